@@ -1,0 +1,304 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# kernel.sh - get a kernel into the cache and print its directory
+#
+# usage: kernel.sh [--update] KERNEL...
+#
+# stock-6.1, stock-6.12  Debian's own image, modules and headers, unpacked
+# uml-6.12               User Mode Linux built from Debian's source (4 minutes)
+# uml-6.12-san           the same with the sanitizers and lockdep
+# src-7.2                a source tree prepared for compiling modules only
+# checkpatch             scripts/checkpatch.pl of the newest 6.12 source
+#
+# Any other series that the archive holds works in the place of these numbers.
+# Nothing is installed. What is there already is used as it is; --update asks
+# the archive for a newer one of the series.
+#
+# Each directory holds, as far as it makes sense for its kind:
+#   version    the kernel release and the package version
+#   make.args  arguments that compile a module: make $(cat make.args) M=... modules
+#   vmlinuz or linux, lib/modules/RELEASE, build
+#
+# Progress goes to stderr, the directories, one a line, to stdout.
+
+set -euo pipefail
+# shellcheck source=selftests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+JOBS=$(nproc)
+UPDATE=no
+
+# The suites that carry a series in a form that this machine can run. 6.1 is
+# Debian 12's. 6.12 was backported to it; elsewhere Debian 13's own is taken.
+# Anything newer is only compiled from source, so its origin does not matter.
+suites_for() {
+	local codename
+
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	case $1 in
+	6.1) echo bookworm bookworm-security ;;
+	6.12)
+		if [ "$codename" = bookworm ]; then
+			echo bookworm bookworm-security bookworm-backports
+		else
+			echo trixie trixie-security
+		fi ;;
+	*) echo trixie-backports sid ;;
+	esac
+}
+
+open_archive_for() {
+	# shellcheck disable=SC2046 # a list of words
+	archive_open $(suites_for "$1")
+}
+
+#
+# Stock kernels
+#
+
+# The headers package includes its other half by the path it would be installed
+# under; make that relative, so that the cache may lie anywhere.
+relocate_headers() {
+	local dir=$1 kver=$2 headers common
+
+	headers=$dir/usr/src/linux-headers-$kver
+	common=linux-headers-${kver%-amd64}-common
+	[ -d "$dir/usr/src/$common" ] || die "no $common in the headers packages"
+	sed -i "s|/usr/src/$common|\$(abspath \$(dir \$(lastword \$(MAKEFILE_LIST)))../$common)|" \
+		"$headers/Makefile"
+	! grep -q '/usr/src' "$headers/Makefile" ||
+		die "$headers/Makefile still names /usr/src"
+	ln -sfn "usr/src/linux-headers-$kver" "$dir/build"
+	ln -sfn "usr/src/$common" "$dir/source"
+	ln -sfn "../../../build" "$dir/lib/modules/$kver/build"
+	ln -sfn "../../../source" "$dir/lib/modules/$kver/source"
+}
+
+# The headers ask for the compiler that built the kernel. Where it is not
+# installed the default one does; Kbuild only warns that they differ.
+pick_compiler() {
+	local vars=$1/build/.kernelvariables cc
+
+	cc=$(sed -n 's/^CC = .*\(gcc-[0-9]*\).*/\1/p' "$vars" 2>/dev/null || true)
+	if [ -n "$cc" ] && ! command -v "$cc" >/dev/null; then
+		say "the kernel was built by $cc, which is not installed: using gcc"
+		sed -i "s/$cc/gcc/" "$vars"
+	fi
+}
+
+stock_kernel() {
+	local series=$1 dir=$2 tmp=$2.new headers kver
+	local -a packages
+
+	open_archive_for "$series"
+	headers=$(archive_newest "linux-headers-$series" \
+		"^linux-headers-${series//./\\.}[.][0-9][^-]*(-[0-9]+)?-amd64$")
+	[ -n "$headers" ] || die "the archive has no linux-headers-$series*-amd64"
+	kver=${headers#linux-headers-}
+	mapfile -t packages < <(archive_depends "$headers" '^linux-(headers|kbuild)-')
+	if [ "$(cat "$dir/version" 2>/dev/null)" = "$kver $(archive_version "$headers")" ]; then
+		return
+	fi
+
+	rm -rf "$tmp"
+	archive_unpack "$tmp" "$headers" "${packages[@]}" "linux-image-$kver"
+	# Debian 13's packages hold /usr/lib/modules.
+	[ -d "$tmp/lib" ] || ln -s usr/lib "$tmp/lib"
+	relocate_headers "$tmp" "$kver"
+	pick_compiler "$tmp"
+	ln -s "boot/vmlinuz-$kver" "$tmp/vmlinuz"
+	depmod -b "$tmp" "$kver"
+	echo "-C $dir/build" >"$tmp/make.args"
+	echo "$kver $(archive_version "$headers")" >"$tmp/version"
+	rm -rf "$dir"
+	mv "$tmp" "$dir"
+}
+
+#
+# Kernels from source
+#
+
+# Unpack the series' newest source once and set SRC to it.
+fetch_source() {
+	local series=$1 version name tmp
+
+	SRC=$(cat "$CACHE/src/$series" 2>/dev/null || true)
+	if [ -n "$SRC" ] && [ -d "$SRC" ] && [ "$UPDATE" = no ]; then
+		return
+	fi
+	lab_lock "src-$series"
+	open_archive_for "$series"
+	name=$(archive_newest linux-source- "^linux-source-${series//./\\.}$")
+	if [ -z "$name" ]; then
+		name=$(archive_newest linux-source- "^linux-source-${series%%.*}[.][0-9]+$")
+		[ -n "$name" ] || die "the archive has no source of $series"
+		say "the archive has no linux-source-$series any more: taking $name"
+	fi
+	version=$(archive_version "$name")
+	SRC=$CACHE/src/linux-$version
+	if [ ! -d "$SRC" ]; then
+		tmp=$CACHE/src/tmp-$series
+		rm -rf "$tmp"
+		archive_unpack "$tmp" "$name"
+		say "unpacking $name $version"
+		XZ_DEFAULTS=-T0 tar -C "$tmp" -xJf "$tmp/usr/src/$name.tar.xz"
+		mv "$tmp/$name" "$SRC"
+		rm -rf "$tmp"
+	fi
+	echo "$SRC" >"$CACHE/src/$series"
+}
+
+# configure BUILD ARCH FRAGMENT...: allnoconfig plus the fragments.
+configure() {
+	local build=$1 arch=$2
+	shift 2
+
+	mkdir -p "$build"
+	cat "$@" >"$build/fragments"
+	make -s -C "$SRC" O="$build" ARCH="$arch" allnoconfig \
+		KCONFIG_ALLCONFIG="$build/fragments" >"$build/configure.log" 2>&1 ||
+		{ tail "$build/configure.log" >&2; die "cannot configure $build"; }
+	report_lost_options "$build"
+}
+
+# Say which lines of the fragments the configuration does not have: a renamed
+# option, or one whose dependencies are missing. Later fragments win.
+report_lost_options() {
+	awk '
+	function option(line) { sub(/^# /, "", line); sub(/[= ].*/, "", line); return line }
+	function value(line) {
+		if (line ~ / is not set$/) return "n"
+		sub(/^[^=]*=/, "", line); return line
+	}
+	!/^(# )?CONFIG_[A-Z0-9_]+(=| is not set$)/ { next }
+	FNR == NR { want[option($0)] = value($0); next }
+	{ have[option($0)] = value($0) }
+	END {
+		for (o in want) {
+			h = (o in have) ? have[o] : "n"
+			if (h != want[o])
+				print "  " o "=" want[o] " became " h
+		}
+	}' "$1/fragments" "$1/.config" | sort >"$1/lost-options"
+	if [ -s "$1/lost-options" ]; then
+		say "$(wc -l <"$1/lost-options") options did not stick ($1/lost-options):"
+		cat "$1/lost-options" >&2
+	fi
+}
+
+build() {
+	local build=$1 arch=$2
+	shift 2
+
+	nice -n 5 make -C "$SRC" O="$build" ARCH="$arch" -j"$JOBS" "$@" \
+		>"$build/make.log" 2>&1 ||
+		{ grep -E 'error|Error|\*\*\*' "$build/make.log" | tail -n 20 >&2
+		  die "the build failed: see $build/make.log"; }
+}
+
+# Is the kernel in $1 already the one that SRC and the fragments give?
+source_is_current() {
+	local dir=$1
+	shift
+
+	KEY="$(basename "$SRC") $(hash_of "$@") $(gcc -dumpfullversion)"
+	[ "$(cat "$dir/key" 2>/dev/null)" = "$KEY" ]
+}
+
+uml_kernel() {
+	local series=$1 variant=$2 dir=$3 kver
+	local -a fragments=("$LAB/config/common.config" "$LAB/config/uml-$series.config")
+
+	[ -f "$LAB/config/uml-$series.config" ] || die "no fragment for User Mode Linux $series"
+	case $variant in
+	san) fragments+=("$LAB/config/sanitizers.config") ;;
+	cov) fragments+=("$LAB/config/coverage.config") ;;
+	esac
+	fetch_source "$series"
+	if source_is_current "$dir" "${fragments[@]}"; then
+		return
+	fi
+	say "building $(basename "$dir") from $(basename "$SRC"), some minutes"
+	rm -f "$dir/key"
+	configure "$dir/build" um "${fragments[@]}"
+	build "$dir/build" um
+	rm -rf "$dir/lib"
+	build "$dir/build" um modules_install INSTALL_MOD_PATH="$dir"
+	kver=$(cat "$dir/build/include/config/kernel.release")
+	cp -f "$dir/build/linux" "$dir/linux"
+	echo "-C $SRC O=$dir/build ARCH=um" >"$dir/make.args"
+	echo "$kver $(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
+	echo "$KEY" >"$dir/key"
+}
+
+# Enough of a tree to compile modules: no vmlinux, therefore no Module.symvers,
+# therefore modpost may only warn of symbols that it does not know.
+compile_only_kernel() {
+	local series=$1 dir=$2
+	local -a fragments=("$LAB/config/common.config" "$LAB/config/qemu-x86_64.config")
+
+	fetch_source "$series"
+	if source_is_current "$dir" "${fragments[@]}"; then
+		return
+	fi
+	say "preparing $(basename "$SRC") for compiling modules"
+	rm -f "$dir/key"
+	configure "$dir/build" x86_64 "${fragments[@]}"
+	build "$dir/build" x86_64 modules_prepare
+	echo "-C $SRC O=$dir/build ARCH=x86_64 KBUILD_MODPOST_WARN=1" >"$dir/make.args"
+	echo "$(cat "$dir/build/include/config/kernel.release")" \
+		"$(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
+	echo "$KEY" >"$dir/key"
+}
+
+# checkpatch.pl comes in the source package only.
+checkpatch() {
+	local dir=$1
+
+	fetch_source 6.12
+	mkdir -p "$dir"
+	cp "$SRC"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch} "$dir/"
+	basename "$SRC" >"$dir/version"
+}
+
+# A cached kernel is used without asking anyone, unless its fragments changed.
+get_kernel() {
+	local kernel=$1 dir=$CACHE/kernels/$1 series
+
+	series=${kernel#*-}
+	lab_lock "kernel-$kernel"
+	mkdir -p "$CACHE/kernels"
+	case $kernel in
+	stock-*)
+		if [ "$UPDATE" = yes ] || [ ! -f "$dir/version" ]; then
+			stock_kernel "$series" "$dir"
+		fi ;;
+	uml-*-san) uml_kernel "${series%-san}" san "$dir" ;;
+	uml-*-cov) uml_kernel "${series%-cov}" cov "$dir" ;;
+	uml-*) uml_kernel "$series" plain "$dir" ;;
+	src-*) compile_only_kernel "$series" "$dir" ;;
+	checkpatch)
+		dir=$CACHE/checkpatch
+		if [ "$UPDATE" = yes ] || [ ! -f "$dir/version" ]; then
+			checkpatch "$dir"
+		fi ;;
+	*) die "unknown kernel '$kernel'" ;;
+	esac
+	say "$kernel is $(cat "$dir/version")"
+	echo "$dir"
+}
+
+main() {
+	if [ "${1:-}" = --update ]; then
+		UPDATE=yes
+		shift
+	fi
+	[ $# -gt 0 ] || { sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+	while [ $# -gt 0 ]; do
+		get_kernel "$1"
+		shift
+	done
+}
+
+main "$@"
