@@ -116,3 +116,59 @@ archive_unpack() {
 	done
 	rm -r "$debs"
 }
+
+#
+# Guests
+#
+
+# Quote words for any POSIX shell.
+sh_quote() {
+	local word
+
+	for word in "$@"; do
+		printf "'%s' " "${word//\'/\'\\\'\'}"
+	done
+	echo
+}
+
+# A directory that holds a kernel, from that or from a name.
+kernel_dir() {
+	if [ -d "$1" ]; then
+		realpath "$1"
+	else
+		"$LAB/kernel.sh" "$1" 2>/dev/null || "$LAB/kernel.sh" "$1"
+	fi
+}
+
+# The MAC address that belongs to an IPv4 address of the lab.
+mac_of() {
+	local a b c d
+
+	IFS=./ read -r a b c d _ <<<"$1"
+	printf '02:77:%02x:%02x:%02x:%02x' "$a" "$b" "$c" "$d"
+}
+
+# run_and_scan LOG COMMAND...: run the guest under watch.py by the options in
+# OUT, TIMEOUT, PREFIX and KILL_ON, then read its console log. LOG gets what the
+# emulator itself says.
+run_and_scan() {
+	local log=$1 status=0
+	local -a kill_on=()
+	shift
+
+	[ -z "$KILL_ON" ] || kill_on=(--kill-on "$KILL_ON")
+	"$LAB/watch.py" --side "$OUT/side.log" --output "$OUT/output.log" \
+		--timeout "$TIMEOUT" --prefix "$PREFIX" "${kill_on[@]}" -- "$@" \
+		2>"$log" || status=$?
+	case $status in
+	124) say "$PREFIX""the guest was killed after $TIMEOUT s" ;;
+	125) say "$PREFIX""the guest ended without a result: see $OUT/console.log, $log" ;;
+	esac
+	[ ! -s "$log" ] || cat "$log" >&2
+	if ! "$LAB/splat-scan.sh" "$OUT/console.log" >"$OUT/splats.log"; then
+		say "$PREFIX""the kernel complained:"
+		cat "$OUT/splats.log" >&2
+		[ "$status" -ne 0 ] || status=123
+	fi
+	return "$status"
+}

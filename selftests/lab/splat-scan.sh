@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# splat-scan.sh - look for complaints of the kernel in a console log
+#
+# usage: splat-scan.sh FILE...
+#
+# Prints each offending line with what follows it and exits 1 if there is one.
+
+set -euo pipefail
+
+# What the kernel says when something is wrong with it, or with us.
+SPLATS='BUG: |WARNING: |Oops|[Gg]eneral protection|Kernel panic|kernel BUG at
+|KASAN|UBSAN|KMSAN|KCSAN|unreferenced object|new suspected memory leaks
+|possible (circular|recursive|irq|deadlock)|inconsistent lock state|suspicious RCU usage
+|bad unlock balance|held lock freed|lock held when returning|still has locks held
+|INFO: task .* blocked|INFO: rcu|rcu_.*detected stalls|self-detected stall|soft lockup
+|hard LOCKUP|workqueue lockup|scheduling while atomic|sleeping function called
+|refcount_t: |Call Trace:|(list_add|list_del).*corruption|Bad page|Bad rss
+|ODEBUG: |DMA-API: .*(leak|error|not freed|without)|page allocation failure
+|unregister_netdevice: waiting|Out of memory|stack-protector|usercopy: |double free
+|slab.*(overflow|corrupt)|cache.*still has objects|objects remaining in'
+
+# Harmless, each for a reason.
+#
+# Debian's kernels and the CPU model of the emulator: "no MDS mitigation" and its
+# like are written as "... WARNING:" or "... BUG:" at boot on emulated CPUs.
+# Spectre V2/unprivileged eBPF: the same message again, for eBPF.
+# "loading out-of-tree module taints kernel" has none of the words, it is here
+# for people who grep by other means.
+HARMLESS='Spectre V2 : WARNING: Unprivileged eBPF
+|(MDS|TAA|MMIO Stale Data|Spectre|RETBleed|SRBDS|GDS|ITS|TSA).*(WARNING|BUG)
+|KASAN init done|kasan: KernelAddressSanitizer initialized
+|x86/cpu: |loading out-of-tree module taints kernel'
+
+scan() {
+	local file=$1 splats harmless
+
+	splats=$(tr -d '\n' <<<"$SPLATS")
+	harmless=$(tr -d '\n' <<<"$HARMLESS")
+	# One pass: a line that matches opens a window of 40 lines.
+	awk -v splats="$splats" -v harmless="$harmless" -v file="$file" '
+		{ sub(/\r$/, "") }
+		$0 ~ splats && $0 !~ harmless {
+			if (left == 0)
+				print "-- " file ":" FNR ":"
+			left = 40
+			found = 1
+		}
+		left > 0 { print; left-- }
+		END { exit found }' "$file"
+}
+
+main() {
+	local file status=0
+
+	[ $# -gt 0 ] || { echo "usage: splat-scan.sh FILE..." >&2; exit 2; }
+	for file in "$@"; do
+		[ -f "$file" ] || { echo "splat-scan.sh: no file $file" >&2; exit 2; }
+		scan "$file" || status=1
+	done
+	exit $status
+}
+
+main "$@"
