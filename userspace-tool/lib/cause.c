@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cause.c - causes: the name of each, what it means and what to do
+ */
+#include "internal.h"
+
+struct cause {
+	const char *name;
+	const char *text;
+	const char *hint;
+};
+
+static const struct cause causes[] = {
+	[RDMACHAN_CAUSE_NONE] = {
+		"none",
+		"Nothing is known to have failed with the connection.",
+		"Look at the error number itself.",
+	},
+	[RDMACHAN_CAUSE_NO_DEVICE] = {
+		"no-device",
+		"No RDMA device of this host serves the route to the peer.",
+		"See which interface the route takes (ip route get ADDRESS) and give it an RDMA device: load the adapter's driver, or \"rdma link add rxe0 type rxe netdev INTERFACE\". \"rdmachan doctor\" lists what there is.",
+	},
+	[RDMACHAN_CAUSE_ADDRESS] = {
+		"address",
+		"The peer's address did not resolve: there is no such host, no route, or no neighbour answered.",
+		"Check the address, and that \"ping\" reaches it over the same network.",
+	},
+	[RDMACHAN_CAUSE_ROUTE] = {
+		"route",
+		"The address is known, but the RDMA path to the peer did not resolve.",
+		"On InfiniBand see whether a subnet manager runs; on RoCE whether both hosts use the same RoCE version and VLAN, and whether the device's port is active (\"rdma link\").",
+	},
+	[RDMACHAN_CAUSE_UNREACHABLE] = {
+		"unreachable",
+		"The peer did not answer the connection request.",
+		"The host may be down, or have no RDMA device on that interface. If \"ping\" works, let UDP port 4791 (RoCE) or TCP port 7471 (iWARP) through the firewalls of both hosts.",
+	},
+	[RDMACHAN_CAUSE_NO_MODULE] = {
+		"no-module",
+		"The peer host answers RDMA, but no rdmachan module listens there.",
+		"Load the module at the peer (modprobe rdmachan), and check that both use the same port.",
+	},
+	[RDMACHAN_CAUSE_NO_SERVICE] = {
+		"no-service",
+		"The peer's module is alive, but no program there listens for the service.",
+		"Start the program at the peer, or check the service number; \"rdmachan list --listeners --all\" at the peer shows what is listened for.",
+	},
+	[RDMACHAN_CAUSE_BACKLOG] = {
+		"backlog",
+		"The program at the peer listens, but its queue of waiting channels is full.",
+		"It accepts too slowly or hangs. Try again later, or give it a larger backlog.",
+	},
+	[RDMACHAN_CAUSE_REJECTED] = {
+		"rejected",
+		"The peer's connection manager refused the connection.",
+		"The reason stands with it. Something else than rdmachan may use that port at the peer.",
+	},
+	[RDMACHAN_CAUSE_VERSION] = {
+		"version",
+		"The modules of the two hosts have no version of the protocol in common.",
+		"Install the same version of rdmachan on both hosts (\"rdmachan info\" tells it).",
+	},
+	[RDMACHAN_CAUSE_FEATURE] = {
+		"feature",
+		"One host asks for a feature of the protocol that the other does not have.",
+		"Install the same version of rdmachan on both hosts (\"rdmachan info\" lists the features).",
+	},
+	[RDMACHAN_CAUSE_TIMEOUT] = {
+		"timeout",
+		"The time allowed for connecting ran out.",
+		"Allow more time, or find out with \"rdmachan doctor HOST\" why the peer is slow to answer.",
+	},
+	[RDMACHAN_CAUSE_PEER_DEAD] = {
+		"peer-dead",
+		"Nothing was heard of the peer host for the dead time, so it counts as dead.",
+		"The host may have crashed, or the network between is cut. What it has received last is not known; connect again when it is back.",
+	},
+	[RDMACHAN_CAUSE_PEER_CLOSED] = {
+		"peer-closed",
+		"The program at the peer closed the channel.",
+		"This is how a conversation ends. If it came too early, look at the program there.",
+	},
+	[RDMACHAN_CAUSE_PEER_KILLED] = {
+		"peer-killed",
+		"The program at the peer was killed.",
+		"Look there why: the system log tells of crashes and of the out-of-memory killer.",
+	},
+	[RDMACHAN_CAUSE_PEER_RESET] = {
+		"peer-reset",
+		"The peer reset the channel: it was closed without delivering what was left, or its listener was closed before the channel was accepted.",
+		"Look at the program there; connect again if it still runs.",
+	},
+	[RDMACHAN_CAUSE_PEER_RESTARTED] = {
+		"peer-restarted",
+		"The peer host, or the module there, was restarted: its old channels are gone.",
+		"Connect again.",
+	},
+	[RDMACHAN_CAUSE_PEER_SHUTDOWN] = {
+		"peer-shutdown",
+		"The program at the peer reads no more.",
+		"What it sends can still be read. If it stopped too early, look at the program there.",
+	},
+	[RDMACHAN_CAUSE_DISCONNECTED] = {
+		"disconnected",
+		"The peer's module took the connection down.",
+		"The module may have been unloaded there, or its device removed. Connect again.",
+	},
+	[RDMACHAN_CAUSE_DEVICE_REMOVED] = {
+		"device-removed",
+		"The RDMA device of this host was removed.",
+		"Bring the device back (\"rdma link\" shows what there is), then connect again.",
+	},
+	[RDMACHAN_CAUSE_TRANSPORT] = {
+		"transport",
+		"The adapter could not carry out a request, so the connection is lost.",
+		"The completion status tells more; look at cables and ports (\"rdma link\", \"rdma statistic\") if it comes again. Connect again.",
+	},
+	[RDMACHAN_CAUSE_PROTOCOL] = {
+		"protocol",
+		"The peer broke the protocol.",
+		"This is a fault of one of the two modules, or something else speaks there. Please report it with the output of \"rdmachan info\" of both hosts.",
+	},
+	[RDMACHAN_CAUSE_RESOURCES] = {
+		"resources",
+		"This host could not get what a connection needs, such as memory or queue pairs.",
+		"See \"rdma resource\" and the kernel's log for what ran out; close what is not needed.",
+	},
+	[RDMACHAN_CAUSE_PEER_RESOURCES] = {
+		"peer-resources",
+		"The peer host could not get what a connection needs, such as memory or queue pairs.",
+		"See \"rdma resource\" and the kernel's log at the peer.",
+	},
+	[RDMACHAN_CAUSE_SHUTDOWN] = {
+		"shutdown",
+		"This program has shut down that direction of the channel itself.",
+		"Send before the shutdown, or open another channel.",
+	},
+	[RDMACHAN_CAUSE_MESSAGE_SIZE] = {
+		"message-size",
+		"The message is larger than the receiver takes.",
+		"Send smaller messages, or let the receiver allow larger ones (message_max of its tuning).",
+	},
+	[RDMACHAN_CAUSE_UNLOAD] = {
+		"unload",
+		"The rdmachan module of this host is being unloaded.",
+		"Load it again (modprobe rdmachan), then connect again.",
+	},
+};
+
+static const struct cause unknown = {
+	NULL,
+	"The module gives a cause that is newer than this program.",
+	"Install the tool and library that came with the module.",
+};
+
+static const struct cause *cause_get(uint32_t cause)
+{
+	if (cause < sizeof(causes) / sizeof(causes[0]) && causes[cause].name)
+		return &causes[cause];
+	return &unknown;
+}
+
+const char *rdmachan_cause_name(uint32_t cause)
+{
+	return cause_get(cause)->name;
+}
+
+const char *rdmachan_cause_text(uint32_t cause)
+{
+	return cause_get(cause)->text;
+}
+
+const char *rdmachan_cause_hint(uint32_t cause)
+{
+	return cause_get(cause)->hint;
+}

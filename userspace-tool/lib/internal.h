@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - what the files of the library share
+ */
+#ifndef RDMACHAN_LIB_INTERNAL_H
+#define RDMACHAN_LIB_INTERNAL_H
+
+#include <stdint.h>
+
+#include "librdmachan.h"
+
+#pragma GCC visibility push(hidden)
+
+/* error.c: error records and options, in and out of a call */
+uint64_t lib_error_prepare(struct rdmachan_error *err);
+int lib_error_finish(struct rdmachan_error *err, int ret);
+int lib_options_check(const struct rdmachan_options *options);
+
+/* names.c: words that only explanations need */
+const char *lib_op_text(uint32_t op);
+const char *lib_errno_name(uint32_t error);
+const char *lib_errno_text(uint32_t error);
+const char *lib_signal_name(uint64_t signal);
+const char *lib_wc_status_text(uint32_t status);
+const char *lib_cm_event_text(uint32_t event);
+const char *lib_reject_text(int32_t reason);
+
+#pragma GCC visibility pop
+
+#endif /* RDMACHAN_LIB_INTERNAL_H */

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * librdmachan.h - message channels over RDMA, for programs in C and C++
+ *
+ * A thin layer over the ioctls of /dev/rdmachan (linux/rdmachan.h). It adds what
+ * every program would write again: host names, buffers that grow, and words for
+ * what went wrong.
+ *
+ *	int ctx = rdmachan_open();
+ *	int chan = rdmachan_connect_host(ctx, "db1", 5000, NULL, &err);
+ *
+ *	if (chan < 0) {
+ *		rdmachan_explain(&err, text, sizeof(text));
+ *		fputs(text, stderr);
+ *	}
+ *	rdmachan_send(chan, "hello", 5, NULL);
+ *
+ * Conventions of all functions:
+ *
+ *  - Those that make a file descriptor return it, the others 0 or what is said
+ *    there; -1 is failure, with errno set. linux/rdmachan.h lists the errors.
+ *  - @err may be NULL. Otherwise it is filled in on failure and needs no
+ *    preparation: &rdmachan_error.cause tells why, rdmachan_explain() in words.
+ *    A failure that has nothing to do with the connection (say, EINVAL) has
+ *    %RDMACHAN_CAUSE_NONE and its errno in &rdmachan_error.error.
+ *  - Options may be NULL, which stands for the defaults. Otherwise they begin
+ *    with their size; initialise them with the ``_INIT`` macros.
+ *  - There is no state outside of the arguments: everything may be called from
+ *    many threads, and two threads may send and receive on one channel at once.
+ *  - File descriptors are ordinary ones: poll(), epoll, close(), fork() and
+ *    SCM_RIGHTS work, and so do read() and write(), one message each.
+ */
+#ifndef LIBRDMACHAN_H
+#define LIBRDMACHAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <linux/rdmachan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/** RDMACHAN_DEVICE_PATH - the device that rdmachan_open() opens */
+#define RDMACHAN_DEVICE_PATH	"/dev/rdmachan"
+
+/** RDMACHAN_SERVICE_MAX - largest service number */
+#define RDMACHAN_SERVICE_MAX	0xfffffffeU
+
+/** RDMACHAN_EXPLAIN_MAX - a buffer of this size holds every explanation */
+#define RDMACHAN_EXPLAIN_MAX	2048
+
+/** RDMACHAN_ADDR_MAX - a buffer of this size holds every address as text */
+#define RDMACHAN_ADDR_MAX	96
+
+/**
+ * struct rdmachan_options - how to make a listener or a channel
+ * @size: sizeof(struct rdmachan_options)
+ * @flags: &enum rdmachan_fd_flags
+ * @timeout_ms: How long to wait; 0 is the default of the call: without limit for
+ *	rdmachan_accept(), that of the module for rdmachan_connect()
+ * @backlog: Channels that may wait at a listener, 0 is 128
+ * @port: Port of the module at the host, for rdmachan_connect_host();
+ *	0 is %RDMACHAN_PORT
+ * @tuning: Sizes and times of the channel; zeros are the defaults
+ */
+struct rdmachan_options {
+	size_t size;
+	uint32_t flags;
+	uint32_t timeout_ms;
+	uint32_t backlog;
+	uint32_t port;
+	struct rdmachan_tuning tuning;
+};
+
+#define RDMACHAN_OPTIONS_INIT \
+	{ sizeof(struct rdmachan_options), RDMACHAN_FD_F_CLOEXEC, 0, 0, 0, { 0, 0, 0, 0 } }
+
+/**
+ * struct rdmachan_transfer - how to send or receive one message
+ * @size: sizeof(struct rdmachan_transfer)
+ * @flags: &enum rdmachan_io_flags
+ * @timeout_ms: How long to wait, 0 is without limit
+ * @msg_flags: 16 bits that travel with the message and belong to the two
+ *	programs: taken by rdmachan_sendv(), filled in by rdmachan_recvv()
+ * @reserved: Must be 0
+ * @length: Bytes of the message, filled in by rdmachan_recvv(), also when it
+ *	fails with EMSGSIZE: what is needed
+ */
+struct rdmachan_transfer {
+	size_t size;
+	uint32_t flags;
+	uint32_t timeout_ms;
+	uint32_t msg_flags;
+	uint32_t reserved;
+	uint64_t length;
+};
+
+#define RDMACHAN_TRANSFER_INIT \
+	{ sizeof(struct rdmachan_transfer), 0, 0, 0, 0, 0 }
+
+/* The context - lib/context.c */
+
+/**
+ * rdmachan_open() - get a context
+ *
+ * Opens %RDMACHAN_DEVICE_PATH, close-on-exec. close() it when it is not needed
+ * any more; listeners and channels made from it live on.
+ *
+ * Return: file descriptor, or -1. ENOENT: the module is not loaded. EACCES: the
+ * program's user may not use the device.
+ */
+int rdmachan_open(void);
+
+/**
+ * rdmachan_info() - ask the module about itself
+ * @ctx: context
+ * @info: filled in
+ * @devices: array for the ports of RDMA devices, or NULL
+ * @max: elements of @devices
+ *
+ * Return: number of elements of @devices that were filled in, or -1.
+ * &rdmachan_info.out_devices tells how many there are.
+ */
+int rdmachan_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
+		  unsigned int max);
+
+/**
+ * rdmachan_list() - list listeners, channels and links
+ * @ctx: context
+ * @flags: &enum rdmachan_list_flags
+ * @after: 0 to begin, then the id of the last object that was returned
+ * @objects: array that is filled in
+ * @max: elements of @objects, 1 to 65536
+ *
+ * Return: number of objects that were filled in; below @max there are no more.
+ * -1 on failure; EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN.
+ */
+int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_object *objects,
+		  unsigned int max);
+
+/**
+ * rdmachan_list_each() - call a function for each listener, channel and link
+ * @ctx: context
+ * @flags: &enum rdmachan_list_flags
+ * @each: called with one object and @arg; a value other than 0 ends the walk
+ * @arg: passed to @each
+ *
+ * Return: 0, the value with which @each ended the walk, or -1 as rdmachan_list().
+ */
+int rdmachan_list_each(int ctx, uint32_t flags,
+		       int (*each)(const struct rdmachan_object *object, void *arg), void *arg);
+
+/* Listeners and channels - lib/channel.c */
+
+/**
+ * rdmachan_listen() - accept channels for a service
+ * @ctx: context
+ * @service: 1 to %RDMACHAN_SERVICE_MAX
+ * @options: flags, backlog and tuning are used; or NULL
+ * @err: why it failed, or NULL
+ *
+ * The listener is readable (poll()) when a channel waits to be accepted.
+ *
+ * Return: the listener, or -1. EADDRINUSE: somebody listens for the service
+ * already. EACCES: the service is below %RDMACHAN_SERVICE_PRIVILEGED.
+ */
+int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *options,
+		    struct rdmachan_error *err);
+
+/**
+ * rdmachan_accept() - take the next channel of a listener
+ * @listener: listener
+ * @options: flags and timeout_ms are used; or NULL
+ * @peer: the peer's address, or NULL
+ * @peer_uid: user id of the peer's program as its kernel tells it, or NULL
+ *
+ * Return: the channel, or -1. EAGAIN: none waits, and the listener has
+ * O_NONBLOCK. ETIMEDOUT: none came in time.
+ */
+int rdmachan_accept(int listener, const struct rdmachan_options *options,
+		    struct rdmachan_addr *peer, uint32_t *peer_uid);
+
+/**
+ * rdmachan_connect() - open a channel to a service at an address
+ * @ctx: context
+ * @addr: struct sockaddr_in or sockaddr_in6; its port is that of the module at
+ *	the peer, 0 for %RDMACHAN_PORT
+ * @addr_len: bytes of it
+ * @service: service at the peer
+ * @options: flags, timeout_ms and tuning are used; or NULL
+ * @err: why it failed, or NULL
+ *
+ * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
+ * writable when it is open or has failed; rdmachan_connected() tells which.
+ *
+ * Return: the channel, or -1. ECONNREFUSED: nobody listens there; EHOSTUNREACH:
+ * no such host; ENODEV: no RDMA device leads there; ETIMEDOUT: no answer;
+ * EAFNOSUPPORT: @addr is neither IPv4 nor IPv6.
+ */
+int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
+		     const struct rdmachan_options *options, struct rdmachan_error *err);
+
+/**
+ * rdmachan_connect_host() - open a channel to a service at a host
+ * @ctx: context
+ * @host: name, IPv4 or IPv6 address; a link-local IPv6 address with its
+ *	interface, as "fe80::1%eth0"
+ * @service: service at the host
+ * @options: flags, timeout_ms, port and tuning are used; or NULL
+ * @err: why it failed, or NULL
+ *
+ * Tries the addresses of the host in their order until one answers; each try has
+ * the whole timeout. With %RDMACHAN_FD_F_NONBLOCK only the first is tried.
+ *
+ * Return: as rdmachan_connect(). A name that has no address gives EHOSTUNREACH,
+ * with %RDMACHAN_CAUSE_ADDRESS and no peer address in @err.
+ */
+int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
+			  const struct rdmachan_options *options, struct rdmachan_error *err);
+
+/**
+ * rdmachan_connected() - ask how a connect without blocking has ended
+ * @chan: channel
+ * @err: why it failed, or NULL
+ *
+ * Return: 0 when the channel is open (or was), -1 otherwise. EINPROGRESS: it is
+ * still being connected; others as rdmachan_connect().
+ */
+int rdmachan_connected(int chan, struct rdmachan_error *err);
+
+/**
+ * rdmachan_shutdown() - end one or both directions
+ * @chan: channel
+ * @how: &enum rdmachan_shutdown_how, one or both
+ *
+ * After %RDMACHAN_SHUTDOWN_SEND the peer reads what was sent and then finds the
+ * end.
+ *
+ * Return: 0 or -1. ENOTCONN: the channel is not open.
+ */
+int rdmachan_shutdown(int chan, uint32_t how);
+
+/**
+ * rdmachan_query() - ask about one channel or listener
+ * @fd: channel or listener
+ * @object: filled in, or NULL
+ * @err: its last error record, or NULL
+ *
+ * Return: 0 or -1.
+ */
+int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err);
+
+/* Messages - lib/message.c */
+
+/**
+ * rdmachan_send() - send one message
+ * @chan: channel
+ * @data: the message
+ * @length: its bytes, up to %RDMACHAN_MESSAGE_MAX
+ * @err: why it failed, or NULL
+ *
+ * The message is sent whole or not at all.
+ *
+ * Return: 0 or -1. EPIPE: the peer closed or reads no more (there is no
+ * SIGPIPE); EMSGSIZE: the peer does not take messages of that size; EAGAIN:
+ * there is no room and the channel has O_NONBLOCK.
+ */
+int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err);
+
+/**
+ * rdmachan_sendv() - send one message from several pieces
+ * @chan: channel
+ * @iov: the pieces
+ * @count: their number, 0 to 1024
+ * @transfer: flags, timeout_ms and msg_flags are used; or NULL
+ * @err: why it failed, or NULL
+ *
+ * Return: as rdmachan_send(); ETIMEDOUT: there was no room in time.
+ */
+int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
+		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
+
+/**
+ * rdmachan_recv() - receive one message
+ * @chan: channel
+ * @buffer: where to put it
+ * @size: bytes of @buffer
+ * @length: bytes of the message, also when it is too large; or NULL
+ * @err: why it failed, or NULL
+ *
+ * Return: 1 when a message was received (which may be empty), 0 when the peer
+ * sends no more and everything was read, -1 on failure. EMSGSIZE: the message is
+ * larger than @size; it stays, @length tells what is needed. EAGAIN: there is no
+ * message and the channel has O_NONBLOCK.
+ */
+int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
+		  struct rdmachan_error *err);
+
+/**
+ * rdmachan_recvv() - receive one message into several pieces
+ * @chan: channel
+ * @iov: the pieces
+ * @count: their number, 0 to 1024
+ * @transfer: flags and timeout_ms are used, msg_flags and length are filled in;
+ *	or NULL
+ * @err: why it failed, or NULL
+ *
+ * Return: as rdmachan_recv(); ETIMEDOUT: no message came in time.
+ */
+int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
+		   struct rdmachan_transfer *transfer, struct rdmachan_error *err);
+
+/**
+ * rdmachan_recv_grow() - receive one message of any size
+ * @chan: channel
+ * @buffer: where to put it: from malloc(), or *@buffer is NULL; made larger by
+ *	realloc() as needed. The caller frees it, also after a failure
+ * @size: bytes of *@buffer
+ * @transfer: flags and timeout_ms are used, msg_flags and length are filled in;
+ *	may not be NULL
+ * @err: why it failed, or NULL
+ *
+ * What getline() is for lines. The peer decides how large *@buffer becomes, up to
+ * &rdmachan_tuning.message_max of the channel. One thread at a time may receive.
+ *
+ * Return: as rdmachan_recv(), without EMSGSIZE.
+ */
+int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
+		       struct rdmachan_transfer *transfer, struct rdmachan_error *err);
+
+/* Addresses - lib/addr.c */
+
+/**
+ * rdmachan_addr_from_sockaddr() - turn a socket address into one of the module
+ * @addr: filled in
+ * @sa: struct sockaddr_in or sockaddr_in6
+ * @sa_len: bytes of it
+ *
+ * Return: 0 or -1. EAFNOSUPPORT: neither IPv4 nor IPv6; EINVAL: too short.
+ */
+int rdmachan_addr_from_sockaddr(struct rdmachan_addr *addr, const struct sockaddr *sa,
+				socklen_t sa_len);
+
+/**
+ * rdmachan_addr_to_sockaddr() - turn an address of the module into a socket's
+ * @addr: address
+ * @sa: filled in
+ *
+ * Return: bytes used of @sa; 0 when the address is not known (family 0).
+ */
+socklen_t rdmachan_addr_to_sockaddr(const struct rdmachan_addr *addr,
+				    struct sockaddr_storage *sa);
+
+/**
+ * rdmachan_addr_text() - write an address as text, without its port
+ * @addr: address
+ * @text: buffer, best of %RDMACHAN_ADDR_MAX bytes
+ * @size: bytes of @text
+ *
+ * Return: @text: "10.0.0.1", "fe80::1%eth0", or "unknown".
+ */
+char *rdmachan_addr_text(const struct rdmachan_addr *addr, char *text, size_t size);
+
+/* Words - lib/names.c, lib/cause.c, lib/explain.c */
+
+/**
+ * rdmachan_cause_name() - name of a cause
+ * @cause: &enum rdmachan_cause
+ *
+ * Return: the name in small letters, as "no-service"; NULL when there is none.
+ */
+const char *rdmachan_cause_name(uint32_t cause);
+
+/**
+ * rdmachan_cause_text() - what a cause means
+ * @cause: &enum rdmachan_cause
+ *
+ * Return: one or two sentences.
+ */
+const char *rdmachan_cause_text(uint32_t cause);
+
+/**
+ * rdmachan_cause_hint() - what to do about a cause
+ * @cause: &enum rdmachan_cause
+ *
+ * Return: one or two sentences.
+ */
+const char *rdmachan_cause_hint(uint32_t cause);
+
+/**
+ * rdmachan_state_name() - name of a state
+ * @state: &enum rdmachan_state
+ *
+ * Return: the name in small letters, as "open"; "unknown" when there is none.
+ */
+const char *rdmachan_state_name(uint32_t state);
+
+/**
+ * rdmachan_kind_name() - name of a kind of object
+ * @kind: &enum rdmachan_kind
+ *
+ * Return: "listener", "channel", "link" or "unknown".
+ */
+const char *rdmachan_kind_name(uint32_t kind);
+
+/**
+ * rdmachan_explain() - say in words what went wrong
+ * @err: error record
+ * @text: filled in with sentences, one a line, each ended by a newline
+ * @size: bytes of @text; %RDMACHAN_EXPLAIN_MAX is always enough
+ *
+ * Tells what was tried, to whom and over which device, what happened, what the
+ * likely cause is and what to do about it.
+ *
+ * Return: length of the whole text, as snprintf().
+ */
+int rdmachan_explain(const struct rdmachan_error *err, char *text, size_t size);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LIBRDMACHAN_H */
