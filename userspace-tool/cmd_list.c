@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cmd_list.c - "rdmachan list": listeners, channels and links
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "table.h"
+#include "tool.h"
+
+/* What is passed along the walk over the objects. */
+struct listing {
+	bool kinds[RDMACHAN_KIND_LINK + 1];
+	bool as_json;
+	struct json json;
+	struct table tables[RDMACHAN_KIND_LINK + 1];
+};
+
+static const char *const headings[] = {
+	[RDMACHAN_KIND_LISTENER] = "LISTENER -SERVICE STATE -UID -WAITING -OFFERED -ACCEPTED",
+	[RDMACHAN_KIND_CHANNEL] = "CHANNEL -SERVICE STATE SIDE PEER -LINK -UID -PEER-UID -SENT "
+				  "-RECEIVED -SEND-Q -RECV-Q",
+	[RDMACHAN_KIND_LINK] = "LINK STATE SIDE LOCAL PEER DEVICE -UID -CHANNELS -SENT -RECEIVED "
+			       "-TX-FRAMES -RX-FRAMES",
+};
+
+static void add_bytes(struct table *table, uint64_t bytes)
+{
+	char text[UNITS_MAX];
+
+	table_add(table, "%s", units_bytes(bytes, text));
+}
+
+static void add_addr(struct table *table, const struct rdmachan_addr *addr)
+{
+	char text[RDMACHAN_ADDR_MAX];
+
+	table_add(table, "%s", addr->family ? rdmachan_addr_text(addr, text, sizeof(text)) : "-");
+}
+
+static void add_uid(struct table *table, uint32_t uid)
+{
+	if (uid == UINT32_MAX)
+		table_add(table, "-");
+	else
+		table_add(table, "%u", uid);
+}
+
+static const char *side(const struct rdmachan_object *object)
+{
+	return object->active ? "connected" : "accepted";
+}
+
+static void add_listener(struct table *table, const struct rdmachan_object *object)
+{
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	table_add(table, "%u", object->service);
+	table_add(table, "%s", rdmachan_state_name(object->state));
+	add_uid(table, object->uid);
+	table_add(table, "%u", object->channels);
+	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
+	table_add(table, "%" PRIu64, (uint64_t)object->tx_messages);
+}
+
+static void add_channel(struct table *table, const struct rdmachan_object *object)
+{
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	table_add(table, "%u", object->service);
+	table_add(table, "%s", rdmachan_state_name(object->state));
+	table_add(table, "%s", side(object));
+	add_addr(table, &object->peer);
+	if (object->link_id)
+		table_add(table, "%" PRIu64, (uint64_t)object->link_id);
+	else
+		table_add(table, "-");
+	add_uid(table, object->uid);
+	add_uid(table, object->peer_uid);
+	add_bytes(table, object->tx_bytes);
+	add_bytes(table, object->rx_bytes);
+	add_bytes(table, object->tx_queued);
+	add_bytes(table, object->rx_queued);
+}
+
+static void add_link(struct table *table, const struct rdmachan_object *object)
+{
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	table_add(table, "%s", rdmachan_state_name(object->state));
+	table_add(table, "%s", side(object));
+	add_addr(table, &object->local);
+	add_addr(table, &object->peer);
+	if (object->device[0])
+		table_add(table, "%.*s/%u", RDMACHAN_NAME_LEN, object->device, object->dev_port);
+	else
+		table_add(table, "-");
+	add_uid(table, object->uid);
+	table_add(table, "%u", object->channels);
+	add_bytes(table, object->tx_bytes);
+	add_bytes(table, object->rx_bytes);
+	table_add(table, "%" PRIu64, (uint64_t)object->tx_frames);
+	table_add(table, "%" PRIu64, (uint64_t)object->rx_frames);
+}
+
+static void json_addr(struct json *json, const char *key, const struct rdmachan_addr *addr)
+{
+	char text[RDMACHAN_ADDR_MAX];
+
+	if (addr->family)
+		json_string(json, key, rdmachan_addr_text(addr, text, sizeof(text)));
+	else
+		json_null(json, key);
+}
+
+static void json_traffic(struct json *json, const struct rdmachan_object *object)
+{
+	json_number(json, "tx_messages", object->tx_messages);
+	json_number(json, "tx_bytes", object->tx_bytes);
+	json_number(json, "rx_messages", object->rx_messages);
+	json_number(json, "rx_bytes", object->rx_bytes);
+	json_number(json, "tx_frames", object->tx_frames);
+	json_number(json, "rx_frames", object->rx_frames);
+	json_number(json, "tx_queued", object->tx_queued);
+	json_number(json, "rx_queued", object->rx_queued);
+	json_number(json, "rx_next", object->rx_next);
+	json_number(json, "tx_stalls", object->tx_stalls);
+	json_number(json, "send_buffer", object->send_buffer);
+	json_number(json, "recv_buffer", object->recv_buffer);
+	json_number(json, "peer_message_max", object->peer_message_max);
+}
+
+static void json_one(struct json *json, const struct rdmachan_object *object)
+{
+	json_object(json, NULL);
+	json_string(json, "kind", rdmachan_kind_name(object->kind));
+	json_number(json, "id", object->id);
+	json_number(json, "link", object->link_id);
+	json_string(json, "state", rdmachan_state_name(object->state));
+	json_number(json, "shutdown", object->shutdown);
+	json_number(json, "peer_shutdown", object->peer_shutdown);
+	json_number(json, "service", object->service);
+	json_number(json, "uid", object->uid);
+	if (object->peer_uid == UINT32_MAX)
+		json_null(json, "peer_uid");
+	else
+		json_number(json, "peer_uid", object->peer_uid);
+	json_bool(json, "active", object->active);
+	json_number(json, "channels", object->channels);
+	json_addr(json, "local", &object->local);
+	json_addr(json, "peer", &object->peer);
+	json_string(json, "device", object->device);
+	json_number(json, "dev_port", object->dev_port);
+	json_number(json, "frame_size", object->frame_size);
+	json_number(json, "created_ns", object->created_ns);
+	json_traffic(json, object);
+	json_end(json);
+}
+
+static int each(const struct rdmachan_object *object, void *arg)
+{
+	struct listing *listing = arg;
+
+	if (object->kind > RDMACHAN_KIND_LINK || !listing->kinds[object->kind])
+		return 0;
+	if (listing->as_json)
+		json_one(&listing->json, object);
+	else if (object->kind == RDMACHAN_KIND_LISTENER)
+		add_listener(&listing->tables[object->kind], object);
+	else if (object->kind == RDMACHAN_KIND_CHANNEL)
+		add_channel(&listing->tables[object->kind], object);
+	else
+		add_link(&listing->tables[object->kind], object);
+	return 0;
+}
+
+static void print_tables(struct listing *listing)
+{
+	bool first = true;
+	int kind;
+
+	for (kind = RDMACHAN_KIND_LISTENER; kind <= RDMACHAN_KIND_LINK; kind++) {
+		if (table_rows(&listing->tables[kind])) {
+			if (!first)
+				putchar('\n');
+			first = false;
+			table_print(&listing->tables[kind], stdout, "");
+		}
+		table_free(&listing->tables[kind]);
+	}
+}
+
+static int walk(int ctx, uint32_t flags, struct listing *listing)
+{
+	int kind, ret;
+
+	for (kind = RDMACHAN_KIND_LISTENER; kind <= RDMACHAN_KIND_LINK; kind++)
+		table_init(&listing->tables[kind], headings[kind]);
+	if (listing->as_json)
+		json_array(&listing->json, NULL);
+	ret = rdmachan_list_each(ctx, flags, each, listing);
+	if (ret < 0 && errno == EPERM)
+		return fail("objects of all users are shown to root (CAP_NET_ADMIN) only");
+	if (ret < 0)
+		return fail_errno("cannot list");
+	if (listing->as_json)
+		json_end(&listing->json);
+	else
+		print_tables(listing);
+	return TOOL_OK;
+}
+
+static const struct option options[] = {
+	{ "all", no_argument, NULL, 'a' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "listeners", no_argument, NULL, 'L' },
+	{ "channels", no_argument, NULL, 'c' },
+	{ "links", no_argument, NULL, 'l' },
+	{ 0 }
+};
+
+static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flags)
+{
+	bool some = false;
+	int option, kind;
+
+	while ((option = getopt_long(argc, argv, "ajLcl", options, NULL)) != -1) {
+		kind = option == 'L' ? RDMACHAN_KIND_LISTENER :
+		       option == 'c' ? RDMACHAN_KIND_CHANNEL :
+		       option == 'l' ? RDMACHAN_KIND_LINK : 0;
+		if (kind)
+			some = listing->kinds[kind] = true;
+		else if (option == 'a')
+			*flags |= RDMACHAN_LIST_F_ALL;
+		else if (option == 'j')
+			listing->as_json = true;
+		else
+			return false;
+	}
+	for (kind = RDMACHAN_KIND_LISTENER; !some && kind <= RDMACHAN_KIND_LINK; kind++)
+		listing->kinds[kind] = true;
+	return optind == argc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct listing listing = { .json = JSON_INIT(stdout) };
+	uint32_t flags = 0;
+	int ctx, ret;
+
+	if (!parse(argc, argv, &listing, &flags))
+		return fail_usage(&cmd_list, NULL);
+	ctx = context_open();
+	if (ctx < 0)
+		return TOOL_FAILED;
+	ret = walk(ctx, flags, &listing);
+	close(ctx);
+	return ret;
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.summary = "list listeners, channels and links",
+	.help =
+	"Usage: rdmachan list [--all] [--listeners] [--channels] [--links] [--json]\n"
+	"\n"
+	"Lists what your programs have open: listeners, channels, and the links (the\n"
+	"connections of two hosts) that the channels share. Without a choice, all three.\n"
+	"\n"
+	"  -a, --all         of all users, not only your own (root)\n"
+	"  -L, --listeners   listeners\n"
+	"  -c, --channels    channels\n"
+	"  -l, --links       links\n"
+	"  -j, --json        write one JSON array, with more details\n"
+	"\n"
+	"Examples:\n"
+	"  rdmachan list --listeners --all         who listens on this host?\n"
+	"  rdmachan list --json | jq '.[] | select(.state == \"failed\")'\n",
+	.run = run,
+};

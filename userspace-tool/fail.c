@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fail.c - telling what went wrong
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* Standard output first, so that the two keep their order on a terminal. */
+static void say(const char *format, va_list args)
+{
+	fflush(stdout);
+	fputs("rdmachan: ", stderr);
+	vfprintf(stderr, format, args);
+}
+
+int fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return TOOL_FAILED;
+}
+
+int fail_errno(const char *format, ...)
+{
+	int error = errno;
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fprintf(stderr, ": %s\n", strerror(error));
+	return TOOL_FAILED;
+}
+
+int fail_usage(const struct command *command, const char *format, ...)
+{
+	va_list args;
+
+	if (format) {
+		va_start(args, format);
+		say(format, args);
+		va_end(args);
+		fputc('\n', stderr);
+	}
+	if (command)
+		fprintf(stderr, "Try \"rdmachan %s --help\".\n", command->name);
+	else
+		fprintf(stderr, "Try \"rdmachan --help\".\n");
+	return TOOL_USAGE;
+}
+
+int fail_error(const struct rdmachan_error *err, const char *format, ...)
+{
+	char text[RDMACHAN_EXPLAIN_MAX];
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	if (err->cause == RDMACHAN_CAUSE_NONE) {
+		fprintf(stderr, ": %s\n", strerror(err->error));
+		return TOOL_FAILED;
+	}
+	rdmachan_explain(err, text, sizeof(text));
+	fprintf(stderr, "\n%s", text);
+	return TOOL_CONNECTION;
+}

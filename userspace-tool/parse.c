@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * parse.c - arguments of the command line, taken strictly
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <librdmachan.h>
+
+#include "parse.h"
+
+/* Digits and nothing before them: no sign, no blanks. *@end is what follows. */
+static bool parse_digits(const char *text, uint64_t *number, const char **end)
+{
+	unsigned long long value;
+	char *rest;
+	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	if (base == 16 && !isxdigit((unsigned char)text[2]))
+		return false;
+	errno = 0;
+	value = strtoull(text, &rest, base);
+	if (errno)
+		return false;
+	*number = value;
+	*end = rest;
+	return true;
+}
+
+bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number)
+{
+	const char *end;
+	uint64_t value;
+
+	if (!parse_digits(text, &value, &end) || *end || value < min || value > max)
+		return false;
+	*number = value;
+	return true;
+}
+
+bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *number)
+{
+	uint64_t value;
+
+	if (!parse_number(text, min, max, &value))
+		return false;
+	*number = value;
+	return true;
+}
+
+bool parse_service(const char *text, uint32_t *service)
+{
+	return parse_u32(text, 1, RDMACHAN_SERVICE_MAX, service);
+}
+
+static bool suffix_shift(const char *suffix, unsigned int *shift)
+{
+	static const char letters[] = "kmg";
+	const char *letter;
+
+	*shift = 0;
+	if (!*suffix)
+		return true;
+	letter = strchr(letters, tolower((unsigned char)*suffix));
+	if (!letter || suffix[1])
+		return false;
+	*shift = 10 * (letter - letters + 1);
+	return true;
+}
+
+bool parse_size(const char *text, uint64_t max, uint64_t *size)
+{
+	unsigned int shift;
+	const char *end;
+	uint64_t value;
+
+	if (!parse_digits(text, &value, &end) || !suffix_shift(end, &shift))
+		return false;
+	if (value > max >> shift)
+		return false;
+	*size = value << shift;
+	return true;
+}
+
+bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms)
+{
+	uint32_t place = 100;
+	const char *end;
+	uint64_t value;
+
+	if (!parse_digits(text, &value, &end) || value > UINT32_MAX / 1000)
+		return false;
+	value *= 1000;
+	if (*end == '.' && isdigit((unsigned char)end[1])) {
+		for (end++; isdigit((unsigned char)*end); end++) {
+			value += place * (*end - '0');
+			place /= 10;
+		}
+	}
+	if (*end || value > max_ms)
+		return false;
+	*ms = value;
+	return true;
+}
+
+static bool set_host(struct target *target, const char *host, size_t length)
+{
+	if (!length || length >= sizeof(target->host))
+		return false;
+	memcpy(target->host, host, length);
+	target->host[length] = '\0';
+	return true;
+}
+
+/* Where the host ends in @text; *@service is what follows its colon, or NULL. */
+static bool split_target(const char *text, const char **host, size_t *length,
+			 const char **service)
+{
+	const char *end;
+
+	*host = text;
+	*service = NULL;
+	if (*text == '[') {
+		end = strchr(text, ']');
+		if (!end || (end[1] && end[1] != ':'))
+			return false;
+		*host = text + 1;
+		*length = end - *host;
+		if (end[1])
+			*service = end + 2;
+		return true;
+	}
+	end = strchr(text, ':');
+	/* Two colons: an IPv6 address without brackets, hence without a service. */
+	if (!end || strchr(end + 1, ':')) {
+		*length = strlen(text);
+		return true;
+	}
+	*length = end - text;
+	*service = end + 1;
+	return true;
+}
+
+bool parse_target(const char *text, uint32_t service, struct target *target)
+{
+	const char *host, *number;
+	struct target result;
+	size_t length;
+
+	if (!split_target(text, &host, &length, &number))
+		return false;
+	result.service = service;
+	if (number ? !parse_service(number, &result.service) : !service)
+		return false;
+	if (!set_host(&result, host, length))
+		return false;
+	*target = result;
+	return true;
+}
+
+size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t max)
+{
+	size_t count = 0;
+	size_t length;
+	char one[32];
+
+	for (;;) {
+		length = strcspn(text, ",");
+		if (length >= sizeof(one) || count == max)
+			return 0;
+		memcpy(one, text, length);
+		one[length] = '\0';
+		if (!parse_size(one, max_size, &sizes[count]))
+			return 0;
+		count++;
+		if (!text[length])
+			return count;
+		text += length + 1;
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parse.h - arguments of the command line, taken strictly
+ *
+ * Each function returns false when the text is not wholly what it should be; the
+ * result is then unchanged.
+ */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a host's name with its final zero; names have at most 255. */
+#define PARSE_HOST_MAX	256
+
+/**
+ * struct target - HOST[:SERVICE]
+ * @host: name or address, without brackets
+ * @service: service
+ */
+struct target {
+	char host[PARSE_HOST_MAX];
+	uint32_t service;
+};
+
+bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
+bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *number);
+bool parse_service(const char *text, uint32_t *service);
+/* "64k": bytes, with k, m and g for powers of 1024 */
+bool parse_size(const char *text, uint64_t max, uint64_t *size);
+/* "0.2": seconds as milliseconds */
+bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms);
+/* "host:5000", "10.0.0.1:5000", "[fd00::1]:5000"; service 0: it is required */
+bool parse_target(const char *text, uint32_t service, struct target *target);
+/* "1,64k,1m": returns how many, 0 when it is wrong or there are more than max */
+size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t max);
+
+#endif /* PARSE_H */
