@@ -10,6 +10,8 @@
 static const struct command *const commands[] = {
 	&cmd_info,
 	&cmd_list,
+	&cmd_connect,
+	&cmd_listen,
 	&cmd_explain,
 };
 

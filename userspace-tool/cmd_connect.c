@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cmd_connect.c - "rdmachan connect": a channel on standard input and output
+ */
+#include <getopt.h>
+#include <unistd.h>
+
+#include "parse.h"
+#include "relay.h"
+#include "tool.h"
+
+static const struct option options[] = {
+	{ "lines", no_argument, NULL, 'l' },
+	{ "whole", no_argument, NULL, 'w' },
+	{ "stream", no_argument, NULL, 's' },
+	{ "max", required_argument, NULL, 'm' },
+	{ "timeout", required_argument, NULL, 't' },
+	{ "port", required_argument, NULL, 'p' },
+	{ 0 }
+};
+
+static bool parse_option(int option, const char *value, enum relay_mode *mode,
+			 struct rdmachan_options *conn)
+{
+	uint64_t size;
+
+	switch (option) {
+	case 'l':
+		*mode = RELAY_LINES;
+		return true;
+	case 'w':
+		*mode = RELAY_WHOLE;
+		return true;
+	case 's':
+		*mode = RELAY_STREAM;
+		return true;
+	case 'm':
+		if (!parse_size(value, RDMACHAN_MESSAGE_MAX, &size) || !size)
+			return false;
+		conn->tuning.message_max = size;
+		return true;
+	case 't':
+		return parse_seconds(value, 3600000, &conn->timeout_ms) && conn->timeout_ms;
+	case 'p':
+		return parse_u32(value, 1, 65535, &conn->port);
+	}
+	return false;
+}
+
+static int run(int argc, char **argv)
+{
+	struct rdmachan_options conn = RDMACHAN_OPTIONS_INIT;
+	enum relay_mode mode = RELAY_STREAM;
+	struct target target;
+	int option, ctx, chan;
+
+	while ((option = getopt_long(argc, argv, "lwsm:t:p:", options, NULL)) != -1) {
+		if (option == '?')
+			return fail_usage(&cmd_connect, NULL);
+		if (!parse_option(option, optarg, &mode, &conn))
+			return fail_usage(&cmd_connect, "\"%s\" is not valid here", optarg);
+	}
+	if (argc - optind != 1)
+		return fail_usage(&cmd_connect, "say HOST:SERVICE");
+	if (!parse_target(argv[optind], 0, &target))
+		return fail_usage(&cmd_connect, "\"%s\" is not HOST:SERVICE", argv[optind]);
+	ctx = context_open();
+	if (ctx < 0)
+		return TOOL_FAILED;
+	chan = target_connect(ctx, &target, &conn);
+	if (chan < 0)
+		return -chan;
+	return relay_run(chan, mode);
+}
+
+const struct command cmd_connect = {
+	.name = "connect",
+	.summary = "connect standard input and output with a service",
+	.help =
+	"Usage: rdmachan connect [OPTION]... HOST:SERVICE\n"
+	"\n"
+	"Opens a channel to the program that listens for SERVICE at HOST, sends what is\n"
+	"read from standard input, and writes what is received to standard output. When\n"
+	"the input ends the peer is told so; the command ends when both directions have.\n"
+	"HOST is a name, an IPv4 address or an IPv6 address in brackets; SERVICE is a\n"
+	"number from 1 to 4294967294.\n"
+	"\n"
+	"What a message is:\n"
+	"  -s, --stream         whatever one read of the input gives (the default)\n"
+	"  -l, --lines          a line; each received message becomes a line\n"
+	"  -w, --whole          the whole input, up to 1 GiB\n"
+	"Other options:\n"
+	"  -m, --max SIZE       receive messages up to SIZE (k, m, g)\n"
+	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"\n"
+	"Examples:\n"
+	"  rdmachan connect db1:5000\n"
+	"  echo 'how are you?' | rdmachan connect --lines 10.0.0.2:5000\n"
+	"  rdmachan connect --whole '[fd00::2]:5000' <picture.png\n",
+	.run = run,
+};

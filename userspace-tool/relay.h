@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relay.h - between a channel and standard input and output
+ */
+#ifndef RELAY_H
+#define RELAY_H
+
+#include <stdbool.h>
+
+/**
+ * enum relay_mode - what a message is
+ * @RELAY_STREAM: whatever one read of the input gave; no bounds are shown
+ * @RELAY_LINES: a line, without its newline
+ * @RELAY_WHOLE: the whole input
+ */
+enum relay_mode {
+	RELAY_STREAM,
+	RELAY_LINES,
+	RELAY_WHOLE,
+};
+
+/* Both directions until both have ended; returns &enum tool_exit. */
+int relay_run(int chan, enum relay_mode mode);
+/* Channel to standard output only. */
+int relay_output(int chan, enum relay_mode mode);
+
+#endif /* RELAY_H */
