@@ -12,6 +12,8 @@ static const struct command *const commands[] = {
 	&cmd_list,
 	&cmd_connect,
 	&cmd_listen,
+	&cmd_send,
+	&cmd_recv,
 	&cmd_explain,
 };
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.h - a file that appears in a directory whole or not at all
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "filemsg.h"
+
+/**
+ * struct store - the file while it is written
+ * @dir: directory
+ * @fd: the file, -1 when there is none
+ * @temporary: its name until it is whole
+ */
+struct store {
+	int dir;
+	int fd;
+	char temporary[32];
+};
+
+/* All return a verdict: FILEMSG_READY, FILEMSG_STORED or what is wrong. */
+enum filemsg_verdict store_begin(struct store *store, int dir, const char *name, bool replace);
+enum filemsg_verdict store_write(struct store *store, const void *data, size_t length);
+enum filemsg_verdict store_finish(struct store *store, const char *name, unsigned int mode,
+				  bool replace);
+/* Take away what store_begin() made; harmless after store_finish() succeeded. */
+void store_abort(struct store *store);
+
+#endif /* STORE_H */
