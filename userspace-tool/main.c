@@ -14,6 +14,7 @@ static const struct command *const commands[] = {
 	&cmd_listen,
 	&cmd_send,
 	&cmd_recv,
+	&cmd_ping,
 	&cmd_explain,
 };
 
