@@ -15,6 +15,7 @@ static const struct command *const commands[] = {
 	&cmd_send,
 	&cmd_recv,
 	&cmd_ping,
+	&cmd_bench,
 	&cmd_explain,
 };
 
