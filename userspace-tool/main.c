@@ -16,6 +16,7 @@ static const struct command *const commands[] = {
 	&cmd_recv,
 	&cmd_ping,
 	&cmd_bench,
+	&cmd_doctor,
 	&cmd_explain,
 };
 
