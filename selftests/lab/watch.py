@@ -17,6 +17,7 @@ The exit status is the N of the guest's last line "rdmachan-lab: exit N", or
 """
 
 import argparse
+import os
 import re
 import signal
 import subprocess
@@ -111,6 +112,15 @@ def wait_quietly(guest):
         print("watch.py: the guest did not power off", file=sys.stderr)
 
 
+def kill_all(guest):
+    """Kill the guest with the processes that it made (User Mode Linux)."""
+    try:
+        os.killpg(guest.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    guest.wait()
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--side", required=True)
@@ -136,8 +146,7 @@ def main():
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     finally:
-        guest.kill()
-        guest.wait()
+        kill_all(guest)
 
 
 if __name__ == "__main__":
