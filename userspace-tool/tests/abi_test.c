@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * abi_test.c - sizes that belong to the symbol version of the library
+ *
+ * When one of these grows after a release, the functions that write it need a new
+ * symbol version; see lib/error.c.
+ */
+#include <stddef.h>
+
+#include <librdmachan.h>
+
+#include "tap.h"
+
+#define size_is(type, size) \
+	ok(sizeof(struct type) == (size), "struct " #type " has %zu bytes", sizeof(struct type))
+
+int main(void)
+{
+	size_is(rdmachan_addr, 28);
+	size_is(rdmachan_error, 176);
+	size_is(rdmachan_device, 152);
+	size_is(rdmachan_info, 152);
+	size_is(rdmachan_object, 288);
+	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
+	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);
+	return tap_end();
+}

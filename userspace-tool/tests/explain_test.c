@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * explain_test.c - every cause is explained, and every record
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <librdmachan.h>
+
+#include "tap.h"
+
+#define CAUSE_LAST	RDMACHAN_CAUSE_UNLOAD
+
+static char text[RDMACHAN_EXPLAIN_MAX];
+
+static bool sentences(const char *words)
+{
+	return words && isupper((unsigned char)words[0]) && words[strlen(words) - 1] == '.';
+}
+
+static void test_causes(void)
+{
+	uint32_t cause, other;
+	const char *name;
+
+	for (cause = 0; cause <= CAUSE_LAST; cause++) {
+		name = rdmachan_cause_name(cause);
+		ok(name, "cause %u has a name: %s", cause, name ? name : "none");
+		ok(sentences(rdmachan_cause_text(cause)), "cause %u is told in sentences", cause);
+		ok(sentences(rdmachan_cause_hint(cause)), "cause %u has a hint", cause);
+		for (other = 0; other < cause && name; other++) {
+			if (!strcmp(name, rdmachan_cause_name(other)))
+				break;
+		}
+		ok(other == cause, "its name is its own");
+	}
+	ok(!rdmachan_cause_name(CAUSE_LAST + 1), "no cause follows the last");
+	ok(sentences(rdmachan_cause_text(UINT32_MAX)), "an unknown cause is told of as well");
+}
+
+static struct rdmachan_error example(void)
+{
+	struct rdmachan_error err = {
+		.size = sizeof(err),
+		.error = ECONNREFUSED,
+		.cause = RDMACHAN_CAUSE_NO_SERVICE,
+		.op = RDMACHAN_OP_OPEN,
+		.service = 5000,
+		.dev_port = 1,
+		.device = "rxe0",
+	};
+
+	err.local.family = err.peer.family = AF_INET;
+	inet_pton(AF_INET, "10.0.0.1", err.local.addr);
+	inet_pton(AF_INET, "10.0.0.2", err.peer.addr);
+	return err;
+}
+
+static bool explained(const struct rdmachan_error *err, const char *part)
+{
+	int length = rdmachan_explain(err, text, sizeof(text));
+
+	if (length <= 0 || (size_t)length >= sizeof(text) || strlen(text) != (size_t)length ||
+	    text[length - 1] != '\n')
+		return false;
+	if (strstr(text, part))
+		return true;
+	printf("# not in: %s\n", text);
+	return false;
+}
+
+static void test_records(void)
+{
+	struct rdmachan_error err = example();
+
+	ok(explained(&err, "Opening a channel to service 5000 at 10.0.0.2 from 10.0.0.1 over RDMA "
+		     "device rxe0 port 1 failed: the connection was refused (ECONNREFUSED)."),
+	   "what, whom, over what");
+	ok(explained(&err, "\nWhat to do: "), "and what to do");
+	err.cause = RDMACHAN_CAUSE_TRANSPORT;
+	err.op = RDMACHAN_OP_SEND;
+	err.wc_status = 12;
+	err.vendor_err = 0x81;
+	ok(explained(&err, "transport retries exceeded"), "the completion status in words");
+	ok(explained(&err, "0x81"), "the vendor's error");
+	err.cm_event = 8 + 1;
+	err.cm_status = 28;
+	ok(explained(&err, "rejected, because: refused by the peer's module (28)"),
+	   "the connection manager's event and reason");
+	err.cm_status = -ETIMEDOUT;
+	ok(explained(&err, "because: it took too long (-110)"), "an errno of the event");
+	err.cm_status = INT32_MIN;
+	ok(explained(&err, "because: it failed (-2147483648)"), "an absurd status");
+	err = example();
+	err.cause = RDMACHAN_CAUSE_MESSAGE_SIZE;
+	err.detail = 65536;
+	ok(explained(&err, "Its limit is 65536 bytes."), "the limit of messages");
+	err.cause = RDMACHAN_CAUSE_PEER_KILLED;
+	err.detail = 9;
+	ok(explained(&err, "The signal was SIGKILL."), "the signal");
+	err.detail = UINT64_MAX;
+	ok(explained(&err, "number 18446744073709551615"), "an absurd signal");
+}
+
+static void test_addresses(void)
+{
+	struct rdmachan_error err = example();
+
+	err.peer.family = AF_INET6;
+	inet_pton(AF_INET6, "fd00::2", err.peer.addr);
+	err.peer.port = htons(7472);
+	ok(explained(&err, "at fd00::2 (port 7472)"), "IPv6 and another port");
+	err.cause = RDMACHAN_CAUSE_NO_DEVICE;
+	inet_pton(AF_INET6, "::1", err.peer.addr);
+	ok(explained(&err, "loopback"), "loopback has a hint of its own");
+	err.cause = RDMACHAN_CAUSE_ADDRESS;
+	err.peer.family = 0;
+	ok(explained(&err, "getent hosts"), "a name without an address as well");
+}
+
+static void test_edges(void)
+{
+	struct rdmachan_error err = example();
+	int length, size;
+
+	memset(&err, 0xff, sizeof(err));
+	ok(explained(&err, "newer than this program"), "a record of nonsense");
+	memset(&err, 0, sizeof(err));
+	ok(explained(&err, "Nothing has failed."), "an empty record");
+	err.error = EINVAL;
+	ok(explained(&err, "(EINVAL)"), "an errno without a cause");
+	err.error = 4000;
+	ok(explained(&err, "error 4000"), "an unknown errno");
+	err = example();
+	length = rdmachan_explain(&err, NULL, 0);
+	ok(length > 0, "the length is told without a buffer");
+	for (size = 1; size <= length; size++) {
+		memset(text, 'x', sizeof(text));
+		if (rdmachan_explain(&err, text, size) != length ||
+		    strlen(text) != (size_t)size - 1 || text[size] != 'x')
+			break;
+	}
+	ok(size == length + 1, "buffers of all sizes are kept to");
+}
+
+/* The largest text there can be fits the size that the header promises. */
+static void test_longest(void)
+{
+	struct rdmachan_error err = example();
+	uint32_t cause, status, event;
+	int length, longest = 0;
+
+	memset(err.device, 'd', sizeof(err.device));
+	err.local.family = err.peer.family = AF_INET6;
+	memset(err.local.addr, 0xfe, 16);
+	memset(err.peer.addr, 0xfe, 16);
+	err.local.scope_id = err.peer.scope_id = UINT32_MAX;
+	err.peer.port = htons(65535);
+	err.service = err.dev_port = err.vendor_err = UINT32_MAX;
+	err.detail = UINT64_MAX;
+	err.error = EMFILE;
+	err.op = RDMACHAN_OP_HEARTBEAT;
+	err.cm_status = 31;
+	for (cause = 0; cause <= CAUSE_LAST + 1; cause++) {
+		for (status = 1; status < 24; status++) {
+			for (event = 1; event < 24; event++) {
+				err.cause = cause;
+				err.wc_status = status;
+				err.cm_event = event;
+				length = rdmachan_explain(&err, text, sizeof(text));
+				if (length > longest)
+					longest = length;
+			}
+		}
+	}
+	ok(longest < RDMACHAN_EXPLAIN_MAX, "the longest text has %d bytes", longest);
+}
+
+int main(void)
+{
+	test_causes();
+	test_records();
+	test_addresses();
+	test_edges();
+	test_longest();
+	return tap_end();
+}
