@@ -89,14 +89,16 @@ make_initrd() {
 
 # Set QEMU and CMDLINE.
 make_command() {
-	local kernel=$1 net=$NET path server
+	local kernel=$1 net=$NET image=$1/vmlinux path server
 
+	[ -f "$image" ] || image=$kernel/vmlinuz
 	CMDLINE="console=ttyS0 loglevel=7 panic=-1 oops=panic no_timer_check"
 	QEMU=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
 	      -cpu max -m "$MEM" -device virtio-rng-pci
 	      -serial "file:$OUT/console.log"
 	      -chardev "file,id=side,path=$OUT/side.log" -serial chardev:side
-	      -kernel "$kernel/vmlinuz" -initrd "$OUT/initrd")
+	      -kernel "$image" -initrd "$OUT/initrd")
+	# shellcheck disable=SC2054 # the commas are the emulator's
 	if [ "$ICOUNT" = yes ]; then
 		QEMU+=(-accel tcg,thread=single -icount shift=0,sleep=off,align=off
 		       -smp 1 -seed 1 -rtc base=2026-01-01T00:00:00,clock=vm)

@@ -152,14 +152,20 @@ mac_of() {
 # OUT, TIMEOUT, PREFIX and KILL_ON, then read its console log. LOG gets what the
 # emulator itself says.
 run_and_scan() {
-	local log=$1 status=0
+	local log=$1 status=0 watcher
 	local -a kill_on=()
 	shift
 
 	[ -z "$KILL_ON" ] || kill_on=(--kill-on "$KILL_ON")
 	"$LAB/watch.py" --side "$OUT/side.log" --output "$OUT/output.log" \
 		--timeout "$TIMEOUT" --prefix "$PREFIX" "${kill_on[@]}" -- "$@" \
-		2>"$log" || status=$?
+		2>"$log" &
+	watcher=$!
+	# Whoever stops the script stops the guest.
+	# shellcheck disable=SC2064 # the value of now
+	trap "kill $watcher; wait $watcher; exit 143" TERM INT
+	wait "$watcher" || status=$?
+	trap - TERM INT
 	case $status in
 	124) say "$PREFIX""the guest was killed after $TIMEOUT s" ;;
 	125) say "$PREFIX""the guest ended without a result: see $OUT/console.log, $log" ;;

@@ -67,6 +67,7 @@ parse_arguments() {
 make_command() {
 	local kernel=$1 net=$NET
 
+	# shellcheck disable=SC2054 # the commas are the kernel's
 	UML=("$kernel/linux" "mem=${MEM}M" root=none rootfstype=hostfs rootflags=/ ro
 	     "init=$LAB/guest/uml-init" con=null con0=null,fd:1 con1=null,fd:3
 	     "uml_dir=$OUT/" umid=uml loglevel=7 panic=-1 oops=panic)
@@ -99,6 +100,7 @@ main() {
 	[ -n "$PAYLOAD" ] || rm "$OUT/payload"
 	make_command "$kernel"
 	# The kernel's log is its standard output.
+	# shellcheck disable=SC2016 # for the inner shell
 	run_and_scan "$OUT/uml.log" sh -c \
 		'side=$1 console=$2; shift 2; exec "$@" 3>>"$side" >"$console" 2>&1' \
 		uml "$OUT/side.log" "$OUT/console.log" "${UML[@]}"

@@ -139,7 +139,9 @@ def main():
     open(args.side, "wb").close()
     deadline = time.monotonic() + args.timeout
     channel = SideChannel(args.side, args.output, args.prefix)
-    guest = subprocess.Popen(args.command, stdin=subprocess.DEVNULL,
+    # Should this process be killed, the guest goes too.
+    command = ["setpriv", "--pdeathsig", "KILL", *args.command]
+    guest = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                              close_fds=False, start_new_session=True)
     try:
         return watch(guest, channel, deadline, args.kill_on)

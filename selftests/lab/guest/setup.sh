@@ -29,8 +29,10 @@ lab_say() { echo "rdmachan-lab: $*"; }
 lab_parameters() {
 	lab_host=guest lab_net=veth lab_ip=10.77.0.1/24 lab_ip6=fd77::1/64
 	lab_mac='' lab_mtu=4200 lab_provider=rxe lab_side=/dev/console
+	# shellcheck disable=SC2034 # uml-init's
 	lab_dir='' lab_run='' lab_modules='' lab_share=''
 	read -r lab_words </proc/cmdline
+	# shellcheck disable=SC2034
 	for lab_word in $lab_words; do
 		lab_value=${lab_word#*=}
 		case $lab_word in
