@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - rdmachan_kunit: tests of the pure layer
+ *
+ * Whatever is random here begins with a fixed seed: a failure comes again.
+ */
+#include <linux/module.h>
+
+#include "suites.h"
+
+kunit_test_suites(&rch_seq_suite, &rch_credit_suite, &rch_window_suite,
+		  &rch_drr_suite, &rch_state_suite, &rch_wire_suite,
+		  &rch_wire_bad_suite, &rch_wire_fuzz_suite);
+
+MODULE_DESCRIPTION("KUnit tests of rdmachan");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pure.c - the pure layer once more, for this module
+ *
+ * Two modules in one tree cannot share objects; and what is tested here must not
+ * need rdmachan.ko, nor the RDMA subsystem, to be loaded.
+ */
+#include "../pure/drr.c"
+#include "../pure/state.c"
+#include "../pure/wire.c"
