@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# files_test.sh - what is installed besides the programs: symbols, headers, man pages,
+# completion
+set -u
+
+here=$(dirname "$(readlink -f "$0")")/..
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0
+
+# check TEXT COMMAND...
+check()
+{
+	local text=$1
+
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $text"
+	else
+		echo "not ok $count - $text"
+		sed 's/^/# /' "$tmp/log"
+	fi
+}
+
+skip()
+{
+	count=$((count + 1))
+	echo "ok $count # SKIP $1"
+}
+
+# Exactly the functions of the version script, all of them declared in the header.
+symbols()
+{
+	nm -D --defined-only "$BUILD/librdmachan.so" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tmp/so"
+	sed -n 's/^\trdmachan_\(.*\);$/rdmachan_\1/p' "$here/lib/librdmachan.map" | sort >"$tmp/map"
+	sed -n 's/^[a-z].*[ *]\(rdmachan_[a-z_]*\)(.*/\1/p' "$here/lib/librdmachan.h" | sort >"$tmp/h"
+	[ -s "$tmp/so" ] && diff "$tmp/so" "$tmp/map" && diff "$tmp/map" "$tmp/h"
+}
+
+soname()
+{
+	readelf -d "$BUILD/librdmachan.so" | grep -q 'SONAME.*\[librdmachan.so.0\]'
+}
+
+header()
+{
+	echo '#include <librdmachan.h>' >"$tmp/t.$1"
+	"$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$BUILD/include" -I"$here/lib" "$tmp/t.$1"
+}
+
+# A program that is built with what "make install" leaves behind.
+installed()
+{
+	make -s -C "$here" BUILD="$BUILD" DESTDIR="$tmp/root" PREFIX=/usr install &&
+	PKG_CONFIG_PATH=$tmp/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tmp/root \
+		"${CC:-cc}" "$here/examples/echo_server.c" -o "$tmp/echo" \
+		-I"$tmp/root/usr/include" -L"$tmp/root/usr/lib" -lrdmachan &&
+	LD_LIBRARY_PATH=$tmp/root/usr/lib "$tmp/echo" 2>&1 | grep -q '^Usage'
+}
+
+help_fits()
+{
+	"$BUILD/rdmachan" "$1" --help >"$tmp/help" &&
+	grep -q '^Usage: rdmachan '"$1" "$tmp/help" &&
+	grep -q '^Examples:' "$tmp/help" &&
+	! awk 'length > 88' "$tmp/help" | grep .
+}
+
+# Each long option of a command's help is in the man page and completed.
+documented()
+{
+	local option
+
+	"$BUILD/rdmachan" "$1" --help | grep -o -- '^  -., --[a-z-]*' | sed 's/.*--//' >"$tmp/options"
+	while read -r option; do
+		grep -q -- "Fl -$option" "$here/man/rdmachan.8" || { echo "--$option"; return 1; }
+	done <"$tmp/options"
+}
+
+usage()
+{
+	"$BUILD/rdmachan" "$@" </dev/null
+	[ $? -eq 2 ]
+}
+
+completes()
+{
+	PATH=$BUILD:$PATH bash -c '
+		. "$1"; shift
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+		compopt() { :; }
+		_rdmachan; printf "%s\n" "${COMPREPLY[@]}"' - "$here/completion/rdmachan.bash" "$@" >"$tmp/words"
+}
+
+completion()
+{
+	completes rdmachan b && grep -qx bench "$tmp/words" &&
+	completes rdmachan ping --c && grep -qx -- --count "$tmp/words" &&
+	completes rdmachan explain no-s && grep -qx no-service "$tmp/words"
+}
+
+check "the library exports what its header declares" symbols
+check "its name is librdmachan.so.0" soname
+check "the header stands alone in C" header c "${CC:-cc}"
+if command -v c++ >/dev/null; then
+	check "and in C++" header cc c++
+else
+	skip "no C++ compiler"
+fi
+check "what is installed can be built with" installed
+for command in info list connect listen send recv ping bench doctor explain; do
+	check "help of $command" help_fits "$command"
+	check "options of $command are in the man page" documented "$command"
+	check "$command refuses an unknown option" usage "$command" --no-such-option
+done
+check "no command" usage
+check "an unknown command" usage no-such-command
+check "a service that is no number" usage connect db1:http
+check "no service" usage connect db1
+check "a service out of range" usage listen 4294967295
+check "completion" completion
+if command -v mandoc >/dev/null; then
+	check "man pages" mandoc -Tlint -Wwarning "$here/man/rdmachan.4" "$here/man/rdmachan.8"
+else
+	skip "no mandoc"
+fi
+echo "1..$count"
