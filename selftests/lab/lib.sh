@@ -149,16 +149,17 @@ mac_of() {
 }
 
 # run_and_scan LOG COMMAND...: run the guest under watch.py by the options in
-# OUT, TIMEOUT, PREFIX and KILL_ON, then read its console log. LOG gets what the
+# OUT, TIMEOUT, PREFIX, KILL_ON and CONTROL, then read its console log. LOG gets what the
 # emulator itself says.
 run_and_scan() {
 	local log=$1 status=0 watcher
-	local -a kill_on=()
+	local -a options=()
 	shift
 
-	[ -z "$KILL_ON" ] || kill_on=(--kill-on "$KILL_ON")
+	[ -z "$KILL_ON" ] || options+=(--kill-on "$KILL_ON")
+	[ -z "${CONTROL:-}" ] || options+=(--control "$CONTROL")
 	"$LAB/watch.py" --side "$OUT/side.log" --output "$OUT/output.log" \
-		--timeout "$TIMEOUT" --prefix "$PREFIX" "${kill_on[@]}" -- "$@" \
+		--timeout "$TIMEOUT" --prefix "$PREFIX" "${options[@]}" -- "$@" \
 		2>"$log" &
 	watcher=$!
 	# Whoever stops the script stops the guest.

@@ -40,7 +40,7 @@ pair_prepare() {
 		rm -rf "$dir"
 		mkdir -p "$dir"
 		[ -z "$PAIR_PAYLOAD" ] || cp -rL "$PAIR_PAYLOAD/." "$dir/"
-		cp "$LAB"/guest/lab-{signal,await,listen,host} "$dir/"
+		cp "$LAB"/guest/lab-{signal,await,listen,host,cable} "$dir/"
 		echo "${PAIR_COMMAND[$host]}" >"$dir/lab-command"
 	done
 }
@@ -62,15 +62,22 @@ pair_stop() {
 	wait
 }
 
-# Wait for both and exit: with 0 if each ended well or was killed as asked.
+# Wait for both, then report.
 pair_wait() {
-	local host verdict=0
+	local host
 
 	for host in a b; do
 		PAIR_STATUS[$host]=0
 		wait "${PAIR_PIDS[$host]}" || PAIR_STATUS[$host]=$?
 	done
 	PAIR_PIDS=()
+	pair_report
+}
+
+# Exit with 0 if each guest ended well or was killed as asked.
+pair_report() {
+	local host verdict=0
+
 	for host in b a; do
 		if [ "${PAIR_STATUS[$host]}" -eq 137 ] && [ -n "${PAIR_KILL[$host]}" ]; then
 			continue

@@ -9,6 +9,7 @@
 # --provider P    rxe, siw or none                  (rxe)
 # --net KIND      veth, dummy, none, or fd:N, an inherited datagram socket that
 #                 carries Ethernet frames (see uml-pair.sh)   (veth)
+# --control FIFO  the cable's, for lab-cable in the guest
 # --share DIR     a folder of the host that the guest may write, at /share
 # --payload --out --timeout --mem --host --ip --ip6 --mac --mtu --append
 # --prefix --kill-on   as in guest.sh, and so are the exit status, the files in
@@ -22,7 +23,7 @@ set -euo pipefail
 # shellcheck source=selftests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-KERNEL=uml-6.12 PAYLOAD='' OUT='' TIMEOUT=60 MEM=1024 NET=veth SHARE=''
+KERNEL=uml-6.12 PAYLOAD='' OUT='' TIMEOUT=60 MEM=1024 NET=veth SHARE='' CONTROL=''
 HOST=a IP=10.77.0.1/24 IP6=fd77::1/64 MAC='' MTU=4200 PROVIDER=rxe
 APPEND='' PREFIX='' KILL_ON=''
 COMMAND=()
@@ -42,6 +43,7 @@ parse_arguments() {
 		--timeout) TIMEOUT=$2 ;;
 		--mem) MEM=$2 ;;
 		--net) NET=$2 ;;
+		--control) CONTROL=$2 ;;
 		--share) SHARE=$(realpath "$2") ;;
 		--host) HOST=$2 ;;
 		--ip) IP=$2 ;;
@@ -96,8 +98,8 @@ main() {
 	OUT=$(realpath "$OUT")
 	rm -rf "$OUT"/{console,output,side,uml,splats}.log "$OUT/uml"
 	sh_quote "${COMMAND[@]}" >"$OUT/command"
-	ln -sfn "$PAYLOAD" "$OUT/payload"
-	[ -n "$PAYLOAD" ] || rm "$OUT/payload"
+	rm -f "$OUT/payload"
+	[ -z "$PAYLOAD" ] || ln -s "$PAYLOAD" "$OUT/payload"
 	make_command "$kernel"
 	# The kernel's log is its standard output.
 	# shellcheck disable=SC2016 # for the inner shell

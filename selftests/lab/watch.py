@@ -3,11 +3,12 @@
 """Run one guest and follow its side channel.
 
 usage: watch.py --side FILE --output FILE --timeout SECONDS [--prefix TEXT]
-                [--kill-on TEXT] -- COMMAND...
+                [--kill-on TEXT] [--control FIFO] -- COMMAND...
 
 COMMAND runs the guest (QEMU or User Mode Linux) and writes what the guest puts
 on its side channel to FILE. Lines "rdmachan-lab: ..." there are the lab's own;
-everything else is the output of the program under test, which goes to the
+"rdmachan-lab: cable CMD" is passed on to the cable's control FIFO, everything else
+is the output of the program under test, which goes to the
 output file and, with the prefix, to stdout while it happens.
 
 The exit status is the N of the guest's last line "rdmachan-lab: exit N", or
@@ -25,6 +26,7 @@ import sys
 import time
 
 MARK = b"rdmachan-lab: "
+CABLE = MARK + b"cable "
 EXIT = re.compile(rb"^rdmachan-lab: exit (\d+)$")
 POLL = 0.02
 # What a guest gets to power off after its result.
@@ -36,10 +38,11 @@ TIMEOUT, NO_RESULT, KILLED = 124, 125, 137
 class SideChannel:
     """Splits the growing side file into the lab's lines and the output."""
 
-    def __init__(self, side, output, prefix):
+    def __init__(self, side, output, prefix, control):
         self.side = open(side, "rb")
         self.output = open(output, "wb")
         self.prefix = prefix.encode()
+        self.control = control and open(control, "wb", buffering=0)
         self.rest = b""
         self.blank = 0
         self.status = None
@@ -57,6 +60,8 @@ class SideChannel:
             if match:
                 self.status = int(match.group(1))
                 self.blank = 0
+            elif line.startswith(CABLE) and self.control:
+                self.control.write(line[len(CABLE):] + b"\n")
             elif line != MARK + b"ready":
                 self._show(line)
             return None
@@ -128,6 +133,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=float, required=True)
     parser.add_argument("--prefix", default="")
     parser.add_argument("--kill-on", type=str.encode)
+    parser.add_argument("--control")
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 
@@ -138,7 +144,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     open(args.side, "wb").close()
     deadline = time.monotonic() + args.timeout
-    channel = SideChannel(args.side, args.output, args.prefix)
+    channel = SideChannel(args.side, args.output, args.prefix, args.control)
     # Should this process be killed, the guest goes too.
     command = ["setpriv", "--pdeathsig", "KILL", *args.command]
     guest = subprocess.Popen(command, stdin=subprocess.DEVNULL,

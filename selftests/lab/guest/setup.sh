@@ -246,7 +246,7 @@ lab_main() {
 	elif ! lab_rdma; then
 		lab_say "cannot set up RDMA by '$lab_provider'"
 	else
-		export LAB_DEV LAB_RDMA LAB_HOST="$lab_host"
+		export LAB_DEV LAB_RDMA LAB_HOST="$lab_host" LAB_SIDE="$lab_side"
 		export LAB_IP="${lab_ip%/*}" LAB_IP6="${lab_ip6%/*}"
 		lab_say ready
 		cd /test || :
