@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fake_device.c - a /dev/rdmachan made of sockets, to be preloaded
+ *
+ *	LD_PRELOAD=fake_device.so RDMACHAN_FAKE=name rdmachan ...
+ *
+ * Lets the tool and the examples be tried where there is neither module nor RDMA:
+ * programs that are run with the same RDMACHAN_FAKE reach each other at any address.
+ * A channel is a local stream socket on which a header goes before each message. It
+ * shows what programs do with the interface, not what the module does.
+ *
+ * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
+ * timeouts count for the beginning only; tuning is ignored, but for message_max.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <librdmachan.h>
+
+#define EXPORT	__attribute__((visibility("default")))
+#define FDS	1024
+
+enum kind { NOTHING, CONTEXT, LISTENER, CHANNEL };
+
+struct header {
+	uint32_t length;
+	uint32_t msg_flags;
+};
+
+static enum kind kinds[FDS];
+
+#define REAL(name)	((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static enum kind kind_of(int fd)
+{
+	return fd >= 0 && fd < FDS ? kinds[fd] : NOTHING;
+}
+
+static int set_kind(int fd, enum kind kind, uint32_t flags)
+{
+	if (fd < 0)
+		return -1;
+	if (fd >= FDS) {
+		REAL(close)(fd);
+		errno = EMFILE;
+		return -1;
+	}
+	kinds[fd] = kind;
+	if (flags & RDMACHAN_FD_F_CLOEXEC)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (flags & RDMACHAN_FD_F_NONBLOCK)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return fd;
+}
+
+static int service_socket(uint32_t service, struct sockaddr_un *addr)
+{
+	const char *name = getenv("RDMACHAN_FAKE");
+
+	memset(addr, 0, sizeof(*addr));
+	addr->sun_family = AF_UNIX;
+	/* Abstract: it begins with a zero and vanishes with the socket. */
+	snprintf(addr->sun_path + 1, sizeof(addr->sun_path) - 1, "rdmachan-%s-%u",
+		 name ? name : "fake", service);
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static void record(uint64_t error_ptr, uint32_t op, uint32_t cause, uint32_t service)
+{
+	struct rdmachan_error *err = (void *)(uintptr_t)error_ptr;
+	int error = errno;
+
+	if (!err)
+		return;
+	err->error = error;
+	err->op = op;
+	err->cause = cause;
+	err->service = service;
+	err->peer.family = AF_INET;
+	err->peer.addr[0] = 10;
+	memcpy(err->device, "fake0", 6);
+	errno = error;
+}
+
+/* A poll() that says what the ioctl would: 0, or -1 with EAGAIN or ETIMEDOUT. */
+static int wait_for(int fd, short events, uint32_t timeout_ms, bool dontwait)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+	int ret;
+
+	dontwait |= fcntl(fd, F_GETFL) & O_NONBLOCK;
+	ret = poll(&one, 1, dontwait ? 0 : timeout_ms ? (int)timeout_ms : -1);
+	if (ret)
+		return ret < 0 ? -1 : 0;
+	errno = dontwait ? EAGAIN : ETIMEDOUT;
+	return -1;
+}
+
+static int move(int fd, struct iovec *iov, int count, bool out)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
+	ssize_t done;
+
+	while (msg.msg_iovlen) {
+		done = out ? sendmsg(fd, &msg, MSG_NOSIGNAL) : recvmsg(fd, &msg, 0);
+		if (done < 0 && errno == EAGAIN) {
+			struct pollfd one = { .fd = fd, .events = out ? POLLOUT : POLLIN };
+
+			poll(&one, 1, -1);
+			continue;
+		}
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		for (; msg.msg_iovlen && (size_t)done >= msg.msg_iov->iov_len; msg.msg_iov++) {
+			done -= msg.msg_iov->iov_len;
+			msg.msg_iovlen--;
+		}
+		if (msg.msg_iovlen) {
+			if (!done && !out)
+				return -1;
+			msg.msg_iov->iov_base = (char *)msg.msg_iov->iov_base + done;
+			msg.msg_iov->iov_len -= done;
+		}
+	}
+	return 0;
+}
+
+static int fake_send(int fd, struct rdmachan_send *send)
+{
+	const struct iovec *iov = (void *)(uintptr_t)send->iov_ptr;
+	struct header header = { .msg_flags = send->msg_flags };
+	struct iovec copy[1 + 16];
+	uint32_t i;
+
+	if (send->iov_count > 16 || send->msg_flags > RDMACHAN_MSG_FLAGS_MASK) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (i = 0; i < send->iov_count; i++) {
+		copy[i + 1] = iov[i];
+		header.length += iov[i].iov_len;
+	}
+	copy[0].iov_base = &header;
+	copy[0].iov_len = sizeof(header);
+	if (!wait_for(fd, POLLOUT, send->timeout_ms, send->flags & RDMACHAN_IO_F_DONTWAIT) &&
+	    !move(fd, copy, i + 1, true))
+		return 0;
+	if (errno == EPIPE)
+		record(send->error_ptr, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PEER_SHUTDOWN, 0);
+	return -1;
+}
+
+static int fake_recv(int fd, struct rdmachan_recv *recv_)
+{
+	const struct iovec *iov = (void *)(uintptr_t)recv_->iov_ptr;
+	struct header header;
+	struct iovec copy[1 + 16] = { { &header, sizeof(header) } };
+	uint32_t i, left;
+	ssize_t seen;
+
+	if (recv_->iov_count > 16) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (wait_for(fd, POLLIN, recv_->timeout_ms, recv_->flags & RDMACHAN_IO_F_DONTWAIT) < 0)
+		return -1;
+	seen = recv(fd, &header, sizeof(header), MSG_PEEK | MSG_WAITALL);
+	if (seen < (ssize_t)sizeof(header)) {
+		recv_->out_flags = RDMACHAN_RECV_OUT_EOF;
+		return seen < 0 ? -1 : 0;
+	}
+	left = recv_->out_length = header.length;
+	recv_->out_msg_flags = header.msg_flags;
+	for (i = 0; i < recv_->iov_count && left; i++) {
+		copy[i + 1] = iov[i];
+		if (copy[i + 1].iov_len > left)
+			copy[i + 1].iov_len = left;
+		left -= copy[i + 1].iov_len;
+	}
+	if (left) {
+		errno = EMSGSIZE;
+		return -1;
+	}
+	return move(fd, copy, i + 1, false);
+}
+
+static int fake_listen(struct rdmachan_listen *listen_)
+{
+	struct sockaddr_un addr;
+	int fd = service_socket(listen_->service, &addr);
+
+	if (!bind(fd, (struct sockaddr *)&addr, sizeof(addr)) && !listen(fd, 128)) {
+		listen_->out_fd = set_kind(fd, LISTENER, listen_->flags);
+		return listen_->out_fd < 0 ? -1 : 0;
+	}
+	REAL(close)(fd);
+	return -1;
+}
+
+static int fake_accept(int fd, struct rdmachan_accept *accept_)
+{
+	if (wait_for(fd, POLLIN, accept_->timeout_ms, false) < 0)
+		return -1;
+	accept_->out_fd = set_kind(accept(fd, NULL, NULL), CHANNEL, accept_->flags);
+	accept_->out_peer.family = AF_INET;
+	accept_->out_peer.addr[0] = 10;
+	accept_->out_peer_uid = getuid();
+	return accept_->out_fd < 0 ? -1 : 0;
+}
+
+static int fake_connect(struct rdmachan_connect *connect_)
+{
+	struct sockaddr_un addr;
+	int fd = service_socket(connect_->service, &addr);
+
+	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		connect_->out_fd = set_kind(fd, CHANNEL, connect_->flags);
+		return connect_->out_fd < 0 ? -1 : 0;
+	}
+	REAL(close)(fd);
+	errno = ECONNREFUSED;
+	record(connect_->error_ptr, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_NO_SERVICE,
+	       connect_->service);
+	return -1;
+}
+
+static int fake_shutdown(int fd, const struct rdmachan_shutdown *shutdown_)
+{
+	char rest[4096];
+
+	if (shutdown_->how & RDMACHAN_SHUTDOWN_SEND)
+		shutdown(fd, SHUT_WR);
+	if (shutdown_->how & RDMACHAN_SHUTDOWN_RECV) {
+		shutdown(fd, SHUT_RD);
+		while (recv(fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+			;
+	}
+	return 0;
+}
+
+static int fake_info(struct rdmachan_info *info)
+{
+	struct rdmachan_device *device = (void *)(uintptr_t)info->devices_ptr;
+
+	info->out_abi = RDMACHAN_ABI_VERSION;
+	info->out_message_max = RDMACHAN_MESSAGE_MAX;
+	info->out_port = RDMACHAN_PORT;
+	info->out_devices = 1;
+	memcpy(info->out_version, "fake", 5);
+	if (!info->devices_max)
+		return 0;
+	memset(device, 0, sizeof(*device));
+	memcpy(device->name, "fake0", 6);
+	memcpy(device->netdev, "lo", 3);
+	device->port = 1;
+	device->port_state = 4;
+	device->flags = RDMACHAN_DEV_F_ACTIVE;
+	device->mtu = device->max_mtu = 4096;
+	return 0;
+}
+
+static int fake_list(struct rdmachan_list *list)
+{
+	struct rdmachan_object *object = (void *)(uintptr_t)list->objects_ptr;
+	uint64_t id = list->after;
+
+	/* More than the library asks for at once. */
+	for (; id < 600 && list->out_count < list->objects_max; object++) {
+		memset(object, 0, sizeof(*object));
+		object->id = ++id;
+		object->kind = 1 + id % 3;
+		object->state = RDMACHAN_STATE_OPEN;
+		object->service = 5000;
+		list->out_count++;
+	}
+	return 0;
+}
+
+static int fake_ioctl(int fd, unsigned long request, void *argument)
+{
+	enum kind kind = kind_of(fd);
+
+	if (request == RDMACHAN_INFO && kind == CONTEXT)
+		return fake_info(argument);
+	if (request == RDMACHAN_LIST && kind == CONTEXT)
+		return fake_list(argument);
+	if (request == RDMACHAN_LISTEN && kind == CONTEXT)
+		return fake_listen(argument);
+	if (request == RDMACHAN_CONNECT && kind == CONTEXT)
+		return fake_connect(argument);
+	if (request == RDMACHAN_ACCEPT && kind == LISTENER)
+		return fake_accept(fd, argument);
+	if (request == RDMACHAN_SEND && kind == CHANNEL)
+		return fake_send(fd, argument);
+	if (request == RDMACHAN_RECV && kind == CHANNEL)
+		return fake_recv(fd, argument);
+	if (request == RDMACHAN_SHUTDOWN && kind == CHANNEL)
+		return fake_shutdown(fd, argument);
+	if (request == RDMACHAN_QUERY && kind == CHANNEL)
+		return 0;
+	errno = ENOTTY;
+	return -1;
+}
+
+/* The functions that programs call. */
+
+EXPORT int open(const char *path, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	if (!strcmp(path, RDMACHAN_DEVICE_PATH))
+		return set_kind(REAL(open)("/dev/null", flags), CONTEXT, 0);
+	va_start(args, flags);
+	mode = va_arg(args, mode_t);
+	va_end(args);
+	return REAL(open)(path, flags, mode);
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *argument;
+
+	va_start(args, request);
+	argument = va_arg(args, void *);
+	va_end(args);
+	if (kind_of(fd) != NOTHING && _IOC_TYPE(request) == RDMACHAN_TYPE)
+		return fake_ioctl(fd, request, argument);
+	return REAL(ioctl)(fd, request, argument);
+}
+
+EXPORT ssize_t read(int fd, void *buffer, size_t size)
+{
+	struct iovec iov = { buffer, size };
+	struct rdmachan_recv recv_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
+
+	if (kind_of(fd) != CHANNEL)
+		return REAL(read)(fd, buffer, size);
+	return fake_recv(fd, &recv_) < 0 ? -1 : (ssize_t)recv_.out_length;
+}
+
+EXPORT ssize_t write(int fd, const void *buffer, size_t size)
+{
+	struct iovec iov = { (void *)buffer, size };
+	struct rdmachan_send send_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
+
+	if (kind_of(fd) != CHANNEL)
+		return REAL(write)(fd, buffer, size);
+	return fake_send(fd, &send_) < 0 ? -1 : (ssize_t)size;
+}
+
+EXPORT int close(int fd)
+{
+	if (fd >= 0 && fd < FDS)
+		kinds[fd] = NOTHING;
+	return REAL(close)(fd);
+}

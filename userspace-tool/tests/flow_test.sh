@@ -1,0 +1,260 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# flow_test.sh - what the commands and examples do with channels
+#
+# By default the channels are those of fake_device.so, and HOST is any. To try the
+# real module: RDMACHAN_HOST=ADDRESS flow_test.sh, where ADDRESS is this machine's on
+# an RDMA device.
+set -u
+
+build=${BUILD:?set it to the output directory of make}
+host=${RDMACHAN_HOST:-10.0.0.1}
+tmp=$(mktemp -d)
+count=0
+servers=()
+
+if [ -z "${RDMACHAN_HOST:-}" ]; then
+	export LD_PRELOAD=$build/tests/fake_device.so RDMACHAN_FAKE=$$
+fi
+
+finish()
+{
+	[ ${#servers[@]} -eq 0 ] || kill "${servers[@]}" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap finish EXIT
+
+tool() { timeout 60 "$build/rdmachan" "$@"; }
+
+# check TEXT COMMAND...
+check()
+{
+	local text=$1
+
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $text"
+	else
+		echo "not ok $count - $text"
+		sed 's/^/# /' "$tmp/log"
+	fi
+}
+
+# Wait until somebody listens for a service; listeners have no other sign of life.
+listening()
+{
+	local i
+
+	for ((i = 0; i < 200; i++)); do
+		if [ -n "${RDMACHAN_FAKE:-}" ]; then
+			grep -q "@rdmachan-$RDMACHAN_FAKE-$1\(@\|\$\)" /proc/net/unix && return
+		else
+			tool list --listeners --json | grep -q "\"service\": $1," && return
+		fi
+		sleep 0.05
+	done
+	echo "nobody listens for $1"
+	return 1
+}
+
+# server SERVICE COMMAND...: runs until the end of the test
+server()
+{
+	local service=$1
+
+	shift
+	"$@" >"$tmp/server.$service" 2>&1 </dev/null &
+	servers+=($!)
+	listening "$service"
+}
+
+# Input of both ends, and what each must have got in the end.
+relay()
+{
+	local option=$1 status
+
+	tool listen "$option" 5000 <"$tmp/a" >"$tmp/a.got" 2>"$tmp/err" &
+	listening 5000 && tool connect "$option" "$host:5000" <"$tmp/b" >"$tmp/b.got"
+	status=$?
+	wait $! && [ $status -eq 0 ] && cmp "$tmp/a" "$tmp/b.got" && cmp "$tmp/b" "$tmp/a.got"
+}
+
+# The one end goes on for long after the other has ended its input.
+half_close()
+{
+	(sleep 1; echo late) | tool listen 5000 >"$tmp/a.got" &
+	listening 5000 && echo early | tool connect "$host:5000" >"$tmp/b.got"
+	wait $! && grep -qx late "$tmp/b.got" && grep -qx early "$tmp/a.got"
+}
+
+# A peer that has closed is not waited for, though the input is open. (The bench
+# server closes when it is sent what it does not understand.)
+peer_closes()
+{
+	mkfifo "$tmp/input"
+	exec 9<>"$tmp/input"
+	echo nonsense >&9
+	timeout 10 "$build/rdmachan" connect "$host:7002" <&9
+}
+
+refused()
+{
+	tool connect "$host:5999" </dev/null 2>"$tmp/err"
+	[ $? -eq 3 ] && grep -q '^What to do: ' "$tmp/err"
+}
+
+ping_fields()
+{
+	tool ping -c 3 -i 0.01 -s "$1" --json "$host:5001" >"$tmp/json" &&
+	grep -q '"answered": 3,' "$tmp/json"
+}
+
+ping_not_echo()
+{
+	tool ping -c 1 -W 0.5 "$host:5002"
+	[ $? -eq 1 ]
+}
+
+many_pings()
+{
+	local i pids=()
+
+	for ((i = 0; i < 20; i++)); do
+		tool ping -c 20 -i 0 -s $((i * 5000)) "$host:5001" >"$tmp/ping.$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || return 1
+	done
+}
+
+stored()
+{
+	local name
+
+	for name; do
+		cmp "$tmp/from/$name" "$tmp/to/$name" || return 1
+	done
+	! find "$tmp/to" -name '.rdmachan-*' | grep .
+}
+
+send_files()
+{
+	tool send "$tmp/from/empty" "$tmp/from/small" "$tmp/from/big" "$tmp/from/a b" "$host:7001" &&
+	stored empty small big "a b" &&
+	[ "$(stat -c %a "$tmp/to/small")" = "$(stat -c %a "$tmp/from/small")" ]
+}
+
+# What is refused does not keep the others from being sent.
+send_existing()
+{
+	rm "$tmp/to/small"
+	tool send "$tmp/from/big" "$tmp/from/small" "$host:7001" 2>"$tmp/err"
+	[ $? -eq 1 ] && grep -q 'exists' "$tmp/err" && stored small
+}
+
+send_missing()
+{
+	tool send "$tmp/no-such-file" "$host:7001"
+	[ $? -eq 1 ]
+}
+
+recv_once()
+{
+	mkdir "$tmp/once"
+	echo old >"$tmp/once/small"
+	tool recv --once --force --service 7003 "$tmp/once" &
+	listening 7003 && tool send "$tmp/from/small" "$host:7003" && wait $! &&
+	cmp "$tmp/from/small" "$tmp/once/small"
+}
+
+# Something that speaks, but not our protocol.
+recv_nonsense()
+{
+	tool recv --once --service 7003 "$tmp/once" 2>"$tmp/err" &
+	listening 7003 && echo nonsense | tool connect "$host:7003" >"$tmp/answer"
+	wait $!
+	[ $? -eq 1 ] && grep -q 'do not understand' "$tmp/err"
+}
+
+bench_json()
+{
+	tool bench "$@" --json "$host:7002" >"$tmp/json" && grep -q "$wanted" "$tmp/json"
+}
+
+request()
+{
+	"$build/examples/request_client" "$host" 5011 set colour=red &&
+	[ "$("$build/examples/request_client" "$host" 5011 get colour)" = red ] &&
+	! "$build/examples/request_client" "$host" 5011 get size
+}
+
+capitals()
+{
+	[ "$(echo hello | tool connect "$host:5012")" = HELLO ]
+}
+
+# Three clients at once, one of which is silent.
+capitals_of_many()
+{
+	sleep 2 | tool connect "$host:5012" >"$tmp/silent" &
+	capitals && capitals
+}
+
+doctor_peer()
+{
+	tool doctor "$host" >"$tmp/doctor"
+	grep -q '^ok *peer ' "$tmp/doctor"
+}
+
+seq 20000 >"$tmp/a"
+seq 30000 90000 >"$tmp/b"
+mkdir "$tmp/from" "$tmp/to"
+: >"$tmp/from/empty"
+echo hello >"$tmp/from/small"
+chmod 750 "$tmp/from/small"
+cp "$tmp/from/small" "$tmp/from/a b"
+head -c 5000001 /dev/urandom >"$tmp/from/big"
+
+check "info" tool info
+check "list" tool list
+for option in --stream --lines --whole; do
+	check "connect and listen, $option" relay $option
+done
+check "half-close" half_close
+check "a connection that is refused is explained" refused
+check "an echo server" server 5001 "$build/rdmachan" listen --echo 5001
+for size in 0 1 56 64k 1m 8m; do
+	check "ping with $size bytes" ping_fields $size
+done
+check "twenty channels to the echo server" many_pings
+check "ping of the module alone" tool ping -c 2 -i 0 "$host"
+check "a silent server" server 5002 "$build/rdmachan" listen --keep 5002
+check "ping gives up" ping_not_echo
+check "a receiver of files" server 7001 "$build/rdmachan" recv "$tmp/to"
+check "files are sent" send_files
+check "a file that exists is refused" send_existing
+check "a file that is not there" send_missing
+check "recv --once --force" recv_once
+check "recv refuses what is not its protocol" recv_nonsense
+check "a bench server" server 7002 "$build/rdmachan" bench --server 7002
+check "a peer that closes is not waited for" peer_closes
+wanted='"one_way_us": [0-9.]*,'
+check "bench, latency" bench_json --latency -n 50 -s 1,4k
+wanted='"messages_per_s": [0-9.]*'
+check "bench, one way" bench_json --one-way -n 100 -s 64,64k
+check "bench, one way with a window" bench_json --one-way -n 101 -s 64,64k --window 7
+check "bench, a window of 1" bench_json --one-way -n 10 -s 64 --window 1
+wanted='"connects": 20,'
+check "bench, connects" bench_json --connect -n 20
+check "the example echo_server" server 5010 "$build/examples/echo_server" 5010
+check "and its answers" tool ping -c 2 -i 0 -s 100k "$host:5010"
+check "the example request_server" server 5011 "$build/examples/request_server" 5011
+check "and request_client" request
+check "the example epoll_server" server 5012 "$build/examples/epoll_server" 5012
+check "and its answers" capitals
+check "to many at once" capitals_of_many
+check "doctor reaches the peer" doctor_peer
+echo "1..$count"
