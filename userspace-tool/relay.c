@@ -166,7 +166,7 @@ int relay_output(int chan, enum relay_mode mode)
 }
 
 /* The peer has sent all; wait for the input to end, or for nobody to read it. */
-static int wait_input(struct relay *relay)
+static bool input_ended(struct relay *relay)
 {
 	struct pollfd fds[] = {
 		{ .fd = relay->done, .events = POLLIN },
@@ -175,32 +175,52 @@ static int wait_input(struct relay *relay)
 
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
-	return fds[0].revents & POLLIN ? relay->status : TOOL_OK;
+	return fds[0].revents & POLLIN;
 }
 
-int relay_run(int chan, enum relay_mode mode)
+static struct relay *relay_alloc(int chan, enum relay_mode mode)
 {
 	struct relay *relay = malloc(sizeof(*relay));
-	pthread_t thread;
-	int status;
 
 	if (!relay)
-		return fail_errno("no memory");
+		return NULL;
 	relay->chan = chan;
 	relay->mode = mode;
 	relay->done = eventfd(0, EFD_CLOEXEC);
 	if (relay->done < 0) {
 		free(relay);
-		return fail_errno("cannot make an event descriptor");
+		return NULL;
 	}
+	return relay;
+}
+
+static void relay_free(struct relay *relay)
+{
+	close(relay->done);
+	free(relay);
+}
+
+int relay_run(int chan, enum relay_mode mode)
+{
+	struct relay *relay = relay_alloc(chan, mode);
+	pthread_t thread;
+	int status;
+
+	if (!relay)
+		return fail_errno("cannot prepare");
 	errno = pthread_create(&thread, NULL, input_thread, relay);
 	if (errno) {
-		close(relay->done);
-		free(relay);
+		relay_free(relay);
 		return fail_errno("cannot start a thread");
 	}
-	pthread_detach(thread);
 	status = relay_output(chan, mode);
-	/* The thread may still sit in read(): @relay is its own until the exit. */
-	return status ? status : wait_input(relay);
+	/* The thread may sit in read() for ever: @relay is its own then, to the exit. */
+	if (status || !input_ended(relay)) {
+		pthread_detach(thread);
+		return status;
+	}
+	pthread_join(thread, NULL);
+	status = relay->status;
+	relay_free(relay);
+	return status;
 }

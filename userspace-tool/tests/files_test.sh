@@ -52,12 +52,13 @@ header()
 }
 
 # A program that is built with what "make install" leaves behind.
+# shellcheck disable=SC2086 # flags are words
 installed()
 {
 	make -s -C "$here" BUILD="$BUILD" DESTDIR="$tmp/root" PREFIX=/usr install &&
-	PKG_CONFIG_PATH=$tmp/root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$tmp/root \
-		"${CC:-cc}" "$here/examples/echo_server.c" -o "$tmp/echo" \
+	"${CC:-cc}" ${CFLAGS:-} "$here/examples/echo_server.c" -o "$tmp/echo" \
 		-I"$tmp/root/usr/include" -L"$tmp/root/usr/lib" -lrdmachan &&
+	grep -q '^libdir=/usr/lib$' "$tmp/root/usr/lib/pkgconfig/librdmachan.pc" &&
 	LD_LIBRARY_PATH=$tmp/root/usr/lib "$tmp/echo" 2>&1 | grep -q '^Usage'
 }
 

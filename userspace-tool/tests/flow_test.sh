@@ -16,6 +16,8 @@ servers=()
 
 if [ -z "${RDMACHAN_HOST:-}" ]; then
 	export LD_PRELOAD=$build/tests/fake_device.so RDMACHAN_FAKE=$$
+	# With sanitizers: they want to be preloaded first, but need not.
+	export ASAN_OPTIONS=verify_asan_link_order=0
 fi
 
 finish()
