@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "json.h"
+#include "bench_result.h"
 
 #define SIZES_MAX	32
 #define ECHO_COUNT	1000
@@ -42,23 +42,12 @@ struct benching {
 	struct json *json;
 };
 
-/* What one size gave; not measured is 0. */
-struct result {
-	uint32_t size;
-	uint32_t echoes;
-	double typical_us;
-	double p99_us;
-	double least_us;
-	uint32_t messages;
-	uint64_t ns;
-};
-
 static double half_us(uint64_t round_trip_ns)
 {
 	return round_trip_ns / 2e3;
 }
 
-static int measure_latency(struct benching *benching, struct result *result)
+static int measure_latency(struct benching *benching, struct bench_result *result)
 {
 	uint32_t count = benching->count ? benching->count : ECHO_COUNT;
 	struct samples samples = { 0 };
@@ -75,7 +64,7 @@ static int measure_latency(struct benching *benching, struct result *result)
 	return status;
 }
 
-static int measure_one_way(struct benching *benching, struct result *result)
+static int measure_one_way(struct benching *benching, struct bench_result *result)
 {
 	uint32_t count = SINK_BYTES / result->size;
 
@@ -89,62 +78,9 @@ static int measure_one_way(struct benching *benching, struct result *result)
 	return bench_sink(&benching->bench, result->size, count, benching->window, &result->ns);
 }
 
-static double megabytes(const struct result *result)
-{
-	return (double)result->size * result->messages / (result->ns / 1e9) / 1e6;
-}
-
-static double messages(const struct result *result)
-{
-	return result->messages / (result->ns / 1e9);
-}
-
-static void print_heading(const struct benching *benching)
-{
-	if (benching->json)
-		return;
-	printf("%10s", "BYTES");
-	if (benching->latency)
-		printf("  %12s  %12s  %12s", "ONE-WAY us", "P99 us", "LEAST us");
-	if (benching->one_way)
-		printf("  %12s  %12s", "MB/s", "MESSAGES/s");
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void print_text(const struct result *result)
-{
-	printf("%10u", result->size);
-	if (result->echoes)
-		printf("  %12.2f  %12.2f  %12.2f", result->typical_us, result->p99_us,
-		       result->least_us);
-	if (result->messages)
-		printf("  %12.2f  %12.0f", megabytes(result), messages(result));
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void print_json(struct json *json, const struct result *result)
-{
-	json_object(json, NULL);
-	json_number(json, "size", result->size);
-	if (result->echoes) {
-		json_number(json, "round_trips", result->echoes);
-		json_decimal(json, "one_way_us", result->typical_us, 3);
-		json_decimal(json, "p99_us", result->p99_us, 3);
-		json_decimal(json, "least_us", result->least_us, 3);
-	}
-	if (result->messages) {
-		json_number(json, "messages", result->messages);
-		json_decimal(json, "mb_per_s", megabytes(result), 3);
-		json_decimal(json, "messages_per_s", messages(result), 1);
-	}
-	json_end(json);
-}
-
 static int run_size(struct benching *benching, uint32_t size)
 {
-	struct result result = { .size = size };
+	struct bench_result result = { .size = size };
 	int status = TOOL_OK;
 
 	if (benching->latency)
@@ -154,9 +90,9 @@ static int run_size(struct benching *benching, uint32_t size)
 	if (status)
 		return status;
 	if (benching->json)
-		print_json(benching->json, &result);
+		bench_result_json(&result, benching->json);
 	else
-		print_text(&result);
+		bench_result_print(&result);
 	return TOOL_OK;
 }
 
@@ -165,7 +101,8 @@ static int run_sizes(struct benching *benching)
 	int status = TOOL_OK;
 	size_t i;
 
-	print_heading(benching);
+	if (!benching->json)
+		bench_result_heading(benching->latency, benching->one_way);
 	if (benching->json)
 		json_array(benching->json, "results");
 	for (i = 0; i < benching->size_count && !status; i++)
@@ -238,8 +175,7 @@ static const struct option options[] = {
 	{ "latency", no_argument, NULL, 'l' },
 	{ "one-way", no_argument, NULL, 'o' },
 	{ "connect", no_argument, NULL, 'c' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "port", required_argument, NULL, 'p' },
+	PARSE_CONNECT_LONG,
 	{ "json", no_argument, NULL, 'j' },
 	{ 0 }
 };
@@ -258,10 +194,6 @@ static bool parse_option(int option, const char *value, struct benching *benchin
 		return parse_u32(value, 1, BENCH_COUNT_MAX / 2, &benching->count);
 	case 'w':
 		return parse_u32(value, 1, 1U << 20, &benching->window);
-	case 't':
-		return parse_seconds(value, 3600000, &benching->bench.options.timeout_ms);
-	case 'p':
-		return parse_u32(value, 1, 65535, &benching->bench.options.port);
 	case 'l':
 		return benching->latency = true;
 	case 'o':
@@ -272,7 +204,7 @@ static bool parse_option(int option, const char *value, struct benching *benchin
 		benching->json = json;
 		return true;
 	}
-	return false;
+	return parse_connect(option, value, &benching->bench.options);
 }
 
 static bool sizes_valid(const struct benching *benching)
@@ -296,7 +228,7 @@ static int run(int argc, char **argv)
 	struct json json = JSON_INIT(stdout);
 	int option;
 
-	while ((option = getopt_long(argc, argv, "S:s:n:w:loct:p:j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "S:s:n:w:locj" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_bench, NULL);
 		if (!parse_option(option, optarg, &benching, &json))

@@ -14,8 +14,7 @@ static const struct option options[] = {
 	{ "whole", no_argument, NULL, 'w' },
 	{ "stream", no_argument, NULL, 's' },
 	{ "max", required_argument, NULL, 'm' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "port", required_argument, NULL, 'p' },
+	PARSE_CONNECT_LONG,
 	{ 0 }
 };
 
@@ -39,12 +38,8 @@ static bool parse_option(int option, const char *value, enum relay_mode *mode,
 			return false;
 		conn->tuning.message_max = size;
 		return true;
-	case 't':
-		return parse_seconds(value, 3600000, &conn->timeout_ms) && conn->timeout_ms;
-	case 'p':
-		return parse_u32(value, 1, 65535, &conn->port);
 	}
-	return false;
+	return parse_connect(option, value, conn);
 }
 
 static int run(int argc, char **argv)
@@ -54,7 +49,7 @@ static int run(int argc, char **argv)
 	struct target target;
 	int option, ctx, chan;
 
-	while ((option = getopt_long(argc, argv, "lwsm:t:p:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "lwsm:" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_connect, NULL);
 		if (!parse_option(option, optarg, &mode, &conn))

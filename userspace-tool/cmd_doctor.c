@@ -165,22 +165,10 @@ static int examine(const struct target *peer, const struct rdmachan_options *opt
 }
 
 static const struct option options[] = {
-	{ "timeout", required_argument, NULL, 't' },
-	{ "port", required_argument, NULL, 'p' },
+	PARSE_CONNECT_LONG,
 	{ "json", no_argument, NULL, 'j' },
 	{ 0 }
 };
-
-/* HOST, or HOST:SERVICE; service 0 stands for the module alone. */
-static bool parse_peer(const char *text, struct target *peer)
-{
-	if (parse_target(text, 0, peer))
-		return true;
-	if (!parse_target(text, TOOL_SERVICE_NOBODY, peer))
-		return false;
-	peer->service = 0;
-	return true;
-}
 
 static int run(int argc, char **argv)
 {
@@ -189,14 +177,10 @@ static int run(int argc, char **argv)
 	bool as_json = false;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "t:p:j", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "j" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
 		if (option == 'j')
 			as_json = true;
-		else if (option == 't' && parse_seconds(optarg, 3600000, &conn.timeout_ms))
-			continue;
-		else if (option == 'p' && parse_u32(optarg, 1, 65535, &conn.port))
-			continue;
-		else
+		else if (!parse_connect(option, optarg, &conn))
 			return fail_usage(&cmd_doctor, NULL);
 	}
 	if (argc - optind > 1)

@@ -183,8 +183,7 @@ static int send_files(struct sending *sending, char **paths, int count)
 
 static const struct option options[] = {
 	{ "quiet", no_argument, NULL, 'q' },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "port", required_argument, NULL, 'p' },
+	PARSE_CONNECT_LONG,
 	{ 0 }
 };
 
@@ -195,14 +194,10 @@ static int run(int argc, char **argv)
 	struct target target;
 	int option, ctx, status;
 
-	while ((option = getopt_long(argc, argv, "qt:p:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "q" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
 		if (option == 'q')
 			sending.quiet = true;
-		else if (option == 't' && parse_seconds(optarg, 3600000, &conn.timeout_ms))
-			continue;
-		else if (option == 'p' && parse_u32(optarg, 1, 65535, &conn.port))
-			continue;
-		else
+		else if (!parse_connect(option, optarg, &conn))
 			return fail_usage(&cmd_send, NULL);
 	}
 	if (argc - optind < 2)

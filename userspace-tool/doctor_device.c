@@ -15,9 +15,10 @@
 
 #define CLASS	"/sys/class/infiniband"
 
-/* RoCE adds so many bytes to a packet: its largest headers, rounded up. */
-#define ROCE_OVERHEAD	104
-/* The largest RDMA MTU there is. */
+/* RoCE adds at most so many bytes of headers to a packet. */
+#define ROCE_OVERHEAD	96
+/* RDMA MTUs are powers of two. */
+#define MTU_LEAST	256
 #define MTU_LARGEST	4096
 
 /**
@@ -72,7 +73,8 @@ static void check_state(struct doctor *doctor, const struct port *port)
 		doctor_fix(doctor, "ip link set %s up, and see whether its cable has a carrier",
 			   port->netdev);
 	else
-		doctor_fix(doctor, "see whether the cable is in and, on InfiniBand, a subnet manager runs");
+		doctor_fix(doctor,
+			   "see whether the cable is in and, on InfiniBand, a subnet manager runs");
 }
 
 static void check_netdev(struct doctor *doctor, const struct port *port)
@@ -97,34 +99,65 @@ static void check_netdev(struct doctor *doctor, const struct port *port)
 }
 
 /* The largest RDMA MTU (a power of two) that packets of @netdev_mtu bytes carry. */
-static unsigned int rdma_mtu(unsigned int netdev_mtu)
+static uint32_t mtu_estimate(uint32_t netdev_mtu)
 {
-	unsigned int mtu = MTU_LARGEST;
+	uint32_t mtu = MTU_LARGEST;
 
-	while (mtu > 256 && mtu + ROCE_OVERHEAD > netdev_mtu)
+	while (mtu > MTU_LEAST && mtu + ROCE_OVERHEAD > netdev_mtu)
 		mtu /= 2;
 	return mtu;
 }
 
+/* What the module knows of the port. */
+static bool mtu_ask(const struct doctor *doctor, const struct port *port, uint32_t *mtu,
+		    uint32_t *largest)
+{
+	struct rdmachan_device devices[64];
+	struct rdmachan_info info;
+	uint32_t number;
+	int count, i;
+
+	if (doctor->ctx < 0 || !parse_u32(port->number, 0, UINT32_MAX, &number))
+		return false;
+	count = rdmachan_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
+	for (i = 0; i < count; i++) {
+		if (devices[i].port != number ||
+		    strncmp(devices[i].name, port->device, sizeof(devices[i].name)))
+			continue;
+		*mtu = devices[i].mtu;
+		*largest = devices[i].max_mtu;
+		return *mtu && *largest;
+	}
+	return false;
+}
+
 static void check_mtu(struct doctor *doctor, const struct port *port)
 {
-	uint32_t netdev_mtu;
+	uint32_t netdev_mtu = 0, mtu, largest;
 	char text[32];
 
-	if (!port->roce || !port->netdev[0])
-		return;
-	if (!doctor_read(text, sizeof(text), "/sys/class/net/%s/mtu", port->netdev) ||
-	    !parse_u32(text, 1, UINT32_MAX, &netdev_mtu))
-		return;
-	if (rdma_mtu(netdev_mtu) == MTU_LARGEST) {
-		doctor_note(doctor, DOCTOR_OK, "mtu", "%u of %s carries the largest RDMA MTU, %u",
-			    netdev_mtu, port->netdev, MTU_LARGEST);
-		return;
+	if (port->roce && port->netdev[0] &&
+	    doctor_read(text, sizeof(text), "/sys/class/net/%s/mtu", port->netdev))
+		parse_u32(text, 1, UINT32_MAX, &netdev_mtu);
+	if (!mtu_ask(doctor, port, &mtu, &largest)) {
+		if (!netdev_mtu)
+			return;
+		mtu = mtu_estimate(netdev_mtu);
+		largest = MTU_LARGEST;
 	}
-	doctor_note(doctor, DOCTOR_WARN, "mtu", "MTU %u of %s limits the RDMA MTU of %s to %u",
-		    netdev_mtu, port->netdev, port->name, rdma_mtu(netdev_mtu));
-	doctor_fix(doctor, "for more speed, on both hosts and the switches between: ip link set %s mtu 4200",
-		   port->netdev);
+	if (mtu >= largest) {
+		doctor_note(doctor, DOCTOR_OK, "mtu", "%s uses the largest, %u", port->name, mtu);
+	} else if (netdev_mtu) {
+		doctor_note(doctor, DOCTOR_WARN, "mtu",
+			    "MTU %u of %s limits the RDMA MTU of %s to %u; it can be %u",
+			    netdev_mtu, port->netdev, port->name, mtu, largest);
+		doctor_fix(doctor, "on both hosts and the switches between: ip link set %s mtu %u",
+			   port->netdev, (largest + ROCE_OVERHEAD + 99) / 100 * 100);
+	} else {
+		doctor_note(doctor, DOCTOR_WARN, "mtu", "%s uses %u; it can be %u", port->name,
+			    mtu, largest);
+		doctor_fix(doctor, "see what limits it: the subnet manager, the switches or the peer");
+	}
 }
 
 static void check_port(struct doctor *doctor, const char *device, const char *number)
@@ -185,5 +218,5 @@ void doctor_devices(struct doctor *doctor)
 	if (count)
 		return;
 	doctor_note(doctor, DOCTOR_FAIL, "rdma device", "there is none");
-	doctor_fix(doctor, "load the driver of the adapter, or make a software device on a network interface: rdma link add rxe0 type rxe netdev INTERFACE");
+	doctor_fix(doctor, "load the adapter's driver, or make a software device on an interface: rdma link add rxe0 type rxe netdev INTERFACE");
 }

@@ -133,8 +133,8 @@ static void check_route(struct doctor *doctor, const struct addrinfo *peer)
 	doctor_note(doctor, DOCTOR_WARN, "route",
 		    "packets to %s leave by %s, which has no active RDMA device",
 		    doctor->peer->host, name);
-	doctor_fix(doctor, "use an address of the peer that is reached over RDMA, or rdma link add rxe0 type rxe netdev %s",
-		   name);
+	doctor_fix(doctor,
+		   "use another address of the peer, or rdma link add rxe0 type rxe netdev %s", name);
 }
 
 void doctor_peer(struct doctor *doctor)

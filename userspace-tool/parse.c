@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <librdmachan.h>
-
 #include "parse.h"
 
 /* Digits and nothing before them: no sign, no blanks. *@end is what follows. */
@@ -160,6 +158,27 @@ bool parse_target(const char *text, uint32_t service, struct target *target)
 		return false;
 	*target = result;
 	return true;
+}
+
+bool parse_peer(const char *text, struct target *target)
+{
+	if (parse_target(text, 0, target))
+		return true;
+	if (!parse_target(text, RDMACHAN_SERVICE_MAX, target))
+		return false;
+	target->service = 0;
+	return true;
+}
+
+bool parse_connect(int option, const char *value, struct rdmachan_options *options)
+{
+	switch (option) {
+	case 't':
+		return parse_seconds(value, 3600000, &options->timeout_ms) && options->timeout_ms;
+	case 'p':
+		return parse_u32(value, 1, 65535, &options->port);
+	}
+	return false;
 }
 
 size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t max)

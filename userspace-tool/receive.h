@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * receive.h - the receiving side of a file transfer
+ */
+#ifndef RECEIVE_H
+#define RECEIVE_H
+
+#include "tool.h"
+
+/**
+ * struct receiving - the receiver
+ * @service: service
+ * @dir: directory that files are stored in
+ * @once: end after one connection
+ * @replace: a file may replace one of the same name
+ * @quiet: no bar and no summaries
+ * @idle_ms: how long a sender may be silent
+ * @chan: connection that is being served
+ * @status: what becomes of it, &enum tool_exit: that of the last failure
+ * @peer: who that is
+ * @buffer: of FILEMSG_CHUNK bytes
+ */
+struct receiving {
+	uint32_t service;
+	int dir;
+	bool once;
+	bool replace;
+	bool quiet;
+	uint32_t idle_ms;
+	int chan;
+	int status;
+	char peer[RDMACHAN_ADDR_MAX];
+	uint8_t *buffer;
+};
+
+/* Listens and stores what comes; returns &enum tool_exit. */
+int receive_run(struct receiving *receiving);
+
+#endif /* RECEIVE_H */
