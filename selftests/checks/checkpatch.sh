@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# checkpatch.sh - check the style of all C files with the kernel's checkpatch.pl
+#
+# usage: checkpatch.sh [FILE...]
+#
+# Without files all that git knows and has not been told to ignore. What
+# checkpatch-exceptions.txt lists, with its reason, is not reported. CHECKPATCH
+# names another checkpatch.pl than the lab's. Exit status: 0 nothing was found, 1
+# something was, 2 cannot run.
+
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+EXCEPTIONS=selftests/checks/checkpatch-exceptions.txt
+
+die() { echo "checkpatch.sh: $*" >&2; exit 2; }
+
+find_checkpatch() {
+	local dir
+
+	if [ -z "${CHECKPATCH:-}" ]; then
+		dir=$(selftests/lab/kernel.sh checkpatch 2>/dev/null) ||
+			die "the lab cannot get checkpatch.pl"
+		CHECKPATCH=$dir/checkpatch.pl
+	fi
+	[ -f "$CHECKPATCH" ] || die "no file $CHECKPATCH"
+}
+
+# One line for each finding: FILE:LINE: LEVEL:TYPE: text
+run_checkpatch() {
+	# It fails when it finds something; what it prints counts.
+	perl "$CHECKPATCH" --no-tree --strict --max-line-length=100 --terse \
+		--show-types -f "$@" 2>"$ERRORS" | grep -v '^total: \|: total: ' || :
+}
+
+# Take away what is excepted: a type, and a pattern of files.
+report() {
+	awk '
+		FNR == NR {
+			if ($0 !~ /^#/ && NF >= 3) {
+				pattern = $2
+				gsub(/[.]/, "[.]", pattern)
+				gsub(/[*]/, ".*", pattern)
+				type[++n] = $1
+				files[n] = "^" pattern "$"
+			}
+			next
+		}
+		{
+			split($0, part, ":")
+			for (i = 1; i <= n; i++)
+				if (part[4] == type[i] && part[1] ~ files[i]) {
+					excepted++
+					next
+				}
+			print
+			found++
+		}
+		END {
+			printf "checkpatch.sh: %d files, %d findings, %d excepted\n",
+				count, found, excepted
+			exit found > 0
+		}' count=$# "$EXCEPTIONS" -
+}
+
+main() {
+	if [ $# -eq 0 ]; then
+		mapfile -t FILES < <(git ls-files -co --exclude-standard 'kmod/*.[ch]' 'uapi/*.h' \
+			'userspace-tool/*.[ch]' 'selftests/*.[ch]' |
+			while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
+		set -- "${FILES[@]}"
+	fi
+	[ $# -gt 0 ] || die "no files"
+	find_checkpatch
+	ERRORS=$(mktemp)
+	trap 'rm -f "$ERRORS"' EXIT
+	# The table comes in as a file, the findings by the pipe.
+	run_checkpatch "$@" | report "$@"
+	[ ! -s "$ERRORS" ] || { cat "$ERRORS" >&2; exit 2; }
+}
+
+main "$@"

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# shell.sh - check all shell scripts with shellcheck
+#
+# usage: shell.sh [FILE...]
+#
+# Without files all that git knows and whose first line names a shell, or which say
+# so to shellcheck. Exit status: 0 nothing was found, 1 something was, 2 cannot run.
+
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+die() { echo "shell.sh: $*" >&2; exit 2; }
+
+is_script() {
+	[ -f "$1" ] && head -n 3 "$1" | grep -qE \
+		'^#!.*[/ ](ba|da)?sh\b|^# shellcheck shell=' 2>/dev/null
+}
+
+main() {
+	local file findings found=0
+	local -a files=()
+
+	command -v shellcheck >/dev/null || die "shellcheck is not installed"
+	if [ $# -eq 0 ]; then
+		while read -r file; do
+			! is_script "$file" || files+=("$file")
+		done < <(git ls-files -co --exclude-standard)
+	else
+		files=("$@")
+	fi
+	[ ${#files[@]} -gt 0 ] || die "no scripts"
+	findings=$(shellcheck -x -f gcc "${files[@]}" || :)
+	if [ -n "$findings" ]; then
+		echo "$findings"
+		found=$(wc -l <<<"$findings")
+	fi
+	echo "shell.sh: ${#files[@]} scripts, $found findings"
+	[ "$found" -eq 0 ]
+}
+
+main "$@"
