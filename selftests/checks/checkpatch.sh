@@ -28,11 +28,16 @@ find_checkpatch() {
 	[ -f "$CHECKPATCH" ] || die "no file $CHECKPATCH"
 }
 
+# The types that are excepted for all files, with commas.
+ignored_types() {
+	awk '!/^#/ && $2 == "*" { printf "%s%s", comma, $1; comma = "," }' "$EXCEPTIONS"
+}
+
 # One line for each finding: FILE:LINE: LEVEL:TYPE: text
 run_checkpatch() {
 	# It fails when it finds something; what it prints counts.
 	perl "$CHECKPATCH" --no-tree --strict --max-line-length=100 --terse \
-		--show-types -f "$@" 2>"$ERRORS" | grep -v '^total: \|: total: ' || :
+		--show-types --ignore "$(ignored_types)" -f "$@" 2>"$ERRORS" | grep -v '^total: \|: total: ' || :
 }
 
 # Take away what is excepted: a type, and a pattern of files.
