@@ -5,10 +5,10 @@
 #
 # usage: checkpatch.sh [FILE...]
 #
-# Without files all that git knows and has not been told to ignore. What
-# checkpatch-exceptions.txt lists, with its reason, is not reported. CHECKPATCH
-# names another checkpatch.pl than the lab's. Exit status: 0 nothing was found, 1
-# something was, 2 cannot run.
+# Files are named from the top of the tree; without any, all that git knows and has
+# not been told to ignore. What checkpatch-exceptions.txt lists, with its reason, is
+# not reported. CHECKPATCH names another checkpatch.pl than the lab's. Exit status: 0
+# nothing was found, 1 something was, 2 cannot run.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -33,11 +33,15 @@ ignored_types() {
 	awk '!/^#/ && $2 == "*" { printf "%s%s", comma, $1; comma = "," }' "$EXCEPTIONS"
 }
 
-# One line for each finding: FILE:LINE: LEVEL:TYPE: text
+# One line for each finding: FILE:LINE: LEVEL:TYPE: text. It keeps notes in the
+# current directory, which is therefore one with links to the tree's folders.
 run_checkpatch() {
+	ln -s "$PWD"/*/ "$SCRATCH"
+	cd "$SCRATCH"
 	# It fails when it finds something; what it prints counts.
 	perl "$CHECKPATCH" --no-tree --strict --max-line-length=100 --terse \
-		--show-types --ignore "$(ignored_types)" -f "$@" 2>"$ERRORS" | grep -v '^total: \|: total: ' || :
+		--show-types --ignore "$(ignored_types)" -f "$@" \
+		2>"$SCRATCH/errors" | grep -v '^total: \|: total: ' || :
 }
 
 # Take away what is excepted: a type, and a pattern of files.
@@ -79,11 +83,11 @@ main() {
 	fi
 	[ $# -gt 0 ] || die "no files"
 	find_checkpatch
-	ERRORS=$(mktemp)
-	trap 'rm -f "$ERRORS"' EXIT
+	SCRATCH=$(mktemp -d)
+	trap 'rm -rf "$SCRATCH"' EXIT
 	# The table comes in as a file, the findings by the pipe.
 	run_checkpatch "$@" | report "$@"
-	[ ! -s "$ERRORS" ] || { cat "$ERRORS" >&2; exit 2; }
+	[ ! -s "$SCRATCH/errors" ] || { cat "$SCRATCH/errors" >&2; exit 2; }
 }
 
 main "$@"
