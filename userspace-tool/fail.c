@@ -71,5 +71,6 @@ int fail_error(const struct rdmachan_error *err, const char *format, ...)
 	}
 	rdmachan_explain(err, text, sizeof(text));
 	fprintf(stderr, "\n%s", text);
-	return TOOL_CONNECTION;
+	/* The one failure that leaves the connection as it is. */
+	return err->cause == RDMACHAN_CAUSE_MESSAGE_SIZE ? TOOL_FAILED : TOOL_CONNECTION;
 }

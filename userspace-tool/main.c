@@ -81,6 +81,8 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	const struct command *command;
+	/* What getopt_long() begins its complaints with. */
+	char name[32];
 
 	if (argc < 2) {
 		help(stderr);
@@ -106,5 +108,7 @@ int main(int argc, char **argv)
 		fputs(command->help, stdout);
 		return finish(TOOL_OK);
 	}
+	snprintf(name, sizeof(name), "rdmachan %s", command->name);
+	argv[1] = name;
 	return finish(command->run(argc - 1, argv + 1));
 }

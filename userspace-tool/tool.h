@@ -32,7 +32,7 @@ enum tool_exit {
  * @name: the word
  * @summary: what it does, in a line
  * @help: how it is used, with examples
- * @run: does it; argv[0] is the word; returns &enum tool_exit
+ * @run: does it; argv[0] is "rdmachan" and the word; returns &enum tool_exit
  */
 struct command {
 	const char *name;
