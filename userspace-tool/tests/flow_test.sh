@@ -5,7 +5,7 @@
 #
 # By default the channels are those of fake_device.so, and HOST is any. To try the
 # real module: RDMACHAN_HOST=ADDRESS flow_test.sh, where ADDRESS is this machine's on
-# an RDMA device.
+# an RDMA device; RDMACHAN_HOST6 is another one, of IPv6.
 set -u
 
 build=${BUILD:?set it to the output directory of make}
@@ -217,6 +217,63 @@ doctor_peer()
 	grep -q '^ok *peer ' "$tmp/doctor"
 }
 
+# What only the real module shows.
+
+lists()
+{
+	tool list --listeners >"$tmp/list" && grep -q ' 5001 ' "$tmp/list" || return 1
+	sleep 3 | tool connect "$host:5002" &
+	sleep 1
+	tool list --channels >"$tmp/list" && grep -q " 5002 .*connected *$host" "$tmp/list" &&
+	tool list --links >"$tmp/list" && grep -q " open .* $host " "$tmp/list"
+}
+
+taken()
+{
+	tool listen 5001 2>"$tmp/err"
+	[ $? -eq 1 ] && grep -qi 'in use' "$tmp/err"
+}
+
+too_large()
+{
+	tool listen --max 64k --keep 5004 >"$tmp/got" &
+	servers+=($!)
+	listening 5004 && tool connect --whole "$host:5004" <"$tmp/b" 2>"$tmp/err"
+	[ $? -eq 1 ] && grep -q 'Its limit is 65536 bytes' "$tmp/err"
+}
+
+killed()
+{
+	local pid status
+
+	"$build/rdmachan" listen 5005 >"$tmp/got" 2>&1 < <(sleep 20) &
+	pid=$!
+	listening 5005 && (sleep 5 | tool connect "$host:5005" 2>"$tmp/err") &
+	sleep 2
+	kill -9 $pid
+	wait $!
+	status=$?
+	cat "$tmp/err"
+	[ $status -eq 3 ] && grep -q 'SIGKILL' "$tmp/err"
+}
+
+no_device()
+{
+	tool connect -t 5 127.0.0.1:5001 </dev/null 2>"$tmp/err"
+	[ $? -eq 3 ] && grep -q '^What to do: ' "$tmp/err"
+}
+
+test_real()
+{
+	check "list shows listeners, channels and links" lists
+	check "a service that is taken" taken
+	check "a message that is too large is explained" too_large
+	check "a peer that is killed is explained" killed
+	check "loopback is explained" no_device
+	[ -z "${RDMACHAN_HOST6:-}" ] ||
+		check "IPv6" tool ping -c 2 -i 0 "[$RDMACHAN_HOST6]:5001"
+}
+
 seq 20000 >"$tmp/a"
 seq 30000 90000 >"$tmp/b"
 mkdir "$tmp/from" "$tmp/to"
@@ -266,4 +323,5 @@ check "the example epoll_server" server 5012 "$build/examples/epoll_server" 5012
 check "and its answers" capitals
 check "to many at once" capitals_of_many
 check "doctor reaches the peer" doctor_peer
+[ -n "${RDMACHAN_FAKE:-}" ] || test_real
 echo "1..$count"
