@@ -31,13 +31,15 @@ skip()
 	echo "ok $count # SKIP $1"
 }
 
-# Exactly the functions of the version script, all of them declared in the header.
+# Exactly the functions of the version script, of the header and of the man page.
 symbols()
 {
 	nm -D --defined-only "$BUILD/librdmachan.so" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tmp/so"
 	sed -n 's/^\trdmachan_\(.*\);$/rdmachan_\1/p' "$here/lib/librdmachan.map" | sort >"$tmp/map"
 	sed -n 's/^[a-z].*[ *]\(rdmachan_[a-z_]*\)(.*/\1/p' "$here/lib/librdmachan.h" | sort >"$tmp/h"
-	[ -s "$tmp/so" ] && diff "$tmp/so" "$tmp/map" && diff "$tmp/map" "$tmp/h"
+	sed -n 's/^\.Fn \(rdmachan_[a-z_]*\) .*/\1/p' "$here/man/librdmachan.3" | sort -u >"$tmp/man"
+	[ -s "$tmp/so" ] && diff "$tmp/so" "$tmp/map" && diff "$tmp/map" "$tmp/h" &&
+	diff "$tmp/h" "$tmp/man"
 }
 
 soname()
@@ -103,7 +105,7 @@ completion()
 	completes rdmachan explain no-s && grep -qx no-service "$tmp/words"
 }
 
-check "the library exports what its header declares" symbols
+check "the library exports what is declared and documented" symbols
 check "its name is librdmachan.so.0" soname
 check "the header stands alone in C" header c "${CC:-cc}"
 if command -v c++ >/dev/null; then
@@ -124,7 +126,7 @@ check "no service" usage connect db1
 check "a service out of range" usage listen 4294967295
 check "completion" completion
 if command -v mandoc >/dev/null; then
-	check "man pages" mandoc -Tlint -Wwarning "$here/man/rdmachan.4" "$here/man/rdmachan.8"
+	check "man pages" mandoc -Tlint -Wwarning "$here"/man/*.[0-9]
 else
 	skip "no mandoc"
 fi
