@@ -3,7 +3,7 @@
 #
 # kernel.sh - get a kernel into the cache and print its directory
 #
-# usage: kernel.sh [--update] KERNEL...
+# usage: kernel.sh [--update] [--quiet] KERNEL...
 #
 # stock-6.1, stock-6.12  Debian's own image, modules and headers, unpacked
 # uml-6.12               User Mode Linux built from Debian's source (4 minutes)
@@ -20,14 +20,15 @@
 #   make.args  arguments that compile a module: make $(cat make.args) M=... modules
 #   vmlinuz and vmlinux, or linux; lib/modules/RELEASE; build
 #
-# Progress goes to stderr, the directories, one a line, to stdout.
+# Progress goes to stderr, the directories, one a line, to stdout. With --quiet
+# the versions are not said.
 
 set -euo pipefail
 # shellcheck source=selftests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 JOBS=$(nproc)
-UPDATE=no
+UPDATE=no QUIET=no
 
 # The suites that carry a series in a form that this machine can run. 6.1 is
 # Debian 12's. 6.12 was backported to it; elsewhere Debian 13's own is taken.
@@ -71,8 +72,8 @@ relocate_headers() {
 		die "$headers/Makefile still names /usr/src"
 	ln -sfn "usr/src/linux-headers-$kver" "$dir/build"
 	ln -sfn "usr/src/$common" "$dir/source"
-	ln -sfn "../../../build" "$dir/lib/modules/$kver/build"
-	ln -sfn "../../../source" "$dir/lib/modules/$kver/source"
+	ln -srfn "$dir/build" "$dir/lib/modules/$kver/build"
+	ln -srfn "$dir/source" "$dir/lib/modules/$kver/source"
 }
 
 # The headers ask for the compiler that built the kernel. Where it is not
@@ -307,15 +308,19 @@ get_kernel() {
 		fi ;;
 	*) die "unknown kernel '$kernel'" ;;
 	esac
-	say "$kernel is $(cat "$dir/version")"
+	[ "$QUIET" = yes ] || say "$kernel is $(cat "$dir/version")"
 	echo "$dir"
 }
 
 main() {
-	if [ "${1:-}" = --update ]; then
-		UPDATE=yes
+	while [[ "${1:-}" = --* ]]; do
+		case $1 in
+		--update) UPDATE=yes ;;
+		--quiet) QUIET=yes ;;
+		*) die "unknown option $1" ;;
+		esac
 		shift
-	fi
+	done
 	[ $# -gt 0 ] || { sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 	while [ $# -gt 0 ]; do
 		get_kernel "$1"

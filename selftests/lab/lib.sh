@@ -9,7 +9,7 @@
 LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export LAB
 # Everything downloaded or built outside the tree. Safe to delete.
-CACHE=${RDMACHAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmachan}
+CACHE=$(realpath -m "${RDMACHAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmachan}")
 export CACHE
 
 say() { echo "${0##*/}: $*" >&2; }
@@ -136,7 +136,7 @@ kernel_dir() {
 	if [ -d "$1" ]; then
 		realpath "$1"
 	else
-		"$LAB/kernel.sh" "$1" 2>/dev/null || "$LAB/kernel.sh" "$1"
+		"$LAB/kernel.sh" --quiet "$1"
 	fi
 }
 
