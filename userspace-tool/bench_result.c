@@ -18,7 +18,7 @@ void bench_result_heading(bool latency, bool one_way)
 {
 	printf("%10s", "BYTES");
 	if (latency)
-		printf("  %12s  %12s  %12s", "ONE-WAY us", "P99 us", "LEAST us");
+		printf("  %12s  %12s  %12s", "LATENCY us", "P99 us", "LEAST us");
 	if (one_way)
 		printf("  %12s  %12s", "MB/s", "MESSAGES/s");
 	putchar('\n');
@@ -43,7 +43,7 @@ void bench_result_json(const struct bench_result *result, struct json *json)
 	json_number(json, "size", result->size);
 	if (result->echoes) {
 		json_number(json, "round_trips", result->echoes);
-		json_decimal(json, "one_way_us", result->typical_us, 3);
+		json_decimal(json, "latency_us", result->typical_us, 3);
 		json_decimal(json, "p99_us", result->p99_us, 3);
 		json_decimal(json, "least_us", result->least_us, 3);
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "object_json.h"
 #include "table.h"
 #include "tool.h"
 
@@ -104,60 +105,6 @@ static void add_link(struct table *table, const struct rdmachan_object *object)
 	table_add(table, "%" PRIu64, (uint64_t)object->rx_frames);
 }
 
-static void json_addr(struct json *json, const char *key, const struct rdmachan_addr *addr)
-{
-	char text[RDMACHAN_ADDR_MAX];
-
-	if (addr->family)
-		json_string(json, key, rdmachan_addr_text(addr, text, sizeof(text)));
-	else
-		json_null(json, key);
-}
-
-static void json_traffic(struct json *json, const struct rdmachan_object *object)
-{
-	json_number(json, "tx_messages", object->tx_messages);
-	json_number(json, "tx_bytes", object->tx_bytes);
-	json_number(json, "rx_messages", object->rx_messages);
-	json_number(json, "rx_bytes", object->rx_bytes);
-	json_number(json, "tx_frames", object->tx_frames);
-	json_number(json, "rx_frames", object->rx_frames);
-	json_number(json, "tx_queued", object->tx_queued);
-	json_number(json, "rx_queued", object->rx_queued);
-	json_number(json, "rx_next", object->rx_next);
-	json_number(json, "tx_stalls", object->tx_stalls);
-	json_number(json, "send_buffer", object->send_buffer);
-	json_number(json, "recv_buffer", object->recv_buffer);
-	json_number(json, "peer_message_max", object->peer_message_max);
-}
-
-static void json_one(struct json *json, const struct rdmachan_object *object)
-{
-	json_object(json, NULL);
-	json_string(json, "kind", rdmachan_kind_name(object->kind));
-	json_number(json, "id", object->id);
-	json_number(json, "link", object->link_id);
-	json_string(json, "state", rdmachan_state_name(object->state));
-	json_number(json, "shutdown", object->shutdown);
-	json_number(json, "peer_shutdown", object->peer_shutdown);
-	json_number(json, "service", object->service);
-	json_number(json, "uid", object->uid);
-	if (object->peer_uid == UINT32_MAX)
-		json_null(json, "peer_uid");
-	else
-		json_number(json, "peer_uid", object->peer_uid);
-	json_bool(json, "active", object->active);
-	json_number(json, "channels", object->channels);
-	json_addr(json, "local", &object->local);
-	json_addr(json, "peer", &object->peer);
-	json_string(json, "device", object->device);
-	json_number(json, "dev_port", object->dev_port);
-	json_number(json, "frame_size", object->frame_size);
-	json_number(json, "created_ns", object->created_ns);
-	json_traffic(json, object);
-	json_end(json);
-}
-
 static int each(const struct rdmachan_object *object, void *arg)
 {
 	struct listing *listing = arg;
@@ -165,7 +112,7 @@ static int each(const struct rdmachan_object *object, void *arg)
 	if (object->kind > RDMACHAN_KIND_LINK || !listing->kinds[object->kind])
 		return 0;
 	if (listing->as_json)
-		json_one(&listing->json, object);
+		object_json(object, &listing->json);
 	else if (object->kind == RDMACHAN_KIND_LISTENER)
 		add_listener(&listing->tables[object->kind], object);
 	else if (object->kind == RDMACHAN_KIND_CHANNEL)

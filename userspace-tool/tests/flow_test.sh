@@ -307,7 +307,7 @@ check "recv --once --force" recv_once
 check "recv refuses what is not its protocol" recv_nonsense
 check "a bench server" server 7002 "$build/rdmachan" bench --server 7002
 check "a peer that closes is not waited for" peer_closes
-wanted='"one_way_us": [0-9.]*,'
+wanted='"latency_us": [0-9.]*,'
 check "bench, latency" bench_json --latency -n 50 -s 1,4k
 wanted='"messages_per_s": [0-9.]*'
 check "bench, one way" bench_json --one-way -n 100 -s 64,64k

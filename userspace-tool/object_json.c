@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/*
+ * object_json.c - all there is to know about a listener, channel or link, as JSON
+ */
+#include "object_json.h"
+
+static void json_addr(struct json *json, const char *key, const struct rdmachan_addr *addr)
+{
+	char text[RDMACHAN_ADDR_MAX];
+
+	if (addr->family)
+		json_string(json, key, rdmachan_addr_text(addr, text, sizeof(text)));
+	else
+		json_null(json, key);
+}
+
+static void json_traffic(struct json *json, const struct rdmachan_object *object)
+{
+	json_number(json, "tx_messages", object->tx_messages);
+	json_number(json, "tx_bytes", object->tx_bytes);
+	json_number(json, "rx_messages", object->rx_messages);
+	json_number(json, "rx_bytes", object->rx_bytes);
+	json_number(json, "tx_frames", object->tx_frames);
+	json_number(json, "rx_frames", object->rx_frames);
+	json_number(json, "tx_queued", object->tx_queued);
+	json_number(json, "rx_queued", object->rx_queued);
+	json_number(json, "rx_next", object->rx_next);
+	json_number(json, "tx_stalls", object->tx_stalls);
+	json_number(json, "send_buffer", object->send_buffer);
+	json_number(json, "recv_buffer", object->recv_buffer);
+	json_number(json, "peer_message_max", object->peer_message_max);
+}
+
+void object_json(const struct rdmachan_object *object, struct json *json)
+{
+	json_object(json, NULL);
+	json_string(json, "kind", rdmachan_kind_name(object->kind));
+	json_number(json, "id", object->id);
+	json_number(json, "link", object->link_id);
+	json_string(json, "state", rdmachan_state_name(object->state));
+	json_number(json, "shutdown", object->shutdown);
+	json_number(json, "peer_shutdown", object->peer_shutdown);
+	json_number(json, "service", object->service);
+	json_number(json, "uid", object->uid);
+	if (object->peer_uid == UINT32_MAX)
+		json_null(json, "peer_uid");
+	else
+		json_number(json, "peer_uid", object->peer_uid);
+	json_bool(json, "active", object->active);
+	json_number(json, "channels", object->channels);
+	json_addr(json, "local", &object->local);
+	json_addr(json, "peer", &object->peer);
+	json_string(json, "device", object->device);
+	json_number(json, "dev_port", object->dev_port);
+	json_number(json, "frame_size", object->frame_size);
+	json_number(json, "created_ns", object->created_ns);
+	json_traffic(json, object);
+	json_end(json);
+}
