@@ -235,7 +235,7 @@ uml_kernel() {
 
 	[ -f "$LAB/config/uml-$series.config" ] || die "no fragment for User Mode Linux $series"
 	case $variant in
-	san) fragments+=("$LAB/config/sanitizers.config") ;;
+	san) fragments+=("$LAB"/config/{,uml-}sanitizers.config) ;;
 	cov) fragments+=("$LAB/config/coverage.config") ;;
 	esac
 	fetch_source "$series"
@@ -328,4 +328,4 @@ main() {
 	done
 }
 
-main "$@"
+main "$@"; exit

@@ -74,6 +74,8 @@ main() {
 	local sockets
 
 	parse_arguments "$@"
+	KERNEL_A=$(kernel_dir "$KERNEL_A")
+	KERNEL_B=$(kernel_dir "$KERNEL_B")
 	pair_prepare
 	# A socket's path has to be short.
 	sockets=$(mktemp -d /tmp/rdmachan.XXXXXX)

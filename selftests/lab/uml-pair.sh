@@ -21,7 +21,7 @@ set -euo pipefail
 # shellcheck source=selftests/lab/pair.sh
 . "$LAB/pair.sh"
 
-CABLE_ARGS=''
+CABLE_ARGS='' KERNEL=uml-6.12
 # Frames of the size that stock guests use do not pass the vector driver.
 COMMON=(--mtu 1500)
 
@@ -30,7 +30,8 @@ parse_arguments() {
 		[ $# -ge 2 ] || die "$1 wants a value"
 		case $1 in
 		--cable-args) CABLE_ARGS=$2 ;;
-		--kernel | --timeout | --mem | --mtu | --provider | --append)
+		--kernel) KERNEL=$2 ;;
+		--timeout | --mem | --mtu | --provider | --append)
 			COMMON+=("$1" "$2") ;;
 		*) pair_argument "$1" "$2" ;;
 		esac
@@ -53,7 +54,7 @@ guest_command() {
 	local host=$1
 
 	pair_options "$host"
-	echo "$(sh_quote "$LAB/uml.sh" "${COMMON[@]}" --control "$PAIR_OUT/control")" \
+	echo "$(sh_quote "$LAB/uml.sh" --kernel "$KERNEL" "${COMMON[@]}" --control "$PAIR_OUT/control")" \
 		"--net fd:\$CABLE_FD $(sh_quote "${OPTIONS[@]}");" \
 		"echo \$? >$(sh_quote "$PAIR_OUT/$host/status")"
 }
@@ -63,6 +64,7 @@ main() {
 
 	parse_arguments "$@"
 	build_cable
+	KERNEL=$(kernel_dir "$KERNEL")
 	pair_prepare
 	rm -f "$PAIR_OUT"/{control,cable.log} "$PAIR_OUT"/{a,b}/status
 	# shellcheck disable=SC2086 # words
