@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan.c - a channel's life
+ *
+ * Ending. close() of a channel in use puts CLOSE behind what waits to be sent and
+ * leaves the rest to the background: the peer answers CLOSED, the link then drops the
+ * lane's reference, which is the last. If the data cannot be delivered within the
+ * linger time, or the program was killed, CLOSE is sent at once with the reset flag and
+ * what waits is thrown away. If the link ends first, the lane goes with it.
+ */
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "chan.h"
+#include "error.h"
+#include "rch.h"
+
+static struct kmem_cache *chan_cache;
+
+static void rch_chan_linger_work(struct work_struct *work);
+
+static bool chan_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_chan, object)->ref);
+}
+
+static void chan_put(struct rch_object *obj)
+{
+	rch_chan_put(container_of(obj, struct rch_chan, object));
+}
+
+static u32 chan_user_state(const struct rch_chan *chan)
+{
+	static const u8 states[RCH_CHAN_STATES] = {
+		[RCH_CHAN_CONNECTING] = RDMACHAN_STATE_CONNECTING,
+		[RCH_CHAN_WAITING] = RDMACHAN_STATE_WAITING,
+		[RCH_CHAN_OPEN] = RDMACHAN_STATE_OPEN,
+		[RCH_CHAN_PEER_CLOSED] = RDMACHAN_STATE_PEER_CLOSED,
+		[RCH_CHAN_CLOSING] = RDMACHAN_STATE_CLOSING,
+		[RCH_CHAN_FAILED] = RDMACHAN_STATE_FAILED,
+		[RCH_CHAN_DEAD] = RDMACHAN_STATE_FAILED,
+	};
+
+	return states[chan->state];
+}
+
+static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_chan *chan = container_of(obj, struct rch_chan, object);
+	struct rch_link *link = NULL;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state != RCH_CHAN_CONNECTING)
+		link = chan->lane.link;
+	out->state = chan_user_state(chan);
+	out->shutdown = chan->shut;
+	out->peer_shutdown = chan->peer_shut;
+	out->rx_queued = chan->queued;
+	out->peer_message_max = chan->peer_message_max;
+	spin_unlock_bh(&chan->lock);
+	rch_addr_from_sockaddr(&out->peer, &chan->peer);
+	if (link)
+		rch_link_describe(link, out);
+	out->service = chan->service;
+	out->active = chan->active;
+	out->rx_next = rch_chan_next_length(chan);
+	out->tx_queued = READ_ONCE(chan->lane.queued);
+	out->tx_stalls = READ_ONCE(chan->lane.stalls);
+	out->tx_messages = READ_ONCE(chan->tx_messages);
+	out->tx_bytes = READ_ONCE(chan->tx_bytes);
+	out->rx_messages = READ_ONCE(chan->rx_messages);
+	out->rx_bytes = READ_ONCE(chan->rx_bytes);
+	out->send_buffer = chan->tuning.send_buffer;
+	out->recv_buffer = chan->tuning.recv_buffer;
+}
+
+static const struct rch_object_ops chan_object_ops = {
+	.kind = RDMACHAN_KIND_CHANNEL,
+	.get = chan_get,
+	.put = chan_put,
+	.fill = chan_fill,
+};
+
+static bool out_of_range(u32 value, u32 min, u32 max)
+{
+	return value && (value < min || value > max);
+}
+
+/**
+ * rch_chan_tune - check what a program wishes, and fill in defaults
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rch_chan_tune(struct rdmachan_tuning *tuning)
+{
+	if (out_of_range(tuning->send_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
+	    out_of_range(tuning->recv_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
+	    out_of_range(tuning->message_max, 1, RDMACHAN_MESSAGE_MAX))
+		return -EINVAL;
+	if (!tuning->send_buffer)
+		tuning->send_buffer = READ_ONCE(rch_buffer);
+	if (!tuning->recv_buffer)
+		tuning->recv_buffer = READ_ONCE(rch_buffer);
+	if (!tuning->message_max)
+		tuning->message_max = READ_ONCE(rch_message_max);
+	if (!tuning->linger_ms)
+		tuning->linger_ms = READ_ONCE(rch_linger_ms);
+	return 0;
+}
+
+/**
+ * rch_chan_alloc - make a channel
+ * @net: network namespace
+ * @uid: owner
+ * @service: service
+ * @tuning: after rch_chan_tune()
+ * @state: RCH_CHAN_CONNECTING or RCH_CHAN_WAITING
+ * @gfp: how to allocate
+ *
+ * Return: a channel with one reference, or NULL.
+ */
+struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
+				const struct rdmachan_tuning *tuning,
+				enum rch_chan_state state, gfp_t gfp)
+{
+	struct rch_chan *chan = kmem_cache_zalloc(chan_cache, gfp);
+
+	if (!chan)
+		return NULL;
+	kref_init(&chan->ref);
+	rch_lane_init(&chan->lane, tuning->send_buffer);
+	chan->net = net;
+	chan->service = service;
+	chan->tuning = *tuning;
+	init_waitqueue_head(&chan->wait);
+	INIT_LIST_HEAD(&chan->backlog);
+	INIT_WORK(&chan->connect_work, rch_chan_connect_work);
+	INIT_DELAYED_WORK(&chan->linger_work, rch_chan_linger_work);
+	spin_lock_init(&chan->lock);
+	chan->state = state;
+	chan->error.size = sizeof(chan->error);
+	chan->error.service = service;
+	INIT_LIST_HEAD(&chan->segments);
+	rch_window_init(&chan->window, tuning->recv_buffer);
+	chan->lane.open.service = service;
+	chan->lane.open.window = tuning->recv_buffer;
+	chan->lane.open.message_max = tuning->message_max;
+	if (rch_object_enter(&chan->object, &chan_object_ops, net, uid, gfp)) {
+		kmem_cache_free(chan_cache, chan);
+		return NULL;
+	}
+	atomic_inc(&rch_counts.channels);
+	pr_debug("rdmachan: channel created %p\n", chan);
+	return chan;
+}
+
+static void chan_free_rcu(struct rcu_head *rcu)
+{
+	kmem_cache_free(chan_cache, container_of(rcu, struct rch_chan, rcu));
+}
+
+static void chan_free(struct kref *ref)
+{
+	struct rch_chan *chan = container_of(ref, struct rch_chan, ref);
+
+	pr_debug("rdmachan: channel destroyed %p\n", chan);
+	rch_object_strike(&chan->object);
+	rch_chan_drop_received(chan);
+	if (chan->lane.link)
+		rch_link_put(chan->lane.link);
+	atomic_dec(&rch_counts.channels);
+	call_rcu(&chan->rcu, chan_free_rcu);
+}
+
+/** rch_chan_put - drop a reference. Any context */
+void rch_chan_put(struct rch_chan *chan)
+{
+	kref_put(&chan->ref, chan_free);
+}
+
+/** rch_chan_set_state - the only writer of a channel's state; locked */
+bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!rch_chan_state_allowed(chan->state, to))
+		return false;
+	WRITE_ONCE(chan->state, to);
+	wake_up_interruptible_all(&chan->wait);
+	return true;
+}
+
+static void record_error(struct rch_chan *chan, const struct rdmachan_error *error)
+{
+	lockdep_assert_held(&chan->lock);
+	chan->error = *error;
+	chan->error.size = sizeof(chan->error);
+	chan->error.service = chan->service;
+}
+
+/** rch_chan_fail - the channel has failed for good. Any context */
+void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
+{
+	spin_lock_bh(&chan->lock);
+	if (rch_chan_state_allowed(chan->state, RCH_CHAN_FAILED)) {
+		record_error(chan, error);
+		rch_chan_set_state(chan, RCH_CHAN_FAILED);
+	}
+	spin_unlock_bh(&chan->lock);
+}
+
+/** rch_chan_note - record an error that does not end the channel. Any context */
+void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, op, cause, detail);
+	if (chan->lane.link)
+		rch_link_where(chan->lane.link, &error);
+	else
+		rch_addr_from_sockaddr(&error.peer, &chan->peer);
+	spin_lock_bh(&chan->lock);
+	record_error(chan, &error);
+	spin_unlock_bh(&chan->lock);
+}
+
+/** rch_chan_error_get - the last error record. Any context */
+void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
+{
+	spin_lock_bh(&chan->lock);
+	*error = chan->error;
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * rch_chan_dead - the link has ended
+ *
+ * Called once for each lane that is attached to it.
+ */
+void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
+{
+	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
+	bool retry;
+
+	spin_lock_bh(&chan->lock);
+	retry = chan->state == RCH_CHAN_CONNECTING && !chan->released;
+	if (retry) {
+		/* Whoever is connecting decides what to do. */
+		record_error(chan, error);
+		chan->retry = true;
+		chan->retry_domain = RCH_DOMAIN_ANY;
+	}
+	spin_unlock_bh(&chan->lock);
+	if (!retry)
+		rch_chan_fail(chan, error);
+	if (rch_lane_detach(lane)) {
+		if (cancel_delayed_work_sync(&chan->linger_work))
+			rch_chan_put(chan);
+		wake_up_interruptible_all(&chan->wait);
+		rch_chan_put(chan);
+	}
+}
+
+/** rch_chan_gone - both sides have closed */
+void rch_chan_gone(struct rch_lane *lane)
+{
+	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
+
+	if (cancel_delayed_work_sync(&chan->linger_work))
+		rch_chan_put(chan);
+	rch_chan_put(chan);
+}
+
+/** rch_chan_writable - there may be room again. Under the link's lock */
+void rch_chan_writable(struct rch_lane *lane)
+{
+	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
+
+	wake_up_interruptible_poll(&chan->wait, EPOLLOUT | EPOLLWRNORM);
+}
+
+static void rch_chan_linger_work(struct work_struct *work)
+{
+	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
+					     linger_work);
+
+	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	rch_chan_put(chan);
+}
+
+static void linger(struct rch_chan *chan, u32 unread)
+{
+	kref_get(&chan->ref);
+	queue_delayed_work(rch_wq, &chan->linger_work,
+			   msecs_to_jiffies(chan->tuning.linger_ms));
+	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
+	/* The link may have ended just now: then nobody else stops the timer. */
+	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work_sync(&chan->linger_work))
+		rch_chan_put(chan);
+}
+
+/**
+ * rch_chan_release - the file is closed, or the listener gives the channel up
+ * @chan: channel; the caller's reference is consumed
+ * @signal: the signal that killed the last program that had it open; 0 when it closed
+ *	it itself; -1 when the channel was never accepted
+ *
+ * Context: process; does not wait.
+ */
+void rch_chan_release(struct rch_chan *chan, int signal)
+{
+	enum rch_chan_state was;
+	u32 unread;
+
+	spin_lock_bh(&chan->lock);
+	chan->released = true;
+	was = chan->state;
+	unread = chan->complete;
+	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
+			   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
+	spin_unlock_bh(&chan->lock);
+	rch_chan_drop_received(chan);
+
+	if (was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING) {
+		if (signal > 0)
+			rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, signal);
+		else if (signal < 0 || chan->tuning.linger_ms == RDMACHAN_LINGER_NONE)
+			rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+		else
+			linger(chan, unread);
+	}
+	rch_chan_put(chan);
+}
+
+static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan))
+{
+	if (!ready(chan) || test_and_set_bit_lock(bit, &chan->busy))
+		return false;
+	/* What made it ready may have been used up by the one before. */
+	if (ready(chan))
+		return true;
+	rch_chan_unclaim(chan, bit);
+	return false;
+}
+
+/**
+ * rch_chan_claim - become the one who sends, or who receives
+ * @chan: channel
+ * @bit: RCH_CHAN_TX or RCH_CHAN_RX
+ * @ready: what must hold besides; called without locks
+ * @nonblock: do not wait
+ * @deadline: how long to wait, as of rch_deadline()
+ *
+ * Context: process.
+ * Return: 0, then rch_chan_unclaim() must follow; -ENOTCONN when the channel is being
+ * connected, -EAGAIN, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
+ */
+int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
+		   bool nonblock, unsigned long deadline)
+{
+	long wait;
+
+	if (try_claim(chan, bit, ready))
+		return 0;
+	if (nonblock)
+		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING ? -ENOTCONN : -EAGAIN;
+	wait = wait_event_interruptible_timeout(chan->wait, try_claim(chan, bit, ready),
+						rch_time_left(deadline));
+	return rch_wait_result(wait, deadline);
+}
+
+/** rch_chan_unclaim - let the next one send or receive */
+void rch_chan_unclaim(struct rch_chan *chan, int bit)
+{
+	clear_bit_unlock(bit, &chan->busy);
+	smp_mb__after_atomic(); /* pairs with the barrier of prepare_to_wait_event() */
+	if (waitqueue_active(&chan->wait))
+		wake_up_interruptible_all(&chan->wait);
+}
+
+static bool always(struct rch_chan *chan)
+{
+	return true;
+}
+
+/**
+ * rch_chan_shutdown - end one or both directions
+ * @chan: channel
+ * @how: RDMACHAN_SHUTDOWN_*
+ *
+ * May be repeated. Context: process. Return: 0, -ENOTCONN or -ERESTARTSYS.
+ */
+int rch_chan_shutdown(struct rch_chan *chan, u32 how)
+{
+	enum rch_chan_state state;
+	int ret;
+
+	spin_lock_bh(&chan->lock);
+	state = chan->state;
+	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED) {
+		chan->shut |= how;
+		/* Whoever waits to send or receive finds out now, and lets us. */
+		wake_up_interruptible_all(&chan->wait);
+	}
+	spin_unlock_bh(&chan->lock);
+	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
+		return -ENOTCONN;
+	if (how & RDMACHAN_SHUTDOWN_RECV) {
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, false, 0);
+		if (ret)
+			return ret;
+		rch_chan_drop_received(chan);
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+		rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
+	}
+	if (how & RDMACHAN_SHUTDOWN_SEND) {
+		/* Behind a message that another thread is sending. */
+		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, false, 0);
+		if (ret)
+			return ret;
+		rch_lane_shut_send(&chan->lane);
+		rch_chan_unclaim(chan, RCH_CHAN_TX);
+	}
+	return 0;
+}
+
+/** rch_chan_poll_mask - what poll() says. Any context */
+__poll_t rch_chan_poll_mask(struct rch_chan *chan)
+{
+	__poll_t mask = 0;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_CONNECTING)
+		goto out;
+	if (chan->complete || (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
+	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
+	    chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED)
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if ((chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
+	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
+	    chan->state == RCH_CHAN_PEER_CLOSED)
+		mask |= EPOLLRDHUP;
+	if (chan->state == RCH_CHAN_FAILED)
+		mask |= EPOLLERR | EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
+	else if (chan->state == RCH_CHAN_PEER_CLOSED)
+		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
+	else if (rch_lane_has_room(&chan->lane))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+out:
+	spin_unlock_bh(&chan->lock);
+	return mask;
+}
+
+/** rch_chan_init - once, at load */
+int rch_chan_init(void)
+{
+	chan_cache = KMEM_CACHE(rch_chan, SLAB_ACCOUNT);
+	return chan_cache ? 0 : -ENOMEM;
+}
+
+/** rch_chan_exit - once, at unload, after all channels were freed */
+void rch_chan_exit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(chan_cache);
+}

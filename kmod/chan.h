@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * chan.h - channels: what programs connect, send on and receive from
+ *
+ * Lifetime. A channel is referenced by its file (or by the listener's queue before it
+ * is accepted), by its lane while that is attached, and by the linger timer. Memory is
+ * freed after an RCU grace period, because softirq finds lanes under RCU.
+ *
+ * Locks. @lock protects states and the receive queue, and is taken in softirq. The
+ * link's lock is never taken inside @lock, nor the reverse. Two bits of @busy let one
+ * thread send, and one receive, at a time, so that a message is never interleaved with
+ * another. They are bits and not mutexes because a thread may hold one for as long as
+ * its peer or its memory pleases, and others must be able to time out.
+ */
+#ifndef _RCH_CHAN_H
+#define _RCH_CHAN_H
+
+#include "link.h"
+
+struct iov_iter;
+
+/**
+ * struct rch_segment - a DATA record that was received
+ * @list: in the channel's queue
+ * @page: holds the bytes, or NULL when they are behind this
+ * @data: the bytes
+ * @length: how many
+ * @total: of the whole message
+ * @msg_flags: of the message
+ * @flags: RCH_DATA_F_*
+ */
+struct rch_segment {
+	struct list_head list;
+	struct page *page;
+	const u8 *data;
+	u32 length;
+	u32 total;
+	u16 msg_flags;
+	u8 flags;
+};
+
+/**
+ * struct rch_chan - a channel
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
+ * @lane: its end of the link
+ * @net: network namespace; referenced while there is a file
+ * @service: service; immutable
+ * @active: made by CONNECT; immutable
+ * @peer: active: where to; immutable
+ * @tuning: sizes and times, with defaults filled in; immutable
+ * @wait: woken when the state changes, a message is complete, or there is room
+ * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
+ * @backlog: in the listener's queue; protected by the listener's lock
+ * @connect_work: connecting without a program that waits
+ * @linger_work: resets the channel when it was not delivered in time
+ * @deadline: of connecting, in jiffies
+ * @lock: protects all that follows
+ * @state: written by rch_chan_set_state() only
+ * @released: there is no file any more
+ * @accepted: there is or was a file
+ * @retry: connecting: the link has ended or the peer redirects; try again
+ * @retry_domain: connecting: where to
+ * @shut: RDMACHAN_SHUTDOWN_* done here
+ * @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer
+ * @error: the last error record
+ * @peer_message_max: largest message that the peer takes
+ * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX
+ *	may walk the segments of the first message without @lock
+ * @complete: complete messages in @segments
+ * @window: what the peer may send
+ * @expect: bytes of the message that is arriving which are still to come
+ * @arriving: a message is arriving
+ * @queued: bytes in @segments
+ * @tx_messages: accepted
+ * @tx_bytes: of them; both by who has claimed RCH_CHAN_TX
+ * @rx_messages: read
+ * @rx_bytes: of them; both by who has claimed RCH_CHAN_RX
+ */
+struct rch_chan {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
+	struct rch_lane lane;
+	struct net *net;
+	u32 service;
+	bool active;
+	struct sockaddr_storage peer;
+	struct rdmachan_tuning tuning;
+	wait_queue_head_t wait;
+	unsigned long busy;
+	struct list_head backlog;
+	struct work_struct connect_work;
+	struct delayed_work linger_work;
+	unsigned long deadline;
+
+	spinlock_t lock;
+	enum rch_chan_state state;
+	bool released;
+	bool accepted;
+	bool retry;
+	u32 retry_domain;
+	u32 shut;
+	u32 peer_shut;
+	struct rdmachan_error error;
+	u32 peer_message_max;
+	struct list_head segments;
+	u32 complete;
+	struct rch_window_rx window;
+	u32 expect;
+	bool arriving;
+	u64 queued;
+	u64 tx_messages;
+	u64 tx_bytes;
+	u64 rx_messages;
+	u64 rx_bytes;
+};
+
+/** RCH_CHAN_TX - bit of busy: somebody sends */
+#define RCH_CHAN_TX 0
+/** RCH_CHAN_RX - bit of busy: somebody receives */
+#define RCH_CHAN_RX 1
+
+/** struct rch_recv_result - what rch_chan_recv() found */
+struct rch_recv_result {
+	u64 length;
+	u16 msg_flags;
+	bool eof;
+};
+
+/* chan.c APIs: a channel's life */
+int rch_chan_init(void);
+void rch_chan_exit(void);
+int rch_chan_tune(struct rdmachan_tuning *tuning);
+struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
+				const struct rdmachan_tuning *tuning,
+				enum rch_chan_state state, gfp_t gfp);
+void rch_chan_put(struct rch_chan *chan);
+void rch_chan_release(struct rch_chan *chan, int signal);
+bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
+void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
+void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
+int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
+		   bool nonblock, unsigned long deadline);
+void rch_chan_unclaim(struct rch_chan *chan, int bit);
+int rch_chan_shutdown(struct rch_chan *chan, u32 how);
+void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error);
+void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error);
+void rch_chan_gone(struct rch_lane *lane);
+void rch_chan_writable(struct rch_lane *lane);
+__poll_t rch_chan_poll_mask(struct rch_chan *chan);
+
+/* chan_connect.c APIs */
+void rch_chan_connect_work(struct work_struct *work);
+int rch_chan_connect(struct rch_chan *chan);
+void rch_chan_connect_start(struct rch_chan *chan);
+
+/* chan_tx.c APIs: process context */
+int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+		  bool nonblock, unsigned int timeout_ms);
+
+/* chan_rx.c APIs: process context */
+int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+		  unsigned int timeout_ms, struct rch_recv_result *result);
+u64 rch_chan_next_length(struct rch_chan *chan);
+void rch_chan_drop_received(struct rch_chan *chan);
+
+/* chan_rx.c APIs: softirq */
+enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
+			      struct page *page);
+
+/** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */
+static inline unsigned long rch_deadline(unsigned int timeout_ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms) + 1;
+
+	return timeout_ms ? deadline ?: 1 : 0;
+}
+
+/** rch_time_left - for wait_event_interruptible_timeout() */
+static inline long rch_time_left(unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	if (!deadline)
+		return MAX_SCHEDULE_TIMEOUT;
+	return left > 0 ? left : 0;
+}
+
+/** rch_wait_result - turn what a wait gave into an error; 0 when the wait was useful */
+static inline int rch_wait_result(long wait, unsigned long deadline)
+{
+	if (wait > 0)
+		return 0;
+	if (!wait)
+		return -ETIMEDOUT;
+	/* Restarting would begin the timeout anew. */
+	return deadline ? -EINTR : -ERESTARTSYS;
+}
+
+#endif /* _RCH_CHAN_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_connect.c - opens a channel to a service
+ *
+ * With a link at hand, opening costs one record and its answer. Else the link is made
+ * first. Three things lead to another try within the same deadline: the link that was
+ * found ended before the peer answered (it was idle, or made for a service that nobody
+ * listens for); the service belongs to another trust domain, which the peer names; or
+ * the peer was restarted.
+ *
+ * Giving up. When the program gives up while the peer's answer is still to come, the
+ * lane stays attached without a file. ACCEPT is then answered by CLOSE, REJECT ends the
+ * lane; either drops its reference.
+ */
+#include <linux/sched/signal.h>
+
+#include "chan.h"
+#include "error.h"
+#include "rch.h"
+
+#define RCH_CONNECT_TRIES 8
+
+static void note_timeout(struct rch_chan *chan, u32 op)
+{
+	rch_chan_note(chan, op, RDMACHAN_CAUSE_TIMEOUT, 0);
+}
+
+/* Whether what ended @link is no reason to give up. */
+static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
+{
+	switch (cause) {
+	case RDMACHAN_CAUSE_DISCONNECTED:
+	case RDMACHAN_CAUSE_PEER_RESTARTED:
+		return true;
+	case RDMACHAN_CAUSE_NO_SERVICE:
+	case RDMACHAN_CAUSE_BACKLOG:
+		return link->service != chan->service;
+	case RDMACHAN_CAUSE_TIMEOUT:
+		/* The link was begun by one who was less patient. */
+		return link->deadline != chan->deadline;
+	default:
+		return false;
+	}
+}
+
+/* Wait until the link is up. Return: 0, -EAGAIN to try again, or an error. */
+static int wait_link(struct rch_chan *chan, struct rch_link *link)
+{
+	struct rdmachan_error error;
+	enum rch_link_state state;
+	long wait;
+
+	wait = wait_event_interruptible_timeout(link->wait,
+			(state = READ_ONCE(link->state)) == RCH_LINK_UP ||
+			state == RCH_LINK_DEAD, rch_time_left(chan->deadline));
+	if (wait < 0)
+		return -ERESTARTSYS;
+	if (!wait) {
+		note_timeout(chan, RDMACHAN_OP_CONNECT);
+		return -ETIMEDOUT;
+	}
+	if (state == RCH_LINK_UP)
+		return 0;
+	spin_lock_bh(&link->lock);
+	error = link->error;
+	spin_unlock_bh(&link->lock);
+	spin_lock_bh(&chan->lock);
+	chan->error = error;
+	chan->error.size = sizeof(chan->error);
+	chan->error.service = chan->service;
+	spin_unlock_bh(&chan->lock);
+	return worth_retry(chan, link, error.cause) ? -EAGAIN : -(int)error.error;
+}
+
+/* The lane was on another link before; nobody looks at it any more after this. */
+static void renew_lane(struct rch_chan *chan)
+{
+	struct rch_open open = chan->lane.open;
+
+	if (!chan->lane.link)
+		return;
+	synchronize_rcu();
+	rch_link_put(chan->lane.link);
+	rch_lane_init(&chan->lane, chan->tuning.send_buffer);
+	chan->lane.open = open;
+}
+
+/* Ask the peer. Return: 0 when open, -EAGAIN to try again, or an error. */
+static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
+{
+	bool retry;
+	long wait;
+	int ret;
+
+	renew_lane(chan);
+	spin_lock_bh(&chan->lock);
+	chan->retry = false;
+	spin_unlock_bh(&chan->lock);
+	kref_get(&chan->ref);
+	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
+	if (ret) {
+		rch_chan_put(chan);
+		return ret == -ENOTCONN ? -EAGAIN : ret;
+	}
+	rch_lane_open(&chan->lane);
+	wait = wait_event_interruptible_timeout(chan->wait,
+			READ_ONCE(chan->state) != RCH_CHAN_CONNECTING ||
+			READ_ONCE(chan->retry), rch_time_left(chan->deadline));
+	spin_lock_bh(&chan->lock);
+	retry = chan->retry;
+	*domain = chan->retry_domain;
+	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
+	if (chan->state == RCH_CHAN_CONNECTING && !retry)
+		ret = wait < 0 ? -ERESTARTSYS : -ETIMEDOUT;
+	spin_unlock_bh(&chan->lock);
+	if (retry)
+		return -EAGAIN;
+	if (ret == -ETIMEDOUT && !wait)
+		note_timeout(chan, RDMACHAN_OP_OPEN);
+	return ret;
+}
+
+static int connect_once(struct rch_chan *chan, u32 *domain)
+{
+	struct rch_link *link;
+	int ret;
+
+	link = rch_link_get(chan->net, chan->object.uid, &chan->peer, *domain,
+			    chan->service, chan->deadline);
+	if (!link)
+		return -ENOMEM;
+	ret = wait_link(chan, link);
+	if (!ret)
+		ret = open_on(chan, link, domain);
+	rch_link_put(link);
+	return ret;
+}
+
+/**
+ * rch_chan_connect - connect, and wait for it
+ * @chan: channel with @peer and @deadline set, which nobody else knows or which is
+ *	connected only here
+ *
+ * Context: process. Return: 0, -ERESTARTSYS, -ENOMEM, or the errno of the error record.
+ */
+int rch_chan_connect(struct rch_chan *chan)
+{
+	u32 domain = RCH_DOMAIN_ANY;
+	int ret, tries = 0;
+
+	do {
+		ret = connect_once(chan, &domain);
+	} while (ret == -EAGAIN && ++tries < RCH_CONNECT_TRIES &&
+		 rch_time_left(chan->deadline) && !signal_pending(current));
+	if (ret == -EAGAIN) {
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		ret = -ETIMEDOUT;
+		if (rch_time_left(chan->deadline))
+			ret = -(int)(chan->error.error ?: ECONNRESET);
+		else
+			note_timeout(chan, RDMACHAN_OP_CONNECT);
+	}
+	return ret;
+}
+
+/** rch_chan_connect_work - connect for a program that does not wait */
+void rch_chan_connect_work(struct work_struct *work)
+{
+	struct rch_chan *chan = container_of(work, struct rch_chan, connect_work);
+	struct rdmachan_error error;
+	int ret = rch_chan_connect(chan);
+
+	if (ret) {
+		rch_chan_error_get(chan, &error);
+		if (!error.error)
+			rch_error_set(&error, RDMACHAN_OP_CONNECT,
+				      RDMACHAN_CAUSE_RESOURCES, -ret);
+		rch_chan_fail(chan, &error);
+	}
+	put_net(chan->net);
+	rch_chan_put(chan);
+}
+
+/** rch_chan_connect_start - have the channel connected in the background */
+void rch_chan_connect_start(struct rch_chan *chan)
+{
+	kref_get(&chan->ref);
+	get_net(chan->net);
+	queue_work(rch_wq, &chan->connect_work);
+}

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_rx.c - receives messages
+ *
+ * Operation. Softirq judges each record by the channel's state and window and queues
+ * DATA by reference to the page of its frame, or, when it is small, as a copy: a few
+ * unread bytes must not hold a whole frame. The program's read is the one copy of large
+ * data. A message is readable when it is complete, and then a read never blocks.
+ *
+ * Buffer ownership. A segment belongs to the channel's queue. A reader, who has
+ * claimed RCH_CHAN_RX, looks at the segments of the first message where they are and takes them out
+ * when all bytes have reached the program; if they do not, the message stays.
+ *
+ * Error handling. A record that the channel's state does not allow is the peer's fault
+ * and ends the link. If there is no memory to keep a record, the channel is reset: a
+ * message that cannot be delivered is told, never left out.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "error.h"
+#include "rch.h"
+
+/* Records up to this are copied: at worst a quarter of a frame holds the whole. */
+#define RCH_COPY_BREAK 4096
+
+static struct rch_segment *segment_alloc(const struct rch_record *r, struct page *page)
+{
+	bool copy = r->length <= RCH_COPY_BREAK;
+	struct rch_segment *seg;
+
+	seg = kmalloc(sizeof(*seg) + (copy ? r->length : 0), GFP_ATOMIC | __GFP_NOWARN);
+	if (!seg)
+		return NULL;
+	seg->length = r->length;
+	seg->total = r->total;
+	seg->msg_flags = r->msg_flags;
+	seg->flags = r->flags;
+	if (copy) {
+		seg->page = NULL;
+		seg->data = (u8 *)(seg + 1);
+		memcpy(seg + 1, r->payload, r->length);
+	} else {
+		get_page(page);
+		seg->page = page;
+		seg->data = r->payload;
+	}
+	atomic_inc(&rch_counts.segments);
+	return seg;
+}
+
+static void segments_free(struct list_head *list)
+{
+	struct rch_segment *seg, *tmp;
+
+	list_for_each_entry_safe(seg, tmp, list, list) {
+		if (seg->page)
+			put_page(seg->page);
+		kfree(seg);
+		atomic_dec(&rch_counts.segments);
+	}
+	INIT_LIST_HEAD(list);
+}
+
+static bool only_incomplete(const struct rch_chan *chan)
+{
+	return chan->arriving && !chan->complete;
+}
+
+/* A new limit to tell, or 0. */
+static u64 credit_due(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!rch_window_must_tell(&chan->window, only_incomplete(chan)))
+		return 0;
+	chan->window.told = rch_window_target(&chan->window, only_incomplete(chan));
+	return chan->window.told;
+}
+
+/* Whether @r goes on with the message that is arriving, or begins one. */
+static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record *r)
+{
+	bool first = r->flags & RCH_DATA_F_FIRST;
+	u32 expect = first ? r->total : chan->expect;
+
+	if (first == chan->arriving)
+		return RCH_RULE_SEGMENT;
+	if (r->flags & RCH_DATA_F_ABORT)
+		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
+	if (first && r->total > chan->tuning.message_max)
+		return RCH_RULE_MESSAGE_SIZE;
+	if (r->length > expect || !!(r->flags & RCH_DATA_F_LAST) != (r->length == expect))
+		return RCH_RULE_SEGMENT;
+	return RCH_RULE_OK;
+}
+
+/* Take the segments of the message that is arriving out of the queue's end. */
+static void take_arriving(struct rch_chan *chan, struct list_head *out)
+{
+	struct rch_segment *seg, *tmp;
+
+	lockdep_assert_held(&chan->lock);
+	if (!chan->arriving)
+		return;
+	list_for_each_entry_safe_reverse(seg, tmp, &chan->segments, list) {
+		bool first = seg->flags & RCH_DATA_F_FIRST;
+
+		chan->queued -= seg->length;
+		rch_window_consumed(&chan->window, seg->length);
+		list_move(&seg->list, out);
+		if (first)
+			break;
+	}
+	chan->arriving = false;
+}
+
+static void out_of_memory(struct rch_chan *chan)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+	rch_link_where(chan->lane.link, &error);
+	rch_chan_fail(chan, &error);
+	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
+}
+
+static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *r,
+				struct rch_segment *seg, struct list_head *drop, u64 *credit)
+{
+	enum rch_rule rule;
+
+	lockdep_assert_held(&chan->lock);
+	rule = segment_fits(chan, r);
+	if (rule)
+		return rule;
+	if (!rch_window_received(&chan->window, r->length))
+		return RCH_RULE_WINDOW;
+	if (r->flags & RCH_DATA_F_ABORT) {
+		rch_window_consumed(&chan->window, 0);
+		take_arriving(chan, drop);
+		*credit = credit_due(chan);
+		return RCH_RULE_OK;
+	}
+	chan->expect = (r->flags & RCH_DATA_F_FIRST ? r->total : chan->expect) - r->length;
+	chan->arriving = !(r->flags & RCH_DATA_F_LAST);
+	chan->queued += r->length;
+	list_add_tail(&seg->list, &chan->segments);
+	if (r->flags & RCH_DATA_F_LAST) {
+		chan->complete++;
+		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+	}
+	*credit = credit_due(chan);
+	return RCH_RULE_OK;
+}
+
+/* Nobody reads any more: the data counts as read at once. */
+static void data_ignore(struct rch_chan *chan, const struct rch_record *r, u64 *credit)
+{
+	chan->window.received += rch_window_cost(r->length);
+	rch_window_consumed(&chan->window, r->length);
+	chan->arriving = false;
+	*credit = credit_due(chan);
+}
+
+static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
+			      struct page *page)
+{
+	struct rch_segment *seg = NULL;
+	enum rch_rule rule = RCH_RULE_OK;
+	u64 credit = 0;
+	LIST_HEAD(drop);
+
+	if (!(r->flags & RCH_DATA_F_ABORT)) {
+		seg = segment_alloc(r, page);
+		if (!seg) {
+			out_of_memory(chan);
+			return RCH_RULE_OK;
+		}
+		INIT_LIST_HEAD(&seg->list);
+	}
+	spin_lock(&chan->lock);
+	if (chan->state == RCH_CHAN_CONNECTING || chan->state == RCH_CHAN_PEER_CLOSED ||
+	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND))
+		rule = RCH_RULE_STATE;
+	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
+		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		rule = data_queue(chan, r, seg, &drop, &credit);
+	else
+		data_ignore(chan, r, &credit);
+	spin_unlock(&chan->lock);
+	if (seg && list_empty(&seg->list))
+		list_add(&seg->list, &drop);
+	segments_free(&drop);
+	if (credit)
+		rch_lane_credit(&chan->lane, credit);
+	return rule;
+}
+
+static enum rch_rule accept_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	struct rch_accept accept;
+	bool given_up;
+
+	rch_wire_accept_get(r, &accept);
+	if (!chan->active || chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	rch_lane_connected(&chan->lane, accept.chan, accept.window);
+	spin_lock(&chan->lock);
+	chan->peer_message_max = min(accept.message_max, RDMACHAN_MESSAGE_MAX);
+	given_up = chan->released;
+	if (!given_up)
+		rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	spin_unlock(&chan->lock);
+	if (given_up)
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	return RCH_RULE_OK;
+}
+
+static u32 reject_cause(u32 reason)
+{
+	switch (reason) {
+	case RCH_REJECT_NO_SERVICE:
+		return RDMACHAN_CAUSE_NO_SERVICE;
+	case RCH_REJECT_BACKLOG:
+		return RDMACHAN_CAUSE_BACKLOG;
+	case RCH_REJECT_RESOURCES:
+		return RDMACHAN_CAUSE_PEER_RESOURCES;
+	default:
+		return RDMACHAN_CAUSE_REJECTED;
+	}
+}
+
+static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	struct rdmachan_error error = {};
+	u32 reason, domain;
+
+	rch_wire_pair_get(r, &reason, &domain);
+	if (!chan->active || chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	rch_error_set(&error, RDMACHAN_OP_OPEN, reject_cause(reason), reason);
+	rch_link_where(chan->lane.link, &error);
+	if (!rch_lane_detach(&chan->lane))
+		return RCH_RULE_STATE;
+	if (reason == RCH_REJECT_DOMAIN) {
+		spin_lock(&chan->lock);
+		chan->retry_domain = domain;
+		chan->retry = true;
+		wake_up_interruptible_all(&chan->wait);
+		spin_unlock(&chan->lock);
+	} else {
+		rch_chan_fail(chan, &error);
+	}
+	rch_chan_put(chan);
+	return RCH_RULE_OK;
+}
+
+static enum rch_rule shut_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	if (!chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	spin_lock(&chan->lock);
+	if (r->flags & RCH_SHUT_F_SEND)
+		chan->peer_shut |= RDMACHAN_SHUTDOWN_SEND;
+	if (r->flags & RCH_SHUT_F_RECV)
+		chan->peer_shut |= RDMACHAN_SHUTDOWN_RECV;
+	wake_up_interruptible_all(&chan->wait);
+	spin_unlock(&chan->lock);
+	if (r->flags & RCH_SHUT_F_RECV)
+		rch_lane_refuse(&chan->lane);
+	return RCH_RULE_OK;
+}
+
+/* A peer may only name causes that are its own to know. */
+static u32 close_cause(u32 cause, bool reset)
+{
+	switch (cause) {
+	case RDMACHAN_CAUSE_PEER_KILLED:
+	case RDMACHAN_CAUSE_PEER_RESET:
+	case RDMACHAN_CAUSE_PEER_RESOURCES:
+		if (reset)
+			return cause;
+		fallthrough;
+	default:
+		return reset ? RDMACHAN_CAUSE_PEER_RESET : RDMACHAN_CAUSE_PEER_CLOSED;
+	}
+}
+
+static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	bool reset = r->flags & RCH_CLOSE_F_RESET;
+	struct rdmachan_error error = {};
+	u32 cause, detail;
+	LIST_HEAD(drop);
+
+	if (!chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	rch_wire_pair_get(r, &cause, &detail);
+	rch_error_set(&error, RDMACHAN_OP_NONE, close_cause(cause, reset), detail);
+	if (error.cause == RDMACHAN_CAUSE_PEER_RESOURCES)
+		error.error = ECONNRESET;
+	rch_link_where(chan->lane.link, &error);
+	spin_lock(&chan->lock);
+	take_arriving(chan, &drop);
+	if (!reset && rch_chan_state_allowed(chan->state, RCH_CHAN_PEER_CLOSED)) {
+		error.service = chan->service;
+		chan->error = error;
+		rch_chan_set_state(chan, RCH_CHAN_PEER_CLOSED);
+	}
+	spin_unlock(&chan->lock);
+	if (reset)
+		rch_chan_fail(chan, &error);
+	segments_free(&drop);
+	return rch_lane_close_got(&chan->lane) ? RCH_RULE_OK : RCH_RULE_STATE;
+}
+
+/**
+ * rch_chan_record - a record came for a lane
+ * @lane: lane, found under RCU
+ * @r: the record, checked as far as the codec can
+ * @page: the page it is in
+ *
+ * Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
+			      struct page *page)
+{
+	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
+
+	switch (r->type) {
+	case RCH_REC_DATA:
+		return data_got(chan, r, page);
+	case RCH_REC_ACCEPT:
+		return accept_got(chan, r);
+	case RCH_REC_REJECT:
+		return reject_got(chan, r);
+	case RCH_REC_SHUT:
+		return shut_got(chan, r);
+	case RCH_REC_CLOSE:
+		return close_got(chan, r);
+	case RCH_REC_CLOSED:
+		return rch_lane_closed_got(lane) ? RCH_RULE_OK : RCH_RULE_STATE;
+	default:
+		return RCH_RULE_RECORD_TYPE;
+	}
+}
+
+static bool rx_settled(struct rch_chan *chan)
+{
+	bool settled;
+
+	spin_lock_bh(&chan->lock);
+	settled = chan->complete || chan->shut & RDMACHAN_SHUTDOWN_RECV ||
+		  chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
+		  (chan->state != RCH_CHAN_OPEN && chan->state != RCH_CHAN_CONNECTING);
+	spin_unlock_bh(&chan->lock);
+	return settled;
+}
+
+/* Copy the first message to the program; it stays in the queue. */
+static int copy_first(struct rch_chan *chan, struct iov_iter *to)
+{
+	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
+
+	for (;;) {
+		if (copy_to_iter(seg->data, seg->length, to) != seg->length)
+			return -EFAULT;
+		if (seg->flags & RCH_DATA_F_LAST)
+			return 0;
+		seg = list_next_entry(seg, list);
+	}
+}
+
+/* Take the first message out of the queue. Return: a limit to tell, or 0. */
+static u64 take_first(struct rch_chan *chan, struct list_head *out)
+{
+	struct rch_segment *seg, *tmp;
+	u64 credit = 0;
+
+	spin_lock_bh(&chan->lock);
+	list_for_each_entry_safe(seg, tmp, &chan->segments, list) {
+		bool last = seg->flags & RCH_DATA_F_LAST;
+
+		chan->queued -= seg->length;
+		rch_window_consumed(&chan->window, seg->length);
+		list_move_tail(&seg->list, out);
+		if (last)
+			break;
+	}
+	chan->complete--;
+	credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	return credit;
+}
+
+static int recv_message(struct rch_chan *chan, struct iov_iter *to,
+			struct rch_recv_result *result)
+{
+	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
+	LIST_HEAD(taken);
+	u64 credit;
+	int ret;
+
+	result->length = seg->total;
+	result->msg_flags = seg->msg_flags;
+	if (seg->total > iov_iter_count(to))
+		return -EMSGSIZE;
+	ret = copy_first(chan, to);
+	if (ret)
+		return ret;
+	credit = take_first(chan, &taken);
+	segments_free(&taken);
+	if (credit)
+		rch_lane_credit(&chan->lane, credit);
+	WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
+	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + result->length);
+	return 0;
+}
+
+static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
+			struct rch_recv_result *result)
+{
+	bool message;
+	int ret = 0;
+
+	spin_lock_bh(&chan->lock);
+	message = chan->complete && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
+	result->eof = !message;
+	if (!message && chan->state == RCH_CHAN_FAILED &&
+	    !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		ret = -(int)chan->error.error;
+	spin_unlock_bh(&chan->lock);
+	return message ? recv_message(chan, to, result) : ret;
+}
+
+/**
+ * rch_chan_recv - receive a message
+ * @chan: channel
+ * @to: where to
+ * @nonblock: do not wait
+ * @timeout_ms: how long to wait; 0 is without limit
+ * @result: what was found; @length is valid with -EMSGSIZE too
+ *
+ * Context: process. Return: 0 or an error; then the message stays.
+ */
+int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+		  unsigned int timeout_ms, struct rch_recv_result *result)
+{
+	int ret;
+
+	memset(result, 0, sizeof(*result));
+	ret = rch_chan_claim(chan, RCH_CHAN_RX, rx_settled, nonblock,
+			     rch_deadline(timeout_ms));
+	if (ret)
+		return ret;
+	ret = recv_claimed(chan, to, result);
+	rch_chan_unclaim(chan, RCH_CHAN_RX);
+	return ret;
+}
+
+/** rch_chan_next_length - bytes of the next message; 0 when there is none. Any context */
+u64 rch_chan_next_length(struct rch_chan *chan)
+{
+	struct rch_segment *seg;
+	u64 length = 0;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->complete) {
+		seg = list_first_entry(&chan->segments, struct rch_segment, list);
+		length = seg->total;
+	}
+	spin_unlock_bh(&chan->lock);
+	return length;
+}
+
+/**
+ * rch_chan_drop_received - throw away all that came
+ *
+ * Context: who has claimed RCH_CHAN_RX, or nobody else refers to the channel.
+ */
+void rch_chan_drop_received(struct rch_chan *chan)
+{
+	struct rch_segment *seg;
+	u64 credit;
+	LIST_HEAD(drop);
+
+	spin_lock_bh(&chan->lock);
+	list_for_each_entry(seg, &chan->segments, list)
+		rch_window_consumed(&chan->window, seg->length);
+	list_splice_init(&chan->segments, &drop);
+	chan->complete = 0;
+	chan->arriving = false;
+	chan->queued = 0;
+	credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	segments_free(&drop);
+	if (credit && chan->lane.link)
+		rch_lane_credit(&chan->lane, credit);
+}

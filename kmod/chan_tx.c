@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_tx.c - sends messages
+ *
+ * Operation. A small message goes straight into the link's frame. Others are cut into
+ * segments, each copied once into memory that is posted as it is, and queued with the
+ * channel; the send buffer bounds what may wait there. A message belongs to one sender
+ * from its first segment to its last, by RCH_CHAN_TX.
+ *
+ * Error handling. Until the first segment is queued, nothing has happened. If a later
+ * one cannot be made (bad memory, a signal, the timeout), an ABORT segment makes the
+ * peer throw away what came: a message is delivered whole or not at all.
+ */
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "error.h"
+#include "rch.h"
+
+/* Why nothing can be sent, as an errno below 0; 0 when it can, or must wait. */
+static int tx_refusal(struct rch_chan *chan, u32 *note)
+{
+	int ret = 0;
+
+	*note = RDMACHAN_CAUSE_NONE;
+	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_FAILED) {
+		ret = -(int)chan->error.error;
+	} else if (chan->state == RCH_CHAN_PEER_CLOSED) {
+		ret = -EPIPE;
+	} else if (chan->shut & RDMACHAN_SHUTDOWN_SEND) {
+		*note = RDMACHAN_CAUSE_SHUTDOWN;
+		ret = -EPIPE;
+	} else if (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV) {
+		*note = RDMACHAN_CAUSE_PEER_SHUTDOWN;
+		ret = -EPIPE;
+	}
+	spin_unlock_bh(&chan->lock);
+	return ret;
+}
+
+static int tx_check(struct rch_chan *chan)
+{
+	u32 note;
+	int ret = tx_refusal(chan, &note);
+
+	if (note)
+		rch_chan_note(chan, RDMACHAN_OP_SEND, note, 0);
+	return ret;
+}
+
+static bool tx_may_go_on(struct rch_chan *chan)
+{
+	u32 note;
+
+	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
+		return false;
+	return tx_refusal(chan, &note) || rch_lane_has_room(&chan->lane);
+}
+
+/* Wait for room in the middle of a message. */
+static int tx_wait(struct rch_chan *chan, unsigned long deadline)
+{
+	long wait = wait_event_interruptible_timeout(chan->wait, tx_may_go_on(chan),
+						     rch_time_left(deadline));
+
+	return rch_wait_result(wait, deadline) ?: tx_check(chan);
+}
+
+static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
+{
+	u32 max = READ_ONCE(chan->peer_message_max);
+
+	if (len > max) {
+		rch_chan_note(chan, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
+		return -EMSGSIZE;
+	}
+	return nonblock && len > chan->tuning.send_buffer ? -EMSGSIZE : 0;
+}
+
+static int send_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
+			u16 msg_flags, bool first)
+{
+	u32 len = min_t(size_t, iov_iter_count(from), rch_lane_segment_max(&chan->lane));
+	struct rch_item *item;
+	void *data;
+
+	item = rch_lane_item(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data);
+	if (!item)
+		return -ENOMEM;
+	if (copy_from_iter(data, len, from) != len) {
+		rch_item_free(item);
+		return -EFAULT;
+	}
+	item->flags = first ? RCH_DATA_F_FIRST : 0;
+	if (!iov_iter_count(from))
+		item->flags |= RCH_DATA_F_LAST;
+	item->msg_flags = msg_flags;
+	item->total = total;
+	return rch_lane_queue(&chan->lane, item);
+}
+
+/* The peer shall throw away the segments it has. */
+static void send_abort(struct rch_chan *chan, u32 total)
+{
+	struct rch_item *item;
+	void *data;
+
+	item = rch_lane_item(&chan->lane, 0, GFP_KERNEL | __GFP_NOFAIL, &data);
+	item->flags = RCH_DATA_F_ABORT;
+	item->msg_flags = 0;
+	item->total = total;
+	rch_lane_queue(&chan->lane, item);
+}
+
+static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 bool nonblock, unsigned long deadline)
+{
+	u32 total = iov_iter_count(from);
+	bool first = true;
+	int ret = 0;
+
+	do {
+		/* What does not block was checked to fit as a whole. */
+		if (!first)
+			ret = nonblock ? tx_check(chan) : tx_wait(chan, deadline);
+		if (!ret)
+			ret = send_segment(chan, from, total, msg_flags, first);
+		if (ret)
+			break;
+		first = false;
+	} while (iov_iter_count(from));
+	if (!ret || first)
+		return ret == -EPIPE ? tx_check(chan) ?: ret : ret;
+	send_abort(chan, total);
+	/* The program would not know what a restart sends. */
+	if (ret == -EPIPE)
+		return tx_check(chan) ?: ret;
+	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			bool nonblock, unsigned long deadline)
+{
+	size_t len = iov_iter_count(from);
+	int ret;
+
+	ret = tx_check(chan);
+	if (!ret)
+		ret = tx_sizes(chan, len, nonblock);
+	if (ret)
+		return ret;
+	ret = -EAGAIN;
+	if (len <= RCH_SMALL_MAX)
+		ret = rch_lane_send_small(&chan->lane, from, len, msg_flags);
+	if (ret)
+		ret = send_segments(chan, from, msg_flags, nonblock, deadline);
+	if (!ret) {
+		WRITE_ONCE(chan->tx_messages, chan->tx_messages + 1);
+		WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + len);
+	}
+	return ret;
+}
+
+/**
+ * rch_chan_send - send a message
+ * @chan: channel
+ * @from: the message
+ * @msg_flags: message flags
+ * @nonblock: do not wait
+ * @timeout_ms: how long to wait; 0 is without limit
+ *
+ * Context: process.
+ * Return: 0 when the whole message is accepted; or an error, and nothing of it will be
+ * delivered.
+ */
+int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+		  bool nonblock, unsigned int timeout_ms)
+{
+	unsigned long deadline = rch_deadline(timeout_ms);
+	int ret;
+
+	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
+		return -EMSGSIZE;
+	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
+	if (ret)
+		return ret;
+	ret = send_claimed(chan, from, msg_flags, nonblock, deadline);
+	rch_chan_unclaim(chan, RCH_CHAN_TX);
+	return ret;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * compat.h - makes older kernels look like the newest one
+ *
+ * Force-included before every file of the module. Each shim is chosen by a probe
+ * (an #ifndef, or a define that kmod/Kbuild sets after looking into the headers),
+ * never by a version number, as stable kernels take changes back.
+ */
+#ifndef _RCH_COMPAT_H
+#define _RCH_COMPAT_H
+
+#include <linux/fs.h>
+#include <linux/workqueue.h>
+
+/* Gone in 6.12: such files have no position anyway. */
+#ifdef RCH_HAVE_NO_LLSEEK
+#define RCH_NO_LLSEEK .llseek = no_llseek,
+#else
+#define RCH_NO_LLSEEK
+#endif
+
+#endif /* _RCH_COMPAT_H */

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * device.c - RDMA devices come and go
+ *
+ * Our client is registered after the connection manager's, so on removal of a device
+ * it is told first: all paths on the device are destroyed before the connection
+ * manager looks for ids that are still bound to it.
+ */
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "path.h"
+#include "rch.h"
+
+struct rch_device {
+	struct list_head list;
+	struct ib_device *dev;
+};
+
+static DEFINE_MUTEX(devices_lock); /* protects devices */
+static LIST_HEAD(devices);
+static rch_device_gone device_gone;
+
+static int rch_device_add(struct ib_device *dev);
+static void rch_device_remove(struct ib_device *dev, void *data);
+
+static struct ib_client rch_client = {
+	.name = "rdmachan",
+	.add = rch_device_add,
+	.remove = rch_device_remove,
+};
+
+static int rch_device_add(struct ib_device *dev)
+{
+	struct rch_device *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return -ENOMEM;
+	d->dev = dev;
+	ib_set_client_data(dev, &rch_client, d);
+	mutex_lock(&devices_lock);
+	list_add_tail(&d->list, &devices);
+	mutex_unlock(&devices_lock);
+	return 0;
+}
+
+static void rch_device_remove(struct ib_device *dev, void *data)
+{
+	struct rch_device *d = data;
+
+	mutex_lock(&devices_lock);
+	list_del(&d->list);
+	mutex_unlock(&devices_lock);
+	device_gone(dev);
+	kfree(d);
+}
+
+static void netdev_name_get(struct ib_device *dev, u32 port, char *name)
+{
+	const struct ib_gid_attr *attr = rdma_get_gid_attr(dev, port, 0);
+	struct net_device *ndev;
+
+	if (IS_ERR(attr))
+		return;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (!IS_ERR(ndev))
+		strscpy(name, ndev->name, RDMACHAN_NAME_LEN);
+	rcu_read_unlock();
+	rdma_put_gid_attr(attr);
+}
+
+static void port_info(struct ib_device *dev, u32 port, struct rdmachan_device *out)
+{
+	struct ib_port_attr attr;
+
+	memset(out, 0, sizeof(*out));
+	strscpy(out->name, dev_name(&dev->dev), sizeof(out->name));
+	netdev_name_get(dev, port, out->netdev);
+	out->port = port;
+	if (rdma_protocol_iwarp(dev, port))
+		out->flags |= RDMACHAN_DEV_F_IWARP;
+	if (ib_query_port(dev, port, &attr))
+		return;
+	if (attr.state == IB_PORT_ACTIVE)
+		out->flags |= RDMACHAN_DEV_F_ACTIVE;
+	out->port_state = attr.state;
+	out->mtu = ib_mtu_enum_to_int(attr.active_mtu);
+	out->max_mtu = ib_mtu_enum_to_int(attr.max_mtu);
+}
+
+/** rch_device_count - ports of all devices; may sleep */
+u32 rch_device_count(void)
+{
+	struct rch_device *d;
+	u32 count = 0;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(d, &devices, list)
+		count += d->dev->phys_port_cnt;
+	mutex_unlock(&devices_lock);
+	return count;
+}
+
+/**
+ * rch_device_info - tell about a port
+ * @index: number of the port among those of all devices
+ * @out: result
+ * @dev: the device, as a name only
+ *
+ * Context: may sleep. Return: false when there is no such port.
+ */
+bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev)
+{
+	struct rch_device *d;
+	bool found = false;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(d, &devices, list) {
+		if (index < d->dev->phys_port_cnt) {
+			port_info(d->dev, rdma_start_port(d->dev) + index, out);
+			*dev = d->dev;
+			found = true;
+			break;
+		}
+		index -= d->dev->phys_port_cnt;
+	}
+	mutex_unlock(&devices_lock);
+	return found;
+}
+
+/** rch_device_init - once, at load; @gone is called for each device that goes */
+int rch_device_init(rch_device_gone gone)
+{
+	device_gone = gone;
+	return ib_register_client(&rch_client);
+}
+
+/** rch_device_exit - once, at unload; calls @gone for each device */
+void rch_device_exit(void)
+{
+	ib_unregister_client(&rch_client);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * error.c - error records and addresses in them
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <net/ipv6.h>
+
+#include "error.h"
+#include "rch.h"
+
+static const u8 cause_errno[] = {
+	[RDMACHAN_CAUSE_NO_DEVICE] = ENODEV,
+	[RDMACHAN_CAUSE_ADDRESS] = EHOSTUNREACH,
+	[RDMACHAN_CAUSE_ROUTE] = EHOSTUNREACH,
+	[RDMACHAN_CAUSE_UNREACHABLE] = ETIMEDOUT,
+	[RDMACHAN_CAUSE_NO_MODULE] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_NO_SERVICE] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_BACKLOG] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_REJECTED] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_VERSION] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_FEATURE] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_TIMEOUT] = ETIMEDOUT,
+	[RDMACHAN_CAUSE_PEER_DEAD] = ETIMEDOUT,
+	[RDMACHAN_CAUSE_PEER_CLOSED] = EPIPE,
+	[RDMACHAN_CAUSE_PEER_KILLED] = ECONNRESET,
+	[RDMACHAN_CAUSE_PEER_RESET] = ECONNRESET,
+	[RDMACHAN_CAUSE_PEER_RESTARTED] = ECONNRESET,
+	[RDMACHAN_CAUSE_PEER_SHUTDOWN] = EPIPE,
+	[RDMACHAN_CAUSE_DISCONNECTED] = ECONNRESET,
+	[RDMACHAN_CAUSE_DEVICE_REMOVED] = ENODEV,
+	[RDMACHAN_CAUSE_TRANSPORT] = ECONNRESET,
+	[RDMACHAN_CAUSE_PROTOCOL] = EPROTO,
+	[RDMACHAN_CAUSE_RESOURCES] = ENOMEM,
+	[RDMACHAN_CAUSE_PEER_RESOURCES] = ECONNREFUSED,
+	[RDMACHAN_CAUSE_SHUTDOWN] = EPIPE,
+	[RDMACHAN_CAUSE_MESSAGE_SIZE] = EMSGSIZE,
+	[RDMACHAN_CAUSE_UNLOAD] = ENODEV,
+};
+
+/** rch_error_errno - the errno, above 0, that goes with a cause */
+int rch_error_errno(u32 cause)
+{
+	if (cause >= ARRAY_SIZE(cause_errno) || !cause_errno[cause])
+		return EIO;
+	return cause_errno[cause];
+}
+
+/**
+ * rch_error_set - record what failed
+ * @e: record; addresses and device that are in it stay
+ * @op: &enum rdmachan_op
+ * @cause: &enum rdmachan_cause
+ * @detail: belongs to @cause
+ */
+void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail)
+{
+	e->size = sizeof(*e);
+	e->error = rch_error_errno(cause);
+	e->cause = cause;
+	e->op = op;
+	e->detail = detail;
+	e->time_ns = ktime_get_real_ns();
+}
+
+/** rch_addr_from_sockaddr - for programs to see */
+void rch_addr_from_sockaddr(struct rdmachan_addr *a, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in *in = (const void *)ss;
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	memset(a, 0, sizeof(*a));
+	if (ss->ss_family == AF_INET) {
+		a->family = AF_INET;
+		a->port = in->sin_port;
+		memcpy(a->addr, &in->sin_addr, sizeof(in->sin_addr));
+	} else if (ss->ss_family == AF_INET6) {
+		a->family = AF_INET6;
+		a->port = in6->sin6_port;
+		memcpy(a->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		a->scope_id = in6->sin6_scope_id;
+	}
+}
+
+/**
+ * rch_addr_to_sockaddr - check an address that a program gave
+ * @ss: result; port 0 becomes the default
+ * @a: what it gave
+ *
+ * IPv4 addresses within IPv6 (::ffff:a.b.c.d) become IPv4.
+ * Return: 0, -EAFNOSUPPORT or -EINVAL.
+ */
+int rch_addr_to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr *a)
+{
+	static const u8 zeros[12];
+	struct sockaddr_in *in = (void *)ss;
+	struct sockaddr_in6 *in6 = (void *)ss;
+	__be16 port = a->port ?: htons(RDMACHAN_PORT);
+
+	memset(ss, 0, sizeof(*ss));
+	if (a->family != AF_INET && a->family != AF_INET6)
+		return -EAFNOSUPPORT;
+	if (a->flowinfo)
+		return -EINVAL;
+	if (a->family == AF_INET) {
+		if (memcmp(a->addr + 4, zeros, 12) || a->scope_id)
+			return -EINVAL;
+		in->sin_family = AF_INET;
+		in->sin_port = port;
+		memcpy(&in->sin_addr, a->addr, 4);
+		return in->sin_addr.s_addr ? 0 : -EINVAL;
+	}
+	memcpy(&in6->sin6_addr, a->addr, 16);
+	if (ipv6_addr_v4mapped(&in6->sin6_addr)) {
+		memset(ss, 0, sizeof(*ss));
+		in->sin_family = AF_INET;
+		in->sin_port = port;
+		memcpy(&in->sin_addr, a->addr + 12, 4);
+		return in->sin_addr.s_addr ? 0 : -EINVAL;
+	}
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = port;
+	in6->sin6_scope_id = a->scope_id;
+	if (ipv6_addr_any(&in6->sin6_addr))
+		return -EINVAL;
+	return 0;
+}
+
+/** rch_addr_same_host - whether two addresses name the same host; ports may differ */
+bool rch_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}

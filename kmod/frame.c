@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * frame.c - memory for what is sent
+ */
+#include <linux/slab.h>
+
+#include "frame.h"
+#include "pure/wire.h"
+#include "rch.h"
+
+static struct kmem_cache *txf_cache;
+
+/**
+ * rch_txf_alloc - get a frame
+ * @size: room, with the header; a multiple of RCH_WIRE_ALIGN
+ * @gfp: how to allocate
+ *
+ * Context: any, as @gfp allows. Return: the frame with an empty header, or NULL.
+ */
+struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp)
+{
+	struct rch_txf *txf = kmem_cache_alloc(txf_cache, gfp);
+
+	if (!txf)
+		return NULL;
+	txf->data = kmalloc(size, gfp | __GFP_NOWARN);
+	if (!txf->data) {
+		kmem_cache_free(txf_cache, txf);
+		return NULL;
+	}
+	INIT_LIST_HEAD(&txf->item.list);
+	INIT_LIST_HEAD(&txf->list);
+	txf->item.frame = true;
+	txf->item.fixed = false;
+	txf->size = size;
+	txf->used = sizeof(struct rch_wire_frame);
+	txf->flags = 0;
+	txf->mapped = false;
+	atomic_inc(&rch_counts.frames);
+	return txf;
+}
+
+/** rch_txf_free - free a frame that nobody refers to; it must not be mapped */
+void rch_txf_free(struct rch_txf *txf)
+{
+	WARN_ON_ONCE(txf->mapped);
+	kfree(txf->data);
+	kmem_cache_free(txf_cache, txf);
+	atomic_dec(&rch_counts.frames);
+}
+
+/** rch_item_alloc - get a small item for @length bytes, or NULL */
+struct rch_item *rch_item_alloc(u32 length, gfp_t gfp)
+{
+	struct rch_small *small = kmalloc(struct_size(small, data, length), gfp);
+
+	if (!small)
+		return NULL;
+	INIT_LIST_HEAD(&small->item.list);
+	small->item.frame = false;
+	small->item.fixed = false;
+	return &small->item;
+}
+
+/** rch_item_free - free an item of any sort that is in no queue */
+void rch_item_free(struct rch_item *item)
+{
+	if (item->fixed)
+		return;
+	if (item->frame)
+		rch_txf_free(container_of(item, struct rch_txf, item));
+	else
+		kfree(container_of(item, struct rch_small, item));
+}
+
+/** rch_frame_init - once, at load */
+int rch_frame_init(void)
+{
+	txf_cache = KMEM_CACHE(rch_txf, SLAB_ACCOUNT);
+	return txf_cache ? 0 : -ENOMEM;
+}
+
+/** rch_frame_exit - once, when all frames are freed */
+void rch_frame_exit(void)
+{
+	kmem_cache_destroy(txf_cache);
+}

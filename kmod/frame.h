@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * frame.h - what is sent: items that wait, and the frames that carry them
+ *
+ * A channel's data waits as *items*, one for each DATA record. A small item has
+ * its bytes behind it and is copied into a frame that others share. A large one
+ * is a frame of its own: the program's bytes are copied once, straight to where
+ * the adapter will read them.
+ */
+#ifndef _RCH_FRAME_H
+#define _RCH_FRAME_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+/**
+ * struct rch_item - one record that waits to be sent
+ * @list: in the queue of its lane; whoever has taken it out owns it
+ * @frame: it is the first member of a &struct rch_txf, with its bytes in place
+ * @fixed: it is part of another object and never freed
+ * @type: &enum rch_record_type
+ * @flags: of the record
+ * @msg_flags: of the record
+ * @length: of the record
+ * @total: of the record
+ */
+struct rch_item {
+	struct list_head list;
+	bool frame;
+	bool fixed;
+	u8 type;
+	u8 flags;
+	u16 msg_flags;
+	u32 length;
+	u32 total;
+};
+
+/** struct rch_small - an item with its bytes */
+struct rch_small {
+	struct rch_item item;
+	u8 data[] __aligned(8);
+};
+
+/**
+ * struct rch_txf - a frame to send
+ * @item: when it is queued as an item
+ * @list: in the link's queue of frames that are ready or sent
+ * @cqe: completion
+ * @wr: work request
+ * @sge: its only element
+ * @data: the frame
+ * @size: room in @data
+ * @used: bytes of the frame so far, with header
+ * @seq: number, once it is closed
+ * @flags: RCH_FRAME_F_*
+ * @mapped: @sge is mapped for the device
+ */
+struct rch_txf {
+	struct rch_item item;
+	struct list_head list;
+	struct ib_cqe cqe;
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	u8 *data;
+	u32 size;
+	u32 used;
+	u32 seq;
+	u8 flags;
+	bool mapped;
+};
+
+struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp);
+void rch_txf_free(struct rch_txf *txf);
+struct rch_item *rch_item_alloc(u32 length, gfp_t gfp);
+void rch_item_free(struct rch_item *item);
+int rch_frame_init(void);
+void rch_frame_exit(void);
+
+/** rch_item_data - where the bytes of an item are */
+static inline u8 *rch_item_data(struct rch_item *item)
+{
+	return container_of(item, struct rch_small, item)->data;
+}
+
+#endif /* _RCH_FRAME_H */

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lane.c - a channel's end of its link
+ *
+ * Small messages are copied from the program straight into the frame that the link
+ * is filling, under link->lock and with page faults disabled: nothing that the
+ * program does to its memory can make others wait. Where the copy faults, or others
+ * wait already, the bytes take the long way through an item of the lane's own.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "link.h"
+#include "rch.h"
+
+static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
+{
+	INIT_LIST_HEAD(&item->list);
+	item->frame = false;
+	item->fixed = true;
+	item->type = type;
+	item->flags = flags;
+	item->msg_flags = 0;
+	item->length = length;
+	item->total = 0;
+}
+
+/** rch_lane_init - begin, not attached; @room is the send buffer */
+void rch_lane_init(struct rch_lane *lane, u64 room)
+{
+	memset(lane, 0, sizeof(*lane));
+	rch_flow_init(&lane->flow, 1);
+	INIT_LIST_HEAD(&lane->txq);
+	INIT_LIST_HEAD(&lane->control_list);
+	lane->room = room;
+	fixed_item_init(&lane->fin, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
+	fixed_item_init(&lane->shut, RCH_REC_SHUT, RCH_SHUT_F_SEND, 0);
+}
+
+/**
+ * rch_lane_attach - give a lane a number on a link
+ * @lane: lane; records for it may come as soon as the peer knows the number
+ * @link: link; the lane takes a reference and keeps it until its channel is freed
+ * @gfp: how to allocate
+ *
+ * Return: 0, -ENOMEM, or -ENOTCONN when the link has ended.
+ */
+int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
+{
+	u32 id;
+	int ret;
+
+	ret = xa_alloc_cyclic_bh(&link->lanes, &id, NULL, xa_limit_32b,
+				 &link->lanes_next, gfp);
+	if (ret < 0)
+		return ret;
+	spin_lock_bh(&link->lock);
+	ret = link->state == RCH_LINK_DEAD ? -ENOTCONN : 0;
+	if (!ret) {
+		kref_get(&link->ref);
+		lane->link = link;
+		lane->id = id;
+		link->lane_count++;
+		/* The slot is there: this cannot fail for lack of memory. */
+		xa_store(&link->lanes, id, lane, 0);
+	} else {
+		xa_erase(&link->lanes, id);
+	}
+	spin_unlock_bh(&link->lock);
+	return ret;
+}
+
+static void flow_leave(struct rch_lane *lane)
+{
+	if (rch_flow_active(&lane->flow))
+		rch_drr_remove(&lane->link->drr, &lane->flow);
+}
+
+static void purge(struct rch_lane *lane)
+{
+	struct rch_item *item, *tmp;
+
+	lockdep_assert_held(&lane->link->lock);
+	flow_leave(lane);
+	list_for_each_entry_safe(item, tmp, &lane->txq, list) {
+		list_del_init(&item->list);
+		rch_item_free(item);
+	}
+	lane->queued = 0;
+	lane->stalled = false;
+}
+
+static void tell_locked(struct rch_lane *lane, u32 control)
+{
+	struct rch_link *link = lane->link;
+
+	lockdep_assert_held(&link->lock);
+	if (!lane->id)
+		return;
+	lane->control |= control;
+	if (list_empty(&lane->control_list))
+		list_add_tail(&lane->control_list, &link->control);
+	rch_link_run_locked(link);
+}
+
+/* The number ends; records for it are wrong from now on. */
+static void detach(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+
+	lockdep_assert_held(&link->lock);
+	xa_erase(&link->lanes, lane->id);
+	lane->id = 0;
+	purge(lane);
+	list_del_init(&lane->control_list);
+	lane->refused = true;
+	if (!--link->lane_count)
+		link->idle_since = jiffies;
+}
+
+/**
+ * rch_lane_detach - end a lane without the peer
+ *
+ * For lanes whose link has ended, or that the peer has refused. Whoever calls this
+ * drops the channel's reference for the lane.
+ * Return: false when the lane was not attached (any more): there is no reference.
+ */
+bool rch_lane_detach(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	bool attached;
+
+	if (!link)
+		return false;
+	spin_lock_bh(&link->lock);
+	attached = lane->id;
+	if (attached)
+		detach(lane);
+	spin_unlock_bh(&link->lock);
+	return attached;
+}
+
+/*
+ * Both sides have said their last word, if it is so: each CLOSE was answered. The
+ * channel hears of it in a work item, because its last reference may go.
+ */
+static void detach_if_closed(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+
+	lockdep_assert_held(&link->lock);
+	if (!lane->close_got && !lane->closed_got)
+		return;
+	if (lane->close_got && !lane->closed_sent)
+		return;
+	if (lane->close_sent && !lane->closed_got)
+		return;
+	detach(lane);
+	list_add_tail(&lane->control_list, &link->gone);
+	queue_work(rch_wq, &link->reap_work);
+}
+
+/**
+ * rch_lane_close_got - the peer has sent CLOSE: answer, and send nothing else
+ *
+ * Return: false when it had done so before.
+ */
+bool rch_lane_close_got(struct rch_lane *lane)
+{
+	bool first;
+
+	spin_lock_bh(&lane->link->lock);
+	first = lane->id && !lane->close_got;
+	if (first) {
+		lane->close_got = true;
+		lane->refused = true;
+		purge(lane);
+		lane->control = 0;
+		tell_locked(lane, RCH_LANE_CLOSED);
+	}
+	spin_unlock_bh(&lane->link->lock);
+	return first;
+}
+
+/** rch_lane_closed_got - the peer has answered our CLOSE. Return: false if there was none */
+bool rch_lane_closed_got(struct rch_lane *lane)
+{
+	bool ok;
+
+	spin_lock_bh(&lane->link->lock);
+	ok = lane->id && lane->close_sent && !lane->closed_got;
+	if (ok) {
+		lane->closed_got = true;
+		detach_if_closed(lane);
+	}
+	spin_unlock_bh(&lane->link->lock);
+	return ok;
+}
+
+/** rch_lane_told - a control record was put into a frame; called by the link, locked */
+void rch_lane_told(struct rch_lane *lane, u32 control)
+{
+	lockdep_assert_held(&lane->link->lock);
+	lane->control &= ~control;
+	if (!lane->control)
+		list_del_init(&lane->control_list);
+	if (control == RCH_LANE_RESET)
+		lane->close_sent = true;
+	if (control == RCH_LANE_CLOSED) {
+		lane->closed_sent = true;
+		detach_if_closed(lane);
+	}
+}
+
+/** rch_lane_connected - the peer's number and window are known */
+void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->peer_id = peer_id;
+	rch_window_raise(&lane->window, window);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_tell - have the peer told something besides data: &enum rch_lane_control */
+void rch_lane_tell(struct rch_lane *lane, u32 control)
+{
+	spin_lock_bh(&lane->link->lock);
+	tell_locked(lane, control);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_open - ask the peer to open the channel */
+void rch_lane_open(struct rch_lane *lane)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->open.chan = lane->id;
+	tell_locked(lane, RCH_LANE_OPEN);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_credit - have the peer told a new window limit */
+void rch_lane_credit(struct rch_lane *lane, u64 limit)
+{
+	spin_lock_bh(&lane->link->lock);
+	if (limit > lane->credit_limit) {
+		lane->credit_limit = limit;
+		tell_locked(lane, RCH_LANE_CREDIT);
+	}
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/*
+ * The first item may be sent now, or not any more: enter the round or leave it.
+ */
+static void flow_update(struct rch_lane *lane)
+{
+	struct rch_item *item = list_first_entry_or_null(&lane->txq, struct rch_item, list);
+	bool stalled;
+
+	lockdep_assert_held(&lane->link->lock);
+	stalled = item && item->type == RCH_REC_DATA &&
+		  !rch_window_may_send(&lane->window, item->length);
+	if (stalled && !lane->stalled)
+		lane->stalls++;
+	lane->stalled = stalled;
+	if (!item || stalled || !lane->peer_id) {
+		flow_leave(lane);
+		return;
+	}
+	lane->flow.cost = rch_wire_space(item->length);
+	if (!rch_flow_active(&lane->flow))
+		rch_drr_add(&lane->link->drr, &lane->flow);
+}
+
+/** rch_lane_sent - the first item was put into a frame; called by the link, locked */
+void rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
+{
+	bool was_full = lane->queued >= lane->room;
+
+	lockdep_assert_held(&lane->link->lock);
+	list_del_init(&item->list);
+	rch_drr_charge(&lane->flow, lane->flow.cost);
+	if (item->type == RCH_REC_DATA) {
+		lane->queued -= rch_window_cost(item->length);
+		rch_window_sent(&lane->window, item->length);
+	} else if (item == &lane->fin) {
+		lane->close_sent = true;
+	}
+	flow_update(lane);
+	if (was_full && lane->queued < lane->room)
+		rch_link_ops->writable(lane);
+}
+
+/** rch_lane_raise - the peer gives more window; called for a CREDIT record */
+void rch_lane_raise(struct rch_lane *lane, u64 limit)
+{
+	struct rch_link *link = lane->link;
+
+	spin_lock_bh(&link->lock);
+	rch_window_raise(&lane->window, limit);
+	if (lane->stalled) {
+		flow_update(lane);
+		rch_link_run_locked(link);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+/**
+ * rch_lane_reset - end at once: throw away what waits, and tell the peer
+ * @lane: lane
+ * @cause: for the peer's program
+ * @detail: belongs to it
+ *
+ * Does nothing when CLOSE was sent already. The number stays until CLOSED comes.
+ */
+void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
+{
+	struct rch_link *link = lane->link;
+
+	spin_lock_bh(&link->lock);
+	lane->refused = true;
+	purge(lane);
+	if (!lane->close_sent && lane->peer_id) {
+		lane->close_cause = cause;
+		lane->close_detail = detail;
+		tell_locked(lane, RCH_LANE_RESET);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+static void enqueue_last(struct rch_lane *lane, struct rch_item *item)
+{
+	if (!lane->id || !list_empty(&item->list))
+		return;
+	list_add_tail(&item->list, &lane->txq);
+	flow_update(lane);
+	rch_link_run_locked(lane->link);
+}
+
+/**
+ * rch_lane_finish - end gracefully: CLOSE goes behind what waits to be sent
+ * @lane: lane
+ * @cause: for the peer's program
+ * @detail: belongs to it
+ */
+void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->refused = true;
+	lane->close_cause = cause;
+	lane->close_detail = detail;
+	enqueue_last(lane, &lane->fin);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_shut_send - SHUT goes behind what waits to be sent; takes no more items */
+void rch_lane_shut_send(struct rch_lane *lane)
+{
+	spin_lock_bh(&lane->link->lock);
+	if (!lane->refused) {
+		lane->refused = true;
+		enqueue_last(lane, &lane->shut);
+	}
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_refuse - throw away what waits, and take no more: nobody reads it */
+void rch_lane_refuse(struct rch_lane *lane)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->refused = true;
+	if (list_empty(&lane->fin.list))
+		purge(lane);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_has_room - whether an item would be taken; a racy answer, as for poll() */
+bool rch_lane_has_room(struct rch_lane *lane)
+{
+	return READ_ONCE(lane->queued) < lane->room;
+}
+
+/** rch_lane_segment_max - bytes of the largest item */
+u32 rch_lane_segment_max(struct rch_lane *lane)
+{
+	return rch_wire_segment_max(lane->link->frame_size);
+}
+
+/**
+ * rch_lane_item - get an item to fill
+ * @lane: attached lane
+ * @len: bytes, at most rch_lane_segment_max()
+ * @gfp: how to allocate
+ * @data: where the bytes go
+ *
+ * Return: the item, to be given to rch_lane_queue() or rch_item_free(); or NULL.
+ */
+struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
+{
+	struct rch_item *item;
+	struct rch_txf *txf;
+
+	if (len <= RCH_SMALL_MAX) {
+		item = rch_item_alloc(len, gfp);
+		if (!item)
+			return NULL;
+		*data = rch_item_data(item);
+	} else {
+		txf = rch_txf_alloc(sizeof(struct rch_wire_frame) + rch_wire_space(len), gfp);
+		if (!txf)
+			return NULL;
+		item = &txf->item;
+		*data = txf->data + RCH_FRAME_OVERHEAD;
+	}
+	item->type = RCH_REC_DATA;
+	item->length = len;
+	return item;
+}
+
+/**
+ * rch_lane_queue - send an item, or have it wait for its turn
+ * @lane: attached lane
+ * @item: consumed in every case
+ *
+ * Return: 0, or -EPIPE when the lane takes no more.
+ */
+int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
+{
+	struct rch_link *link = lane->link;
+
+	spin_lock_bh(&link->lock);
+	if (lane->refused) {
+		spin_unlock_bh(&link->lock);
+		rch_item_free(item);
+		return -EPIPE;
+	}
+	lane->partial = !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT));
+	lane->queued += rch_window_cost(item->length);
+	list_add_tail(&item->list, &lane->txq);
+	flow_update(lane);
+	rch_link_run_locked(link);
+	spin_unlock_bh(&link->lock);
+	return 0;
+}
+
+static int copy_small(void *to, u32 len, struct iov_iter *from)
+{
+	size_t copied;
+
+	pagefault_disable();
+	copied = copy_from_iter(to, len, from);
+	pagefault_enable();
+	if (copied == len)
+		return 0;
+	iov_iter_revert(from, copied);
+	return -EFAULT;
+}
+
+
+
+/**
+ * rch_lane_send_small - send a whole message straight into the link's frame
+ * @lane: attached lane
+ * @from: the message; consumed on success, else as before
+ * @len: its length, at most RCH_SMALL_MAX
+ * @msg_flags: message flags
+ *
+ * Context: process; does not sleep.
+ * Return: 0; -EPIPE when the lane takes no more; -EAGAIN when it must go the long way.
+ */
+int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
+			u16 msg_flags)
+{
+	struct rch_link *link = lane->link;
+	struct rch_record r = {
+		.type = RCH_REC_DATA,
+		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+		.msg_flags = msg_flags,
+		.length = len,
+		.total = len,
+	};
+	struct rch_txf *txf;
+	int ret = -EAGAIN;
+
+	spin_lock_bh(&link->lock);
+	if (unlikely(lane->refused)) {
+		ret = -EPIPE;
+		goto out;
+	}
+	if (link->state != RCH_LINK_UP || link->drr.head || !list_empty(&lane->txq) ||
+	    lane->partial || !rch_window_may_send(&lane->window, len))
+		goto out;
+	txf = rch_link_open_frame(link, rch_wire_space(len));
+	if (!txf)
+		goto out;
+	r.chan = lane->peer_id;
+	if (copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
+		goto out_run;
+	rch_wire_record_put(txf->data + txf->used, &r);
+	txf->used += rch_wire_space(len);
+	rch_window_sent(&lane->window, len);
+	ret = 0;
+out_run:
+	rch_link_run_locked(link);
+out:
+	spin_unlock_bh(&link->lock);
+	return ret;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * link.h - the conversation of two hosts, and the lanes of its channels
+ *
+ * A link joins two hosts for one pair of trust domains: user ids, in one network
+ * namespace on this side. All channels between them share it. A *lane* is a
+ * channel's end of it: its numbers, what it has to send, and its window.
+ *
+ * Lifetime. A link is referenced by the table until it is taken apart, by each lane,
+ * and by whoever looks at it for a moment. A lane lives in its channel; while it is
+ * attached its link knows it by number, and the channel must stay.
+ *
+ * Locks, outermost first:
+ *   links_lock (mutex)      the table of links
+ *   link->lock (spin, bh)   everything to do with sending, and the states
+ *   path->lock, path->error_lock
+ * A channel's lock is never taken inside link->lock, nor the reverse.
+ *
+ * Contexts. Frames are received in softirq, on one CPU at a time for each link. What
+ * may sleep (connecting, taking apart) runs in work items; connecting and taking
+ * apart never run at the same time, as the second waits for the first.
+ */
+#ifndef _RCH_LINK_H
+#define _RCH_LINK_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "frame.h"
+#include "object.h"
+#include "path.h"
+#include "pure/credit.h"
+#include "pure/drr.h"
+#include "pure/state.h"
+#include "pure/window.h"
+#include "pure/wire.h"
+
+struct iov_iter;
+struct rch_lane;
+
+/**
+ * struct rch_link - conversation with another host
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
+ * @path: its queue pair
+ * @net: network namespace, as a name only
+ * @uid: trust domain here
+ * @peer: address of the peer; immutable
+ * @active: this side connected; immutable
+ * @deadline: of connecting, in jiffies
+ * @service: active: service that the first channel asked for; immutable
+ * @want_domain: active: domain asked for; immutable
+ * @list: in the table of links; protected by links_lock
+ * @wait: woken when @state changes
+ * @lock: see above; protects all that follows but where told otherwise
+ * @state: written by rch_link_set_state() only
+ * @peer_domain: trust domain at the peer; valid in UP
+ * @peer_boot: boot id of the peer; valid in UP
+ * @error: why it is DEAD
+ * @epoch: life of the link; immutable once UP
+ * @frame_size: agreed size of frames; immutable once UP
+ * @dead: dead time in jiffies; immutable
+ * @tick: time between heartbeats in jiffies; immutable once UP
+ * @credit: sequence numbers. rx_next is changed under @lock in softirq
+ * @open: frame that collects records, or NULL
+ * @ready: closed frames that are not posted
+ * @sent: frames that are posted, oldest first
+ * @done: all frames before this number were completed by the adapter
+ * @signalled: all frames before this number will have been, once the last completion
+ *	that was asked for comes
+ * @posting: somebody posts @ready, with @lock dropped
+ * @drr: lanes with data, and room in their window
+ * @control: lanes with something to tell besides data
+ * @orphans: control records without a lane, as &struct rch_item
+ * @gone: lanes that have ended and whose channels are not told, by @control_list
+ * @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU
+ * @lanes_next: for cyclic allocation
+ * @lane_count: lanes attached
+ * @idle_since: when @lane_count became 0, in jiffies
+ * @last_rx: when a frame last came, in jiffies; written in softirq
+ * @last_tx: when one was last sent, in jiffies
+ * @built: whoever made the link has finished doing so
+ * @connect_work: connecting
+ * @dead_work: taking apart
+ * @reap_work: tells channels of @gone
+ * @tick_work: heartbeat, idle time, retries of failed allocations
+ * @tx_frames: frames sent
+ * @rx_frames: frames received
+ * @stalls: how often a frame waited for credit
+ */
+struct rch_link {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
+	struct rch_path path;
+	struct net *net;
+	kuid_t uid;
+	struct sockaddr_storage peer;
+	bool active;
+	unsigned long deadline;
+	u32 service;
+	u32 want_domain;
+	struct list_head list;
+	wait_queue_head_t wait;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	enum rch_link_state state;
+	u32 peer_domain;
+	u64 peer_boot;
+	struct rdmachan_error error;
+	u32 epoch;
+	u32 frame_size;
+	unsigned long dead;
+	unsigned long tick;
+	struct rch_credit credit;
+	struct rch_txf *open;
+	struct list_head ready;
+	struct list_head sent;
+	u32 done;
+	u32 signalled;
+	bool posting;
+	struct rch_drr drr;
+	struct list_head control;
+	struct list_head orphans;
+	struct list_head gone;
+	struct xarray lanes;
+	u32 lanes_next;
+	u32 lane_count;
+	unsigned long idle_since;
+	unsigned long last_rx;
+	unsigned long last_tx;
+	struct completion built;
+	struct work_struct connect_work;
+	struct work_struct dead_work;
+	struct work_struct reap_work;
+	struct delayed_work tick_work;
+	u64 tx_frames;
+	u64 rx_frames;
+	u64 stalls;
+};
+
+/** enum rch_lane_control - what a lane has to tell besides data */
+enum rch_lane_control {
+	RCH_LANE_OPEN = BIT(0),
+	RCH_LANE_ACCEPT = BIT(1),
+	RCH_LANE_CREDIT = BIT(2),
+	RCH_LANE_SHUT_RECV = BIT(3),
+	RCH_LANE_RESET = BIT(4),
+	RCH_LANE_CLOSED = BIT(5),
+};
+
+/**
+ * struct rch_lane - a channel's end of its link
+ * @link: its link; set when attached, and then kept with a reference until the
+ *	channel is freed
+ * @id: our number; 0 when not attached
+ * @peer_id: the peer's number; 0 until it is known
+ * @flow: place in the round
+ * @txq: items to send
+ * @control_list: in @link->control
+ * @control: &enum rch_lane_control, what is to be told
+ * @window: the peer's promise
+ * @credit_limit: to be told with RCH_LANE_CREDIT
+ * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
+ * @queued: cost of items in @txq
+ * @room: below this @queued has room: the send buffer
+ * @refused: takes no items any more
+ * @stalled: waits for @window
+ * @stalls: how often it did
+ * @partial: a message has been begun in @txq and not ended; only its writer may go on
+ * @close_cause: to be told with CLOSE
+ * @close_detail: to be told with CLOSE
+ * @close_sent: CLOSE was put into a frame
+ * @closed_sent: CLOSED was put into a frame
+ * @close_got: the peer has sent CLOSE
+ * @closed_got: the peer has sent CLOSED
+ * @fin: the item of a graceful CLOSE
+ * @shut: the item of SHUT for sending
+ *
+ * All but @link and @id are protected by @link->lock.
+ */
+struct rch_lane {
+	struct rch_link *link;
+	u32 id;
+	u32 peer_id;
+	struct rch_flow flow;
+	struct list_head txq;
+	struct list_head control_list;
+	u32 control;
+	struct rch_window_tx window;
+	u64 credit_limit;
+	struct rch_open open;
+	u64 queued;
+	u64 room;
+	bool refused;
+	bool stalled;
+	u64 stalls;
+	bool partial;
+	u32 close_cause;
+	u32 close_detail;
+	bool close_sent;
+	bool closed_sent;
+	bool close_got;
+	bool closed_got;
+	struct rch_item fin;
+	struct rch_item shut;
+};
+
+/**
+ * struct rch_link_ops - what links tell the channels above
+ * @service_domain: whose is a service? Return: enum rch_reject or 0, with @uid set.
+ *	Context: any
+ * @opened: the peer opens a channel. Return: enum rch_reject; or 0, then a lane was
+ *	attached with rch_lane_attach() and accepted. Softirq
+ * @record: a record came for a lane: any but OPEN and CREDIT. Softirq, under RCU.
+ *	Return: the rule that was broken; then the link ends
+ * @writable: the lane may have room again. Any context, under link->lock
+ * @dead: the link has ended with @error; called for each lane, which is still
+ *	attached; may sleep
+ * @gone: the lane was closed by both sides and is detached: drop its reference; may
+ *	sleep
+ */
+struct rch_link_ops {
+	u32 (*service_domain)(const struct net *net, u32 service, kuid_t *uid);
+	u32 (*opened)(struct rch_link *link, const struct rch_open *open);
+	enum rch_rule (*record)(struct rch_lane *lane, const struct rch_record *r,
+				struct page *page);
+	void (*writable)(struct rch_lane *lane);
+	void (*dead)(struct rch_lane *lane, const struct rdmachan_error *error);
+	void (*gone)(struct rch_lane *lane);
+};
+
+extern const struct rch_link_ops *rch_link_ops;
+
+/* link.c APIs: may sleep */
+int rch_link_init(const struct rch_link_ops *ops);
+void rch_link_exit(void);
+struct rch_link *rch_link_get(struct net *net, kuid_t uid,
+			      const struct sockaddr_storage *peer, u32 domain,
+			      u32 service, unsigned long deadline);
+void rch_link_kill_net(struct net *net, u32 cause);
+void rch_link_device_gone(struct ib_device *dev);
+u32 rch_link_count_device(struct ib_device *dev);
+int rch_link_incoming(struct net *net, const struct rch_path_request *request);
+void rch_link_describe(struct rch_link *link, struct rdmachan_object *out);
+
+/* link.c APIs: any context */
+void rch_link_put(struct rch_link *link);
+void rch_link_kill(struct rch_link *link, const struct rdmachan_error *error);
+void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
+void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
+bool rch_link_set_state(struct rch_link *link, enum rch_link_state to);
+void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
+
+/* link_tx.c APIs: any context; take link->lock unless told otherwise */
+void rch_link_run(struct rch_link *link);
+void rch_link_run_locked(struct rch_link *link);
+struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
+void rch_link_heartbeat(struct rch_link *link, u8 flags);
+void rch_link_completed(struct rch_link *link, struct rch_txf *txf);
+void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain);
+void rch_link_release_sent(struct rch_link *link);
+void rch_link_purge(struct rch_link *link);
+
+/* link_rx.c APIs: softirq */
+void rch_link_received(struct rch_link *link, struct page *page, u32 length);
+
+/* lane.c APIs: any context; take link->lock */
+void rch_lane_init(struct rch_lane *lane, u64 room);
+int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp);
+bool rch_lane_detach(struct rch_lane *lane);
+bool rch_lane_close_got(struct rch_lane *lane);
+bool rch_lane_closed_got(struct rch_lane *lane);
+void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window);
+void rch_lane_tell(struct rch_lane *lane, u32 control);
+void rch_lane_open(struct rch_lane *lane);
+void rch_lane_credit(struct rch_lane *lane, u64 limit);
+void rch_lane_raise(struct rch_lane *lane, u64 limit);
+void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
+void rch_lane_told(struct rch_lane *lane, u32 control);
+void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail);
+void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail);
+void rch_lane_shut_send(struct rch_lane *lane);
+void rch_lane_refuse(struct rch_lane *lane);
+bool rch_lane_has_room(struct rch_lane *lane);
+int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
+			u16 msg_flags);
+int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
+u32 rch_lane_segment_max(struct rch_lane *lane);
+struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
+
+/** RCH_SMALL_MAX - bytes of the largest record that shares a frame */
+#define RCH_SMALL_MAX 2048U
+
+#endif /* _RCH_LINK_H */

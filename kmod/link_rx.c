@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_rx.c - takes frames apart
+ *
+ * Operation. The numbers of a frame are judged before anything else: a duplicate is
+ * counted and dropped, a gap ends the link. Then its records go to their lanes, one by
+ * one. All of this runs in softirq, on one CPU at a time for each link.
+ *
+ * A peer is hostile until proved otherwise. Whatever it sends, the only harm is to
+ * itself: a broken rule ends the link, with the rule in the error record.
+ */
+#include "link.h"
+#include "rch.h"
+
+static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
+{
+	kuid_t owner = INVALID_UID;
+	struct rch_open open;
+	u32 reason, domain = 0;
+
+	rch_wire_open_get(r, &open);
+	reason = rch_link_ops->service_domain(link->net, open.service, &owner);
+	if (!reason && !uid_eq(owner, link->uid)) {
+		reason = RCH_REJECT_DOMAIN;
+		domain = from_kuid(&init_user_ns, owner);
+	}
+	if (!reason)
+		reason = rch_link_ops->opened(link, &open);
+	if (reason)
+		rch_link_reject(link, open.chan, reason, domain);
+	return RCH_RULE_OK;
+}
+
+static enum rch_rule record_got(struct rch_link *link, const struct rch_record *r,
+				struct page *page)
+{
+	struct rch_lane *lane;
+	enum rch_rule rule;
+
+	if (r->type == RCH_REC_OPEN)
+		return open_got(link, r);
+	rcu_read_lock();
+	lane = xa_load(&link->lanes, r->chan);
+	if (!lane) {
+		rule = RCH_RULE_CHANNEL;
+	} else if (r->type == RCH_REC_CREDIT) {
+		rch_lane_raise(lane, rch_wire_credit_get(r));
+		rule = RCH_RULE_OK;
+	} else {
+		rule = rch_link_ops->record(lane, r, page);
+	}
+	rcu_read_unlock();
+	return rule;
+}
+
+/* The frame's numbers. Return: the rule that was broken; @skip: it is a duplicate. */
+static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f, bool *skip)
+{
+	enum rch_rule rule = RCH_RULE_OK;
+
+	spin_lock(&link->lock);
+	if (link->state == RCH_LINK_CONNECTING ||
+	    (link->state == RCH_LINK_HELLO && !(f->flags & RCH_FRAME_F_HELLO))) {
+		rule = RCH_RULE_STATE;
+		goto out;
+	}
+	if (f->epoch != link->epoch) {
+		rule = RCH_RULE_FRAME_EPOCH;
+		goto out;
+	}
+	switch (rch_credit_arrival(&link->credit, f->seq)) {
+	case RCH_ARRIVAL_NEW:
+		break;
+	case RCH_ARRIVAL_DUPLICATE:
+		*skip = true;
+		goto out;
+	case RCH_ARRIVAL_GAP:
+		rule = RCH_RULE_SEQ_GAP;
+		goto out;
+	}
+	if (!rch_credit_told_by_peer(&link->credit, f->ack, f->limit)) {
+		rule = RCH_RULE_NUMBERS;
+		goto out;
+	}
+	if (link->state == RCH_LINK_HELLO)
+		rch_link_set_state(link, RCH_LINK_UP);
+	link->last_rx = jiffies;
+	link->rx_frames++;
+	rch_credit_received(&link->credit);
+	rch_link_release_sent(link);
+out:
+	spin_unlock(&link->lock);
+	return rule;
+}
+
+static enum rch_rule records_got(struct rch_link *link, struct page *page, u32 length)
+{
+	struct rch_cursor cursor;
+	struct rch_record r;
+	enum rch_rule rule;
+
+	rch_wire_cursor_init(&cursor, page_address(page), length);
+	while (rch_wire_record_more(&cursor)) {
+		rule = rch_wire_record_next(&cursor, &r);
+		if (!rule)
+			rule = record_got(link, &r, page);
+		if (rule)
+			return rule;
+	}
+	return RCH_RULE_OK;
+}
+
+/**
+ * rch_link_received - a frame came
+ * @link: link
+ * @page: holds it; whoever keeps part of it takes a reference
+ * @length: its length
+ */
+void rch_link_received(struct rch_link *link, struct page *page, u32 length)
+{
+	struct rch_frame f;
+	bool skip = false;
+	enum rch_rule rule;
+
+	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
+		return;
+	rule = rch_wire_frame_get(page_address(page), length, &f);
+	if (!rule)
+		rule = frame_got(link, &f, &skip);
+	if (skip) {
+		atomic64_inc(&rch_counts.dropped);
+		return;
+	}
+	if (!rule)
+		rule = records_got(link, page, f.length);
+	if (rule)
+		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL, rule);
+}

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_tx.c - builds frames and sends them
+ *
+ * Operation. Records are put into the link's *open* frame: first control records,
+ * then data, channel by channel in deficit round robin. A large item is a frame by
+ * itself. A frame is *closed* when it is full, or when hardly anything is in flight,
+ * so that an idle link adds no delay and a busy one fills its frames. Closing gives
+ * it a number and takes a credit. Closed frames are posted in chains.
+ *
+ * Signalling. A completion is asked for when the link waits for one to close its open
+ * frame, and otherwise for every RCH_SIGNAL_EACH-th frame: a ping-pong, whose answers
+ * bring acknowledgements, has hardly any.
+ *
+ * Buffer ownership. A frame is in @open, @ready or @sent and belongs to the link. It
+ * stays in @sent until the adapter has completed it *and* the peer's module has
+ * acknowledged it. A frame that is being posted is in @sent already, because its
+ * completion may come first.
+ *
+ * Error handling. When a path fails nothing is freed here: the link goes to DEAD, and
+ * rch_link_purge() frees everything after the path was drained.
+ */
+#include "link.h"
+#include "rch.h"
+
+/* While fewer frames than this are in flight, an open frame is sent at once. */
+#define RCH_FLIGHT_IDLE 2
+#define RCH_SIGNAL_EACH 8
+
+static u32 in_flight(const struct rch_link *link)
+{
+	const struct rch_credit *c = &link->credit;
+
+	return rch_seq_before(link->done, c->tx_acked) ? c->tx_next - c->tx_acked
+						       : c->tx_next - link->done;
+}
+
+static bool may_close(struct rch_link *link, bool pure)
+{
+	return rch_credit_room(&link->credit, pure) &&
+	       link->credit.tx_next - link->done < link->path.send_depth;
+}
+
+static void close_frame(struct rch_link *link, struct rch_txf *txf)
+{
+	txf->seq = rch_credit_take(&link->credit);
+	list_add_tail(&txf->list, &link->ready);
+}
+
+static bool close_open(struct rch_link *link)
+{
+	if (!may_close(link, false))
+		return false;
+	close_frame(link, link->open);
+	link->open = NULL;
+	return true;
+}
+
+static bool open_is_empty(const struct rch_link *link)
+{
+	return !link->open || link->open->used == sizeof(struct rch_wire_frame);
+}
+
+/**
+ * rch_link_open_frame - get a frame with room for a record
+ * @link: link, locked
+ * @space: bytes of the record with header and padding
+ *
+ * Return: the open frame, or NULL when there is no memory, or the open frame is full
+ * and must wait for credit.
+ */
+struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->open && link->open->size - link->open->used < space &&
+	    !close_open(link))
+		return NULL;
+	if (!link->open)
+		link->open = rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+	return link->open;
+}
+
+static void *put_record(struct rch_link *link, const struct rch_record *r)
+{
+	struct rch_txf *txf = rch_link_open_frame(link, rch_wire_space(r->length));
+	void *payload;
+
+	if (!txf)
+		return NULL;
+	payload = rch_wire_record_put(txf->data + txf->used, r);
+	txf->used += rch_wire_space(r->length);
+	return payload;
+}
+
+static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 control)
+{
+	struct rch_record r = { .chan = lane->peer_id };
+	struct rch_accept accept = {
+		.chan = lane->id,
+		.message_max = lane->open.message_max,
+		.window = lane->open.window,
+	};
+	void *payload;
+
+	switch (control) {
+	case RCH_LANE_OPEN:
+		r.type = RCH_REC_OPEN;
+		r.length = sizeof(struct rch_wire_open);
+		break;
+	case RCH_LANE_ACCEPT:
+		r.type = RCH_REC_ACCEPT;
+		r.length = sizeof(struct rch_wire_accept);
+		break;
+	case RCH_LANE_CREDIT:
+		r.type = RCH_REC_CREDIT;
+		r.length = sizeof(struct rch_wire_credit);
+		break;
+	case RCH_LANE_SHUT_RECV:
+		r.type = RCH_REC_SHUT;
+		r.flags = RCH_SHUT_F_RECV;
+		break;
+	case RCH_LANE_RESET:
+		r.type = RCH_REC_CLOSE;
+		r.flags = RCH_CLOSE_F_RESET;
+		r.length = sizeof(struct rch_wire_close);
+		break;
+	case RCH_LANE_CLOSED:
+		r.type = RCH_REC_CLOSED;
+		break;
+	}
+	payload = put_record(link, &r);
+	if (!payload)
+		return false;
+	if (control == RCH_LANE_OPEN)
+		rch_wire_open_put(payload, &lane->open);
+	else if (control == RCH_LANE_ACCEPT)
+		rch_wire_accept_put(payload, &accept);
+	else if (control == RCH_LANE_CREDIT)
+		rch_wire_credit_put(payload, lane->credit_limit);
+	else if (control == RCH_LANE_RESET)
+		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
+	return true;
+}
+
+static bool put_orphan(struct rch_link *link, struct rch_item *item)
+{
+	struct rch_small *small = container_of(item, struct rch_small, item);
+	struct rch_record r = {
+		.chan = item->total,
+		.type = item->type,
+		.length = item->length,
+	};
+	void *payload = put_record(link, &r);
+
+	if (!payload)
+		return false;
+	memcpy(payload, small->data, item->length);
+	list_del(&item->list);
+	rch_item_free(item);
+	return true;
+}
+
+static bool fill_control(struct rch_link *link)
+{
+	struct rch_lane *lane;
+	struct rch_item *item;
+	u32 control;
+
+	while ((item = list_first_entry_or_null(&link->orphans, struct rch_item, list)))
+		if (!put_orphan(link, item))
+			return false;
+	while ((lane = list_first_entry_or_null(&link->control, struct rch_lane,
+						control_list))) {
+		/* The lowest bit first: OPEN and ACCEPT come before all others. */
+		control = lane->control & -lane->control;
+		if (!put_control(link, lane, control))
+			return false;
+		rch_lane_told(lane, control);
+	}
+	return true;
+}
+
+static void item_record(const struct rch_lane *lane, const struct rch_item *item,
+			struct rch_record *r)
+{
+	r->chan = lane->peer_id;
+	r->type = item->type;
+	r->flags = item->flags;
+	r->msg_flags = item->msg_flags;
+	r->length = item->length;
+	r->total = item->total;
+}
+
+static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
+{
+	struct rch_record r;
+	void *payload;
+
+	item_record(lane, item, &r);
+	payload = put_record(link, &r);
+	if (!payload)
+		return false;
+	if (item == &lane->fin)
+		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
+	else if (!item->fixed)
+		memcpy(payload, rch_item_data(item), item->length);
+	rch_lane_sent(lane, item);
+	rch_item_free(item);
+	return true;
+}
+
+static bool put_large(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
+{
+	struct rch_txf *txf = container_of(item, struct rch_txf, item);
+	struct rch_record r;
+
+	/* What is in the open frame may be an earlier message of the same lane. */
+	if (!open_is_empty(link) && !close_open(link))
+		return false;
+	if (!may_close(link, false))
+		return false;
+	item_record(lane, item, &r);
+	rch_wire_record_put(txf->data + txf->used, &r);
+	txf->used += rch_wire_space(r.length);
+	rch_lane_sent(lane, item);
+	close_frame(link, txf);
+	return true;
+}
+
+static bool fill_data(struct rch_link *link)
+{
+	struct rch_flow *flow;
+	struct rch_lane *lane;
+	struct rch_item *item;
+	bool ok;
+
+	while ((flow = rch_drr_pick(&link->drr))) {
+		lane = container_of(flow, struct rch_lane, flow);
+		item = list_first_entry(&lane->txq, struct rch_item, list);
+		ok = item->frame ? put_large(link, lane, item) : put_small(link, lane, item);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static void fill(struct rch_link *link)
+{
+	if (!fill_control(link) || !fill_data(link))
+		link->stalls++;
+	if (!open_is_empty(link) && in_flight(link) < RCH_FLIGHT_IDLE)
+		close_open(link);
+}
+
+static void pure_frame(struct rch_link *link, u8 flags)
+{
+	struct rch_txf *txf;
+
+	if (!may_close(link, true))
+		return;
+	txf = rch_txf_alloc(sizeof(struct rch_wire_frame), GFP_ATOMIC);
+	if (!txf)
+		return;
+	txf->flags = RCH_FRAME_F_PURE | flags;
+	close_frame(link, txf);
+}
+
+/*
+ * Write the headers of all frames that are ready and move them to @sent. A completion
+ * is asked for of the last only, as it stands for those before it.
+ */
+static void seal(struct rch_link *link, struct list_head *chain)
+{
+	struct rch_frame f = {
+		.epoch = link->epoch,
+		.ack = link->credit.rx_next,
+		.limit = link->credit.rx_limit,
+	};
+	struct rch_txf *txf;
+
+	list_for_each_entry(txf, &link->ready, list) {
+		f.flags = txf->flags;
+		f.seq = txf->seq;
+		f.length = txf->used;
+		rch_wire_frame_put(txf->data, &f);
+		txf->wr.send_flags = 0;
+		link->tx_frames++;
+	}
+	txf = list_last_entry(&link->ready, struct rch_txf, list);
+	if (in_flight(link) >= RCH_FLIGHT_IDLE ||
+	    txf->seq + 1 - link->signalled >= RCH_SIGNAL_EACH) {
+		txf->wr.send_flags = IB_SEND_SIGNALED;
+		link->signalled = txf->seq + 1;
+	}
+	rch_credit_tell(&link->credit);
+	link->last_tx = jiffies;
+	list_replace_init(&link->ready, chain);
+}
+
+/*
+ * Post what is ready. Only one context posts at a time, or frames would overtake each
+ * other; it drops the lock for the posting itself, and others only add to @ready. Soft
+ * interrupts stay off throughout, so the one who posts is not held up.
+ */
+static void post_ready(struct rch_link *link)
+{
+	LIST_HEAD(chain);
+	int ret = 0;
+
+	while (!link->posting && !ret && !list_empty(&link->ready)) {
+		seal(link, &chain);
+		link->posting = true;
+		spin_unlock(&link->lock);
+		ret = rch_path_post(&link->path, &chain);
+		spin_lock(&link->lock);
+		link->posting = false;
+		/* Some of them may have been completed already. */
+		list_splice_tail_init(&chain, &link->sent);
+		rch_link_release_sent(link);
+	}
+	if (ret)
+		rch_link_fail_locked(link, &link->path.error);
+}
+
+/** rch_link_run_locked - send what can be sent; drops and takes link->lock */
+void rch_link_run_locked(struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->state != RCH_LINK_UP)
+		return;
+	fill(link);
+	if (list_empty(&link->ready) && rch_credit_must_tell(&link->credit))
+		pure_frame(link, 0);
+	post_ready(link);
+}
+
+/** rch_link_run - the same, for callers without link->lock */
+void rch_link_run(struct rch_link *link)
+{
+	spin_lock_bh(&link->lock);
+	rch_link_run_locked(link);
+	spin_unlock_bh(&link->lock);
+}
+
+/** rch_link_heartbeat - send a frame without records; @flags: RCH_FRAME_F_* */
+void rch_link_heartbeat(struct rch_link *link, u8 flags)
+{
+	spin_lock_bh(&link->lock);
+	if (link->state == RCH_LINK_UP) {
+		pure_frame(link, flags);
+		post_ready(link);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+/** rch_link_reject - refuse a channel that the peer wants to open. Softirq */
+void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
+{
+	struct rch_item *item = rch_item_alloc(sizeof(struct rch_wire_reject), GFP_ATOMIC);
+
+	/* Without memory the peer's connect ends by its timeout. */
+	if (!item)
+		return;
+	item->type = RCH_REC_REJECT;
+	item->length = sizeof(struct rch_wire_reject);
+	item->total = peer_id;
+	rch_wire_pair_put(rch_item_data(item), reason, domain);
+	spin_lock_bh(&link->lock);
+	if (link->state == RCH_LINK_UP) {
+		list_add_tail(&item->list, &link->orphans);
+		rch_link_run_locked(link);
+		item = NULL;
+	}
+	spin_unlock_bh(&link->lock);
+	if (item)
+		rch_item_free(item);
+}
+
+/** rch_link_release_sent - free frames that nobody needs any more; locked */
+void rch_link_release_sent(struct rch_link *link)
+{
+	struct rch_txf *txf, *tmp;
+
+	lockdep_assert_held(&link->lock);
+	list_for_each_entry_safe(txf, tmp, &link->sent, list) {
+		if (!rch_seq_before(txf->seq, link->done) ||
+		    !rch_seq_before(txf->seq, link->credit.tx_acked))
+			return;
+		list_del(&txf->list);
+		rch_path_unmap(&link->path, txf);
+		rch_txf_free(txf);
+	}
+}
+
+/** rch_link_completed - the adapter has sent @txf and all before it. Softirq */
+void rch_link_completed(struct rch_link *link, struct rch_txf *txf)
+{
+	spin_lock_bh(&link->lock);
+	if (rch_seq_before(link->done, txf->seq + 1)) {
+		link->done = txf->seq + 1;
+		rch_link_release_sent(link);
+		rch_link_run_locked(link);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+static void free_frames(struct rch_link *link, struct list_head *frames)
+{
+	struct rch_txf *txf, *tmp;
+
+	list_for_each_entry_safe(txf, tmp, frames, list) {
+		list_del(&txf->list);
+		rch_path_unmap(&link->path, txf);
+		rch_txf_free(txf);
+	}
+}
+
+/**
+ * rch_link_purge - free all frames of a link that is DEAD
+ *
+ * The path was drained and nobody posts; the device is still there.
+ */
+void rch_link_purge(struct rch_link *link)
+{
+	struct rch_item *item, *tmp;
+
+	spin_lock_bh(&link->lock);
+	free_frames(link, &link->ready);
+	free_frames(link, &link->sent);
+	if (link->open)
+		rch_txf_free(link->open);
+	link->open = NULL;
+	list_for_each_entry_safe(item, tmp, &link->orphans, list) {
+		list_del(&item->list);
+		rch_item_free(item);
+	}
+	spin_unlock_bh(&link->lock);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * listener.c - services, and the channels that wait to be accepted
+ *
+ * As with TCP, a channel is open for its peer as soon as it is in the queue; accepting
+ * gives it a file. Channels that wait when the listener is closed are reset.
+ */
+#include <linux/hashtable.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "listener.h"
+#include "rch.h"
+
+static DEFINE_SPINLOCK(services_lock); /* protects services; taken in softirq */
+static DEFINE_HASHTABLE(services, 8);
+
+static bool listener_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_listener, object)->ref);
+}
+
+static void listener_free(struct kref *ref)
+{
+	struct rch_listener *listener = container_of(ref, struct rch_listener, ref);
+
+	pr_debug("rdmachan: listener destroyed %p\n", listener);
+	atomic_dec(&rch_counts.listeners);
+	kfree_rcu(listener, rcu);
+}
+
+static void listener_put(struct rch_listener *listener)
+{
+	kref_put(&listener->ref, listener_free);
+}
+
+static void object_put(struct rch_object *obj)
+{
+	listener_put(container_of(obj, struct rch_listener, object));
+}
+
+static void listener_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_listener *listener = container_of(obj, struct rch_listener, object);
+
+	spin_lock_bh(&listener->lock);
+	out->state = RDMACHAN_STATE_OPEN;
+	out->service = listener->service;
+	out->channels = listener->count;
+	out->rx_messages = listener->offered;
+	out->tx_messages = listener->taken;
+	out->send_buffer = listener->tuning.send_buffer;
+	out->recv_buffer = listener->tuning.recv_buffer;
+	spin_unlock_bh(&listener->lock);
+}
+
+static const struct rch_object_ops listener_object_ops = {
+	.kind = RDMACHAN_KIND_LISTENER,
+	.get = listener_get,
+	.put = object_put,
+	.fill = listener_fill,
+};
+
+static struct rch_listener *find(const struct net *net, u32 service)
+{
+	struct rch_listener *listener;
+
+	lockdep_assert_held(&services_lock);
+	hash_for_each_possible(services, listener, node, service)
+		if (listener->net == net && listener->service == service)
+			return listener;
+	return NULL;
+}
+
+static struct rch_listener *find_get(const struct net *net, u32 service)
+{
+	struct rch_listener *listener;
+
+	spin_lock_bh(&services_lock);
+	listener = find(net, service);
+	if (listener)
+		kref_get(&listener->ref);
+	spin_unlock_bh(&services_lock);
+	return listener;
+}
+
+static int enter(struct rch_listener *listener)
+{
+	int ret = -EADDRINUSE;
+
+	spin_lock_bh(&services_lock);
+	if (!find(listener->net, listener->service)) {
+		hash_add(services, &listener->node, listener->service);
+		ret = 0;
+	}
+	spin_unlock_bh(&services_lock);
+	return ret;
+}
+
+/**
+ * rch_listener_create - offer a service
+ * @net: network namespace; the listener takes a reference
+ * @uid: owner, and trust domain of the service
+ * @service: service
+ * @backlog: how many channels may wait
+ * @tuning: for channels, after rch_chan_tune()
+ *
+ * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, or why the module's port
+ * cannot be listened on.
+ */
+struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 service,
+					 u32 backlog, const struct rdmachan_tuning *tuning)
+{
+	struct rch_listener *listener;
+	int ret;
+
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&listener->ref);
+	listener->net = net;
+	listener->service = service;
+	listener->backlog = backlog;
+	listener->tuning = *tuning;
+	init_waitqueue_head(&listener->wait);
+	spin_lock_init(&listener->lock);
+	INIT_LIST_HEAD(&listener->waiting);
+	ret = rch_link_listen(net);
+	if (ret)
+		goto err_free;
+	ret = rch_object_enter(&listener->object, &listener_object_ops, net, uid, GFP_KERNEL);
+	if (ret)
+		goto err_free;
+	/* From here on peers find it. */
+	ret = enter(listener);
+	if (ret)
+		goto err_object;
+	get_net(net);
+	atomic_inc(&rch_counts.listeners);
+	pr_debug("rdmachan: listener created %p\n", listener);
+	return listener;
+
+err_object:
+	rch_object_strike(&listener->object);
+	synchronize_rcu();
+err_free:
+	kfree(listener);
+	return ERR_PTR(ret);
+}
+
+/** rch_listener_release - the file is closed */
+void rch_listener_release(struct rch_listener *listener)
+{
+	struct rch_chan *chan, *tmp;
+	LIST_HEAD(left);
+
+	spin_lock_bh(&services_lock);
+	hash_del(&listener->node);
+	spin_unlock_bh(&services_lock);
+	spin_lock_bh(&listener->lock);
+	listener->closed = true;
+	list_splice_init(&listener->waiting, &left);
+	spin_unlock_bh(&listener->lock);
+	list_for_each_entry_safe(chan, tmp, &left, backlog) {
+		list_del_init(&chan->backlog);
+		rch_chan_release(chan, -1);
+	}
+	rch_object_strike(&listener->object);
+	put_net(listener->net);
+	listener_put(listener);
+}
+
+/** rch_listener_has_waiting - whether a channel waits to be accepted */
+bool rch_listener_has_waiting(struct rch_listener *listener)
+{
+	return READ_ONCE(listener->count);
+}
+
+static bool take(struct rch_listener *listener, struct rch_chan **chan)
+{
+	spin_lock_bh(&listener->lock);
+	*chan = list_first_entry_or_null(&listener->waiting, struct rch_chan, backlog);
+	if (*chan) {
+		list_del_init(&(*chan)->backlog);
+		listener->count--;
+	}
+	spin_unlock_bh(&listener->lock);
+	return *chan;
+}
+
+/**
+ * rch_listener_wait - take the first channel that waits
+ * @listener: listener
+ * @nonblock: do not wait for one
+ * @timeout_ms: how long to wait; 0 is without limit
+ * @chan: the channel, with its reference
+ *
+ * Either rch_listener_accepted() or rch_listener_give_back() must follow.
+ * Return: 0, -EAGAIN, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
+ */
+int rch_listener_wait(struct rch_listener *listener, bool nonblock,
+		      unsigned int timeout_ms, struct rch_chan **chan)
+{
+	unsigned long deadline = rch_deadline(timeout_ms);
+	long wait;
+
+	if (take(listener, chan))
+		return 0;
+	if (nonblock)
+		return -EAGAIN;
+	wait = wait_event_interruptible_timeout(listener->wait, take(listener, chan),
+						rch_time_left(deadline));
+	return rch_wait_result(wait, deadline);
+}
+
+/** rch_listener_give_back - the channel could not be given to the program: it goes on waiting */
+void rch_listener_give_back(struct rch_listener *listener, struct rch_chan *chan)
+{
+	spin_lock_bh(&listener->lock);
+	list_add(&chan->backlog, &listener->waiting);
+	listener->count++;
+	wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
+	spin_unlock_bh(&listener->lock);
+}
+
+/** rch_listener_accepted - the channel has a file now */
+void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_WAITING)
+		rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	spin_unlock_bh(&chan->lock);
+	spin_lock_bh(&listener->lock);
+	listener->taken++;
+	spin_unlock_bh(&listener->lock);
+}
+
+/** rch_listener_domain - whose is a service; see &struct rch_link_ops */
+u32 rch_listener_domain(const struct net *net, u32 service, kuid_t *uid)
+{
+	struct rch_listener *listener = find_get(net, service);
+
+	if (!listener)
+		return RCH_REJECT_NO_SERVICE;
+	*uid = listener->object.uid;
+	listener_put(listener);
+	return 0;
+}
+
+static u32 queue_chan(struct rch_listener *listener, struct rch_chan *chan)
+{
+	u32 reason = 0;
+
+	spin_lock_bh(&listener->lock);
+	if (listener->closed) {
+		reason = RCH_REJECT_NO_SERVICE;
+	} else if (listener->count >= listener->backlog) {
+		reason = RCH_REJECT_BACKLOG;
+	} else {
+		kref_get(&chan->ref);
+		list_add_tail(&chan->backlog, &listener->waiting);
+		listener->count++;
+		listener->offered++;
+	}
+	spin_unlock_bh(&listener->lock);
+	return reason;
+}
+
+static u32 make_chan(struct rch_listener *listener, struct rch_link *link,
+		     const struct rch_open *open)
+{
+	struct rch_chan *chan;
+	u32 reason = RCH_REJECT_RESOURCES;
+
+	if (READ_ONCE(listener->count) >= listener->backlog)
+		return RCH_REJECT_BACKLOG;
+	chan = rch_chan_alloc(listener->net, listener->object.uid, listener->service,
+			      &listener->tuning, RCH_CHAN_WAITING, GFP_ATOMIC);
+	if (!chan)
+		return reason;
+	chan->peer = link->peer;
+	chan->peer_message_max = min(open->message_max, RDMACHAN_MESSAGE_MAX);
+	kref_get(&chan->ref);
+	if (rch_lane_attach(&chan->lane, link, GFP_ATOMIC)) {
+		rch_chan_put(chan);
+		goto out;
+	}
+	rch_lane_connected(&chan->lane, open->chan, open->window);
+	reason = queue_chan(listener, chan);
+	if (reason) {
+		if (rch_lane_detach(&chan->lane))
+			rch_chan_put(chan);
+		goto out;
+	}
+	rch_lane_tell(&chan->lane, RCH_LANE_ACCEPT);
+	wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
+out:
+	rch_chan_put(chan);
+	return reason;
+}
+
+/** rch_listener_opened - a peer opens a channel; see &struct rch_link_ops */
+u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open)
+{
+	struct rch_listener *listener = find_get(link->net, open->service);
+	u32 reason;
+
+	if (!listener)
+		return RCH_REJECT_NO_SERVICE;
+	reason = make_chan(listener, link, open);
+	listener_put(listener);
+	return reason;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * listener.h - listeners: services, and the channels that wait to be accepted
+ *
+ * Lifetime: one reference of the file, one of each softirq that has found the listener.
+ * Locks, outermost first: services_lock (in listener.c), listener->lock.
+ */
+#ifndef _RCH_LISTENER_H
+#define _RCH_LISTENER_H
+
+#include "chan.h"
+
+/**
+ * struct rch_listener - a service that a program offers
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
+ * @node: in the table of services
+ * @net: network namespace; referenced
+ * @service: service; immutable
+ * @backlog: how many channels may wait; immutable
+ * @tuning: for channels; immutable
+ * @wait: woken when a channel waits
+ * @lock: protects all that follows; taken in softirq
+ * @closed: there is no file any more
+ * @waiting: channels, by their backlog; each with a reference
+ * @count: of them
+ * @offered: how many ever came
+ * @taken: how many were accepted
+ */
+struct rch_listener {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
+	struct hlist_node node;
+	struct net *net;
+	u32 service;
+	u32 backlog;
+	struct rdmachan_tuning tuning;
+	wait_queue_head_t wait;
+	spinlock_t lock;
+	bool closed;
+	struct list_head waiting;
+	u32 count;
+	u64 offered;
+	u64 taken;
+};
+
+/* Process context */
+struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 service,
+					 u32 backlog, const struct rdmachan_tuning *tuning);
+void rch_listener_release(struct rch_listener *listener);
+int rch_listener_wait(struct rch_listener *listener, bool nonblock,
+		      unsigned int timeout_ms, struct rch_chan **chan);
+void rch_listener_give_back(struct rch_listener *listener, struct rch_chan *chan);
+void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan);
+bool rch_listener_has_waiting(struct rch_listener *listener);
+
+/* Softirq, for the link */
+u32 rch_listener_domain(const struct net *net, u32 service, kuid_t *uid);
+u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open);
+
+#endif /* _RCH_LISTENER_H */

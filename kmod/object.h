@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * object.h - the register of all objects, for LIST
+ *
+ * An object is entered when it is complete and struck off before it is freed;
+ * whoever finds it here must get a reference, which fails once the last is gone.
+ */
+#ifndef _RCH_OBJECT_H
+#define _RCH_OBJECT_H
+
+#include <linux/uidgid.h>
+#include <rdmachan.h>
+
+struct net;
+struct rch_object;
+
+/**
+ * struct rch_object_ops - what the register needs of a kind of objects
+ * @kind: &enum rdmachan_kind
+ * @get: take a reference unless the last is gone; called under RCU
+ * @put: drop it; may sleep
+ * @fill: tell about the object; may not sleep
+ */
+struct rch_object_ops {
+	u32 kind;
+	bool (*get)(struct rch_object *obj);
+	void (*put)(struct rch_object *obj);
+	void (*fill)(struct rch_object *obj, struct rdmachan_object *out);
+};
+
+/**
+ * struct rch_object - embedded in each object
+ * @ops: its kind
+ * @id: number in the register, 0 when not entered
+ * @uid: owner
+ * @net: network namespace, as a name only
+ * @created_ns: when, on CLOCK_REALTIME
+ */
+struct rch_object {
+	const struct rch_object_ops *ops;
+	u32 id;
+	kuid_t uid;
+	const struct net *net;
+	u64 created_ns;
+};
+
+int rch_object_enter(struct rch_object *obj, const struct rch_object_ops *ops,
+		     const struct net *net, kuid_t uid, gfp_t gfp);
+void rch_object_strike(struct rch_object *obj);
+bool rch_object_next(const struct net *net, const kuid_t *uid, u64 *after,
+		     struct rdmachan_object *out);
+void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out);
+void rch_object_exit(void);
+
+#endif /* _RCH_OBJECT_H */

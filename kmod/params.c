@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * params.c - what an administrator may set
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+
+#include "pure/credit.h"
+#include "rch.h"
+
+struct param_range {
+	unsigned int *value;
+	unsigned int min;
+	unsigned int max;
+};
+
+static int range_set(const char *val, const struct kernel_param *kp)
+{
+	const struct param_range *r = kp->arg;
+	unsigned int v;
+	int ret;
+
+	ret = kstrtouint(val, 0, &v);
+	if (ret)
+		return ret;
+	if (v < r->min || v > r->max)
+		return -EINVAL;
+	WRITE_ONCE(*r->value, v);
+	return 0;
+}
+
+static int range_get(char *buffer, const struct kernel_param *kp)
+{
+	const struct param_range *r = kp->arg;
+
+	return sysfs_emit(buffer, "%u\n", READ_ONCE(*r->value));
+}
+
+static const struct kernel_param_ops range_ops = {
+	.set = range_set,
+	.get = range_get,
+};
+
+/* A number with its bounds: a wrong one is refused at once, not found out later. */
+#define RCH_PARAM(name, def, lo, hi, mode, text)				\
+	unsigned int rch_##name = (def);					\
+	static const struct param_range name##_range = { &rch_##name, lo, hi };	\
+	module_param_cb(name, &range_ops, (void *)&name##_range, mode);		\
+	MODULE_PARM_DESC(name, text)
+
+RCH_PARAM(port, RDMACHAN_PORT, 1, 65535, 0444,
+	  "rdma_cm port (TCP port space) on which the modules of two hosts meet");
+RCH_PARAM(dead_ms, 5000, 200, 600000, 0644,
+	  "dead time: a peer not heard of for so many milliseconds is given up (for new links)");
+RCH_PARAM(connect_ms, 10000, 100, 3600000, 0644,
+	  "default connect timeout in milliseconds");
+RCH_PARAM(linger_ms, 60000, 1, 3600000, 0644,
+	  "default time in milliseconds that close tries to deliver in the background");
+RCH_PARAM(idle_ms, 30000, 100, 3600000, 0644,
+	  "a link without channels is closed after so many milliseconds");
+RCH_PARAM(buffer, 1 << 20, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX, 0644,
+	  "default send and receive buffer of a channel in bytes");
+RCH_PARAM(message_max, 64 << 20, 1, RDMACHAN_MESSAGE_MAX, 0644,
+	  "default of the largest message that a channel receives, in bytes");
+RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
+	  "receive buffers of a link, each of a frame (for new links)");

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path.c - a path's life: resolve, set up, connect or accept, destroy
+ *
+ * The connection manager calls rch_path_cm_event() with the id's handler mutex
+ * held. It only notes what happened; nothing is created or destroyed there, and
+ * no lock of ours is held across a call of the connection manager.
+ *
+ * Teardown. rch_path_drain() and rch_path_destroy() run in a work item of the owner,
+ * when it posts no more and connecting has ended:
+ *
+ *  1. @stopped is set under @lock. Whoever posts holds @lock and looks at it, so
+ *     nothing is posted from here on. This is what ib_drain_qp() asks for.
+ *  2. rdma_disconnect() tells the peer. It may fail; then there is nobody to tell.
+ *  3. ib_drain_qp() puts the queue pair into the error state and waits for the
+ *     last completion of both queues. After that no handler of ours runs.
+ *  4. The owner unmaps and frees its frames.
+ *  5. Queue pair, buffers, CQ and PD are freed while the id still holds the device.
+ *  6. rdma_destroy_id() waits for a running event handler. Nobody else refers to
+ *     the path then, so its owner may free it.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <rdma/ib_cm.h>
+#include <rdma/iw_cm.h>
+
+#include "error.h"
+#include "path.h"
+#include "rch.h"
+
+/* Retransmission: 4.096 us * 2^15 = 134 ms, for ever where the adapter can; the
+ * owner's heartbeat decides when a peer is dead. RNR must not happen; if it does,
+ * it shall not cost the 655 ms that are the default.
+ */
+#define RCH_ACK_TIMEOUT 15
+#define RCH_RETRY_COUNT 7
+#define RCH_RNR_RETRY 7
+#define RCH_RESOLVE_MS 3000
+
+/** rch_path_init - begin; nothing is allocated */
+void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
+{
+	path->ops = ops;
+	spin_lock_init(&path->lock);
+	spin_lock_init(&path->error_lock);
+	init_completion(&path->cm_done);
+}
+
+/**
+ * rch_path_addresses - both ends, as far as known
+ *
+ * Context: any, while the path is not being destroyed.
+ */
+void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
+			struct rdmachan_addr *peer)
+{
+	struct rdma_cm_id *id = path->id;
+
+	if (!id)
+		return;
+	rch_addr_from_sockaddr(local, &id->route.addr.src_addr);
+	rch_addr_from_sockaddr(peer, &id->route.addr.dst_addr);
+}
+
+/**
+ * rch_path_fail_first - record why the path is unusable, unless that is known
+ * @path: path
+ * @error: what is to be recorded
+ *
+ * Context: any. Does not tell the owner. Return: whether it was the first.
+ */
+bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&path->error_lock, flags);
+	first = !path->failed;
+	if (first) {
+		path->error = *error;
+		path->failed = true;
+	}
+	spin_unlock_irqrestore(&path->error_lock, flags);
+	return first;
+}
+
+/**
+ * rch_path_fail - the same, with a cause only
+ * @path: path
+ * @op: &enum rdmachan_op
+ * @cause: &enum rdmachan_cause
+ * @detail: belongs to @cause
+ */
+void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, op, cause, detail);
+	rch_path_fail_first(path, &error);
+}
+
+static void fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int status)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, op, cause, 0);
+	error.cm_event = event + 1;
+	error.cm_status = status;
+	rch_path_fail_first(path, &error);
+}
+
+static void keep_reply(struct rch_path *path, const struct rdma_conn_param *p)
+{
+	path->reply_len = min_t(u8, p->private_data_len, sizeof(path->reply));
+	if (path->reply_len)
+		memcpy(path->reply, p->private_data, path->reply_len);
+}
+
+static u32 reject_cause(struct rch_path *path, int status)
+{
+	if (rdma_is_consumer_reject(path->id, status))
+		return RDMACHAN_CAUSE_REJECTED;
+	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
+		return status == -ECONNREFUSED || status == -ECONNRESET ?
+			RDMACHAN_CAUSE_NO_MODULE : RDMACHAN_CAUSE_UNREACHABLE;
+	if (status == IB_CM_REJ_INVALID_SERVICE_ID)
+		return RDMACHAN_CAUSE_NO_MODULE;
+	return RDMACHAN_CAUSE_REJECTED;
+}
+
+static u32 resolve_cause(int status)
+{
+	return status == -ENODEV ? RDMACHAN_CAUSE_NO_DEVICE : RDMACHAN_CAUSE_ADDRESS;
+}
+
+static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rch_path *path = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		keep_reply(path, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(event->status),
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		fail_cm(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ROUTE,
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (rdma_is_consumer_reject(id, event->status))
+			keep_reply(path, &event->param.conn);
+		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event->status),
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE,
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED,
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_TRANSPORT,
+			event->event, event->status);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DEVICE_REMOVED,
+			event->event, event->status);
+		break;
+	default:
+		return 0;
+	}
+	path->cm_event = event->event;
+	complete(&path->cm_done);
+	if (READ_ONCE(path->failed))
+		path->ops->down(path);
+	return 0;
+}
+
+static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	if (left <= 0 || !wait_for_completion_timeout(&path->cm_done, left))
+		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
+	if (READ_ONCE(path->aborted))
+		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
+	if (READ_ONCE(path->failed))
+		return -ENOTCONN;
+	return path->cm_event == event ? 0 : -EPROTO;
+}
+
+static void settle_device(struct rch_path *path)
+{
+	path->dev = path->id->device;
+	path->port = path->id->port_num;
+	rdma_set_ack_timeout(path->id, RCH_ACK_TIMEOUT);
+	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
+}
+
+/**
+ * rch_path_resolve - find the device and the route to a peer
+ * @path: path after rch_path_init() or rch_path_destroy()
+ * @net: network namespace
+ * @dst: peer
+ * @deadline: in jiffies
+ *
+ * Return: 0, or an error; then @path->error tells more.
+ */
+int rch_path_resolve(struct rch_path *path, struct net *net,
+		     struct sockaddr_storage *dst, unsigned long deadline)
+{
+	long left = deadline - jiffies;
+	int ms = left > 0 ? min_t(unsigned int, jiffies_to_msecs(left), RCH_RESOLVE_MS) : 1;
+	struct rdma_cm_id *id;
+	int ret;
+
+	path->stopped = false;
+	path->failed = false;
+	reinit_completion(&path->cm_done);
+	id = rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
+		return PTR_ERR(id);
+	}
+	path->id = id;
+	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, ms);
+	if (ret) {
+		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret),
+			RDMA_CM_EVENT_ADDR_ERROR, ret);
+		return ret;
+	}
+	ret = wait_cm(path, RDMA_CM_EVENT_ADDR_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
+	if (ret)
+		return ret;
+	settle_device(path);
+	ret = rdma_resolve_route(id, ms);
+	if (ret) {
+		fail_cm(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ROUTE,
+			RDMA_CM_EVENT_ROUTE_ERROR, ret);
+		return ret;
+	}
+	return wait_cm(path, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
+}
+
+static void rch_path_qp_event(struct ib_event *event, void *context)
+{
+	struct rch_path *path = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		return;
+	default:
+		rch_path_fail(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_TRANSPORT,
+			      event->event);
+		path->ops->down(path);
+	}
+}
+
+static int create_qp(struct rch_path *path)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = rch_path_qp_event,
+		.qp_context = path,
+		.send_cq = path->cq,
+		.recv_cq = path->cq,
+		/* one slot in each queue is for ib_drain_qp() */
+		.cap.max_send_wr = path->send_depth + 1,
+		.cap.max_recv_wr = path->depth + 1,
+		.cap.max_send_sge = 1,
+		.cap.max_recv_sge = 1,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.port_num = path->port,
+	};
+
+	return rdma_create_qp(path->id, path->pd, &attr);
+}
+
+/**
+ * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
+ * @path: path whose device is known
+ * @depth: receive buffers
+ * @frame_size: bytes of each
+ *
+ * Return: 0, or an error with @path->error set; then rch_path_destroy() cleans up.
+ */
+int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
+{
+	int ret;
+
+	path->depth = depth;
+	/* A sender never has more frames posted than fit the largest ring that we
+	 * accept from a peer in its handshake; the owner keeps to send_depth.
+	 */
+	path->send_depth = max(depth, 64U) + RCH_PATH_SEND_SLACK;
+	path->frame_size = frame_size;
+	path->order = get_order(frame_size);
+	path->pd = ib_alloc_pd(path->dev, 0);
+	if (IS_ERR(path->pd)) {
+		ret = PTR_ERR(path->pd);
+		path->pd = NULL;
+		goto err_fail;
+	}
+	/* Every work request that can be outstanding, and a marker for each queue. */
+	path->cq = ib_alloc_cq_any(path->dev, path, path->depth + path->send_depth + 2,
+				   IB_POLL_SOFTIRQ);
+	if (IS_ERR(path->cq)) {
+		ret = PTR_ERR(path->cq);
+		path->cq = NULL;
+		goto err_fail;
+	}
+	ret = create_qp(path);
+	if (ret)
+		goto err_fail;
+	ret = rch_path_buffers_get(path);
+	if (ret)
+		goto err_fail;
+	return 0;
+
+err_fail:
+	rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES, -ret);
+	return ret;
+}
+
+static void conn_param(struct rdma_conn_param *param, const void *data, u8 len)
+{
+	memset(param, 0, sizeof(*param));
+	param->private_data = data;
+	param->private_data_len = len;
+	param->retry_count = RCH_RETRY_COUNT;
+	param->rnr_retry_count = RCH_RNR_RETRY;
+	/* No RDMA READ yet, but some drivers do not take 0 for both. */
+	param->responder_resources = 1;
+	param->initiator_depth = 1;
+}
+
+/**
+ * rch_path_connect - ask the peer, and wait for its answer
+ * @path: path after rch_path_setup()
+ * @data: private data, at most 56 bytes
+ * @len: its length
+ * @deadline: in jiffies
+ *
+ * Return: 0 with the answer in @path->reply, or an error with @path->error set; for
+ * RDMACHAN_CAUSE_REJECTED by the peer's module @path->reply is valid too.
+ */
+int rch_path_connect(struct rch_path *path, const void *data, u8 len,
+		     unsigned long deadline)
+{
+	struct rdma_conn_param param;
+	int ret;
+
+	conn_param(&param, data, len);
+	ret = rdma_connect(path->id, &param);
+	if (ret) {
+		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE,
+			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+		return ret;
+	}
+	return wait_cm(path, RDMA_CM_EVENT_ESTABLISHED, RDMACHAN_OP_CONNECT, deadline);
+}
+
+/**
+ * rch_path_adopt - take over the id of a peer that wants to connect
+ *
+ * Called in the connection manager's handler for the id.
+ */
+void rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id)
+{
+	path->id = id;
+	id->context = path;
+	id->event_handler = rch_path_cm_event;
+	settle_device(path);
+}
+
+/**
+ * rch_path_accept - let a peer in
+ * @path: adopted path after rch_path_setup()
+ * @peer_depth: its receive buffers
+ * @data: private data for it
+ * @len: its length
+ *
+ * Called in the connection manager's handler for the id.
+ * Return: 0, or an error with @path->error set.
+ */
+int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len)
+{
+	struct rdma_conn_param param;
+	int ret;
+
+	conn_param(&param, data, len);
+	ret = rdma_accept(path->id, &param);
+	if (ret)
+		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
+			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+	return ret;
+}
+
+/** rch_path_abort - end a wait of rch_path_resolve() or rch_path_connect() */
+void rch_path_abort(struct rch_path *path)
+{
+	WRITE_ONCE(path->aborted, true);
+	complete(&path->cm_done);
+}
+
+/**
+ * rch_path_drain - the first half of taking apart, as told above
+ *
+ * May be called in any state of construction, and again. No completion comes after it.
+ */
+void rch_path_drain(struct rch_path *path)
+{
+	bool was;
+
+	spin_lock_bh(&path->lock);
+	was = path->stopped;
+	path->stopped = true;
+	spin_unlock_bh(&path->lock);
+	if (was || !path->id || !path->id->qp)
+		return;
+	rdma_disconnect(path->id);
+	ib_drain_qp(path->id->qp);
+}
+
+/**
+ * rch_path_destroy - take the path apart
+ *
+ * May be called in any state of construction. Afterwards rch_path_resolve() may begin
+ * anew; @path->error stays.
+ */
+void rch_path_destroy(struct rch_path *path)
+{
+	rch_path_drain(path);
+	if (path->id) {
+		if (path->id->qp)
+			rdma_destroy_qp(path->id);
+		rch_path_buffers_put(path);
+		if (path->cq)
+			ib_free_cq(path->cq);
+		if (path->pd)
+			ib_dealloc_pd(path->pd);
+		path->cq = NULL;
+		path->pd = NULL;
+		rdma_destroy_id(path->id);
+	}
+	path->id = NULL;
+	path->dev = NULL;
+}

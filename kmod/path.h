@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * path.h - one queue pair to another host
+ *
+ * A path knows RDMA and the connection manager, and nothing of what frames mean.
+ * Its owner (the link) hears of it through &struct rch_path_ops.
+ */
+#ifndef _RCH_PATH_H
+#define _RCH_PATH_H
+
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rdmachan.h>
+
+struct rch_path;
+struct rch_txf;
+
+/** RCH_PATH_SEND_SLACK - send slots above the peer's depth; pure frames need none */
+#define RCH_PATH_SEND_SLACK 16
+
+/**
+ * struct rch_path_ops - what a path tells its owner
+ * @received: a frame came. @page holds it and belongs to the path; who needs it
+ *	longer takes a reference. Softirq, never concurrently for one path.
+ * @reposted: @count receive buffers are posted again. Any context
+ * @sent: this frame and all before it were sent. Softirq, not concurrent with
+ *	@received
+ * @down: the path is unusable, for the reason in @path->error. Any context; may be
+ *	called several times
+ */
+struct rch_path_ops {
+	void (*received)(struct rch_path *path, struct page *page, u32 length);
+	void (*reposted)(struct rch_path *path, u32 count);
+	void (*sent)(struct rch_path *path, struct rch_txf *txf);
+	void (*down)(struct rch_path *path);
+};
+
+/**
+ * struct rch_rxb - a receive buffer: one frame
+ * @cqe: completion
+ * @path: its path
+ * @page: memory, NULL while there is none
+ * @dma: its address for the device, while it is posted
+ * @vacant: could not be replaced; rch_path_refill() will
+ */
+struct rch_rxb {
+	struct ib_cqe cqe;
+	struct rch_path *path;
+	struct page *page;
+	u64 dma;
+	bool vacant;
+};
+
+/**
+ * struct rch_path - one queue pair
+ * @ops: owner's functions
+ * @id: connection manager's id; its qp is the queue pair
+ * @dev: device
+ * @port: port of @dev
+ * @pd: protection domain: one for each link, so one for each pair of trust domains
+ * @cq: completions of both queues
+ * @depth: receive buffers
+ * @send_depth: frames that may be posted and not completed
+ * @frame_size: bytes of each receive buffer
+ * @order: allocation order of a receive buffer
+ * @rxb: receive buffers
+ * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken
+ *	from softirq; only @error_lock nests inside
+ * @stopped: nothing may be posted any more
+ * @empty: receive buffers that could not be replaced
+ * @cm_done: the connection manager has answered, or @aborted
+ * @cm_event: what it answered
+ * @aborted: connecting shall end
+ * @reply: private data of the answer
+ * @reply_len: bytes of it
+ * @error_lock: protects @error and @failed; taken with interrupts off, as some
+ *	adapters report events so; innermost lock
+ * @error: what went wrong; written once, by the first who sets @failed
+ * @failed: @error is valid
+ */
+struct rch_path {
+	const struct rch_path_ops *ops;
+	struct rdma_cm_id *id;
+	struct ib_device *dev;
+	u32 port;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	u32 depth;
+	u32 send_depth;
+	u32 frame_size;
+	unsigned int order;
+	struct rch_rxb *rxb;
+	spinlock_t lock;
+	bool stopped;
+	u32 empty;
+	struct completion cm_done;
+	int cm_event;
+	bool aborted;
+	u8 reply[RDMA_MAX_PRIVATE_DATA];
+	u8 reply_len;
+	spinlock_t error_lock;
+	struct rdmachan_error error;
+	bool failed;
+};
+
+/** struct rch_path_request - a peer's wish to connect */
+struct rch_path_request {
+	struct rdma_cm_id *id;
+	const void *data;
+	u8 data_len;
+};
+
+/* path.c APIs: a path's life. All may sleep. */
+void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops);
+int rch_path_resolve(struct rch_path *path, struct net *net,
+		     struct sockaddr_storage *dst, unsigned long deadline);
+int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size);
+int rch_path_connect(struct rch_path *path, const void *data, u8 len,
+		     unsigned long deadline);
+void rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
+int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
+void rch_path_abort(struct rch_path *path);
+void rch_path_drain(struct rch_path *path);
+void rch_path_destroy(struct rch_path *path);
+void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
+			struct rdmachan_addr *peer);
+
+/* path.c APIs: any context */
+void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
+bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
+
+/* path_io.c APIs: any context */
+int rch_path_post(struct rch_path *path, struct list_head *frames);
+void rch_path_unmap(struct rch_path *path, struct rch_txf *txf);
+void rch_path_refill(struct rch_path *path, gfp_t gfp);
+int rch_path_buffers_get(struct rch_path *path);
+void rch_path_buffers_put(struct rch_path *path);
+
+/* path_listen.c APIs */
+struct rch_path_listener;
+
+/**
+ * typedef rch_path_incoming - a peer wants to connect
+ * @net: network namespace
+ * @request: to be adopted and accepted, or refused
+ *
+ * Called in the connection manager's context, may sleep.
+ * Return: 0 when the id was adopted, else the core destroys it.
+ */
+typedef int (*rch_path_incoming)(struct net *net, const struct rch_path_request *request);
+
+struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
+					  rch_path_incoming incoming);
+void rch_path_unlisten(struct rch_path_listener *listener);
+void rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len);
+
+/* device.c APIs */
+/**
+ * typedef rch_device_gone - a device is being removed
+ *
+ * All paths on it must be destroyed when this returns. May sleep.
+ */
+typedef void (*rch_device_gone)(struct ib_device *dev);
+
+int rch_device_init(rch_device_gone gone);
+void rch_device_exit(void);
+u32 rch_device_count(void);
+bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev);
+
+#endif /* _RCH_PATH_H */

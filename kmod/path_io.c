@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_io.c - posting and completions
+ *
+ * Operation. Frames to send are posted in chains, one doorbell each. Their owner
+ * decides which are signalled; a completion stands for all before it. Receive
+ * buffers are single frames. When one has been filled and somebody still refers to
+ * it, the buffer is handed over with its page and a fresh page takes its place, so
+ * that a slow reader never holds back the ring.
+ *
+ * Buffer ownership. A frame to send belongs to the adapter from rch_path_post()
+ * until the owner of the path learns of its completion, or the path is drained. A
+ * receive page belongs to the adapter from its posting to its completion. It is
+ * unmapped before anybody looks at it.
+ *
+ * Error handling. The first failed completion records the cause and tells the
+ * owner; flushed ones tell nothing new. After an error, only wr_cqe and status of a
+ * completion are reliable.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "error.h"
+#include "frame.h"
+#include "path.h"
+#include "rch.h"
+
+static void wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
+{
+	struct rdmachan_error error = {};
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+		rch_error_set(&error, op, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	} else {
+		rch_error_set(&error, op, RDMACHAN_CAUSE_TRANSPORT, 0);
+		error.wc_status = wc->status;
+		error.vendor_err = wc->vendor_err;
+	}
+	rch_path_fail_first(path, &error);
+	path->ops->down(path);
+}
+
+static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rch_path *path = cq->cq_context;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		wc_failed(path, wc, RDMACHAN_OP_SEND);
+	else
+		path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
+}
+
+/**
+ * rch_path_post - post a chain of frames
+ * @path: path
+ * @frames: frames linked by @list, to be sent in this order; not empty. They stay in
+ *	the list. send_flags is set by the caller
+ *
+ * Context: any. The caller posts from one context at a time and has not more than
+ * @path->send_depth frames posted.
+ * Return: 0, or -ENOTCONN when the path is stopped or has failed: the frames are not
+ * posted, or will be flushed.
+ */
+int rch_path_post(struct rch_path *path, struct list_head *frames)
+{
+	const struct ib_send_wr *bad;
+	struct rch_txf *txf, *prev = NULL, *first;
+	int ret = -ENOTCONN;
+
+	list_for_each_entry(txf, frames, list) {
+		txf->sge.addr = ib_dma_map_single(path->dev, txf->data, txf->used,
+						  DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(path->dev, txf->sge.addr)) {
+			rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_RESOURCES,
+				      ENOMEM);
+			return -ENOTCONN;
+		}
+		txf->mapped = true;
+		txf->sge.length = txf->used;
+		txf->sge.lkey = path->pd->local_dma_lkey;
+		txf->cqe.done = rch_path_wc_send;
+		txf->wr.wr_cqe = &txf->cqe;
+		txf->wr.sg_list = &txf->sge;
+		txf->wr.num_sge = 1;
+		txf->wr.opcode = IB_WR_SEND;
+		txf->wr.next = NULL;
+		if (prev)
+			prev->wr.next = &txf->wr;
+		prev = txf;
+	}
+	first = list_first_entry(frames, struct rch_txf, list);
+	spin_lock_bh(&path->lock);
+	if (!path->stopped)
+		ret = ib_post_send(path->id->qp, &first->wr, &bad);
+	spin_unlock_bh(&path->lock);
+	if (!ret)
+		return 0;
+	rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, -ret);
+	return -ENOTCONN;
+}
+
+/** rch_path_unmap - the adapter is done with a frame */
+void rch_path_unmap(struct rch_path *path, struct rch_txf *txf)
+{
+	if (!txf->mapped)
+		return;
+	ib_dma_unmap_single(path->dev, txf->sge.addr, txf->sge.length, DMA_TO_DEVICE);
+	txf->mapped = false;
+}
+
+static int rxb_post(struct rch_path *path, struct rch_rxb *rxb)
+{
+	struct ib_sge sge = {
+		.addr = rxb->dma,
+		.length = path->frame_size,
+		.lkey = path->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe = &rxb->cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	int ret = -ENOTCONN;
+
+	spin_lock_bh(&path->lock);
+	if (!path->stopped)
+		ret = ib_post_recv(path->id->qp, &wr, NULL);
+	spin_unlock_bh(&path->lock);
+	return ret;
+}
+
+static int rxb_map(struct rch_path *path, struct rch_rxb *rxb)
+{
+	rxb->dma = ib_dma_map_page(path->dev, rxb->page, 0, path->frame_size,
+				   DMA_FROM_DEVICE);
+	return ib_dma_mapping_error(path->dev, rxb->dma) ? -ENOMEM : 0;
+}
+
+static void rxb_unmap(struct rch_path *path, struct rch_rxb *rxb)
+{
+	ib_dma_unmap_page(path->dev, rxb->dma, path->frame_size, DMA_FROM_DEVICE);
+}
+
+static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
+{
+	int ret;
+
+	rxb->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order);
+	if (!rxb->page)
+		return -ENOMEM;
+	ret = rxb_map(path, rxb);
+	if (ret)
+		goto err_page;
+	ret = rxb_post(path, rxb);
+	if (ret)
+		goto err_map;
+	return 0;
+
+err_map:
+	rxb_unmap(path, rxb);
+err_page:
+	put_page(rxb->page);
+	rxb->page = NULL;
+	return ret;
+}
+
+static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
+{
+	spin_lock_bh(&path->lock);
+	rxb->vacant = true;
+	path->empty++;
+	spin_unlock_bh(&path->lock);
+}
+
+/*
+ * The frame in @rxb has been looked at. If a message still lies in it, it keeps the
+ * page and the ring gets another one.
+ */
+static void rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
+{
+	if (page_count(rxb->page) == 1) {
+		if (!rxb_map(path, rxb)) {
+			if (!rxb_post(path, rxb)) {
+				path->ops->reposted(path, 1);
+				return;
+			}
+			rxb_unmap(path, rxb);
+		}
+	}
+	put_page(rxb->page);
+	rxb->page = NULL;
+	if (!rxb_fill(path, rxb, GFP_ATOMIC)) {
+		path->ops->reposted(path, 1);
+		return;
+	}
+	rxb_give_up(path, rxb);
+}
+
+static bool rxb_claim(struct rch_path *path, struct rch_rxb *rxb)
+{
+	bool vacant;
+
+	spin_lock_bh(&path->lock);
+	vacant = rxb->vacant;
+	if (vacant) {
+		rxb->vacant = false;
+		path->empty--;
+	}
+	spin_unlock_bh(&path->lock);
+	return vacant;
+}
+
+static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rch_rxb *rxb = container_of(wc->wr_cqe, struct rch_rxb, cqe);
+	struct rch_path *path = rxb->path;
+
+	rxb_unmap(path, rxb);
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		put_page(rxb->page);
+		rxb->page = NULL;
+		wc_failed(path, wc, RDMACHAN_OP_RECV);
+		return;
+	}
+	path->ops->received(path, rxb->page, wc->byte_len);
+	rxb_recycle(path, rxb);
+}
+
+/**
+ * rch_path_refill - replace receive buffers that could not be replaced at once
+ * @path: path
+ * @gfp: how to allocate
+ *
+ * Context: as @gfp allows, while the path is not being destroyed. Tells the owner through @ops->reposted.
+ */
+void rch_path_refill(struct rch_path *path, gfp_t gfp)
+{
+	u32 i, filled = 0;
+
+	if (likely(!READ_ONCE(path->empty)))
+		return;
+	for (i = 0; i < path->depth && READ_ONCE(path->empty); i++) {
+		struct rch_rxb *rxb = &path->rxb[i];
+
+		if (!rxb_claim(path, rxb))
+			continue;
+		if (rxb_fill(path, rxb, gfp)) {
+			rxb_give_up(path, rxb);
+			break;
+		}
+		filled++;
+	}
+	if (filled)
+		path->ops->reposted(path, filled);
+}
+
+/** rch_path_buffers_get - allocate and post all receive buffers; may sleep */
+int rch_path_buffers_get(struct rch_path *path)
+{
+	u32 i;
+	int ret;
+
+	path->rxb = kvcalloc(path->depth, sizeof(*path->rxb), GFP_KERNEL);
+	if (!path->rxb)
+		return -ENOMEM;
+	for (i = 0; i < path->depth; i++) {
+		path->rxb[i].path = path;
+		path->rxb[i].cqe.done = rch_path_wc_recv;
+		ret = rxb_fill(path, &path->rxb[i], GFP_KERNEL);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/** rch_path_buffers_put - free all receive buffers; the queue pair is gone */
+void rch_path_buffers_put(struct rch_path *path)
+{
+	u32 i;
+
+	if (!path->rxb)
+		return;
+	for (i = 0; i < path->depth; i++) {
+		if (!path->rxb[i].page)
+			continue;
+		/* Never completed: only when the queue pair was never connected. */
+		rxb_unmap(path, &path->rxb[i]);
+		put_page(path->rxb[i].page);
+	}
+	kvfree(path->rxb);
+	path->rxb = NULL;
+}

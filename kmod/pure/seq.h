@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * seq.h - serial numbers that wrap around
+ *
+ * Comparison as in RFC 1982: two numbers are comparable while they are less than
+ * 2^31 apart, which the window of a link (at most RCH_DEPTH_MAX) keeps to.
+ */
+#ifndef _RCH_PURE_SEQ_H
+#define _RCH_PURE_SEQ_H
+
+#include "types.h"
+
+/** rch_seq_diff - how far @a is ahead of @b; negative when it is behind */
+static inline s32 rch_seq_diff(u32 a, u32 b)
+{
+	return (s32)(a - b);
+}
+
+/** rch_seq_before - whether @a comes before @b */
+static inline bool rch_seq_before(u32 a, u32 b)
+{
+	return rch_seq_diff(a, b) < 0;
+}
+
+/** rch_seq_between - whether @lo <= @x <= @hi in serial order */
+static inline bool rch_seq_between(u32 lo, u32 x, u32 hi)
+{
+	return x - lo <= hi - lo;
+}
+
+#endif /* _RCH_PURE_SEQ_H */

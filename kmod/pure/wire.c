@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wire.c - reads and writes what is on the wire
+ */
+#include "wire.h"
+#include "credit.h"
+
+/**
+ * rch_wire_frame_put - write a frame's header
+ * @buf: start of the frame, at least sizeof(struct rch_wire_frame) bytes
+ * @f: what to write
+ */
+void rch_wire_frame_put(void *buf, const struct rch_frame *f)
+{
+	struct rch_wire_frame *w = buf;
+
+	w->version = RCH_WIRE_VERSION;
+	w->flags = f->flags;
+	w->reserved = 0;
+	w->epoch = cpu_to_le32(f->epoch);
+	w->seq = cpu_to_le32(f->seq);
+	w->ack = cpu_to_le32(f->ack);
+	w->limit = cpu_to_le32(f->limit);
+	w->length = cpu_to_le32(f->length);
+}
+
+/**
+ * rch_wire_frame_get - read and check a frame's header
+ * @buf: what came, aligned to RCH_WIRE_ALIGN
+ * @len: how much came
+ * @f: where to put it; valid only when the rule is RCH_RULE_OK
+ *
+ * Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_wire_frame_get(const void *buf, u32 len, struct rch_frame *f)
+{
+	const struct rch_wire_frame *w = buf;
+
+	if (len < sizeof(*w))
+		return RCH_RULE_FRAME_SHORT;
+	if (w->version != RCH_WIRE_VERSION)
+		return RCH_RULE_FRAME_VERSION;
+	if (w->flags & ~RCH_FRAME_F_ALL)
+		return RCH_RULE_FRAME_FLAGS;
+	if (w->reserved)
+		return RCH_RULE_RESERVED;
+	f->flags = w->flags;
+	f->epoch = le32_to_cpu(w->epoch);
+	f->seq = le32_to_cpu(w->seq);
+	f->ack = le32_to_cpu(w->ack);
+	f->limit = le32_to_cpu(w->limit);
+	f->length = le32_to_cpu(w->length);
+	if (f->length != len || f->length % RCH_WIRE_ALIGN)
+		return RCH_RULE_FRAME_LENGTH;
+	if (!!(f->flags & RCH_FRAME_F_PURE) != (f->length == sizeof(*w)))
+		return RCH_RULE_PURE;
+	return RCH_RULE_OK;
+}
+
+/**
+ * rch_wire_record_put - write a record's header
+ * @buf: aligned to RCH_WIRE_ALIGN, with rch_wire_space() bytes of room
+ * @r: what to write; @r->payload is not used
+ *
+ * Clears the padding, so that nothing of this host's memory leaves it.
+ * Return: where the record's bytes go.
+ */
+void *rch_wire_record_put(void *buf, const struct rch_record *r)
+{
+	struct rch_wire_record *w = buf;
+	u8 *payload = (u8 *)(w + 1);
+
+	w->chan = cpu_to_le32(r->chan);
+	w->type = r->type;
+	w->flags = r->flags;
+	w->msg_flags = cpu_to_le16(r->msg_flags);
+	w->length = cpu_to_le32(r->length);
+	w->total = cpu_to_le32(r->total);
+	memset(payload + r->length, 0,
+	       rch_wire_space(r->length) - sizeof(*w) - r->length);
+	return payload;
+}
+
+/**
+ * rch_wire_cursor_init - begin to walk the records of a frame
+ * @c: cursor
+ * @buf: the frame
+ * @frame_length: its length as rch_wire_frame_get() gave it
+ */
+void rch_wire_cursor_init(struct rch_cursor *c, const void *buf, u32 frame_length)
+{
+	c->buf = buf;
+	c->offset = sizeof(struct rch_wire_frame);
+	c->end = frame_length;
+}
+
+/* What a type may carry: DATA any length, all others exactly one. */
+static const struct {
+	u8 flags;
+	u8 length;
+	bool chan;
+} record_rules[RCH_REC_TYPES] = {
+	[RCH_REC_OPEN] = { 0, sizeof(struct rch_wire_open), false },
+	[RCH_REC_ACCEPT] = { 0, sizeof(struct rch_wire_accept), true },
+	[RCH_REC_REJECT] = { 0, sizeof(struct rch_wire_reject), true },
+	[RCH_REC_DATA] = { RCH_DATA_F_ALL, 0, true },
+	[RCH_REC_CREDIT] = { 0, sizeof(struct rch_wire_credit), true },
+	[RCH_REC_SHUT] = { RCH_SHUT_F_ALL, 0, true },
+	[RCH_REC_CLOSE] = { RCH_CLOSE_F_ALL, sizeof(struct rch_wire_close), true },
+	[RCH_REC_CLOSED] = { 0, 0, true },
+};
+
+static enum rch_rule data_check(const struct rch_record *r)
+{
+	if (r->total > RCH_MESSAGE_MAX)
+		return RCH_RULE_MESSAGE_SIZE;
+	if (r->length > r->total)
+		return RCH_RULE_SEGMENT;
+	if ((r->flags & RCH_DATA_F_ABORT) && r->length)
+		return RCH_RULE_RECORD_LENGTH;
+	return RCH_RULE_OK;
+}
+
+static enum rch_rule payload_check(const struct rch_record *r)
+{
+	switch (r->type) {
+	case RCH_REC_DATA:
+		return data_check(r);
+	case RCH_REC_OPEN: {
+		const struct rch_wire_open *w = (const void *)r->payload;
+
+		if (w->reserved)
+			return RCH_RULE_RESERVED;
+		return w->chan ? RCH_RULE_OK : RCH_RULE_CHANNEL;
+	}
+	case RCH_REC_ACCEPT: {
+		const struct rch_wire_accept *w = (const void *)r->payload;
+
+		return w->chan ? RCH_RULE_OK : RCH_RULE_CHANNEL;
+	}
+	default:
+		return RCH_RULE_OK;
+	}
+}
+
+/**
+ * rch_wire_record_next - read and check the next record
+ * @c: cursor with rch_wire_record_more()
+ * @r: where to put it; valid only when the rule is RCH_RULE_OK
+ *
+ * Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r)
+{
+	const struct rch_wire_record *w = (const void *)(c->buf + c->offset);
+	u32 left = c->end - c->offset;
+
+	if (left < sizeof(*w))
+		return RCH_RULE_RECORD_SHORT;
+	r->chan = le32_to_cpu(w->chan);
+	r->type = w->type;
+	r->flags = w->flags;
+	r->msg_flags = le16_to_cpu(w->msg_flags);
+	r->length = le32_to_cpu(w->length);
+	r->total = le32_to_cpu(w->total);
+	r->payload = (const u8 *)(w + 1);
+	if (r->length > left - sizeof(*w) || rch_wire_space(r->length) > left)
+		return RCH_RULE_RECORD_SHORT;
+	if (r->type < RCH_REC_OPEN || r->type >= RCH_REC_TYPES)
+		return RCH_RULE_RECORD_TYPE;
+	if (r->flags & ~record_rules[r->type].flags)
+		return RCH_RULE_RECORD_FLAGS;
+	if (!!r->chan != record_rules[r->type].chan)
+		return RCH_RULE_CHANNEL;
+	if (r->type != RCH_REC_DATA) {
+		if (r->length != record_rules[r->type].length)
+			return RCH_RULE_RECORD_LENGTH;
+		if (r->msg_flags || r->total)
+			return RCH_RULE_RESERVED;
+	}
+	c->offset += rch_wire_space(r->length);
+	return payload_check(r);
+}
+
+/** rch_wire_open_put - write OPEN's bytes to @buf */
+void rch_wire_open_put(void *buf, const struct rch_open *o)
+{
+	struct rch_wire_open *w = buf;
+
+	w->chan = cpu_to_le32(o->chan);
+	w->service = cpu_to_le32(o->service);
+	w->window = cpu_to_le64(o->window);
+	w->message_max = cpu_to_le32(o->message_max);
+	w->reserved = 0;
+}
+
+/** rch_wire_open_get - read OPEN's bytes from a checked record */
+void rch_wire_open_get(const struct rch_record *r, struct rch_open *o)
+{
+	const struct rch_wire_open *w = (const void *)r->payload;
+
+	o->chan = le32_to_cpu(w->chan);
+	o->service = le32_to_cpu(w->service);
+	o->window = le64_to_cpu(w->window);
+	o->message_max = le32_to_cpu(w->message_max);
+}
+
+/** rch_wire_accept_put - write ACCEPT's bytes to @buf */
+void rch_wire_accept_put(void *buf, const struct rch_accept *a)
+{
+	struct rch_wire_accept *w = buf;
+
+	w->chan = cpu_to_le32(a->chan);
+	w->message_max = cpu_to_le32(a->message_max);
+	w->window = cpu_to_le64(a->window);
+}
+
+/** rch_wire_accept_get - read ACCEPT's bytes from a checked record */
+void rch_wire_accept_get(const struct rch_record *r, struct rch_accept *a)
+{
+	const struct rch_wire_accept *w = (const void *)r->payload;
+
+	a->chan = le32_to_cpu(w->chan);
+	a->message_max = le32_to_cpu(w->message_max);
+	a->window = le64_to_cpu(w->window);
+}
+
+/** rch_wire_pair_put - write the bytes of REJECT or CLOSE to @buf */
+void rch_wire_pair_put(void *buf, u32 first, u32 second)
+{
+	struct rch_wire_reject *w = buf;
+
+	static_assert(sizeof(struct rch_wire_reject) == sizeof(struct rch_wire_close),
+		      "both are two numbers");
+	w->reason = cpu_to_le32(first);
+	w->domain = cpu_to_le32(second);
+}
+
+/** rch_wire_pair_get - read the bytes of REJECT or CLOSE from a checked record */
+void rch_wire_pair_get(const struct rch_record *r, u32 *first, u32 *second)
+{
+	const struct rch_wire_reject *w = (const void *)r->payload;
+
+	*first = le32_to_cpu(w->reason);
+	*second = le32_to_cpu(w->domain);
+}
+
+/** rch_wire_credit_put - write CREDIT's bytes to @buf */
+void rch_wire_credit_put(void *buf, u64 limit)
+{
+	struct rch_wire_credit *w = buf;
+
+	w->limit = cpu_to_le64(limit);
+}
+
+/** rch_wire_credit_get - read CREDIT's bytes from a checked record */
+u64 rch_wire_credit_get(const struct rch_record *r)
+{
+	const struct rch_wire_credit *w = (const void *)r->payload;
+
+	return le64_to_cpu(w->limit);
+}
+
+/** rch_wire_hello_put - write the private data of REQ or REP to @buf, 56 bytes */
+void rch_wire_hello_put(void *buf, const struct rch_hello *h)
+{
+	struct rch_wire_hello *w = buf;
+
+	w->magic = cpu_to_le32(RCH_WIRE_MAGIC);
+	w->version_min = h->version_min;
+	w->version_max = h->version_max;
+	w->depth = cpu_to_le16(h->depth);
+	w->features = cpu_to_le32(h->features);
+	w->required = cpu_to_le32(h->required);
+	w->boot_id = cpu_to_le64(h->boot_id);
+	w->link = cpu_to_le32(h->link);
+	w->epoch = cpu_to_le32(h->epoch);
+	w->next_seq = cpu_to_le32(h->next_seq);
+	w->frame_size = cpu_to_le32(h->frame_size);
+	w->dead_ms = cpu_to_le32(h->dead_ms);
+	w->domain = cpu_to_le32(h->domain);
+	w->service = cpu_to_le32(h->service);
+	w->peer_domain = cpu_to_le32(h->peer_domain);
+}
+
+/**
+ * rch_wire_hello_get - read and check the private data of REQ or REP
+ * @buf: what came; any alignment
+ * @len: how much came; the connection manager may have padded it
+ * @h: where to put it; versions are valid when the rule is not RCH_RULE_MAGIC,
+ *	the rest when it is RCH_RULE_OK
+ *
+ * Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h)
+{
+	struct rch_wire_hello w;
+
+	if (!buf || len < sizeof(w))
+		return RCH_RULE_MAGIC;
+	memcpy(&w, buf, sizeof(w));
+	if (le32_to_cpu(w.magic) != RCH_WIRE_MAGIC)
+		return RCH_RULE_MAGIC;
+	h->version_min = w.version_min;
+	h->version_max = w.version_max;
+	h->depth = le16_to_cpu(w.depth);
+	h->features = le32_to_cpu(w.features);
+	h->required = le32_to_cpu(w.required);
+	h->boot_id = le64_to_cpu(w.boot_id);
+	h->link = le32_to_cpu(w.link);
+	h->epoch = le32_to_cpu(w.epoch);
+	h->next_seq = le32_to_cpu(w.next_seq);
+	h->frame_size = le32_to_cpu(w.frame_size);
+	h->dead_ms = le32_to_cpu(w.dead_ms);
+	h->domain = le32_to_cpu(w.domain);
+	h->service = le32_to_cpu(w.service);
+	h->peer_domain = le32_to_cpu(w.peer_domain);
+	if (h->depth < RCH_DEPTH_MIN || h->depth > RCH_DEPTH_MAX ||
+	    h->frame_size < RCH_FRAME_MIN || h->frame_size > RCH_FRAME_MAX ||
+	    h->frame_size % RCH_WIRE_ALIGN || !h->dead_ms)
+		return RCH_RULE_SIZES;
+	return RCH_RULE_OK;
+}
+
+/** rch_wire_refusal_put - write the private data of REJ to @buf, 16 bytes */
+void rch_wire_refusal_put(void *buf, const struct rch_refusal *r)
+{
+	struct rch_wire_refusal *w = buf;
+
+	w->magic = cpu_to_le32(RCH_WIRE_MAGIC);
+	w->version_min = r->version_min;
+	w->version_max = r->version_max;
+	w->reserved = 0;
+	w->reason = cpu_to_le32(r->reason);
+	w->detail = cpu_to_le32(r->detail);
+}
+
+/** rch_wire_refusal_get - read the private data of REJ, as rch_wire_hello_get() */
+enum rch_rule rch_wire_refusal_get(const void *buf, u32 len, struct rch_refusal *r)
+{
+	struct rch_wire_refusal w;
+
+	if (!buf || len < sizeof(w))
+		return RCH_RULE_MAGIC;
+	memcpy(&w, buf, sizeof(w));
+	if (le32_to_cpu(w.magic) != RCH_WIRE_MAGIC)
+		return RCH_RULE_MAGIC;
+	r->version_min = w.version_min;
+	r->version_max = w.version_max;
+	r->reason = le32_to_cpu(w.reason);
+	r->detail = le32_to_cpu(w.detail);
+	return RCH_RULE_OK;
+}
+
+/**
+ * rch_wire_version - choose the version to speak
+ * @peer_min: oldest version that the peer speaks
+ * @peer_max: newest version that the peer speaks
+ *
+ * Return: the newest in common, 0 when there is none.
+ */
+u8 rch_wire_version(u8 peer_min, u8 peer_max)
+{
+	u8 version = min(peer_max, (u8)RCH_WIRE_VERSION);
+
+	if (peer_min > peer_max || version < peer_min || version < RCH_WIRE_VERSION_MIN)
+		return 0;
+	return version;
+}

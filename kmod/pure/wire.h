@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * wire.h - what two modules say to each other
+ *
+ * All numbers are little-endian. A *frame* is one SEND: a header and records, each
+ * padded to RCH_WIRE_ALIGN bytes. The connection manager's private data carries
+ * the handshake. Documentation/protocol.rst tells the whole; the functions below
+ * are the only code that reads or writes these structures.
+ *
+ * Whatever a peer sends is checked here as far as it can be without knowing
+ * channels: a decoder reads only inside the bytes that came, and gives the rule
+ * that was broken.
+ */
+#ifndef _RCH_PURE_WIRE_H
+#define _RCH_PURE_WIRE_H
+
+#include "types.h"
+
+/** RCH_WIRE_VERSION - the protocol version that this module speaks */
+#define RCH_WIRE_VERSION	1
+/** RCH_WIRE_VERSION_MIN - the oldest version it speaks as well */
+#define RCH_WIRE_VERSION_MIN	1
+/** RCH_WIRE_MAGIC - "rdmc", begins the private data */
+#define RCH_WIRE_MAGIC		0x636d6472U
+/** RCH_WIRE_ALIGN - records begin at multiples of this */
+#define RCH_WIRE_ALIGN		8U
+/** RCH_FRAME_MIN - smallest frame size that may be agreed upon, bytes */
+#define RCH_FRAME_MIN		1024U
+/** RCH_FRAME_MAX - largest frame size that may be agreed upon, bytes */
+#define RCH_FRAME_MAX		65536U
+/** RCH_MESSAGE_MAX - largest message, bytes */
+#define RCH_MESSAGE_MAX		(1U << 30)
+/** RCH_DOMAIN_ANY - REQ: whatever domain the service belongs to */
+#define RCH_DOMAIN_ANY		0xffffffffU
+
+/*
+ * Feature bits: a side offers what it can and names what it cannot do without.
+ * Version 1 has none. A peer that needs a bit that is not known is refused, and
+ * told which.
+ */
+#define RCH_FEATURES		0U
+
+/**
+ * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
+ * @RCH_RULE_OK: nothing
+ * @RCH_RULE_FRAME_SHORT: a frame is shorter than its header
+ * @RCH_RULE_FRAME_VERSION: a frame's version is not the one agreed upon
+ * @RCH_RULE_FRAME_FLAGS: unknown frame flags
+ * @RCH_RULE_FRAME_LENGTH: a frame's length is not what came
+ * @RCH_RULE_FRAME_EPOCH: a frame belongs to another life of the link
+ * @RCH_RULE_SEQ_GAP: a frame was left out
+ * @RCH_RULE_NUMBERS: an acknowledgement or limit that cannot be
+ * @RCH_RULE_RECORD_SHORT: a record does not fit its frame
+ * @RCH_RULE_RECORD_TYPE: unknown record type
+ * @RCH_RULE_RECORD_FLAGS: unknown record flags
+ * @RCH_RULE_RECORD_LENGTH: a record's length does not go with its type
+ * @RCH_RULE_RESERVED: a reserved member is not zero
+ * @RCH_RULE_CHANNEL: a record to channel 0 that needs one, or the reverse
+ * @RCH_RULE_STATE: a record that the channel's state does not allow
+ * @RCH_RULE_WINDOW: more data than the window allows
+ * @RCH_RULE_SEGMENT: segments that do not make up a message
+ * @RCH_RULE_MESSAGE_SIZE: a message above the limit
+ * @RCH_RULE_MAGIC: private data is not ours
+ * @RCH_RULE_SIZES: sizes in the handshake out of range
+ * @RCH_RULE_PURE: a frame without records is not marked so, or the reverse
+ * @RCH_RULES: how many there are
+ */
+enum rch_rule {
+	RCH_RULE_OK,
+	RCH_RULE_FRAME_SHORT,
+	RCH_RULE_FRAME_VERSION,
+	RCH_RULE_FRAME_FLAGS,
+	RCH_RULE_FRAME_LENGTH,
+	RCH_RULE_FRAME_EPOCH,
+	RCH_RULE_SEQ_GAP,
+	RCH_RULE_NUMBERS,
+	RCH_RULE_RECORD_SHORT,
+	RCH_RULE_RECORD_TYPE,
+	RCH_RULE_RECORD_FLAGS,
+	RCH_RULE_RECORD_LENGTH,
+	RCH_RULE_RESERVED,
+	RCH_RULE_CHANNEL,
+	RCH_RULE_STATE,
+	RCH_RULE_WINDOW,
+	RCH_RULE_SEGMENT,
+	RCH_RULE_MESSAGE_SIZE,
+	RCH_RULE_MAGIC,
+	RCH_RULE_SIZES,
+	RCH_RULE_PURE,
+	RCH_RULES,
+};
+
+/** RCH_FRAME_F_PURE - frame flag: no records, may use the reserved credits */
+#define RCH_FRAME_F_PURE	0x01
+/** RCH_FRAME_F_HELLO - frame flag: first frame of the active side */
+#define RCH_FRAME_F_HELLO	0x02
+#define RCH_FRAME_F_ALL		(RCH_FRAME_F_PURE | RCH_FRAME_F_HELLO)
+
+/**
+ * struct rch_wire_frame - header of a frame
+ * @version: protocol version agreed upon
+ * @flags: RCH_FRAME_F_*
+ * @reserved: 0
+ * @epoch: the life of the link that the frame belongs to
+ * @seq: number of the frame
+ * @ack: the sender of this frame has all frames before this number
+ * @limit: the sender of this frame has no buffer for this number
+ * @length: bytes of the frame with this header
+ */
+struct rch_wire_frame {
+	u8 version;
+	u8 flags;
+	__le16 reserved;
+	__le32 epoch;
+	__le32 seq;
+	__le32 ack;
+	__le32 limit;
+	__le32 length;
+};
+
+static_assert(sizeof(struct rch_wire_frame) == 24, "on the wire");
+
+/**
+ * enum rch_record_type - types of records
+ * @RCH_REC_OPEN: open a channel to a service; &struct rch_wire_open
+ * @RCH_REC_ACCEPT: it is open; &struct rch_wire_accept
+ * @RCH_REC_REJECT: it is not; &struct rch_wire_reject
+ * @RCH_REC_DATA: a segment of a message
+ * @RCH_REC_CREDIT: the channel's window; &struct rch_wire_credit
+ * @RCH_REC_SHUT: the sender of this sends no more, or reads no more
+ * @RCH_REC_CLOSE: the channel ends; &struct rch_wire_close
+ * @RCH_REC_CLOSED: answer to CLOSE, the last record of a channel
+ * @RCH_REC_TYPES: one more than the last
+ */
+enum rch_record_type {
+	RCH_REC_OPEN = 1,
+	RCH_REC_ACCEPT = 2,
+	RCH_REC_REJECT = 3,
+	RCH_REC_DATA = 4,
+	RCH_REC_CREDIT = 5,
+	RCH_REC_SHUT = 6,
+	RCH_REC_CLOSE = 7,
+	RCH_REC_CLOSED = 8,
+	RCH_REC_TYPES,
+};
+
+/** RCH_DATA_F_FIRST - record flag: the first segment of a message */
+#define RCH_DATA_F_FIRST	0x01
+/** RCH_DATA_F_LAST - record flag: the last segment */
+#define RCH_DATA_F_LAST		0x02
+/** RCH_DATA_F_ABORT - record flag: the message ends here and is thrown away */
+#define RCH_DATA_F_ABORT	0x04
+#define RCH_DATA_F_ALL		(RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_ABORT)
+
+/** RCH_SHUT_F_RECV - record flag of SHUT: the sender of this reads no more */
+#define RCH_SHUT_F_RECV		0x01
+/** RCH_SHUT_F_SEND - record flag of SHUT: the sender of this sends no more */
+#define RCH_SHUT_F_SEND		0x02
+#define RCH_SHUT_F_ALL		(RCH_SHUT_F_RECV | RCH_SHUT_F_SEND)
+
+/** RCH_CLOSE_F_RESET - record flag of CLOSE: data may have been thrown away */
+#define RCH_CLOSE_F_RESET	0x01
+#define RCH_CLOSE_F_ALL		RCH_CLOSE_F_RESET
+
+/**
+ * struct rch_wire_record - header of a record
+ * @chan: channel number of the receiver of this; 0 for OPEN
+ * @type: &enum rch_record_type
+ * @flags: belong to the type
+ * @msg_flags: DATA: message flags of the program; else 0
+ * @length: bytes that follow, without padding
+ * @total: DATA: bytes of the whole message; else 0
+ */
+struct rch_wire_record {
+	__le32 chan;
+	u8 type;
+	u8 flags;
+	__le16 msg_flags;
+	__le32 length;
+	__le32 total;
+};
+
+static_assert(sizeof(struct rch_wire_record) == 16, "on the wire");
+
+/**
+ * struct rch_wire_open - OPEN
+ * @chan: number that the opener gave the channel
+ * @service: service asked for
+ * @window: cost of records that the opener holds, see window.h
+ * @message_max: largest message that the opener receives
+ * @reserved: 0
+ */
+struct rch_wire_open {
+	__le32 chan;
+	__le32 service;
+	__le64 window;
+	__le32 message_max;
+	__le32 reserved;
+};
+
+/**
+ * struct rch_wire_accept - ACCEPT
+ * @chan: number that the accepting side gave the channel
+ * @message_max: largest message that it receives
+ * @window: cost of records that it holds
+ */
+struct rch_wire_accept {
+	__le32 chan;
+	__le32 message_max;
+	__le64 window;
+};
+
+/**
+ * enum rch_reject - why an OPEN or a connection is refused
+ * @RCH_REJECT_NO_SERVICE: nobody listens for the service
+ * @RCH_REJECT_BACKLOG: too many channels wait there already
+ * @RCH_REJECT_DOMAIN: the service belongs to another domain, which is named: open
+ *	the channel on a link to that one
+ * @RCH_REJECT_RESOURCES: no memory or the like
+ * @RCH_REJECT_VERSION: handshake: no version in common
+ * @RCH_REJECT_FEATURE: handshake: features missing, which are named
+ * @RCH_REJECT_PROTOCOL: handshake: cannot be understood
+ * @RCH_REJECTS: one more than the last
+ */
+enum rch_reject {
+	RCH_REJECT_NO_SERVICE = 1,
+	RCH_REJECT_BACKLOG = 2,
+	RCH_REJECT_DOMAIN = 3,
+	RCH_REJECT_RESOURCES = 4,
+	RCH_REJECT_VERSION = 5,
+	RCH_REJECT_FEATURE = 6,
+	RCH_REJECT_PROTOCOL = 7,
+	RCH_REJECTS,
+};
+
+/**
+ * struct rch_wire_reject - REJECT
+ * @reason: &enum rch_reject
+ * @domain: for RCH_REJECT_DOMAIN
+ */
+struct rch_wire_reject {
+	__le32 reason;
+	__le32 domain;
+};
+
+/**
+ * struct rch_wire_credit - CREDIT
+ * @limit: the window's new limit
+ */
+struct rch_wire_credit {
+	__le64 limit;
+};
+
+/**
+ * struct rch_wire_close - CLOSE
+ * @cause: enum rdmachan_cause as the receiver of this shall report it
+ * @detail: belongs to the cause
+ */
+struct rch_wire_close {
+	__le32 cause;
+	__le32 detail;
+};
+
+/**
+ * struct rch_wire_hello - private data of REQ and REP
+ * @magic: RCH_WIRE_MAGIC
+ * @version_min: REQ: oldest version spoken; REP: the version agreed upon
+ * @version_max: REQ: newest version spoken; REP: the version agreed upon
+ * @depth: receive buffers posted
+ * @features: bits offered; REP: bits agreed upon
+ * @required: bits the sender cannot do without
+ * @boot_id: random number of this life of the module
+ * @link: number that the sender gave the link
+ * @epoch: REQ: life of the link; REP: the same
+ * @next_seq: number of the first frame expected
+ * @frame_size: largest frame; REP: the one agreed upon
+ * @dead_ms: dead time of the sender
+ * @domain: trust domain of the sender: the user id there
+ * @service: REQ: service that the first channel asks for; REP: 0
+ * @peer_domain: REQ: trust domain wanted at the peer, or RCH_DOMAIN_ANY; REP: 0
+ *
+ * 56 bytes, all that a REQ has room for.
+ */
+struct rch_wire_hello {
+	__le32 magic;
+	u8 version_min;
+	u8 version_max;
+	__le16 depth;
+	__le32 features;
+	__le32 required;
+	__le64 boot_id;
+	__le32 link;
+	__le32 epoch;
+	__le32 next_seq;
+	__le32 frame_size;
+	__le32 dead_ms;
+	__le32 domain;
+	__le32 service;
+	__le32 peer_domain;
+};
+
+static_assert(sizeof(struct rch_wire_hello) == 56, "private data of a REQ");
+
+/**
+ * struct rch_wire_refusal - private data of REJ
+ * @magic: RCH_WIRE_MAGIC
+ * @version_min: oldest version spoken
+ * @version_max: newest version spoken
+ * @reserved: 0
+ * @reason: &enum rch_reject
+ * @detail: RCH_REJECT_DOMAIN: the domain; RCH_REJECT_FEATURE: missing bits
+ */
+struct rch_wire_refusal {
+	__le32 magic;
+	u8 version_min;
+	u8 version_max;
+	__le16 reserved;
+	__le32 reason;
+	__le32 detail;
+};
+
+/* The same in the host's byte order, for the rest of the module. */
+
+/** struct rch_frame - decoded &struct rch_wire_frame */
+struct rch_frame {
+	u8 flags;
+	u32 epoch;
+	u32 seq;
+	u32 ack;
+	u32 limit;
+	u32 length;
+};
+
+/** struct rch_record - decoded &struct rch_wire_record, with its bytes */
+struct rch_record {
+	u32 chan;
+	u8 type;
+	u8 flags;
+	u16 msg_flags;
+	u32 length;
+	u32 total;
+	const u8 *payload;
+};
+
+/** struct rch_open - decoded &struct rch_wire_open */
+struct rch_open {
+	u32 chan;
+	u32 service;
+	u64 window;
+	u32 message_max;
+};
+
+/** struct rch_accept - decoded &struct rch_wire_accept */
+struct rch_accept {
+	u32 chan;
+	u32 message_max;
+	u64 window;
+};
+
+/** struct rch_hello - decoded &struct rch_wire_hello */
+struct rch_hello {
+	u8 version_min;
+	u8 version_max;
+	u16 depth;
+	u32 features;
+	u32 required;
+	u64 boot_id;
+	u32 link;
+	u32 epoch;
+	u32 next_seq;
+	u32 frame_size;
+	u32 dead_ms;
+	u32 domain;
+	u32 service;
+	u32 peer_domain;
+};
+
+/** struct rch_refusal - decoded &struct rch_wire_refusal */
+struct rch_refusal {
+	u8 version_min;
+	u8 version_max;
+	u32 reason;
+	u32 detail;
+};
+
+/**
+ * struct rch_cursor - walks the records of a frame
+ * @buf: the frame
+ * @offset: of the next record
+ * @end: bytes of the frame
+ */
+struct rch_cursor {
+	const u8 *buf;
+	u32 offset;
+	u32 end;
+};
+
+/** RCH_FRAME_OVERHEAD - bytes of a frame that one DATA record cannot use */
+#define RCH_FRAME_OVERHEAD \
+	((u32)(sizeof(struct rch_wire_frame) + sizeof(struct rch_wire_record)))
+
+/** rch_wire_space - bytes that a record with @len bytes takes in a frame */
+static inline u32 rch_wire_space(u32 len)
+{
+	return ALIGN((u32)sizeof(struct rch_wire_record) + len, RCH_WIRE_ALIGN);
+}
+
+/** rch_wire_segment_max - largest DATA record in a frame of @frame_size bytes */
+static inline u32 rch_wire_segment_max(u32 frame_size)
+{
+	return (frame_size - RCH_FRAME_OVERHEAD) & ~(RCH_WIRE_ALIGN - 1);
+}
+
+void rch_wire_frame_put(void *buf, const struct rch_frame *f);
+enum rch_rule rch_wire_frame_get(const void *buf, u32 len, struct rch_frame *f);
+
+void *rch_wire_record_put(void *buf, const struct rch_record *r);
+void rch_wire_cursor_init(struct rch_cursor *c, const void *buf, u32 frame_length);
+enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r);
+
+/** rch_wire_record_more - whether the frame has another record */
+static inline bool rch_wire_record_more(const struct rch_cursor *c)
+{
+	return c->offset < c->end;
+}
+
+void rch_wire_open_put(void *buf, const struct rch_open *o);
+void rch_wire_open_get(const struct rch_record *r, struct rch_open *o);
+void rch_wire_accept_put(void *buf, const struct rch_accept *a);
+void rch_wire_accept_get(const struct rch_record *r, struct rch_accept *a);
+void rch_wire_pair_put(void *buf, u32 first, u32 second);
+void rch_wire_pair_get(const struct rch_record *r, u32 *first, u32 *second);
+void rch_wire_credit_put(void *buf, u64 limit);
+u64 rch_wire_credit_get(const struct rch_record *r);
+
+void rch_wire_hello_put(void *buf, const struct rch_hello *h);
+enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h);
+void rch_wire_refusal_put(void *buf, const struct rch_refusal *r);
+enum rch_rule rch_wire_refusal_get(const void *buf, u32 len, struct rch_refusal *r);
+
+u8 rch_wire_version(u8 peer_min, u8 peer_max);
+
+#endif /* _RCH_PURE_WIRE_H */

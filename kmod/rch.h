@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rch.h - names that every part of the module uses
+ *
+ * Layers, from the top; each calls only those below it and hears of them through
+ * an ops structure:
+ *
+ *   main                               order of init and exit
+ *   chrdev, ioctl, file                what programs see; the only user pointers
+ *   ctx, listener, chan                objects and their rules
+ *   link, lane                         the conversation of two hosts
+ *   path, device                       one queue pair; RDMA and its connection manager
+ *   pure/                              arithmetic
+ *
+ * params, error, object and this file serve all of them.
+ */
+#ifndef _RCH_H
+#define _RCH_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <rdmachan.h>
+
+#define RCH_VERSION "0.1.0"
+
+struct workqueue_struct;
+
+/* main.c APIs: */
+/** rch_wq: unbound; all work that may sleep runs here */
+extern struct workqueue_struct *rch_wq;
+/** rch_boot_id: random number of this life of the module */
+extern u64 rch_boot_id;
+
+/* params.c APIs: settled at load, or changed by root at any time */
+extern unsigned int rch_port;
+extern unsigned int rch_dead_ms;
+extern unsigned int rch_connect_ms;
+extern unsigned int rch_linger_ms;
+extern unsigned int rch_idle_ms;
+extern unsigned int rch_buffer;
+extern unsigned int rch_message_max;
+extern unsigned int rch_depth;
+
+/** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
+#define RCH_FRAME_SIZE 16384U
+
+/** struct rch_counts - objects alive, and events since load */
+struct rch_counts {
+	atomic_t contexts;
+	atomic_t listeners;
+	atomic_t channels;
+	atomic_t links;
+	atomic_t frames;
+	atomic_t segments;
+	atomic64_t dropped;
+	atomic64_t cm_connects;
+};
+
+extern struct rch_counts rch_counts;
+
+#endif /* _RCH_H */

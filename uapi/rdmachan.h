@@ -1,0 +1,767 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * rdmachan.h - the interface between programs and the rdmachan module
+ */
+#ifndef _UAPI_RDMACHAN_H
+#define _UAPI_RDMACHAN_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/**
+ * DOC: rules of the interface
+ *
+ * A program opens /dev/rdmachan and gets a *context*. %RDMACHAN_LISTEN and
+ * %RDMACHAN_CONNECT on the context, and %RDMACHAN_ACCEPT on a listener, give
+ * further file descriptors. All of them are close-on-exec if asked for, may be
+ * inherited over fork() and passed by SCM_RIGHTS, and work with poll().
+ *
+ * Every structure starts with its size, which the caller sets to sizeof() of
+ * the structure it was compiled with. A structure may be longer than the module
+ * knows as long as the unknown part is zero, and as short as the first published
+ * version. Inputs come first, outputs are named ``out_*`` and are ignored on
+ * input. Reserved members must be zero.
+ *
+ * Unless the description of a call says otherwise its errors are:
+ *
+ *  - ENOTTY: The file descriptor is of another kind, or the number is unknown.
+ *  - EINVAL: The structure is shorter than its first version, a reserved member
+ *    is not zero, or a member has a value outside its documented range.
+ *  - E2BIG: The structure is longer than the module knows and the unknown part
+ *    is not zero.
+ *  - EOPNOTSUPP: A flag is not known to this module.
+ *  - EFAULT: A pointer is not valid. Nothing was sent, received or created.
+ *  - ENOMEM: The kernel has no memory. Nothing was lost.
+ *  - EAGAIN: The call would block, and the file has O_NONBLOCK or the call a
+ *    ``DONTWAIT`` flag.
+ *  - ETIMEDOUT: The timeout of the call ran out. Nothing was consumed.
+ *  - EINTR: A signal came first. Nothing was consumed. Without a timeout the
+ *    call is restarted as signal(7) tells.
+ *  - ECONNREFUSED, EHOSTUNREACH, ENODEV, ETIMEDOUT, ECONNRESET, EPIPE, EPROTO:
+ *    The connection could not be made or has ended; the error record tells why.
+ *
+ * Timeouts are in milliseconds; 0 stands for "no limit" (%RDMACHAN_CONNECT: for
+ * the default of the module).
+ *
+ * A call that can fail because of the connection has a member error_ptr: either
+ * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
+ * filled in when the call fails with an error of its connection, and gets
+ * %RDMACHAN_CAUSE_NONE when the call fails for another reason. The last record
+ * of a channel can be had by %RDMACHAN_QUERY as well.
+ */
+
+/** RDMACHAN_ABI_VERSION - grows when the interface grows; it never breaks */
+#define RDMACHAN_ABI_VERSION	1
+
+/** RDMACHAN_MESSAGE_MAX - bytes of the largest message, 1 GiB */
+#define RDMACHAN_MESSAGE_MAX	(1U << 30)
+
+/** RDMACHAN_SERVICE_PRIVILEGED - services below need CAP_NET_BIND_SERVICE */
+#define RDMACHAN_SERVICE_PRIVILEGED	1024
+
+/** RDMACHAN_PORT - the port on which modules of two hosts meet, by default */
+#define RDMACHAN_PORT		7471
+
+/** RDMACHAN_NAME_LEN - bytes of a device name with its final zero */
+#define RDMACHAN_NAME_LEN	64
+
+/** RDMACHAN_TYPE - the ioctl type of all commands */
+#define RDMACHAN_TYPE		0xB7
+
+/**
+ * enum rdmachan_cmd - numbers of the commands
+ * @RDMACHAN_CMD_INFO: see &struct rdmachan_info
+ * @RDMACHAN_CMD_LISTEN: see &struct rdmachan_listen
+ * @RDMACHAN_CMD_ACCEPT: see &struct rdmachan_accept
+ * @RDMACHAN_CMD_CONNECT: see &struct rdmachan_connect
+ * @RDMACHAN_CMD_SEND: see &struct rdmachan_send
+ * @RDMACHAN_CMD_RECV: see &struct rdmachan_recv
+ * @RDMACHAN_CMD_SHUTDOWN: see &struct rdmachan_shutdown
+ * @RDMACHAN_CMD_QUERY: see &struct rdmachan_query
+ * @RDMACHAN_CMD_LIST: see &struct rdmachan_list
+ */
+enum rdmachan_cmd {
+	RDMACHAN_CMD_INFO = 0x00,
+	RDMACHAN_CMD_LISTEN = 0x01,
+	RDMACHAN_CMD_ACCEPT = 0x02,
+	RDMACHAN_CMD_CONNECT = 0x03,
+	RDMACHAN_CMD_SEND = 0x04,
+	RDMACHAN_CMD_RECV = 0x05,
+	RDMACHAN_CMD_SHUTDOWN = 0x06,
+	RDMACHAN_CMD_QUERY = 0x07,
+	RDMACHAN_CMD_LIST = 0x08,
+};
+
+/**
+ * enum rdmachan_cause - why a connection failed or ended
+ * @RDMACHAN_CAUSE_NONE: nothing failed
+ * @RDMACHAN_CAUSE_NO_DEVICE: no RDMA device serves the route to the peer
+ * @RDMACHAN_CAUSE_ADDRESS: the peer's address did not resolve (no such host, no
+ *	neighbour answered, no route)
+ * @RDMACHAN_CAUSE_ROUTE: the RDMA path to the peer did not resolve
+ * @RDMACHAN_CAUSE_UNREACHABLE: the peer did not answer the connection request
+ * @RDMACHAN_CAUSE_NO_MODULE: the peer host has RDMA, but no rdmachan listens
+ * @RDMACHAN_CAUSE_NO_SERVICE: no program at the peer listens for the service
+ * @RDMACHAN_CAUSE_BACKLOG: the listener's queue of waiting channels is full
+ * @RDMACHAN_CAUSE_REJECTED: the peer's connection manager refused; see cm_status
+ * @RDMACHAN_CAUSE_VERSION: the two modules have no protocol version in common
+ * @RDMACHAN_CAUSE_FEATURE: the peer asks for features this side has not, or the
+ *	other way round; see detail for the feature bits
+ * @RDMACHAN_CAUSE_TIMEOUT: the timeout of the connect ran out; see state
+ * @RDMACHAN_CAUSE_PEER_DEAD: nothing was heard of the peer for the dead time
+ * @RDMACHAN_CAUSE_PEER_CLOSED: the peer's program closed the channel
+ * @RDMACHAN_CAUSE_PEER_KILLED: the peer's program was killed; see detail for the
+ *	signal
+ * @RDMACHAN_CAUSE_PEER_RESET: the peer reset the channel (closed without linger,
+ *	linger ran out, or closed the listener before accepting)
+ * @RDMACHAN_CAUSE_PEER_RESTARTED: the peer host or its module was restarted
+ * @RDMACHAN_CAUSE_PEER_SHUTDOWN: the peer's program reads no more
+ * @RDMACHAN_CAUSE_DISCONNECTED: the peer's module took the connection down
+ * @RDMACHAN_CAUSE_DEVICE_REMOVED: the local RDMA device was removed
+ * @RDMACHAN_CAUSE_TRANSPORT: a work request failed; see wc_status, vendor_err
+ * @RDMACHAN_CAUSE_PROTOCOL: the peer broke the protocol; see detail for the rule
+ * @RDMACHAN_CAUSE_RESOURCES: this host could not get what a connection needs
+ *	(memory, queue pairs); see error
+ * @RDMACHAN_CAUSE_PEER_RESOURCES: the peer host could not
+ * @RDMACHAN_CAUSE_SHUTDOWN: this side's program has shut the direction down
+ * @RDMACHAN_CAUSE_MESSAGE_SIZE: the message is larger than the receiver takes;
+ *	see detail for its limit in bytes
+ * @RDMACHAN_CAUSE_UNLOAD: the local module is being unloaded
+ */
+enum rdmachan_cause {
+	RDMACHAN_CAUSE_NONE = 0,
+	RDMACHAN_CAUSE_NO_DEVICE = 1,
+	RDMACHAN_CAUSE_ADDRESS = 2,
+	RDMACHAN_CAUSE_ROUTE = 3,
+	RDMACHAN_CAUSE_UNREACHABLE = 4,
+	RDMACHAN_CAUSE_NO_MODULE = 5,
+	RDMACHAN_CAUSE_NO_SERVICE = 6,
+	RDMACHAN_CAUSE_BACKLOG = 7,
+	RDMACHAN_CAUSE_REJECTED = 8,
+	RDMACHAN_CAUSE_VERSION = 9,
+	RDMACHAN_CAUSE_FEATURE = 10,
+	RDMACHAN_CAUSE_TIMEOUT = 11,
+	RDMACHAN_CAUSE_PEER_DEAD = 12,
+	RDMACHAN_CAUSE_PEER_CLOSED = 13,
+	RDMACHAN_CAUSE_PEER_KILLED = 14,
+	RDMACHAN_CAUSE_PEER_RESET = 15,
+	RDMACHAN_CAUSE_PEER_RESTARTED = 16,
+	RDMACHAN_CAUSE_PEER_SHUTDOWN = 17,
+	RDMACHAN_CAUSE_DISCONNECTED = 18,
+	RDMACHAN_CAUSE_DEVICE_REMOVED = 19,
+	RDMACHAN_CAUSE_TRANSPORT = 20,
+	RDMACHAN_CAUSE_PROTOCOL = 21,
+	RDMACHAN_CAUSE_RESOURCES = 22,
+	RDMACHAN_CAUSE_PEER_RESOURCES = 23,
+	RDMACHAN_CAUSE_SHUTDOWN = 24,
+	RDMACHAN_CAUSE_MESSAGE_SIZE = 25,
+	RDMACHAN_CAUSE_UNLOAD = 26,
+};
+
+/**
+ * enum rdmachan_op - what was tried when an error was recorded
+ * @RDMACHAN_OP_NONE: nothing
+ * @RDMACHAN_OP_RESOLVE: resolving the peer's address and route
+ * @RDMACHAN_OP_CONNECT: connecting to the peer host
+ * @RDMACHAN_OP_OPEN: opening a channel to the service
+ * @RDMACHAN_OP_SEND: sending
+ * @RDMACHAN_OP_RECV: receiving
+ * @RDMACHAN_OP_HEARTBEAT: watching the peer
+ * @RDMACHAN_OP_LISTEN: listening
+ */
+enum rdmachan_op {
+	RDMACHAN_OP_NONE = 0,
+	RDMACHAN_OP_RESOLVE = 1,
+	RDMACHAN_OP_CONNECT = 2,
+	RDMACHAN_OP_OPEN = 3,
+	RDMACHAN_OP_SEND = 4,
+	RDMACHAN_OP_RECV = 5,
+	RDMACHAN_OP_HEARTBEAT = 6,
+	RDMACHAN_OP_LISTEN = 7,
+};
+
+/**
+ * struct rdmachan_addr - address of one end
+ * @family: AF_INET or AF_INET6; 0 when unknown
+ * @port: The port of the module there, in network byte order. 0 on input stands
+ *	for %RDMACHAN_PORT
+ * @flowinfo: Must be 0
+ * @addr: IPv4 address in the first 4 bytes and zeros, or IPv6 address, in
+ *	network byte order
+ * @scope_id: Index of the network interface, for link-local IPv6 addresses
+ *
+ * The members have the meaning and order of struct sockaddr_in6, so that a
+ * struct sockaddr_in6 may be copied here whole; for IPv4 the address moves to
+ * @addr. No GID, LID or queue pair number is ever asked for.
+ */
+struct rdmachan_addr {
+	__u16 family;
+	__be16 port;
+	__u32 flowinfo;
+	__u8 addr[16];
+	__u32 scope_id;
+};
+
+/**
+ * struct rdmachan_error - error record: what went wrong, and where
+ * @size: sizeof(struct rdmachan_error)
+ * @error: The errno that went with it, positive; 0 when there was no error
+ * @cause: &enum rdmachan_cause, the most likely cause
+ * @op: &enum rdmachan_op, what was tried
+ * @time_ns: When, on CLOCK_REALTIME, in nanoseconds
+ * @wc_status: Completion status (enum ib_wc_status), for
+ *	%RDMACHAN_CAUSE_TRANSPORT, else 0
+ * @vendor_err: The adapter's own error number with it
+ * @cm_event: The last connection manager event plus 1
+ *	(enum rdma_cm_event_type); 0 if there was none
+ * @cm_status: Status of that event: an errno below 0, or a reason of rejection
+ *	above 0
+ * @detail: A number that belongs to @cause
+ * @service: Service of the channel, 0 when it is not known
+ * @dev_port: Port of the RDMA device, 0 when it is not known
+ * @local: Local address
+ * @peer: Peer's address
+ * @device: Name of the RDMA device, empty when it is not known
+ */
+struct rdmachan_error {
+	__u32 size;
+	__u32 error;
+	__u32 cause;
+	__u32 op;
+	__aligned_u64 time_ns;
+	__u32 wc_status;
+	__u32 vendor_err;
+	__u32 cm_event;
+	__s32 cm_status;
+	__aligned_u64 detail;
+	__u32 service;
+	__u32 dev_port;
+	struct rdmachan_addr local;
+	struct rdmachan_addr peer;
+	char device[RDMACHAN_NAME_LEN];
+};
+
+/**
+ * enum rdmachan_dev_flags - what a device is
+ * @RDMACHAN_DEV_F_IWARP: iWARP, else InfiniBand or RoCE
+ * @RDMACHAN_DEV_F_ACTIVE: its port is active
+ */
+enum rdmachan_dev_flags {
+	RDMACHAN_DEV_F_IWARP = 1 << 0,
+	RDMACHAN_DEV_F_ACTIVE = 1 << 1,
+};
+
+/**
+ * struct rdmachan_device - one port of an RDMA device, as INFO tells it
+ * @name: Name of the device
+ * @netdev: Name of its network interface, empty when it has none
+ * @port: Number of the port
+ * @flags: &enum rdmachan_dev_flags
+ * @port_state: enum ib_port_state: 1 down, 4 active
+ * @mtu: Active MTU in bytes
+ * @max_mtu: Largest MTU of the port in bytes
+ * @links: Links of this module that use the device now
+ */
+struct rdmachan_device {
+	char name[RDMACHAN_NAME_LEN];
+	char netdev[RDMACHAN_NAME_LEN];
+	__u32 port;
+	__u32 flags;
+	__u32 port_state;
+	__u32 mtu;
+	__u32 max_mtu;
+	__u32 links;
+};
+
+/**
+ * struct rdmachan_info - ioctl(RDMACHAN_INFO) on a context
+ * @size: sizeof(struct rdmachan_info)
+ * @flags: Must be 0
+ * @devices_ptr: Address of an array of &struct rdmachan_device, or 0
+ * @devices_max: Elements of that array
+ * @device_size: sizeof(struct rdmachan_device); elements are written at this
+ *	distance. Required only when @devices_max is not 0
+ * @out_abi: %RDMACHAN_ABI_VERSION of the module
+ * @out_protocol: Version of the wire protocol that is spoken at best
+ * @out_features: Feature bits of the wire protocol
+ * @out_message_max: Largest message in bytes
+ * @out_frame_size: Bytes of a frame on the wire, at most
+ * @out_port: Port on which the module listens
+ * @out_dead_ms: Dead time in milliseconds
+ * @out_connect_ms: Default connect timeout in milliseconds
+ * @out_linger_ms: Default linger time in milliseconds
+ * @out_buffer: Default send and receive buffer of a channel in bytes
+ * @out_message_default: Default of the largest message that is received, bytes
+ * @out_devices: Number of ports of devices there are; may be above @devices_max
+ * @out_contexts: Contexts alive in the whole module
+ * @out_listeners: Listeners alive in the whole module
+ * @out_channels: Channels alive in the whole module, with those that linger
+ * @out_links: Links alive in the whole module
+ * @out_frames: Transmit frames alive in the whole module
+ * @out_segments: Received pieces of messages alive in the whole module
+ * @out_dropped: Received frames dropped as duplicates, since load
+ * @out_cm_connects: Connections that were established as active side, since load
+ * @out_version: Version of the module as text
+ *
+ * Errors: as in "rules of the interface".
+ */
+struct rdmachan_info {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 devices_ptr;
+	__u32 devices_max;
+	__u32 device_size;
+	__u32 out_abi;
+	__u32 out_protocol;
+	__aligned_u64 out_features;
+	__aligned_u64 out_message_max;
+	__u32 out_frame_size;
+	__u32 out_port;
+	__u32 out_dead_ms;
+	__u32 out_connect_ms;
+	__u32 out_linger_ms;
+	__u32 out_buffer;
+	__u32 out_message_default;
+	__u32 out_devices;
+	__u32 out_contexts;
+	__u32 out_listeners;
+	__u32 out_channels;
+	__u32 out_links;
+	__u32 out_frames;
+	__u32 out_segments;
+	__aligned_u64 out_dropped;
+	__aligned_u64 out_cm_connects;
+	char out_version[32];
+};
+
+#define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
+
+/**
+ * enum rdmachan_fd_flags - flags of calls that make a file descriptor
+ * @RDMACHAN_FD_F_CLOEXEC: set close-on-exec
+ * @RDMACHAN_FD_F_NONBLOCK: set O_NONBLOCK; %RDMACHAN_CONNECT then returns at
+ *	once, the channel becomes writable when it is connected or has failed, and
+ *	%RDMACHAN_QUERY tells which
+ */
+enum rdmachan_fd_flags {
+	RDMACHAN_FD_F_CLOEXEC = 1 << 0,
+	RDMACHAN_FD_F_NONBLOCK = 1 << 1,
+};
+
+/** RDMACHAN_BUFFER_MIN - smallest send and receive buffer of a channel, bytes */
+#define RDMACHAN_BUFFER_MIN	(64U << 10)
+/** RDMACHAN_BUFFER_MAX - largest send and receive buffer of a channel, bytes */
+#define RDMACHAN_BUFFER_MAX	(64U << 20)
+
+/**
+ * struct rdmachan_tuning - sizes and times of a channel
+ * @send_buffer: Bytes that may wait in the kernel to be sent, from
+ *	%RDMACHAN_BUFFER_MIN to %RDMACHAN_BUFFER_MAX; 0 is the default. A
+ *	non-blocking send of a message larger than this gives EMSGSIZE
+ * @recv_buffer: Bytes that may wait in the kernel to be read (the window given to
+ *	the peer), same range; 0 is the default. One message larger than this is
+ *	still received if it is not larger than @message_max
+ * @message_max: Largest message that this end receives, up to
+ *	%RDMACHAN_MESSAGE_MAX; 0 is the default. A peer that sends a larger one gets
+ *	EMSGSIZE at once
+ * @linger_ms: How long close() tries in the background to deliver what was
+ *	accepted; 0 is the default, %RDMACHAN_LINGER_NONE resets at once
+ *
+ * EINVAL when a member is out of its range.
+ */
+struct rdmachan_tuning {
+	__u32 send_buffer;
+	__u32 recv_buffer;
+	__u32 message_max;
+	__u32 linger_ms;
+};
+
+/** RDMACHAN_LINGER_NONE - close() resets the channel at once */
+#define RDMACHAN_LINGER_NONE	0xffffffffU
+
+/**
+ * struct rdmachan_listen - ioctl(RDMACHAN_LISTEN) on a context
+ * @size: sizeof(struct rdmachan_listen)
+ * @flags: &enum rdmachan_fd_flags
+ * @service: Service number, 1 to 0xfffffffe
+ * @backlog: Channels that may wait to be accepted, 1 to 65535; 0 is 128
+ * @tuning: For the channels that will be accepted
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_fd: The listener's file descriptor
+ * @__reserved: Must be 0
+ *
+ * The listener becomes readable when a channel waits to be accepted.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EACCES: @service is below %RDMACHAN_SERVICE_PRIVILEGED and the caller has
+ *    not CAP_NET_BIND_SERVICE.
+ *  - EADDRINUSE: Somebody listens for the service already, or the module's port
+ *    is taken by another program.
+ *  - EMFILE, ENFILE: No file descriptor is left.
+ */
+struct rdmachan_listen {
+	__u32 size;
+	__u32 flags;
+	__u32 service;
+	__u32 backlog;
+	struct rdmachan_tuning tuning;
+	__aligned_u64 error_ptr;
+	__s32 out_fd;
+	__u32 __reserved;
+};
+
+#define RDMACHAN_LISTEN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LISTEN)
+
+/**
+ * struct rdmachan_accept - ioctl(RDMACHAN_ACCEPT) on a listener
+ * @size: sizeof(struct rdmachan_accept)
+ * @flags: &enum rdmachan_fd_flags, for the channel's file descriptor
+ * @timeout_ms: How long to wait for a channel; 0 is without limit
+ * @__reserved: Must be 0
+ * @out_fd: The channel's file descriptor
+ * @out_peer: The peer's address
+ * @out_peer_uid: User id of the peer's program, as the peer's kernel tells it
+ * @__reserved2: Must be 0
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EMFILE, ENFILE: No file descriptor is left; the channel goes on waiting.
+ */
+struct rdmachan_accept {
+	__u32 size;
+	__u32 flags;
+	__u32 timeout_ms;
+	__u32 __reserved;
+	__s32 out_fd;
+	struct rdmachan_addr out_peer;
+	__u32 out_peer_uid;
+	__u32 __reserved2;
+};
+
+#define RDMACHAN_ACCEPT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ACCEPT)
+
+/**
+ * struct rdmachan_connect - ioctl(RDMACHAN_CONNECT) on a context
+ * @size: sizeof(struct rdmachan_connect)
+ * @flags: &enum rdmachan_fd_flags
+ * @service: Service number, 1 to 0xfffffffe
+ * @timeout_ms: How long to try, 1 to 3600000; 0 is the default of the module
+ * @addr: Address of the peer host
+ * @__reserved: Must be 0
+ * @tuning: For the channel
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_fd: The channel's file descriptor
+ * @__reserved2: Must be 0
+ *
+ * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK is set: then
+ * @out_fd is valid at once, the call returns 0, and the channel becomes writable
+ * when it is open or has failed.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6.
+ *  - ECONNREFUSED: Nobody listens there, the queue of the listener is full, or
+ *    the peer's module does not go with this one; see the cause.
+ *  - EHOSTUNREACH: The address does not resolve.
+ *  - ENODEV: No RDMA device serves the route to the address.
+ *  - ETIMEDOUT: The peer does not answer.
+ *  - EMFILE, ENFILE: No file descriptor is left.
+ */
+struct rdmachan_connect {
+	__u32 size;
+	__u32 flags;
+	__u32 service;
+	__u32 timeout_ms;
+	struct rdmachan_addr addr;
+	__u32 __reserved;
+	struct rdmachan_tuning tuning;
+	__aligned_u64 error_ptr;
+	__s32 out_fd;
+	__u32 __reserved2;
+};
+
+#define RDMACHAN_CONNECT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_CONNECT)
+
+/**
+ * enum rdmachan_io_flags - flags of SEND and RECV
+ * @RDMACHAN_IO_F_DONTWAIT: do not block, as if the file had O_NONBLOCK
+ */
+enum rdmachan_io_flags {
+	RDMACHAN_IO_F_DONTWAIT = 1 << 0,
+};
+
+/** RDMACHAN_MSG_FLAGS_MASK - message flags that belong to the two programs */
+#define RDMACHAN_MSG_FLAGS_MASK	0xffffU
+
+/**
+ * struct rdmachan_send - ioctl(RDMACHAN_SEND) on a channel
+ * @size: sizeof(struct rdmachan_send)
+ * @flags: &enum rdmachan_io_flags
+ * @iov_ptr: Address of an array of struct iovec; the message is all of them
+ * @iov_count: Elements of the array, 0 to 1024; 0 sends an empty message
+ * @timeout_ms: How long to wait for room; 0 is without limit
+ * @msg_flags: Passed to the receiver as they are: at most
+ *	%RDMACHAN_MSG_FLAGS_MASK; EINVAL otherwise
+ * @__reserved: Must be 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ *
+ * Returns when the whole message is accepted; the memory is free to be used
+ * again. The message is delivered whole, once and in order, or the channel fails
+ * at both ends.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EMSGSIZE: The message is larger than the receiver takes
+ *    (%RDMACHAN_CAUSE_MESSAGE_SIZE), or the call does not block and the message
+ *    is larger than the send buffer.
+ *  - EPIPE: This end was shut down for sending, or the peer has closed or reads
+ *    no more. Unlike with sockets there is no SIGPIPE.
+ *  - ENOTCONN: The channel is still being connected and the call does not block.
+ *  - ECONNRESET and others: The channel has failed.
+ */
+struct rdmachan_send {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 iov_ptr;
+	__u32 iov_count;
+	__u32 timeout_ms;
+	__u32 msg_flags;
+	__u32 __reserved;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_SEND _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SEND)
+
+/**
+ * enum rdmachan_recv_out - what RECV found
+ * @RDMACHAN_RECV_OUT_EOF: the peer sends no more, and all was read. A read() then
+ *	returns 0, as it does for an empty message
+ */
+enum rdmachan_recv_out {
+	RDMACHAN_RECV_OUT_EOF = 1 << 0,
+};
+
+/**
+ * struct rdmachan_recv - ioctl(RDMACHAN_RECV) on a channel
+ * @size: sizeof(struct rdmachan_recv)
+ * @flags: &enum rdmachan_io_flags
+ * @iov_ptr: Address of an array of struct iovec to be filled
+ * @iov_count: Elements of the array, 0 to 1024
+ * @timeout_ms: How long to wait for a message; 0 is without limit
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_length: Bytes of the message. Valid with EMSGSIZE as well: what is needed
+ * @out_flags: &enum rdmachan_recv_out
+ * @out_msg_flags: Message flags given by the sender
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
+ *  - ENOTCONN: The channel is still being connected and the call does not block.
+ *  - ECONNRESET and others: The channel has failed. Messages that came before
+ *    are delivered first.
+ */
+struct rdmachan_recv {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 iov_ptr;
+	__u32 iov_count;
+	__u32 timeout_ms;
+	__aligned_u64 error_ptr;
+	__aligned_u64 out_length;
+	__u32 out_flags;
+	__u32 out_msg_flags;
+};
+
+#define RDMACHAN_RECV _IO(RDMACHAN_TYPE, RDMACHAN_CMD_RECV)
+
+/**
+ * enum rdmachan_shutdown_how - directions
+ * @RDMACHAN_SHUTDOWN_RECV: receive no more; what is queued and what comes is
+ *	thrown away, and the peer's sends fail with EPIPE
+ * @RDMACHAN_SHUTDOWN_SEND: send no more; the peer reads to the end of what was
+ *	sent and then finds the end
+ */
+enum rdmachan_shutdown_how {
+	RDMACHAN_SHUTDOWN_RECV = 1 << 0,
+	RDMACHAN_SHUTDOWN_SEND = 1 << 1,
+};
+
+/**
+ * struct rdmachan_shutdown - ioctl(RDMACHAN_SHUTDOWN) on a channel
+ * @size: sizeof(struct rdmachan_shutdown)
+ * @how: &enum rdmachan_shutdown_how, one or both; EINVAL for 0 or others
+ *
+ * Shutting down what is shut down already succeeds.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOTCONN: The channel is not open.
+ */
+struct rdmachan_shutdown {
+	__u32 size;
+	__u32 how;
+};
+
+#define RDMACHAN_SHUTDOWN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SHUTDOWN)
+
+/**
+ * enum rdmachan_kind - kinds of objects
+ * @RDMACHAN_KIND_LISTENER: listener
+ * @RDMACHAN_KIND_CHANNEL: channel
+ * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
+ */
+enum rdmachan_kind {
+	RDMACHAN_KIND_LISTENER = 1,
+	RDMACHAN_KIND_CHANNEL = 2,
+	RDMACHAN_KIND_LINK = 3,
+};
+
+/**
+ * enum rdmachan_state - state of an object
+ * @RDMACHAN_STATE_CONNECTING: being connected
+ * @RDMACHAN_STATE_OPEN: in use (listeners: listening)
+ * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
+ * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
+ * @RDMACHAN_STATE_CLOSING: closed here; what was accepted is being delivered
+ * @RDMACHAN_STATE_FAILED: failed, see the error record
+ */
+enum rdmachan_state {
+	RDMACHAN_STATE_CONNECTING = 1,
+	RDMACHAN_STATE_OPEN = 2,
+	RDMACHAN_STATE_WAITING = 3,
+	RDMACHAN_STATE_PEER_CLOSED = 4,
+	RDMACHAN_STATE_CLOSING = 5,
+	RDMACHAN_STATE_FAILED = 6,
+};
+
+/**
+ * struct rdmachan_object - what there is to know about one object
+ * @size: Bytes the module has filled in
+ * @kind: &enum rdmachan_kind
+ * @id: Number of the object, unique since the module was loaded
+ * @link_id: Number of the link that a channel uses, 0 when it has none yet
+ * @state: &enum rdmachan_state
+ * @shutdown: &enum rdmachan_shutdown_how: what is shut down here
+ * @peer_shutdown: The same, by the peer
+ * @service: Service, 0 for links
+ * @uid: User id of the owner, in the user namespace of the caller
+ * @peer_uid: User id at the peer as the peer's kernel tells it; ~0 when unknown
+ * @active: 1 when this side made the connection
+ * @channels: Channels of a link, channels waiting at a listener
+ * @dev_port: Port of the RDMA device, 0 when it is not known
+ * @frame_size: Bytes of a frame that was agreed upon
+ * @local: Local address
+ * @peer: Peer's address
+ * @device: Name of the RDMA device
+ * @created_ns: When the object was made, on CLOCK_REALTIME
+ * @tx_messages: Messages accepted for sending (listeners: channels accepted)
+ * @tx_bytes: Bytes of them
+ * @rx_messages: Messages read by the program (listeners: channels offered)
+ * @rx_bytes: Bytes of them
+ * @tx_frames: Frames sent on the link
+ * @rx_frames: Frames received on the link
+ * @tx_queued: Bytes that wait to be sent
+ * @rx_queued: Bytes that wait to be read
+ * @rx_next: Bytes of the next message that can be read, 0 when there is none
+ * @tx_stalls: How often sending waited for the peer's window (links: for credit)
+ * @send_buffer: Send buffer in bytes
+ * @recv_buffer: Receive buffer in bytes
+ * @peer_message_max: Largest message that the peer takes
+ */
+struct rdmachan_object {
+	__u32 size;
+	__u32 kind;
+	__aligned_u64 id;
+	__aligned_u64 link_id;
+	__u32 state;
+	__u32 shutdown;
+	__u32 peer_shutdown;
+	__u32 service;
+	__u32 uid;
+	__u32 peer_uid;
+	__u32 active;
+	__u32 channels;
+	__u32 dev_port;
+	__u32 frame_size;
+	struct rdmachan_addr local;
+	struct rdmachan_addr peer;
+	char device[RDMACHAN_NAME_LEN];
+	__aligned_u64 created_ns;
+	__aligned_u64 tx_messages;
+	__aligned_u64 tx_bytes;
+	__aligned_u64 rx_messages;
+	__aligned_u64 rx_bytes;
+	__aligned_u64 tx_frames;
+	__aligned_u64 rx_frames;
+	__aligned_u64 tx_queued;
+	__aligned_u64 rx_queued;
+	__aligned_u64 rx_next;
+	__aligned_u64 tx_stalls;
+	__u32 send_buffer;
+	__u32 recv_buffer;
+	__aligned_u64 peer_message_max;
+};
+
+/**
+ * struct rdmachan_query - ioctl(RDMACHAN_QUERY) on a channel or a listener
+ * @size: sizeof(struct rdmachan_query)
+ * @flags: Must be 0
+ * @object_ptr: Address of a &struct rdmachan_object whose size member is set,
+ *	or 0
+ * @error_ptr: Address of a &struct rdmachan_error whose size member is set, or
+ *	0: the last error record. For a channel that was connected without blocking
+ *	this is the question that SO_ERROR answers for a socket; asking does not
+ *	clear it
+ *
+ * Errors: as in "rules of the interface".
+ */
+struct rdmachan_query {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 object_ptr;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_QUERY _IO(RDMACHAN_TYPE, RDMACHAN_CMD_QUERY)
+
+/**
+ * enum rdmachan_list_flags - flags of LIST
+ * @RDMACHAN_LIST_F_ALL: objects of all users; EPERM without CAP_NET_ADMIN. Else
+ *	those of the caller's user id. In both cases those of the network namespace
+ *	of the context
+ */
+enum rdmachan_list_flags {
+	RDMACHAN_LIST_F_ALL = 1 << 0,
+};
+
+/**
+ * struct rdmachan_list - ioctl(RDMACHAN_LIST) on a context
+ * @size: sizeof(struct rdmachan_list)
+ * @flags: &enum rdmachan_list_flags
+ * @after: Only objects with an id above this; 0 begins, the last id that was
+ *	returned goes on
+ * @objects_ptr: Address of an array of &struct rdmachan_object
+ * @objects_max: Elements of the array, 1 to 65536
+ * @object_size: sizeof(struct rdmachan_object); at least that of the first version
+ * @out_count: Elements written; below @objects_max when there are no more
+ * @__reserved: Must be 0
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN.
+ */
+struct rdmachan_list {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 after;
+	__aligned_u64 objects_ptr;
+	__u32 objects_max;
+	__u32 object_size;
+	__u32 out_count;
+	__u32 __reserved;
+};
+
+#define RDMACHAN_LIST _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LIST)
+
+#endif /* _UAPI_RDMACHAN_H */
