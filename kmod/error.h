@@ -5,9 +5,8 @@
 #ifndef _RCH_ERROR_H
 #define _RCH_ERROR_H
 
+#include <linux/socket.h>
 #include <rdmachan.h>
-
-struct sockaddr_storage;
 
 void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail);
 int rch_error_errno(u32 cause);

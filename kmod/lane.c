@@ -96,7 +96,10 @@ static void tell_locked(struct rch_lane *lane, u32 control)
 	struct rch_link *link = lane->link;
 
 	lockdep_assert_held(&link->lock);
-	if (!lane->id)
+	/* After CLOSE the peer knows the number only to answer with CLOSED. */
+	if (lane->close_sent)
+		control &= RCH_LANE_CLOSED;
+	if (!lane->id || !control)
 		return;
 	lane->control |= control;
 	if (list_empty(&lane->control_list))
@@ -286,6 +289,9 @@ void rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 		rch_window_sent(&lane->window, item->length);
 	} else if (item == &lane->fin) {
 		lane->close_sent = true;
+		lane->control &= RCH_LANE_CLOSED;
+		if (!lane->control)
+			list_del_init(&lane->control_list);
 	}
 	flow_update(lane);
 	if (was_full && lane->queued < lane->room)
@@ -488,7 +494,7 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 		ret = -EPIPE;
 		goto out;
 	}
-	if (link->state != RCH_LINK_UP || link->drr.head || !list_empty(&lane->txq) ||
+	if (link->state != RCH_LINK_UP || link->drr.head || lane->control || !list_empty(&lane->txq) ||
 	    lane->partial || !rch_window_may_send(&lane->window, len))
 		goto out;
 	txf = rch_link_open_frame(link, rch_wire_space(len));

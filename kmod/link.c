@@ -28,6 +28,8 @@
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
 
 #include "error.h"
 #include "link.h"
@@ -40,6 +42,18 @@ const struct rch_link_ops *rch_link_ops;
 static DEFINE_MUTEX(links_lock); /* protects links and link->list; outermost */
 static LIST_HEAD(links);
 static DECLARE_WAIT_QUEUE_HEAD(links_wait);
+
+/**
+ * struct rch_net - what a network namespace has
+ * @lock: protects @listener
+ * @listener: waits for peers, since the first LISTEN
+ */
+struct rch_net {
+	struct mutex lock;
+	struct rch_path_listener *listener;
+};
+
+static unsigned int net_id;
 
 static void rch_link_connect_work(struct work_struct *work);
 static void rch_link_dead_work(struct work_struct *work);
@@ -769,11 +783,67 @@ u32 rch_link_count_device(struct ib_device *dev)
 	return count;
 }
 
+static int rch_net_init(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	mutex_init(&rn->lock);
+	return 0;
+}
+
+static void rch_net_exit(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	if (rn->listener)
+		rch_path_unlisten(rn->listener);
+	rch_link_kill_net(net, RDMACHAN_CAUSE_UNLOAD);
+}
+
+static struct pernet_operations net_ops = {
+	.init = rch_net_init,
+	.exit = rch_net_exit,
+	.id = &net_id,
+	.size = sizeof(struct rch_net),
+};
+
+/**
+ * rch_link_listen - begin to wait for peers, unless that was done
+ *
+ * Peers are waited for as long as the network namespace lives. Context: may sleep.
+ * Return: 0, or why not: -EADDRINUSE when another program has the port.
+ */
+int rch_link_listen(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+	struct rch_path_listener *listener;
+	int ret = 0;
+
+	mutex_lock(&rn->lock);
+	if (!rn->listener) {
+		listener = rch_path_listen(net, rch_port, rch_link_incoming);
+		if (IS_ERR(listener))
+			ret = PTR_ERR(listener);
+		else
+			rn->listener = listener;
+	}
+	mutex_unlock(&rn->lock);
+	return ret;
+}
+
 /** rch_link_init - once, at load */
 int rch_link_init(const struct rch_link_ops *ops)
 {
+	int ret;
+
 	rch_link_ops = ops;
-	return rch_frame_init();
+	ret = rch_frame_init();
+	if (ret)
+		return ret;
+	ret = register_pernet_subsys(&net_ops);
+	if (ret)
+		rch_frame_exit();
+	return ret;
 }
 
 static bool all_idle(void)
@@ -797,6 +867,7 @@ void rch_link_exit(void)
 	/* Channels that were closed may still be delivering. */
 	while (!all_idle() && time_before(jiffies, limit))
 		msleep(20);
+	unregister_pernet_subsys(&net_ops);
 	wait_event(links_wait, !any_left(NULL, NULL, RDMACHAN_CAUSE_UNLOAD));
 	flush_workqueue(rch_wq);
 	/* Channels and links are freed after a grace period. */

@@ -242,6 +242,7 @@ extern const struct rch_link_ops *rch_link_ops;
 /* link.c APIs: may sleep */
 int rch_link_init(const struct rch_link_ops *ops);
 void rch_link_exit(void);
+int rch_link_listen(struct net *net);
 struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 			      const struct sockaddr_storage *peer, u32 domain,
 			      u32 service, unsigned long deadline);

@@ -173,7 +173,7 @@ void rch_listener_release(struct rch_listener *listener)
 /** rch_listener_has_waiting - whether a channel waits to be accepted */
 bool rch_listener_has_waiting(struct rch_listener *listener)
 {
-	return READ_ONCE(listener->count);
+	return !list_empty_careful(&listener->waiting);
 }
 
 static bool take(struct rch_listener *listener, struct rch_chan **chan)
@@ -247,56 +247,85 @@ u32 rch_listener_domain(const struct net *net, u32 service, kuid_t *uid)
 	return 0;
 }
 
-static u32 queue_chan(struct rch_listener *listener, struct rch_chan *chan)
+/* A place in the queue, before anything is made. Return: enum rch_reject or 0 */
+static u32 reserve(struct rch_listener *listener)
 {
 	u32 reason = 0;
 
 	spin_lock_bh(&listener->lock);
-	if (listener->closed) {
+	if (listener->closed)
 		reason = RCH_REJECT_NO_SERVICE;
-	} else if (listener->count >= listener->backlog) {
+	else if (listener->count >= listener->backlog)
 		reason = RCH_REJECT_BACKLOG;
-	} else {
-		kref_get(&chan->ref);
-		list_add_tail(&chan->backlog, &listener->waiting);
+	else
 		listener->count++;
-		listener->offered++;
-	}
 	spin_unlock_bh(&listener->lock);
 	return reason;
 }
 
-static u32 make_chan(struct rch_listener *listener, struct rch_link *link,
-		     const struct rch_open *open)
+static void unreserve(struct rch_listener *listener)
+{
+	spin_lock_bh(&listener->lock);
+	listener->count--;
+	spin_unlock_bh(&listener->lock);
+}
+
+/* The queue takes over the caller's reference. Return: false when it is closed. */
+static bool publish(struct rch_listener *listener, struct rch_chan *chan)
+{
+	bool open;
+
+	spin_lock_bh(&listener->lock);
+	open = !listener->closed;
+	if (open) {
+		list_add_tail(&chan->backlog, &listener->waiting);
+		listener->offered++;
+	}
+	spin_unlock_bh(&listener->lock);
+	return open;
+}
+
+static struct rch_chan *make_chan(struct rch_listener *listener, struct rch_link *link,
+				  const struct rch_open *open)
 {
 	struct rch_chan *chan;
-	u32 reason = RCH_REJECT_RESOURCES;
 
-	if (READ_ONCE(listener->count) >= listener->backlog)
-		return RCH_REJECT_BACKLOG;
 	chan = rch_chan_alloc(listener->net, listener->object.uid, listener->service,
 			      &listener->tuning, RCH_CHAN_WAITING, GFP_ATOMIC);
 	if (!chan)
-		return reason;
+		return NULL;
 	chan->peer = link->peer;
 	chan->peer_message_max = min(open->message_max, RDMACHAN_MESSAGE_MAX);
 	kref_get(&chan->ref);
 	if (rch_lane_attach(&chan->lane, link, GFP_ATOMIC)) {
 		rch_chan_put(chan);
-		goto out;
+		rch_chan_put(chan);
+		return NULL;
 	}
 	rch_lane_connected(&chan->lane, open->chan, open->window);
-	reason = queue_chan(listener, chan);
-	if (reason) {
-		if (rch_lane_detach(&chan->lane))
-			rch_chan_put(chan);
-		goto out;
+	return chan;
+}
+
+static u32 opened(struct rch_listener *listener, struct rch_link *link,
+		  const struct rch_open *open)
+{
+	struct rch_chan *chan;
+	u32 reason = reserve(listener);
+
+	if (reason)
+		return reason;
+	chan = make_chan(listener, link, open);
+	if (!chan) {
+		unreserve(listener);
+		return RCH_REJECT_RESOURCES;
 	}
+	/* ACCEPT is told before a program can send: it must come first. */
 	rch_lane_tell(&chan->lane, RCH_LANE_ACCEPT);
-	wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
-out:
-	rch_chan_put(chan);
-	return reason;
+	if (publish(listener, chan))
+		wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
+	else
+		rch_chan_release(chan, -1);
+	return 0;
 }
 
 /** rch_listener_opened - a peer opens a channel; see &struct rch_link_ops */
@@ -307,7 +336,7 @@ u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open)
 
 	if (!listener)
 		return RCH_REJECT_NO_SERVICE;
-	reason = make_chan(listener, link, open);
+	reason = opened(listener, link, open);
 	listener_put(listener);
 	return reason;
 }

@@ -110,16 +110,30 @@ static void fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int sta
 	rch_path_fail_first(path, &error);
 }
 
-static void keep_reply(struct rch_path *path, const struct rdma_conn_param *p)
+static void keep_reply(struct rch_path *path, const void *data, u8 len)
 {
-	path->reply_len = min_t(u8, p->private_data_len, sizeof(path->reply));
+	path->reply_len = min_t(u8, len, sizeof(path->reply));
 	if (path->reply_len)
-		memcpy(path->reply, p->private_data, path->reply_len);
+		memcpy(path->reply, data, path->reply_len);
 }
 
-static u32 reject_cause(struct rch_path *path, int status)
+/* The peer's module may have said why; its words are kept. */
+static bool peer_has_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
-	if (rdma_is_consumer_reject(path->id, status))
+	const void *data;
+	u8 len = 0;
+
+	data = rdma_consumer_reject_data(path->id, event, &len);
+	if (data)
+		keep_reply(path, data, len);
+	return data;
+}
+
+static u32 reject_cause(struct rch_path *path, struct rdma_cm_event *event)
+{
+	int status = event->status;
+
+	if (peer_has_rejected(path, event))
 		return RDMACHAN_CAUSE_REJECTED;
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
 		return status == -ECONNREFUSED || status == -ECONNRESET ?
@@ -143,7 +157,8 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		keep_reply(path, &event->param.conn);
+		keep_reply(path, event->param.conn.private_data,
+			   event->param.conn.private_data_len);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(event->status),
@@ -154,9 +169,7 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		if (rdma_is_consumer_reject(id, event->status))
-			keep_reply(path, &event->param.conn);
-		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event->status),
+		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event),
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:

@@ -21,6 +21,8 @@ struct rch_txf;
 
 /** RCH_PATH_SEND_SLACK - send slots above the peer's depth; pure frames need none */
 #define RCH_PATH_SEND_SLACK 16
+/** RCH_PATH_REPLY_MAX - bytes of private data in an answer: those of a REP */
+#define RCH_PATH_REPLY_MAX 196
 
 /**
  * struct rch_path_ops - what a path tells its owner
@@ -100,7 +102,7 @@ struct rch_path {
 	struct completion cm_done;
 	int cm_event;
 	bool aborted;
-	u8 reply[RDMA_MAX_PRIVATE_DATA];
+	u8 reply[RCH_PATH_REPLY_MAX];
 	u8 reply_len;
 	spinlock_t error_lock;
 	struct rdmachan_error error;

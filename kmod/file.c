@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * file.c - read, write, poll and close of listeners and channels
+ */
+#include <linux/anon_inodes.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/net_namespace.h>
+#include <asm/ioctls.h>
+
+#include "chan.h"
+#include "file.h"
+#include "listener.h"
+
+/**
+ * rch_file_create - a file for an object
+ * @name: for /proc/PID/fd
+ * @fops: its operations
+ * @object: becomes private_data; released by the file's release from now on
+ * @flags: RDMACHAN_FD_F_*
+ *
+ * Return: the file or an ERR_PTR().
+ */
+struct file *rch_file_create(const char *name, const struct file_operations *fops,
+			     void *object, u32 flags)
+{
+	int mode = O_RDWR | (flags & RDMACHAN_FD_F_NONBLOCK ? O_NONBLOCK : 0);
+	struct file *file = anon_inode_getfile(name, fops, object, mode);
+
+	if (!IS_ERR(file))
+		stream_open(file_inode(file), file);
+	return file;
+}
+
+/** rch_file_nonblock - whether a call on @file with RDMACHAN_IO_F_* shall not block */
+bool rch_file_nonblock(const struct file *file, u32 io_flags)
+{
+	return (file->f_flags & O_NONBLOCK) || (io_flags & RDMACHAN_IO_F_DONTWAIT);
+}
+
+static bool iocb_nonblock(const struct kiocb *iocb)
+{
+	return (iocb->ki_flags & IOCB_NOWAIT) || (iocb->ki_filp->f_flags & O_NONBLOCK);
+}
+
+static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct rch_chan *chan = iocb->ki_filp->private_data;
+	struct rch_recv_result result;
+	int ret = rch_chan_recv(chan, to, iocb_nonblock(iocb), 0, &result);
+
+	return ret ?: result.length;
+}
+
+static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct rch_chan *chan = iocb->ki_filp->private_data;
+	size_t length = iov_iter_count(from);
+	int ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
+
+	return ret ?: length;
+}
+
+static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
+{
+	struct rch_chan *chan = file->private_data;
+
+	poll_wait(file, &chan->wait, wait);
+	return rch_chan_poll_mask(chan);
+}
+
+/* The signal that ends the program which closes its files now, or 0. */
+static int killed_by(void)
+{
+	return current->flags & PF_EXITING ? current->exit_code & 0x7f : 0;
+}
+
+static int rch_chan_file_release(struct inode *inode, struct file *file)
+{
+	struct rch_chan *chan = file->private_data;
+	struct net *net = chan->net;
+
+	rch_chan_release(chan, killed_by());
+	put_net(net);
+	return 0;
+}
+
+static long rch_chan_unlocked_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct rch_chan *chan = file->private_data;
+	u64 length;
+
+	if (cmd != FIONREAD)
+		return rch_chan_ioctl(file, cmd, arg);
+	length = rch_chan_next_length(chan);
+	return put_user((int)length, (int __user *)arg);
+}
+
+const struct file_operations rch_chan_fops = {
+	.owner = THIS_MODULE,
+	.release = rch_chan_file_release,
+	.read_iter = rch_chan_read_iter,
+	.write_iter = rch_chan_write_iter,
+	.poll = rch_chan_poll,
+	.unlocked_ioctl = rch_chan_unlocked_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	RCH_NO_LLSEEK
+};
+
+static __poll_t rch_listener_poll(struct file *file, poll_table *wait)
+{
+	struct rch_listener *listener = file->private_data;
+
+	poll_wait(file, &listener->wait, wait);
+	return rch_listener_has_waiting(listener) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int rch_listener_file_release(struct inode *inode, struct file *file)
+{
+	rch_listener_release(file->private_data);
+	return 0;
+}
+
+const struct file_operations rch_listener_fops = {
+	.owner = THIS_MODULE,
+	.release = rch_listener_file_release,
+	.poll = rch_listener_poll,
+	.unlocked_ioctl = rch_listener_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	RCH_NO_LLSEEK
+};

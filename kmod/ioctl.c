@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ioctl.c - commands
+ *
+ * One table for each kind of file. The dispatcher copies the structure, whose size is
+ * its first member, into kernel memory; handlers see only that. Outputs are copied back
+ * when the handler has succeeded, or says so.
+ */
+#include <linux/capability.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/net_namespace.h>
+
+#include "chan.h"
+#include "ctx.h"
+#include "error.h"
+#include "file.h"
+#include "listener.h"
+#include "path.h"
+#include "pure/wire.h"
+#include "rch.h"
+
+union rch_arg {
+	u32 size;
+	struct rdmachan_info info;
+	struct rdmachan_listen listen;
+	struct rdmachan_accept accept;
+	struct rdmachan_connect connect;
+	struct rdmachan_send send;
+	struct rdmachan_recv recv;
+	struct rdmachan_shutdown shutdown;
+	struct rdmachan_query query;
+	struct rdmachan_list list;
+};
+
+/**
+ * struct rch_call - one call on its way
+ * @file: on which file
+ * @arg: its structure
+ * @user: where it came from
+ * @user_size: how large it is there
+ * @fd: a file descriptor to give out once the structure was copied back
+ * @new_file: its file
+ * @copy_back: copy the structure back although the call fails
+ */
+struct rch_call {
+	struct file *file;
+	union rch_arg arg;
+	void __user *user;
+	u32 user_size;
+	int fd;
+	struct file *new_file;
+	bool copy_back;
+};
+
+/**
+ * struct rch_command - a command
+ * @cmd: its number
+ * @size: of its structure
+ * @min_size: of the first version of it
+ * @run: does it. Return: 0 or an error
+ */
+struct rch_command {
+	unsigned int cmd;
+	u32 size;
+	u32 min_size;
+	int (*run)(struct rch_call *call);
+};
+
+#define RCH_COMMAND(_cmd, _type, _last, _run)			\
+	{							\
+		.cmd = (_cmd),					\
+		.size = sizeof(struct _type),			\
+		.min_size = offsetofend(struct _type, _last),	\
+		.run = (_run),					\
+	}
+
+/* Give the program the error record it asked for. */
+static int error_out(u64 ptr, const struct rdmachan_error *error)
+{
+	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
+	u32 size;
+
+	if (!ptr)
+		return 0;
+	if (get_user(size, &user->size))
+		return -EFAULT;
+	if (size < sizeof(*error))
+		return -EINVAL;
+	return copy_to_user(user, error, sizeof(*error)) ? -EFAULT : 0;
+}
+
+static int error_check(u64 ptr)
+{
+	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
+	u32 size;
+
+	if (!ptr)
+		return 0;
+	if (get_user(size, &user->size))
+		return -EFAULT;
+	return size < sizeof(struct rdmachan_error) ? -EINVAL : 0;
+}
+
+/* Errors that say nothing of the connection leave an empty record. */
+static bool is_connection_error(int ret)
+{
+	switch (ret) {
+	case -EFAULT:
+	case -EINVAL:
+	case -EAGAIN:
+	case -EINTR:
+	case -ERESTARTSYS:
+	case -ENOTCONN:
+	case -ENOMEM:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
+{
+	struct rdmachan_error error = { .size = sizeof(error) };
+
+	if (!ret || !ptr)
+		return;
+	if (is_connection_error(ret)) {
+		rch_chan_error_get(chan, &error);
+		/* The record belongs to this failure only when it says so. */
+		if ((int)error.error != -ret)
+			memset(&error, 0, sizeof(error));
+		error.size = sizeof(error);
+	}
+	error_out(ptr, &error);
+}
+
+static int reserve_fd(struct rch_call *call, const char *name,
+		      const struct file_operations *fops, void *object, u32 flags)
+{
+	call->fd = get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
+	if (call->fd < 0)
+		return call->fd;
+	call->new_file = rch_file_create(name, fops, object, flags);
+	if (!IS_ERR(call->new_file))
+		return 0;
+	put_unused_fd(call->fd);
+	call->fd = -1;
+	return PTR_ERR(call->new_file);
+}
+
+#define RCH_FD_F_ALL (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
+
+static bool service_valid(u32 service)
+{
+	return service && service != U32_MAX;
+}
+
+/* INFO */
+
+static int devices_out(struct rdmachan_info *info)
+{
+	u8 __user *user = u64_to_user_ptr(info->devices_ptr);
+	struct rdmachan_device device;
+	struct ib_device *dev;
+	u32 i;
+
+	for (i = 0; i < info->devices_max; i++) {
+		if (!rch_device_info(i, &device, &dev))
+			return 0;
+		device.links = rch_link_count_device(dev);
+		if (copy_to_user(user + (size_t)i * info->device_size, &device,
+				 sizeof(device)))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+static int run_info(struct rch_call *call)
+{
+	struct rdmachan_info *info = &call->arg.info;
+
+	if (info->flags)
+		return -EOPNOTSUPP;
+	if (info->devices_max && info->device_size < sizeof(struct rdmachan_device))
+		return -EINVAL;
+	info->out_abi = RDMACHAN_ABI_VERSION;
+	info->out_protocol = RCH_WIRE_VERSION;
+	info->out_features = RCH_FEATURES;
+	info->out_message_max = RDMACHAN_MESSAGE_MAX;
+	info->out_frame_size = RCH_FRAME_SIZE;
+	info->out_port = rch_port;
+	info->out_dead_ms = READ_ONCE(rch_dead_ms);
+	info->out_connect_ms = READ_ONCE(rch_connect_ms);
+	info->out_linger_ms = READ_ONCE(rch_linger_ms);
+	info->out_buffer = READ_ONCE(rch_buffer);
+	info->out_message_default = READ_ONCE(rch_message_max);
+	info->out_devices = rch_device_count();
+	info->out_contexts = atomic_read(&rch_counts.contexts);
+	info->out_listeners = atomic_read(&rch_counts.listeners);
+	info->out_channels = atomic_read(&rch_counts.channels);
+	info->out_links = atomic_read(&rch_counts.links);
+	info->out_frames = atomic_read(&rch_counts.frames);
+	info->out_segments = atomic_read(&rch_counts.segments);
+	info->out_dropped = atomic64_read(&rch_counts.dropped);
+	info->out_cm_connects = atomic64_read(&rch_counts.cm_connects);
+	strscpy(info->out_version, RCH_VERSION, sizeof(info->out_version));
+	return devices_out(info);
+}
+
+/* LISTEN and ACCEPT */
+
+static int run_listen(struct rch_call *call)
+{
+	struct rdmachan_listen *listen = &call->arg.listen;
+	struct rch_ctx *ctx = call->file->private_data;
+	struct rch_listener *listener;
+	int ret;
+
+	if (listen->flags & ~RCH_FD_F_ALL)
+		return -EOPNOTSUPP;
+	if (!service_valid(listen->service) || listen->backlog > 65535 || listen->__reserved)
+		return -EINVAL;
+	ret = error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning);
+	if (ret)
+		return ret;
+	if (listen->service < RDMACHAN_SERVICE_PRIVILEGED &&
+	    !ns_capable(ctx->net->user_ns, CAP_NET_BIND_SERVICE))
+		return -EACCES;
+	listener = rch_listener_create(ctx->net, ctx->uid, listen->service,
+				       listen->backlog ?: 128, &listen->tuning);
+	if (IS_ERR(listener))
+		return PTR_ERR(listener);
+	ret = reserve_fd(call, "[rdmachan-listener]", &rch_listener_fops, listener,
+			 listen->flags);
+	if (ret) {
+		rch_listener_release(listener);
+		return ret;
+	}
+	listen->out_fd = call->fd;
+	return 0;
+}
+
+static int run_accept(struct rch_call *call)
+{
+	struct rdmachan_accept *accept = &call->arg.accept;
+	struct rch_listener *listener = call->file->private_data;
+	struct rdmachan_object about;
+	struct rch_chan *chan;
+	int ret;
+
+	if (accept->flags & ~RCH_FD_F_ALL)
+		return -EOPNOTSUPP;
+	if (accept->__reserved || accept->__reserved2)
+		return -EINVAL;
+	ret = rch_listener_wait(listener, call->file->f_flags & O_NONBLOCK,
+				accept->timeout_ms, &chan);
+	if (ret)
+		return ret;
+	rch_object_describe(&chan->object, &about);
+	accept->out_peer = about.peer;
+	accept->out_peer_uid = about.peer_uid;
+	call->fd = get_unused_fd_flags(accept->flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
+	accept->out_fd = call->fd;
+	ret = call->fd < 0 ? call->fd : 0;
+	/* The last that can fail without the channel being lost. */
+	if (!ret && copy_to_user(call->user, accept, sizeof(*accept)))
+		ret = -EFAULT;
+	if (!ret) {
+		call->new_file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan,
+						 accept->flags);
+		ret = PTR_ERR_OR_ZERO(call->new_file);
+	}
+	if (ret) {
+		if (call->fd >= 0)
+			put_unused_fd(call->fd);
+		call->fd = -1;
+		rch_listener_give_back(listener, chan);
+		return ret;
+	}
+	get_net(chan->net);
+	rch_listener_accepted(listener, chan);
+	return 0;
+}
+
+/* CONNECT */
+
+static int connect_check(struct rdmachan_connect *connect)
+{
+	if (connect->flags & ~RCH_FD_F_ALL)
+		return -EOPNOTSUPP;
+	if (!service_valid(connect->service) || connect->timeout_ms > 3600000 ||
+	    connect->__reserved || connect->__reserved2)
+		return -EINVAL;
+	return error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
+}
+
+/* The file exists: from here on closing it cleans up. */
+static int connect_file(struct rch_call *call, struct rch_chan *chan)
+{
+	struct rdmachan_connect *connect = &call->arg.connect;
+	int ret;
+
+	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
+	if (ret) {
+		rch_chan_release(chan, 0);
+		return ret;
+	}
+	get_net(chan->net);
+	connect->out_fd = call->fd;
+	if (connect->flags & RDMACHAN_FD_F_NONBLOCK) {
+		rch_chan_connect_start(chan);
+		return 0;
+	}
+	ret = rch_chan_connect(chan);
+	chan_error_out(chan, connect->error_ptr, ret);
+	/* A restart would begin the timeout anew. */
+	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+static int run_connect(struct rch_call *call)
+{
+	struct rdmachan_connect *connect = &call->arg.connect;
+	struct rch_ctx *ctx = call->file->private_data;
+	struct sockaddr_storage peer;
+	struct rch_chan *chan;
+	int ret;
+
+	ret = connect_check(connect) ?: rch_addr_to_sockaddr(&peer, &connect->addr);
+	if (ret)
+		return ret;
+	chan = rch_chan_alloc(ctx->net, ctx->uid, connect->service, &connect->tuning,
+			      RCH_CHAN_CONNECTING, GFP_KERNEL);
+	if (!chan)
+		return -ENOMEM;
+	chan->active = true;
+	chan->peer = peer;
+	chan->deadline = rch_deadline(connect->timeout_ms ?: READ_ONCE(rch_connect_ms));
+	return connect_file(call, chan);
+}
+
+/* SEND and RECV */
+
+static int import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
+		  struct iovec **iov, struct iov_iter *iter)
+{
+	ssize_t ret;
+
+	if (count > UIO_MAXIOV)
+		return -EINVAL;
+	*iov = fast;
+	ret = import_iovec(direction, u64_to_user_ptr(ptr), count, fast_count, iov, iter);
+	return ret < 0 ? ret : 0;
+}
+
+static int run_send(struct rch_call *call)
+{
+	struct rdmachan_send *send = &call->arg.send;
+	struct rch_chan *chan = call->file->private_data;
+	struct iovec fast[UIO_FASTIOV], *iov;
+	struct iov_iter iter;
+	int ret;
+
+	if (send->flags & ~RDMACHAN_IO_F_DONTWAIT)
+		return -EOPNOTSUPP;
+	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
+		return -EINVAL;
+	ret = error_check(send->error_ptr) ?:
+	      import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
+		     &iov, &iter);
+	if (ret)
+		return ret;
+	ret = rch_chan_send(chan, &iter, send->msg_flags,
+			    rch_file_nonblock(call->file, send->flags), send->timeout_ms);
+	kfree(iov);
+	chan_error_out(chan, send->error_ptr, ret);
+	return ret;
+}
+
+static int run_recv(struct rch_call *call)
+{
+	struct rdmachan_recv *recv = &call->arg.recv;
+	struct rch_chan *chan = call->file->private_data;
+	struct iovec fast[UIO_FASTIOV], *iov;
+	struct rch_recv_result result;
+	struct iov_iter iter;
+	int ret;
+
+	if (recv->flags & ~RDMACHAN_IO_F_DONTWAIT)
+		return -EOPNOTSUPP;
+	ret = error_check(recv->error_ptr) ?:
+	      import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
+		     &iov, &iter);
+	if (ret)
+		return ret;
+	ret = rch_chan_recv(chan, &iter, rch_file_nonblock(call->file, recv->flags),
+			    recv->timeout_ms, &result);
+	kfree(iov);
+	recv->out_length = result.length;
+	recv->out_msg_flags = result.msg_flags;
+	recv->out_flags = result.eof ? RDMACHAN_RECV_OUT_EOF : 0;
+	call->copy_back = ret == -EMSGSIZE;
+	if (ret != -EMSGSIZE)
+		chan_error_out(chan, recv->error_ptr, ret);
+	return ret;
+}
+
+/* SHUTDOWN, QUERY and LIST */
+
+static int run_shutdown(struct rch_call *call)
+{
+	u32 how = call->arg.shutdown.how;
+
+	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
+		return -EINVAL;
+	return rch_chan_shutdown(call->file->private_data, how);
+}
+
+static int object_out(u64 ptr, u32 size, const struct rdmachan_object *object)
+{
+	return copy_to_user(u64_to_user_ptr(ptr), object,
+			    min_t(u32, size, sizeof(*object))) ? -EFAULT : 0;
+}
+
+static int query(struct rdmachan_query *query, struct rch_object *obj,
+		 const struct rdmachan_error *error)
+{
+	struct rdmachan_object about;
+	u32 size;
+
+	if (query->flags)
+		return -EOPNOTSUPP;
+	if (query->object_ptr) {
+		if (get_user(size, (u32 __user *)u64_to_user_ptr(query->object_ptr)))
+			return -EFAULT;
+		if (size < sizeof(about))
+			return -EINVAL;
+		rch_object_describe(obj, &about);
+		if (object_out(query->object_ptr, size, &about))
+			return -EFAULT;
+	}
+	return error_out(query->error_ptr, error);
+}
+
+static int run_query_chan(struct rch_call *call)
+{
+	struct rch_chan *chan = call->file->private_data;
+	struct rdmachan_error error;
+
+	rch_chan_error_get(chan, &error);
+	return query(&call->arg.query, &chan->object, &error);
+}
+
+static int run_query_listener(struct rch_call *call)
+{
+	struct rch_listener *listener = call->file->private_data;
+	struct rdmachan_error error = { .size = sizeof(error) };
+
+	return query(&call->arg.query, &listener->object, &error);
+}
+
+static int run_list(struct rch_call *call)
+{
+	struct rdmachan_list *list = &call->arg.list;
+	struct rch_ctx *ctx = call->file->private_data;
+	bool all = list->flags & RDMACHAN_LIST_F_ALL;
+	struct rdmachan_object about;
+	u64 ptr = list->objects_ptr;
+	u64 after = list->after;
+
+	if (list->flags & ~RDMACHAN_LIST_F_ALL)
+		return -EOPNOTSUPP;
+	if (!list->objects_max || list->objects_max > 65536 || list->__reserved ||
+	    list->object_size < sizeof(about) || list->object_size > PAGE_SIZE ||
+	    after > U32_MAX)
+		return -EINVAL;
+	if (all && !ns_capable(ctx->net->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	list->out_count = 0;
+	while (list->out_count < list->objects_max &&
+	       rch_object_next(ctx->net, all ? NULL : &ctx->uid, &after, &about)) {
+		if (object_out(ptr, list->object_size, &about))
+			return -EFAULT;
+		ptr += list->object_size;
+		list->out_count++;
+		cond_resched();
+	}
+	return 0;
+}
+
+static const struct rch_command ctx_commands[] = {
+	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
+	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen, __reserved, run_listen),
+	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect, __reserved2, run_connect),
+	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list, __reserved, run_list),
+};
+
+static const struct rch_command listener_commands[] = {
+	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept, __reserved2, run_accept),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_listener),
+};
+
+static const struct rch_command chan_commands[] = {
+	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send, error_ptr, run_send),
+	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv, out_msg_flags, run_recv),
+	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
+};
+
+/* Outputs have reached the program: now, and not before, it gets the descriptor. */
+static int finish(struct rch_call *call, const struct rch_command *command, int ret)
+{
+	u32 size = min(call->user_size, command->size);
+
+	if ((!ret || call->copy_back) && copy_to_user(call->user, &call->arg, size))
+		ret = -EFAULT;
+	if (call->fd < 0)
+		return ret;
+	if (ret) {
+		put_unused_fd(call->fd);
+		fput(call->new_file);
+	} else {
+		fd_install(call->fd, call->new_file);
+	}
+	return ret;
+}
+
+static long dispatch(struct file *file, unsigned int cmd, unsigned long arg,
+		     const struct rch_command *commands, size_t count)
+{
+	const struct rch_command *command = NULL;
+	struct rch_call call = {
+		.file = file,
+		.user = (void __user *)arg,
+		.fd = -1,
+	};
+	size_t i;
+	int ret;
+
+	for (i = 0; i < count; i++)
+		if (commands[i].cmd == cmd)
+			command = &commands[i];
+	if (!command)
+		return -ENOTTY;
+	if (get_user(call.user_size, (u32 __user *)call.user))
+		return -EFAULT;
+	if (call.user_size < command->min_size)
+		return -EINVAL;
+	ret = copy_struct_from_user(&call.arg, command->size, call.user, call.user_size);
+	if (ret)
+		return ret;
+	return finish(&call, command, command->run(&call));
+}
+
+/** rch_ctx_ioctl - commands of a context */
+long rch_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dispatch(file, cmd, arg, ctx_commands, ARRAY_SIZE(ctx_commands));
+}
+
+/** rch_listener_ioctl - commands of a listener */
+long rch_listener_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dispatch(file, cmd, arg, listener_commands, ARRAY_SIZE(listener_commands));
+}
+
+/** rch_chan_ioctl - commands of a channel */
+long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dispatch(file, cmd, arg, chan_commands, ARRAY_SIZE(chan_commands));
+}

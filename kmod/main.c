@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c - order of init and exit
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/workqueue.h>
+
+#include "chan.h"
+#include "file.h"
+#include "link.h"
+#include "listener.h"
+#include "rch.h"
+
+struct workqueue_struct *rch_wq;
+u64 rch_boot_id;
+struct rch_counts rch_counts;
+
+static const struct rch_link_ops link_ops = {
+	.service_domain = rch_listener_domain,
+	.opened = rch_listener_opened,
+	.record = rch_chan_record,
+	.writable = rch_chan_writable,
+	.dead = rch_chan_dead,
+	.gone = rch_chan_gone,
+};
+
+static int __init rch_init(void)
+{
+	int ret;
+
+	rch_boot_id = get_random_u64();
+	rch_wq = alloc_workqueue("rdmachan", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rch_wq)
+		return -ENOMEM;
+	ret = rch_chan_init();
+	if (ret)
+		goto err_wq;
+	ret = rch_link_init(&link_ops);
+	if (ret)
+		goto err_chan;
+	ret = rch_device_init(rch_link_device_gone);
+	if (ret)
+		goto err_link;
+	ret = rch_chrdev_init();
+	if (ret)
+		goto err_device;
+	pr_info("rdmachan: version " RCH_VERSION ", protocol %u\n", RCH_WIRE_VERSION);
+	return 0;
+
+err_device:
+	rch_device_exit();
+err_link:
+	rch_link_exit();
+err_chan:
+	rch_chan_exit();
+err_wq:
+	destroy_workqueue(rch_wq);
+	return ret;
+}
+
+/* No file is open, or the module could not be unloaded. */
+static void __exit rch_exit(void)
+{
+	rch_chrdev_exit();
+	rch_link_exit();
+	rch_device_exit();
+	rch_chan_exit();
+	rch_object_exit();
+	destroy_workqueue(rch_wq);
+}
+
+module_init(rch_init);
+module_exit(rch_exit);
+
+MODULE_AUTHOR("rdmachan developers");
+MODULE_DESCRIPTION("Message channels carried by RDMA");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(RCH_VERSION);
