@@ -89,6 +89,7 @@ static bool out_of_range(u32 value, u32 min, u32 max)
 
 /**
  * rch_chan_tune - check what a program wishes, and fill in defaults
+ * @tuning: wishes, in and out
  *
  * Return: 0 or -EINVAL.
  */
@@ -234,6 +235,8 @@ void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
 
 /**
  * rch_chan_dead - the link has ended
+ * @lane: lane of the channel
+ * @error: why
  *
  * Called once for each lane that is attached to it.
  */

@@ -477,6 +477,7 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 
 /**
  * rch_chan_drop_received - throw away all that came
+ * @chan: channel
  *
  * Context: who has claimed RCH_CHAN_RX, or nobody else refers to the channel.
  */

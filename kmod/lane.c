@@ -124,6 +124,7 @@ static void detach(struct rch_lane *lane)
 
 /**
  * rch_lane_detach - end a lane without the peer
+ * @lane: lane, attached or not
  *
  * For lanes whose link has ended, or that the peer has refused. Whoever calls this
  * drops the channel's reference for the lane.
@@ -166,6 +167,7 @@ static void detach_if_closed(struct rch_lane *lane)
 
 /**
  * rch_lane_close_got - the peer has sent CLOSE: answer, and send nothing else
+ * @lane: lane
  *
  * Return: false when it had done so before.
  */

@@ -699,6 +699,8 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 
 /**
  * rch_link_incoming - a peer wants to connect
+ * @net: network namespace
+ * @request: the peer's wish
  *
  * Called in the connection manager's handler for the new id. Return: 0 when a link has
  * taken the id over, else the core destroys it.
@@ -809,6 +811,7 @@ static struct pernet_operations net_ops = {
 
 /**
  * rch_link_listen - begin to wait for peers, unless that was done
+ * @net: network namespace
  *
  * Peers are waited for as long as the network namespace lives. Context: may sleep.
  * Return: 0, or why not: -EADDRINUSE when another program has the port.

@@ -417,6 +417,7 @@ static void free_frames(struct rch_link *link, struct list_head *frames)
 
 /**
  * rch_link_purge - free all frames of a link that is DEAD
+ * @link: link
  *
  * The path was drained and nobody posts; the device is still there.
  */

@@ -49,6 +49,9 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 
 /**
  * rch_path_addresses - both ends, as far as known
+ * @path: path
+ * @local: this end; left as it is when not known
+ * @peer: the other end; likewise
  *
  * Context: any, while the path is not being destroyed.
  */
@@ -387,6 +390,8 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 
 /**
  * rch_path_adopt - take over the id of a peer that wants to connect
+ * @path: path after rch_path_init()
+ * @id: connection manager's id
  *
  * Called in the connection manager's handler for the id.
  */
@@ -430,6 +435,7 @@ void rch_path_abort(struct rch_path *path)
 
 /**
  * rch_path_drain - the first half of taking apart, as told above
+ * @path: path
  *
  * May be called in any state of construction, and again. No completion comes after it.
  */
@@ -449,6 +455,7 @@ void rch_path_drain(struct rch_path *path)
 
 /**
  * rch_path_destroy - take the path apart
+ * @path: path
  *
  * May be called in any state of construction. Afterwards rch_path_resolve() may begin
  * anew; @path->error stays.

@@ -163,6 +163,7 @@ void rch_path_refuse(const struct rch_path_request *request, const void *data, u
 /* device.c APIs */
 /**
  * typedef rch_device_gone - a device is being removed
+ * @dev: device
  *
  * All paths on it must be destroyed when this returns. May sleep.
  */
