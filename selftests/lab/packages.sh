@@ -14,7 +14,7 @@
 set -euo pipefail
 
 # The compiler and what an out-of-tree module build calls.
-BUILD="build-essential bc libelf-dev kmod pkg-config xz-utils zstd cpio rsync ca-certificates"
+BUILD="build-essential libmd-dev bc libelf-dev kmod pkg-config xz-utils zstd cpio rsync ca-certificates"
 # The guest: emulator, its user space, and the RDMA programs copied into it.
 GUEST="qemu-system-x86 busybox-static dash iproute2 python3 rdma-core
        ibverbs-providers ibverbs-utils rdmacm-utils"

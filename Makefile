@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# rdmachan: message channels carried by RDMA. "make help" tells what there is.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+B := $(CURDIR)/build
+
+.PHONY: all module tool install modules_install clean demo check bench help
+
+all: module tool
+
+# The module for the running kernel, in a copy of the sources: the tree stays clean.
+module:
+	@if [ -e "$(KDIR)/Makefile" ]; then \
+		selftests/build.sh --kdir "$(KDIR)" "$(B)/module"; \
+	else \
+		echo "The module is not built: the headers of the running kernel are missing"; \
+		echo "($(KDIR)). On Debian: apt install linux-headers-$$(uname -r),"; \
+		echo "or name another kernel's build directory: make KDIR=..."; \
+	fi
+
+tool:
+	@if echo '#include <md5.h>' | $(CC) -E - >/dev/null 2>&1; then \
+		$(MAKE) --no-print-directory -C userspace-tool O="$(B)/tool" all; \
+	else \
+		echo "The tool is not built: libmd is missing (Debian: apt install libmd-dev)"; \
+		exit 1; \
+	fi
+
+install: modules_install
+	$(MAKE) --no-print-directory -C userspace-tool O="$(B)/tool" install
+
+modules_install:
+	@if [ -e "$(B)/module/kmod/rdmachan.ko" ]; then \
+		$(MAKE) --no-print-directory -C "$(KDIR)" M="$(B)/module/kmod" modules_install && \
+		depmod -a || true; \
+	else \
+		echo "The module is not installed, as it was not built (see make)"; \
+	fi
+
+clean:
+	rm -rf "$(B)"
+
+demo:
+	@selftests/demo.sh
+
+check:
+	@selftests/check.sh
+
+bench:
+	@selftests/bench.sh
+
+help:
+	@echo "make               build module (for the running kernel) and tool into build/"
+	@echo "make KDIR=DIR      the same for another kernel's build directory"
+	@echo "sudo make install  install both; PREFIX= and DESTDIR= as usual"
+	@echo "make demo          two guests exchange data over RDMA; installs what is missing"
+	@echo "make check         all tests, in guests; installs what is missing"
+	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
+	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

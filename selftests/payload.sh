@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# payload.sh - gather what a guest needs to run tests
+#
+# usage: payload.sh KERNEL DIR
+#
+# DIR gets the module for KERNEL, the tool, the examples, the test programs and the
+# scripts that run them. It is what the scripts of selftests/lab take as --payload.
+
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=${RDMACHAN_BUILD:-$top/build}
+kernel=$1 dir=$2
+
+"$top/selftests/build.sh" "$kernel" "$build/$kernel"
+# The guests' image has no libmd, so the tool takes it in.
+make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
+	LIBMD_LIBS=-l:libmd.a all
+rm -rf "$dir"
+mkdir -p "$dir/examples"
+cp "$build/$kernel/kmod/rdmachan.ko" "$dir/"
+[ ! -e "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" ] ||
+	cp "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" "$dir/"
+cp "$build/guest-tool/rdmachan" "$dir/"
+cp -P "$build"/guest-tool/librdmachan.so* "$dir/"
+find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
+	-exec cp -t "$dir/examples" {} +
+cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/*.sh \
+	"$top"/selftests/twohost/*.sh "$dir/"
+if [ -e "$top/selftests/Makefile" ]; then
+	make --no-print-directory -s -C "$top/selftests" O="$build/selftests"
+	find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
+fi

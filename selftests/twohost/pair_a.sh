@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# pair_a.sh TEST - host a's part of a test of two hosts; pair_b.sh has host b's
+#
+#   transfer      a file, its digest, an echo
+#   loss          the same over a cable that loses 1 % of the frames
+#   cut           a transfer during which the cable is cut for two seconds
+#   dead          the peer host dies: found within the dead time, and explained
+
+cd /test || exit 1
+insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" || exit 1
+size=${SIZE:-4194304}
+head -c "$size" /dev/urandom >/tmp/file
+lab-await listening 60 || exit 1
+
+transfer() {
+	timeout 100 ./rdmachan send /tmp/file "$PEER_IP:7001" 2>/tmp/log
+	status=$?
+	cat /tmp/log
+	return $status
+}
+
+case $1 in
+transfer | loss)
+	transfer || exit 1
+	./rdmachan ping -c 10 -i 0 -s 64 "$PEER_IP:7002" || exit 1
+	./rdmachan ping -c 2 -i 0 -s 1m "$PEER_IP:7002" || exit 1
+	;;
+cut)
+	(sleep 1; lab-cable cut; sleep 2; lab-cable mend) &
+	transfer || exit 1
+	wait
+	;;
+dead)
+	# A channel that is open and quiet, with a reader that waits on it.
+	sleep 1000 | ./rdmachan connect "$PEER_IP:7002" >/dev/null 2>/tmp/log &
+	reader=$!
+	sleep 1
+	echo "kill host b now"
+	start=$(cut -d. -f1 /proc/uptime)
+	wait $reader
+	took=$(($(cut -d. -f1 /proc/uptime) - start))
+	cat /tmp/log
+	echo "noticed after $took s"
+	grep -qi 'nothing was heard\|heard' /tmp/log || exit 1
+	[ $took -le $((DEAD_MS / 1000 + 3)) ] || exit 1
+	# Connecting anew must end in time, and be explained.
+	./rdmachan connect --timeout 3 "$PEER_IP:7002" </dev/null 2>/tmp/log && exit 1
+	cat /tmp/log
+	rmmod rdmachan || exit 1
+	exit 0
+	;;
+esac
+lab-signal done || exit 1
+rmmod rdmachan

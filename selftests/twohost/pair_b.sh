@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# pair_b.sh TEST - host b's part of a test of two hosts, see pair_a.sh
+
+cd /test || exit 1
+insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" || exit 1
+mkdir -p /tmp/in
+./rdmachan listen --echo 7002 &
+echo=$!
+./rdmachan recv --service 7001 /tmp/in 2>/tmp/received &
+receiver=$!
+until [ "$(./rdmachan list --listeners | grep -c open)" = 2 ]; do sleep 0.1; done
+lab-signal listening || exit 1
+[ "$1" = dead ] && sleep 1000
+lab-await done 150 || exit 1
+cat /tmp/received
+kill $echo $receiver
+wait $echo $receiver
+sleep 0.2
+rmmod rdmachan
