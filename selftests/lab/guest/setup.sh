@@ -231,7 +231,10 @@ lab_leaks() {
 	echo scan 2>/dev/null >$lab_kmemleak || return 0
 	busybox sleep 5
 	echo scan >$lab_kmemleak
-	cat $lab_kmemleak >/dev/kmsg 2>/dev/null
+	# One line is one record of the log.
+	while IFS= read -r lab_line; do
+		echo "$lab_line" >/dev/kmsg
+	done <$lab_kmemleak
 }
 
 # The command's output goes to the side channel, never to the kernel log.
