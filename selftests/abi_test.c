@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * abi_test.c - the rules of the interface, for each command
+ */
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "common.h"
+#include "harness.h"
+
+#define SPARE 6001U
+#define NOWHERE 0x1000UL
+
+FIXTURE(abi)
+{
+	int ctx;
+	int listener;
+	int chan;
+	int peer;
+	struct rdmachan_object object;
+};
+
+FIXTURE_SETUP(abi)
+{
+	self->ctx = open_ctx();
+	self->listener = do_listen(self->ctx, SERVICE, NULL);
+	ASSERT_GE(self->listener, 0);
+	self->chan = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(self->chan, 0);
+	self->peer = do_accept(self->listener, NULL);
+	ASSERT_GE(self->peer, 0);
+}
+
+FIXTURE_TEARDOWN(abi)
+{
+	close(self->peer);
+	close(self->chan);
+	close(self->listener);
+	close(self->ctx);
+}
+
+/* A structure with room behind it. */
+union arg {
+	uint32_t size;
+	struct rdmachan_info info;
+	struct rdmachan_listen listen;
+	struct rdmachan_accept accept;
+	struct rdmachan_connect connect;
+	struct rdmachan_send send;
+	struct rdmachan_recv recv;
+	struct rdmachan_shutdown shutdown;
+	struct rdmachan_query query;
+	struct rdmachan_list list;
+	char bytes[1024];
+};
+
+enum kind { CTX = 1, LISTENER = 2, CHAN = 4 };
+
+struct command {
+	const char *name;
+	unsigned int cmd;
+	unsigned int kinds;
+	uint32_t size;
+	int result;
+	int out_fd;
+	int flags;
+};
+
+#define COMMAND(name, cmd, kinds, type, result, flags) \
+	{ name, cmd, kinds, sizeof(struct type), result, -1, flags }
+#define COMMAND_FD(name, cmd, kinds, type, result, flags) \
+	{ name, cmd, kinds, sizeof(struct type), result, offsetof(struct type, out_fd), flags }
+#define FLAGS(type) ((int)offsetof(struct type, flags))
+
+/* With what prepare() gives each: the errno, or 0. */
+static const struct command commands[] = {
+	COMMAND("INFO", RDMACHAN_INFO, CTX, rdmachan_info, 0, FLAGS(rdmachan_info)),
+	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen, 0, FLAGS(rdmachan_listen)),
+	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect, 0,
+		   FLAGS(rdmachan_connect)),
+	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list, 0, FLAGS(rdmachan_list)),
+	COMMAND("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept, ETIMEDOUT,
+		FLAGS(rdmachan_accept)),
+	COMMAND("SEND", RDMACHAN_SEND, CHAN, rdmachan_send, 0, FLAGS(rdmachan_send)),
+	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv, EAGAIN, FLAGS(rdmachan_recv)),
+	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query, 0,
+		FLAGS(rdmachan_query)),
+	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
+};
+
+#define EACH_COMMAND(c) \
+	for (c = commands; c < commands + sizeof(commands) / sizeof(*commands); c++)
+
+static void prepare(union arg *arg, const struct command *c, struct fixture_abi *self)
+{
+	memset(arg, 0, sizeof(*arg));
+	switch (c->cmd) {
+	case RDMACHAN_LISTEN:
+		fill_listen(&arg->listen, SPARE, NULL);
+		break;
+	case RDMACHAN_CONNECT:
+		fill_connect(&arg->connect, SERVICE, NULL);
+		break;
+	case RDMACHAN_LIST:
+		arg->list.objects_ptr = (uintptr_t)&self->object;
+		arg->list.objects_max = 1;
+		arg->list.object_size = sizeof(self->object);
+		break;
+	case RDMACHAN_ACCEPT:
+		arg->accept.timeout_ms = 1;
+		break;
+	case RDMACHAN_RECV:
+		arg->recv.flags = RDMACHAN_IO_F_DONTWAIT;
+		break;
+	case RDMACHAN_SHUTDOWN:
+		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
+		break;
+	}
+	arg->size = c->size;
+}
+
+static int file_of(const struct command *c, struct fixture_abi *self)
+{
+	if (c->kinds & CTX)
+		return self->ctx;
+	return c->kinds & CHAN ? self->chan : self->listener;
+}
+
+/* Call; what it opened is closed, what it queued is taken. Return: the errno, or 0 */
+static int call(const struct command *c, union arg *arg, struct fixture_abi *self)
+{
+	int fd, ret = ioctl(file_of(c, self), c->cmd, arg) ? errno : 0;
+
+	if (ret || c->out_fd < 0)
+		return ret;
+	memcpy(&fd, arg->bytes + c->out_fd, sizeof(fd));
+	close(fd);
+	if (c->cmd == RDMACHAN_CONNECT)
+		close(do_accept(self->listener, NULL));
+	return 0;
+}
+
+#define EXPECT_CALL(c, have, want)						\
+	do {									\
+		int have__ = (have), want__ = (want);				\
+		if (have__ != want__)						\
+			printf("# %s:\n", (c)->name);				\
+		EXPECT_EQ(have__, want__);					\
+	} while (0)
+
+TEST_F(abi, exact_size)
+{
+	const struct command *c;
+	union arg arg;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		EXPECT_CALL(c, call(c, &arg, self), c->result);
+	}
+}
+
+TEST_F(abi, too_short)
+{
+	const struct command *c;
+	union arg arg;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		arg.size = c->size - 1;
+		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
+		arg.size = 0;
+		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
+		arg.size = 4;
+		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
+	}
+}
+
+TEST_F(abi, longer_with_zeros)
+{
+	const struct command *c;
+	union arg arg;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		arg.size = c->size + 1;
+		EXPECT_CALL(c, call(c, &arg, self), c->result);
+		prepare(&arg, c, self);
+		arg.size = c->size + 64;
+		EXPECT_CALL(c, call(c, &arg, self), c->result);
+	}
+}
+
+TEST_F(abi, longer_with_more)
+{
+	const struct command *c;
+	union arg arg;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		arg.size = c->size + 1;
+		arg.bytes[c->size] = 1;
+		EXPECT_CALL(c, call(c, &arg, self), E2BIG);
+		prepare(&arg, c, self);
+		arg.size = c->size + 64;
+		arg.bytes[c->size + 63] = 1;
+		EXPECT_CALL(c, call(c, &arg, self), E2BIG);
+	}
+}
+
+TEST_F(abi, absurd_size)
+{
+	const struct command *c;
+	union arg arg;
+	int ret;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		arg.size = 0xffffffffU;
+		ret = call(c, &arg, self);
+		if (ret != EFAULT)
+			EXPECT_CALL(c, ret, E2BIG);
+	}
+}
+
+TEST_F(abi, unknown_flags)
+{
+	const struct command *c;
+	uint32_t flags;
+	union arg arg;
+	int bit;
+
+	EACH_COMMAND(c) {
+		for (bit = 2; c->flags >= 0 && bit < 32; bit++) {
+			prepare(&arg, c, self);
+			flags = 1U << bit;
+			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
+			EXPECT_CALL(c, call(c, &arg, self), EOPNOTSUPP);
+		}
+	}
+}
+
+TEST_F(abi, reserved_members)
+{
+	struct rdmachan_accept accept = { .size = sizeof(accept), .timeout_ms = 1 };
+	struct rdmachan_send send = { .size = sizeof(send), .__reserved = 1 };
+	struct rdmachan_connect connect;
+	struct rdmachan_listen listen;
+	struct rdmachan_list list = {
+		.size = sizeof(list),
+		.objects_ptr = (uintptr_t)&self->object,
+		.objects_max = 1,
+		.object_size = sizeof(self->object),
+		.__reserved = 1,
+	};
+
+	fill_listen(&listen, SPARE, NULL);
+	listen.__reserved = 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LISTEN, &listen), EINVAL);
+	fill_connect(&connect, SERVICE, NULL);
+	connect.__reserved = 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	fill_connect(&connect, SERVICE, NULL);
+	connect.__reserved2 = 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	fill_connect(&connect, SERVICE, NULL);
+	connect.addr.flowinfo = 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	accept.__reserved = 1;
+	EXPECT_ERR(ioctl(self->listener, RDMACHAN_ACCEPT, &accept), EINVAL);
+	accept.__reserved = 0;
+	accept.__reserved2 = 1;
+	EXPECT_ERR(ioctl(self->listener, RDMACHAN_ACCEPT, &accept), EINVAL);
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EINVAL);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+}
+
+TEST_F(abi, wrong_file)
+{
+	const unsigned int kinds[] = { CTX, LISTENER, CHAN };
+	const int fds[] = { self->ctx, self->listener, self->chan };
+	const struct command *c;
+	union arg arg;
+	int i;
+
+	EACH_COMMAND(c) {
+		for (i = 0; i < 3; i++) {
+			if (c->kinds & kinds[i])
+				continue;
+			prepare(&arg, c, self);
+			EXPECT_ERR(ioctl(fds[i], c->cmd, &arg), ENOTTY);
+		}
+	}
+	EXPECT_EQ(read(self->ctx, &arg, 1), -1);
+	EXPECT_EQ(write(self->ctx, &arg, 1), -1);
+	EXPECT_EQ(read(self->listener, &arg, 1), -1);
+	EXPECT_EQ(write(self->listener, &arg, 1), -1);
+	EXPECT_ERR(lseek(self->chan, 0, SEEK_SET), ESPIPE);
+	EXPECT_EQ(mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->chan, 0) == MAP_FAILED, true);
+}
+
+TEST_F(abi, unknown_command)
+{
+	const int fds[] = { self->ctx, self->listener, self->chan };
+	union arg arg = { .size = sizeof(struct rdmachan_info) };
+	unsigned int nr;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		for (nr = 9; nr < 256; nr++)
+			EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
+		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
+		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);
+	}
+}
+
+TEST_F(abi, bad_argument)
+{
+	const struct command *c;
+
+	EACH_COMMAND(c) {
+		EXPECT_ERR(ioctl(file_of(c, self), c->cmd, NULL), EFAULT);
+		EXPECT_ERR(ioctl(file_of(c, self), c->cmd, NOWHERE), EFAULT);
+		EXPECT_ERR(ioctl(file_of(c, self), c->cmd, -64L), EFAULT);
+	}
+}
+
+/* A structure that can be read only: the outputs do not arrive, and nothing is lost. */
+TEST_F(abi, output_nowhere)
+{
+	struct rdmachan_info before, after;
+	struct rdmachan_connect *connect;
+	struct rdmachan_accept *accept;
+	struct rdmachan_listen *listen;
+	int chan, fd, lowest;
+	void *page;
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(page != MAP_FAILED);
+	lowest = dup(0);
+	close(lowest);
+
+	listen = page;
+	fill_listen(listen, SPARE, NULL);
+	mprotect(page, 4096, PROT_READ);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LISTEN, listen), EFAULT);
+	fd = do_listen(self->ctx, SPARE, NULL);
+	EXPECT_EQ(fd, lowest);
+	close(fd);
+
+	chan = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(chan, 0);
+	ASSERT_TRUE(wait_readable(self->listener, 1000));
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+	accept = page;
+	memset(page, 0, 4096);
+	accept->size = sizeof(*accept);
+	mprotect(page, 4096, PROT_READ);
+	EXPECT_ERR(ioctl(self->listener, RDMACHAN_ACCEPT, accept), EFAULT);
+	fd = do_accept(self->listener, &(struct opts){ .timeout_ms = 1000 });
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(write(fd, "x", 1), 1);
+	close(fd);
+	close(chan);
+
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+	connect = page;
+	fill_connect(connect, SERVICE, NULL);
+	mprotect(page, 4096, PROT_READ);
+	sleep_ms(100);
+	ASSERT_EQ(get_info(self->ctx, &before), 0);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, connect), EFAULT);
+	close(do_accept(self->listener, &(struct opts){ .timeout_ms = 1000 }));
+	sleep_ms(100);
+	ASSERT_EQ(get_info(self->ctx, &after), 0);
+	EXPECT_EQ(after.out_channels, before.out_channels);
+}
+
+TEST_F(abi, bad_vectors)
+{
+	struct rdmachan_send send = { .size = sizeof(send), .iov_count = 1 };
+	struct rdmachan_recv recv = {
+		.size = sizeof(recv), .iov_count = 1, .flags = RDMACHAN_IO_F_DONTWAIT,
+	};
+
+	send.iov_ptr = NOWHERE;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EFAULT);
+	send.iov_count = 1025;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EINVAL);
+	send.iov_count = 0xffffffffU;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EINVAL);
+	recv.iov_ptr = NOWHERE;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_RECV, &recv), EFAULT);
+	recv.iov_count = 1025;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_RECV, &recv), EINVAL);
+}
+
+/* Memory that is missing: nothing of the message comes, and the next one does. */
+TEST_F(abi, send_from_nowhere)
+{
+	const size_t lens[] = { 1, 100, 2048, 2049, 16384, 300000 };
+	const size_t page = 4096;
+	char back[16];
+	size_t i, end;
+	char *map;
+
+	map = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(map != MAP_FAILED);
+	munmap(map + 512 * 1024, 512 * 1024);
+	end = 512 * 1024;
+	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+		EXPECT_ERR(do_send(self->chan, (void *)NOWHERE, lens[i], 0, NULL), EFAULT);
+		EXPECT_EQ(do_send(self->chan, "next", 4, 0, NULL), 0);
+		EXPECT_EQ(read(self->peer, back, sizeof(back)), 4);
+		/* The last byte, and the last page but one. */
+		EXPECT_ERR(do_send(self->chan, map + end - lens[i] + 1, lens[i], 0, NULL),
+			   EFAULT);
+		EXPECT_ERR(do_send(self->chan, map + end - page, lens[i] + page, 0, NULL),
+			   EFAULT);
+		EXPECT_EQ(do_send(self->chan, "next!", 5, 0, NULL), 0);
+		EXPECT_EQ(read(self->peer, back, sizeof(back)), 5);
+	}
+}
+
+TEST_F(abi, receive_to_nowhere)
+{
+	const size_t lens[] = { 1, 100, 2048, 2049, 16384, 300000 };
+	char *data = malloc(300000);
+	struct rdmachan_recv recv;
+	size_t i;
+
+	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+		fill_random(data, lens[i], i);
+		ASSERT_EQ(do_send(self->chan, data, lens[i], 7, NULL), 0);
+		EXPECT_ERR(do_recv(self->peer, (void *)NOWHERE, lens[i], NULL, NULL), EFAULT);
+		EXPECT_ERR(do_recv(self->peer, (void *)-8192L, 4096, NULL,
+				   &(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT }), EFAULT);
+		memset(data, 0, lens[i]);
+		ASSERT_EQ(do_recv(self->peer, data, lens[i], &recv, NULL), 0);
+		EXPECT_EQ(recv.out_length, lens[i]);
+		EXPECT_EQ(recv.out_msg_flags, 7);
+		EXPECT_TRUE(is_random(data, lens[i], i));
+	}
+}
+
+TEST_F(abi, error_record_size)
+{
+	struct rdmachan_error error = { .size = sizeof(error) - 1 };
+	struct rdmachan_connect connect;
+
+	fill_connect(&connect, SERVICE + 1, NULL);
+	connect.error_ptr = (uintptr_t)&error;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	connect.error_ptr = NOWHERE;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EFAULT);
+	memset(&error, 0xee, sizeof(error));
+	error.size = sizeof(error);
+	connect.error_ptr = (uintptr_t)&error;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), ECONNREFUSED);
+	EXPECT_EQ(error.error, ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_SERVICE);
+	EXPECT_EQ(error.size, sizeof(error));
+	/* What has nothing to do with the connection leaves an empty record. */
+	memset(&error, 0xee, sizeof(error));
+	error.size = sizeof(error);
+	EXPECT_ERR(do_recv(self->chan, &connect, 1, NULL,
+			   &(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT,
+					   .error = &error }), EAGAIN);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_EQ(error.error, 0);
+}
+
+TEST_F(abi, services)
+{
+	struct rdmachan_connect connect;
+
+	EXPECT_ERR(do_listen(self->ctx, 0, NULL), EINVAL);
+	EXPECT_ERR(do_listen(self->ctx, 0xffffffffU, NULL), EINVAL);
+	EXPECT_ERR(do_connect(self->ctx, 0, NULL), EINVAL);
+	EXPECT_ERR(do_connect(self->ctx, 0xffffffffU, NULL), EINVAL);
+	EXPECT_GE(do_listen(self->ctx, 0xfffffffeU, NULL), 0);
+	EXPECT_GE(do_listen(self->ctx, 1, NULL), 0);
+	EXPECT_ERR(do_listen(self->ctx, SERVICE, NULL), EADDRINUSE);
+	fill_connect(&connect, SERVICE, NULL);
+	connect.timeout_ms = 3600001;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+}
+
+TEST_F(abi, backlog)
+{
+	int fd;
+
+	EXPECT_ERR(do_listen(self->ctx, SPARE, &(struct opts){ .backlog = 65536 }), EINVAL);
+	fd = do_listen(self->ctx, SPARE, &(struct opts){ .backlog = 65535 });
+	EXPECT_GE(fd, 0);
+}
+
+TEST_F(abi, tuning)
+{
+	static const struct rdmachan_tuning bad[] = {
+		{ .send_buffer = RDMACHAN_BUFFER_MIN - 1 },
+		{ .send_buffer = RDMACHAN_BUFFER_MAX + 1 },
+		{ .recv_buffer = RDMACHAN_BUFFER_MIN - 1 },
+		{ .recv_buffer = RDMACHAN_BUFFER_MAX + 1 },
+		{ .message_max = RDMACHAN_MESSAGE_MAX + 1 },
+	};
+	static const struct rdmachan_tuning good = {
+		RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX, 1, RDMACHAN_LINGER_NONE,
+	};
+	struct rdmachan_object object;
+	struct opts o = { 0 };
+	size_t i;
+	int fd;
+
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		o.tuning = bad[i];
+		EXPECT_ERR(do_listen(self->ctx, SPARE, &o), EINVAL);
+		EXPECT_ERR(do_connect(self->ctx, SERVICE, &o), EINVAL);
+	}
+	o.tuning = good;
+	fd = do_connect(self->ctx, SERVICE, &o);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(get_object(fd, &object), 0);
+	EXPECT_EQ(object.send_buffer, RDMACHAN_BUFFER_MIN);
+	EXPECT_EQ(object.recv_buffer, RDMACHAN_BUFFER_MAX);
+}
+
+TEST_F(abi, addresses)
+{
+	struct rdmachan_connect connect;
+	int family;
+
+	for (family = 0; family < 50; family++) {
+		if (family == AF_INET || family == AF_INET6)
+			continue;
+		fill_connect(&connect, SERVICE, NULL);
+		connect.addr.family = family;
+		EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EAFNOSUPPORT);
+	}
+	fill_connect(&connect, SERVICE, NULL);
+	connect.addr = address_of("0.0.0.0");
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	connect.addr = address_of("::");
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+}
+
+TEST_F(abi, message_flags)
+{
+	struct rdmachan_recv recv;
+	char c;
+
+	EXPECT_ERR(do_send(self->chan, "x", 1, 0x10000, NULL), EINVAL);
+	EXPECT_ERR(do_send(self->chan, "x", 1, 0x80000000U, NULL), EINVAL);
+	EXPECT_EQ(do_send(self->chan, "x", 1, 0xffff, NULL), 0);
+	EXPECT_EQ(do_recv(self->peer, &c, 1, &recv, NULL), 0);
+	EXPECT_EQ(recv.out_msg_flags, 0xffff);
+	EXPECT_ERR(do_shutdown(self->chan, 0), EINVAL);
+	EXPECT_ERR(do_shutdown(self->chan, 4), EINVAL);
+}
+
+TEST_F(abi, list_arguments)
+{
+	struct rdmachan_object objects[4];
+	struct rdmachan_list list = {
+		.size = sizeof(list),
+		.objects_ptr = (uintptr_t)objects,
+		.objects_max = 0,
+		.object_size = sizeof(*objects),
+	};
+	uint64_t last;
+
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	list.objects_max = 65537;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	list.objects_max = 1;
+	list.object_size = sizeof(*objects) - 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	list.object_size = sizeof(*objects);
+	list.objects_ptr = NOWHERE;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EFAULT);
+	list.objects_ptr = (uintptr_t)objects;
+	for (last = 0;; last = objects[0].id) {
+		list.after = last;
+		ASSERT_EQ(ioctl(self->ctx, RDMACHAN_LIST, &list), 0);
+		if (!list.out_count)
+			break;
+		EXPECT_EQ(list.out_count, 1);
+		ASSERT_GT(objects[0].id, last);
+		EXPECT_EQ(objects[0].size, sizeof(*objects));
+	}
+	list.after = ~0ULL;
+	if (!ioctl(self->ctx, RDMACHAN_LIST, &list))
+		EXPECT_EQ(list.out_count, 0);
+}
+
+TEST_F(abi, info)
+{
+	struct rdmachan_device devices[16];
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	EXPECT_EQ(info.out_abi, RDMACHAN_ABI_VERSION);
+	EXPECT_EQ(info.out_message_max, RDMACHAN_MESSAGE_MAX);
+	EXPECT_EQ(info.out_port, RDMACHAN_PORT);
+	EXPECT_GE(info.out_protocol, 1);
+	EXPECT_GE(info.out_devices, 1);
+	EXPECT_GE(info.out_dead_ms, 200);
+	EXPECT_GE(info.out_connect_ms, 100);
+	EXPECT_GE(info.out_buffer, RDMACHAN_BUFFER_MIN);
+	EXPECT_GE(info.out_contexts, 1);
+	EXPECT_GE(info.out_listeners, 1);
+	EXPECT_GE(info.out_channels, 2);
+	EXPECT_GE(info.out_links, 1);
+	EXPECT_GT(strlen(info.out_version), 0);
+	info.devices_ptr = (uintptr_t)devices;
+	info.devices_max = 16;
+	info.device_size = sizeof(*devices) - 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EINVAL);
+	info.device_size = sizeof(*devices);
+	ASSERT_EQ(ioctl(self->ctx, RDMACHAN_INFO, &info), 0);
+	EXPECT_GT(strlen(devices[0].name), 0);
+	EXPECT_TRUE(devices[0].flags & RDMACHAN_DEV_F_ACTIVE);
+	EXPECT_EQ(devices[0].port, 1);
+	info.devices_ptr = NOWHERE;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EFAULT);
+}
+
+TEST_F(abi, descriptor_flags)
+{
+	const struct opts both = {
+		.flags = RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK,
+	};
+	int fd = do_listen(self->ctx, SPARE, &both);
+
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	EXPECT_ERR(do_accept(fd, NULL), EAGAIN);
+	EXPECT_EQ(fcntl(self->listener, F_GETFD) & FD_CLOEXEC, 0);
+	EXPECT_EQ(fcntl(self->chan, F_GETFL) & O_NONBLOCK, 0);
+	EXPECT_EQ(fcntl(self->chan, F_GETFD) & FD_CLOEXEC, 0);
+	fd = do_connect(self->ctx, SERVICE, &both);
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	fd = do_accept(self->listener, &(struct opts){ .flags = both.flags });
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+}
+
+TEST_F(abi, unprivileged)
+{
+	struct rdmachan_object object;
+	struct rdmachan_list list = {
+		.size = sizeof(list),
+		.flags = RDMACHAN_LIST_F_ALL,
+		.objects_ptr = (uintptr_t)&object,
+		.objects_max = 1,
+		.object_size = sizeof(object),
+	};
+	int ctx;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ASSERT_EQ(setuid(1000), 0);
+	ctx = open_ctx();
+	EXPECT_ERR(do_listen(ctx, 1, NULL), EACCES);
+	EXPECT_ERR(do_listen(ctx, 1023, NULL), EACCES);
+	EXPECT_GE(do_listen(ctx, 1024, NULL), 0);
+	EXPECT_ERR(do_listen(ctx, SERVICE, NULL), EADDRINUSE);
+	EXPECT_ERR(ioctl(ctx, RDMACHAN_LIST, &list), EPERM);
+	list.flags = 0;
+	ASSERT_EQ(ioctl(ctx, RDMACHAN_LIST, &list), 0);
+	EXPECT_EQ(list.out_count, 1);
+	EXPECT_EQ(object.kind, RDMACHAN_KIND_LISTENER);
+	EXPECT_EQ(object.service, 1024);
+	EXPECT_EQ(object.uid, 1000);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * common.c - what the tests share
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+
+static const struct opts none;
+
+int open_ctx(void)
+{
+	int ctx = open(DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (ctx >= 0)
+		return ctx;
+	printf("# %s: %s\n", DEVICE, strerror(errno));
+	exit(1);
+}
+
+struct rdmachan_addr address_of(const char *text)
+{
+	struct rdmachan_addr addr;
+
+	memset(&addr, 0, sizeof(addr));
+	if (inet_pton(AF_INET, text, addr.addr) == 1)
+		addr.family = AF_INET;
+	else if (inet_pton(AF_INET6, text, addr.addr) == 1)
+		addr.family = AF_INET6;
+	return addr;
+}
+
+static struct rdmachan_addr address_in(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (text)
+		return address_of(text);
+	printf("# %s is not set\n", name);
+	exit(1);
+}
+
+struct rdmachan_addr own_address(void)
+{
+	return address_in("LAB_IP");
+}
+
+struct rdmachan_addr own_address6(void)
+{
+	return address_in("LAB_IP6");
+}
+
+static void prepare(struct rdmachan_error *error)
+{
+	if (!error)
+		return;
+	memset(error, 0xee, sizeof(*error));
+	error->size = sizeof(*error);
+}
+
+void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o)
+{
+	o = o ? o : &none;
+	memset(listen, 0, sizeof(*listen));
+	listen->size = sizeof(*listen);
+	listen->flags = o->flags;
+	listen->service = service;
+	listen->backlog = o->backlog;
+	listen->tuning = o->tuning;
+	listen->error_ptr = (uintptr_t)o->error;
+	prepare(o->error);
+}
+
+void fill_connect(struct rdmachan_connect *connect, uint32_t service, const struct opts *o)
+{
+	o = o ? o : &none;
+	memset(connect, 0, sizeof(*connect));
+	connect->size = sizeof(*connect);
+	connect->flags = o->flags;
+	connect->service = service;
+	connect->timeout_ms = o->timeout_ms;
+	connect->tuning = o->tuning;
+	connect->error_ptr = (uintptr_t)o->error;
+	connect->addr = own_address();
+	prepare(o->error);
+}
+
+int do_listen(int ctx, uint32_t service, const struct opts *o)
+{
+	struct rdmachan_listen listen;
+
+	fill_listen(&listen, service, o);
+	return ioctl(ctx, RDMACHAN_LISTEN, &listen) ? -1 : listen.out_fd;
+}
+
+int do_accept(int listener, const struct opts *o)
+{
+	struct rdmachan_accept accept = { .size = sizeof(accept) };
+
+	o = o ? o : &none;
+	accept.flags = o->flags;
+	accept.timeout_ms = o->timeout_ms;
+	return ioctl(listener, RDMACHAN_ACCEPT, &accept) ? -1 : accept.out_fd;
+}
+
+int do_connect_to(int ctx, const struct rdmachan_addr *addr, uint32_t service,
+		  const struct opts *o)
+{
+	struct rdmachan_connect connect;
+
+	fill_connect(&connect, service, o);
+	connect.addr = *addr;
+	return ioctl(ctx, RDMACHAN_CONNECT, &connect) ? -1 : connect.out_fd;
+}
+
+int do_connect(int ctx, uint32_t service, const struct opts *o)
+{
+	struct rdmachan_addr addr = own_address();
+
+	return do_connect_to(ctx, &addr, service, o);
+}
+
+int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const struct opts *o)
+{
+	struct iovec iov = { (void *)data, len };
+	struct rdmachan_send send = { .size = sizeof(send) };
+
+	o = o ? o : &none;
+	send.flags = o->flags;
+	send.timeout_ms = o->timeout_ms;
+	send.error_ptr = (uintptr_t)o->error;
+	send.iov_ptr = (uintptr_t)&iov;
+	send.iov_count = len ? 1 : 0;
+	send.msg_flags = msg_flags;
+	prepare(o->error);
+	return ioctl(chan, RDMACHAN_SEND, &send);
+}
+
+/* @recv may be NULL; otherwise its outputs are the call's. */
+int do_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
+	    const struct opts *o)
+{
+	struct iovec iov = { data, len };
+	struct rdmachan_recv mine;
+
+	o = o ? o : &none;
+	recv = recv ? recv : &mine;
+	memset(recv, 0, sizeof(*recv));
+	recv->size = sizeof(*recv);
+	recv->flags = o->flags;
+	recv->timeout_ms = o->timeout_ms;
+	recv->error_ptr = (uintptr_t)o->error;
+	recv->iov_ptr = (uintptr_t)&iov;
+	recv->iov_count = 1;
+	prepare(o->error);
+	return ioctl(chan, RDMACHAN_RECV, recv);
+}
+
+int do_shutdown(int chan, uint32_t how)
+{
+	struct rdmachan_shutdown shutdown = { .size = sizeof(shutdown), .how = how };
+
+	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
+}
+
+int get_info(int ctx, struct rdmachan_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	return ioctl(ctx, RDMACHAN_INFO, info);
+}
+
+int get_object(int fd, struct rdmachan_object *object)
+{
+	struct rdmachan_query query = { .size = sizeof(query) };
+
+	memset(object, 0, sizeof(*object));
+	object->size = sizeof(*object);
+	query.object_ptr = (uintptr_t)object;
+	return ioctl(fd, RDMACHAN_QUERY, &query);
+}
+
+int get_error(int fd, struct rdmachan_error *error)
+{
+	struct rdmachan_query query = { .size = sizeof(query) };
+
+	prepare(error);
+	query.error_ptr = (uintptr_t)error;
+	return ioctl(fd, RDMACHAN_QUERY, &query);
+}
+
+/* A channel of this host with itself: fds[0] is the active end. Failure ends the test. */
+void pair_up(int ctx, int fds[2], const struct opts *o)
+{
+	int listener = do_listen(ctx, SERVICE, o);
+
+	fds[0] = listener < 0 ? -1 : do_connect(ctx, SERVICE, o);
+	fds[1] = fds[0] < 0 ? -1 : do_accept(listener, NULL);
+	if (fds[1] < 0) {
+		printf("# no pair: listener %d, channel %d: %s\n", listener, fds[0],
+		       strerror(errno));
+		fflush(stdout);
+		_exit(1);
+	}
+	close(listener);
+}
+
+/* Send messages until there is no room. Return: how many, or -1 */
+int fill_up(int chan, size_t len)
+{
+	const struct opts dontwait = { .flags = RDMACHAN_IO_F_DONTWAIT };
+	char *data = calloc(1, len);
+	int count = 0, quiet = 0;
+
+	/* What the link takes over a moment later makes room again. */
+	while (quiet < 20) {
+		if (!do_send(chan, data, len, 0, &dontwait)) {
+			count++;
+			quiet = 0;
+			continue;
+		}
+		if (errno != EAGAIN) {
+			count = -1;
+			break;
+		}
+		sleep_ms(10);
+		quiet++;
+	}
+	free(data);
+	return count;
+}
+
+int poll_mask(int fd, short events, int timeout_ms)
+{
+	struct pollfd pfd = { fd, events, 0 };
+
+	return poll(&pfd, 1, timeout_ms) < 0 ? -1 : pfd.revents;
+}
+
+bool wait_readable(int fd, int timeout_ms)
+{
+	return poll_mask(fd, POLLIN, timeout_ms) & POLLIN;
+}
+
+bool wait_state(int fd, uint32_t state, int timeout_ms)
+{
+	int64_t until = now_ms() + timeout_ms;
+	struct rdmachan_object object;
+
+	do {
+		if (!get_object(fd, &object) && object.state == state)
+			return true;
+		sleep_ms(2);
+	} while (now_ms() < until);
+	return false;
+}
+
+int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = { ms / 1000, (ms % 1000) * 1000000L };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* A signal that comes once, after @ms; with SA_RESTART or without. */
+void on_alarm(unsigned int ms, bool restart)
+{
+	struct itimerval timer = { { 0, 0 }, { ms / 1000, (ms % 1000) * 1000 } };
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = nothing;
+	action.sa_flags = restart ? SA_RESTART : 0;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+int child_status(pid_t child)
+{
+	int status = -1;
+
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* splitmix64 */
+uint64_t next_random(uint64_t *seed)
+{
+	uint64_t z = (*seed += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+void fill_random(void *data, size_t len, uint64_t seed)
+{
+	uint64_t value;
+	size_t i, n;
+
+	for (i = 0; i < len; i += n) {
+		value = next_random(&seed);
+		n = len - i < sizeof(value) ? len - i : sizeof(value);
+		memcpy((char *)data + i, &value, n);
+	}
+}
+
+bool is_random(const void *data, size_t len, uint64_t seed)
+{
+	uint64_t value;
+	size_t i, n;
+
+	for (i = 0; i < len; i += n) {
+		value = next_random(&seed);
+		n = len - i < sizeof(value) ? len - i : sizeof(value);
+		if (memcmp((const char *)data + i, &value, n))
+			return false;
+	}
+	return true;
+}

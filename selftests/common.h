@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * common.h - what the tests share: the raw commands with fewer words
+ *
+ * All functions return what the system call does, with errno.
+ */
+#ifndef RDMACHAN_TEST_COMMON_H
+#define RDMACHAN_TEST_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <linux/rdmachan.h>
+
+#define DEVICE "/dev/rdmachan"
+#define SERVICE 5000U
+
+/* Options of a call; zeros are the defaults. */
+struct opts {
+	uint32_t flags;
+	uint32_t timeout_ms;
+	uint32_t backlog;
+	struct rdmachan_tuning tuning;
+	struct rdmachan_error *error;
+};
+
+int open_ctx(void);
+struct rdmachan_addr own_address(void);
+struct rdmachan_addr own_address6(void);
+struct rdmachan_addr address_of(const char *text);
+
+void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o);
+void fill_connect(struct rdmachan_connect *connect, uint32_t service, const struct opts *o);
+int do_listen(int ctx, uint32_t service, const struct opts *o);
+int do_accept(int listener, const struct opts *o);
+int do_connect(int ctx, uint32_t service, const struct opts *o);
+int do_connect_to(int ctx, const struct rdmachan_addr *addr, uint32_t service,
+		  const struct opts *o);
+int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const struct opts *o);
+int do_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
+	    const struct opts *o);
+int do_shutdown(int chan, uint32_t how);
+int get_info(int ctx, struct rdmachan_info *info);
+int get_object(int fd, struct rdmachan_object *object);
+int get_error(int fd, struct rdmachan_error *error);
+
+void pair_up(int ctx, int fds[2], const struct opts *o);
+int fill_up(int chan, size_t len);
+bool wait_readable(int fd, int timeout_ms);
+int poll_mask(int fd, short events, int timeout_ms);
+bool wait_state(int fd, uint32_t state, int timeout_ms);
+
+int64_t now_ms(void);
+void sleep_ms(unsigned int ms);
+void on_alarm(unsigned int ms, bool restart);
+int child_status(pid_t child);
+
+uint64_t next_random(uint64_t *seed);
+void fill_random(void *data, size_t len, uint64_t seed);
+bool is_random(const void *data, size_t len, uint64_t seed);
+
+#endif /* RDMACHAN_TEST_COMMON_H */

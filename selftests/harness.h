@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * harness.h - tests in C that speak TAP
+ *
+ * The names are those of the kernel's kselftest_harness.h, so that the tests read as
+ * others do. Each test runs in a child with its own process group and a time limit;
+ * whatever it leaves behind is killed with it.
+ */
+#ifndef RDMACHAN_HARNESS_H
+#define RDMACHAN_HARNESS_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HARNESS_SKIPPED 4
+#define HARNESS_TIMEOUT_S 60
+
+struct harness_test {
+	const char *name;
+	void (*run)(void);
+	int timeout_s;
+	struct harness_test *next;
+};
+
+static struct harness_test *harness_first, **harness_last = &harness_first;
+static int harness_failures;
+
+static inline void harness_add(struct harness_test *test)
+{
+	*harness_last = test;
+	harness_last = &test->next;
+}
+
+#define HARNESS_ADD(id, title, limit)						\
+	static void __attribute__((constructor)) harness_add_##id(void)	\
+	{									\
+		static struct harness_test test = { title, id, limit, NULL };	\
+		harness_add(&test);						\
+	}
+
+#define TEST_TIMEOUT(name, limit)						\
+	static void test_##name(void);						\
+	HARNESS_ADD(test_##name, #name, limit)					\
+	static void test_##name(void)
+
+#define TEST(name) TEST_TIMEOUT(name, HARNESS_TIMEOUT_S)
+
+#define FIXTURE(name) struct fixture_##name
+#define FIXTURE_SETUP(name) static void setup_##name(struct fixture_##name *self)
+#define FIXTURE_TEARDOWN(name)							\
+	static void teardown_##name(struct fixture_##name *self)
+
+#define TEST_F_TIMEOUT(fixture, name, limit)					\
+	static void body_##fixture##_##name(struct fixture_##fixture *self);	\
+	static void test_##fixture##_##name(void)				\
+	{									\
+		struct fixture_##fixture self;					\
+										\
+		memset(&self, 0, sizeof(self));					\
+		setup_##fixture(&self);						\
+		body_##fixture##_##name(&self);					\
+		teardown_##fixture(&self);					\
+	}									\
+	HARNESS_ADD(test_##fixture##_##name, #fixture "." #name, limit)		\
+	static void body_##fixture##_##name(					\
+		struct fixture_##fixture *self __attribute__((unused)))
+
+#define TEST_F(fixture, name) TEST_F_TIMEOUT(fixture, name, HARNESS_TIMEOUT_S)
+
+static inline void harness_end(void)
+{
+	fflush(stdout);
+	_exit(1);
+}
+
+#define HARNESS_CHECK(a, op, b, fatal)						\
+	do {									\
+		__typeof__((a) + 0) have_ = (a);				\
+		int errno_ = errno;						\
+		__typeof__((b) + 0) want_ = (b);				\
+										\
+		if (!(have_ op want_)) {					\
+			printf("# %s:%d: want %s %s %s: have %lld and %lld, errno %d (%s)\n", \
+			       __FILE__, __LINE__, #a, #op, #b,			\
+			       (long long)have_, (long long)want_, errno_,	\
+			       strerror(errno_));				\
+			fflush(stdout);						\
+			harness_failures++;					\
+			if (fatal)						\
+				harness_end();					\
+		}								\
+	} while (0)
+
+#define ASSERT_EQ(a, b) HARNESS_CHECK(a, ==, b, true)
+#define ASSERT_NE(a, b) HARNESS_CHECK(a, !=, b, true)
+#define ASSERT_GE(a, b) HARNESS_CHECK(a, >=, b, true)
+#define ASSERT_GT(a, b) HARNESS_CHECK(a, >, b, true)
+#define ASSERT_LE(a, b) HARNESS_CHECK(a, <=, b, true)
+#define ASSERT_LT(a, b) HARNESS_CHECK(a, <, b, true)
+#define ASSERT_TRUE(a) HARNESS_CHECK(!!(a), ==, true, true)
+#define EXPECT_EQ(a, b) HARNESS_CHECK(a, ==, b, false)
+#define EXPECT_NE(a, b) HARNESS_CHECK(a, !=, b, false)
+#define EXPECT_GE(a, b) HARNESS_CHECK(a, >=, b, false)
+#define EXPECT_GT(a, b) HARNESS_CHECK(a, >, b, false)
+#define EXPECT_LE(a, b) HARNESS_CHECK(a, <=, b, false)
+#define EXPECT_LT(a, b) HARNESS_CHECK(a, <, b, false)
+#define EXPECT_TRUE(a) HARNESS_CHECK(!!(a), ==, true, false)
+
+/* A call fails, and with this errno. */
+#define ASSERT_ERR(call, err)							\
+	do {									\
+		errno = 0;							\
+		ASSERT_EQ((call), -1);						\
+		ASSERT_EQ(errno, err);						\
+	} while (0)
+#define EXPECT_ERR(call, err)							\
+	do {									\
+		errno = 0;							\
+		EXPECT_EQ(((call) == -1 ? errno : 0), err);			\
+	} while (0)
+
+#define SKIP(reason)								\
+	do {									\
+		printf("# SKIP %s\n", reason);					\
+		fflush(stdout);							\
+		_exit(HARNESS_SKIPPED);						\
+	} while (0)
+
+static inline void harness_child(struct harness_test *test)
+{
+	setpgid(0, 0);
+	test->run();
+	fflush(stdout);
+	_exit(harness_failures ? 1 : 0);
+}
+
+/* Wait for the test; returns its status, or -1 when it took too long. */
+static inline int harness_wait(pid_t child, int timeout_s)
+{
+	const struct timespec tick = { 0, 5000000 };
+	int status = -1, tries = timeout_s * 200;
+
+	while (tries-- && waitpid(child, &status, WNOHANG) != child) {
+		status = -1;
+		nanosleep(&tick, NULL);
+	}
+	kill(-child, SIGKILL);
+	if (status == -1) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	return status;
+}
+
+static inline bool harness_run(struct harness_test *test, int number)
+{
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child)
+		harness_child(test);
+	setpgid(child, child);
+	status = harness_wait(child, test->timeout_s);
+	if (status == -1)
+		printf("# %s: took longer than %d s\n", test->name, test->timeout_s);
+	else if (WIFSIGNALED(status))
+		printf("# %s: ended by signal %d\n", test->name, WTERMSIG(status));
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == HARNESS_SKIPPED) {
+		printf("ok %d %s # SKIP\n", number, test->name);
+		return true;
+	}
+	printf("%sok %d %s\n", status ? "not " : "", number, test->name);
+	return !status;
+}
+
+/* Arguments are words; tests whose name holds one of them run, or all. */
+static inline bool harness_wanted(const struct harness_test *test, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (strstr(test->name, argv[i]))
+			return true;
+	return argc < 2;
+}
+
+static inline int harness_main(int argc, char **argv)
+{
+	struct harness_test *test;
+	int count = 0, failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (test = harness_first; test; test = test->next)
+		count += harness_wanted(test, argc, argv);
+	printf("TAP version 13\n1..%d\n", count);
+	count = 0;
+	for (test = harness_first; test; test = test->next)
+		if (harness_wanted(test, argc, argv))
+			failed += !harness_run(test, ++count);
+	printf("# %d of %d failed\n", failed, count);
+	return failed ? 1 : 0;
+}
+
+#define TEST_HARNESS_MAIN							\
+	int main(int argc, char **argv)						\
+	{									\
+		return harness_main(argc, argv);				\
+	}
+
+#endif /* RDMACHAN_HARNESS_H */

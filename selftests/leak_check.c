@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * leak_check.c - whether the module has forgotten everything but idle links
+ *
+ * Waits, as closed channels linger for a moment. Exit status 1: something is left.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common.h"
+
+/* Frames and segments that an idle link may keep. */
+#define PER_LINK 64
+
+static bool is_clean(const struct rdmachan_info *info)
+{
+	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
+	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments;
+}
+
+int main(int argc, char **argv)
+{
+	int64_t until = now_ms() + (argc > 1 ? atoi(argv[1]) : 5000);
+	struct rdmachan_info info;
+	int ctx = open_ctx();
+	bool clean;
+
+	do {
+		if (get_info(ctx, &info))
+			return 1;
+		clean = is_clean(&info);
+		if (!clean)
+			sleep_ms(20);
+	} while (!clean && now_ms() < until);
+	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
+	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
+	       info.out_frames, info.out_segments);
+	return clean ? 0 : 1;
+}
