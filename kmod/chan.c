@@ -322,7 +322,6 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
 			   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
 	spin_unlock_bh(&chan->lock);
-	rch_chan_drop_received(chan);
 
 	if (was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING) {
 		if (signal > 0)
@@ -332,6 +331,8 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 		else
 			linger(chan, unread);
 	}
+	/* Not before: the room it gives would let the peer send what nobody reads. */
+	rch_chan_drop_received(chan);
 	rch_chan_put(chan);
 }
 
@@ -412,9 +413,10 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, false, 0);
 		if (ret)
 			return ret;
+		/* Told before there is room again: who waits for it must not get it. */
+		rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
 		rch_chan_drop_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
-		rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {
 		/* Behind a message that another thread is sending. */

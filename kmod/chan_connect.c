@@ -43,23 +43,33 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	}
 }
 
+static bool link_settled(struct rch_link *link)
+{
+	enum rch_link_state state = READ_ONCE(link->state);
+
+	return state == RCH_LINK_UP || state == RCH_LINK_DEAD;
+}
+
+static bool chan_settled(struct rch_chan *chan)
+{
+	return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING || READ_ONCE(chan->retry);
+}
+
 /* Wait until the link is up. Return: 0, -EAGAIN to try again, or an error. */
 static int wait_link(struct rch_chan *chan, struct rch_link *link)
 {
 	struct rdmachan_error error;
-	enum rch_link_state state;
 	long wait;
 
-	wait = wait_event_interruptible_timeout(link->wait,
-			(state = READ_ONCE(link->state)) == RCH_LINK_UP ||
-			state == RCH_LINK_DEAD, rch_time_left(chan->deadline));
+	wait = wait_event_interruptible_timeout(link->wait, link_settled(link),
+						rch_time_left(chan->deadline));
 	if (wait < 0)
 		return -ERESTARTSYS;
 	if (!wait) {
 		note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
-	if (state == RCH_LINK_UP)
+	if (READ_ONCE(link->state) == RCH_LINK_UP)
 		return 0;
 	spin_lock_bh(&link->lock);
 	error = link->error;
@@ -103,9 +113,8 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 		return ret == -ENOTCONN ? -EAGAIN : ret;
 	}
 	rch_lane_open(&chan->lane);
-	wait = wait_event_interruptible_timeout(chan->wait,
-			READ_ONCE(chan->state) != RCH_CHAN_CONNECTING ||
-			READ_ONCE(chan->retry), rch_time_left(chan->deadline));
+	wait = wait_event_interruptible_timeout(chan->wait, chan_settled(chan),
+						rch_time_left(chan->deadline));
 	spin_lock_bh(&chan->lock);
 	retry = chan->retry;
 	*domain = chan->retry_domain;

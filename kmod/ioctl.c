@@ -549,6 +549,8 @@ static long dispatch(struct file *file, unsigned int cmd, unsigned long arg,
 		return -EFAULT;
 	if (call.user_size < command->min_size)
 		return -EINVAL;
+	if (call.user_size > PAGE_SIZE)
+		return -E2BIG;
 	ret = copy_struct_from_user(&call.arg, command->size, call.user, call.user_size);
 	if (ret)
 		return ret;

@@ -465,8 +465,6 @@ static int copy_small(void *to, u32 len, struct iov_iter *from)
 	return -EFAULT;
 }
 
-
-
 /**
  * rch_lane_send_small - send a whole message straight into the link's frame
  * @lane: attached lane

@@ -231,7 +231,8 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
  * @path: path
  * @gfp: how to allocate
  *
- * Context: as @gfp allows, while the path is not being destroyed. Tells the owner through @ops->reposted.
+ * Context: as @gfp allows, while the path is not being destroyed. Tells the owner
+ * through @ops->reposted.
  */
 void rch_path_refill(struct rch_path *path, gfp_t gfp)
 {

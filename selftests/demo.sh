@@ -30,7 +30,7 @@ tar -cf - -T "$list" 2>/dev/null | head -c $((41 << 20)) >"$out/payload/demo-fil
 (cd "$out/payload" && sha256sum demo-file >demo-file.sha256)
 [ "$(stat -c %s "$out/payload/demo-file")" -ge $((40 << 20)) ] || fail "no file to send"
 
-echo "Booting two guests with $(cat "$dir/version" | head -n 1), rxe in each, joined by a cable"
+echo "Booting two guests with $(head -n 1 "$dir/version"), rxe in each, joined by a cable"
 "$lab/two-guests.sh" --kernel "$kernel" --mem 1024 --timeout 200 \
 	--payload "$out/payload" --out "$out/run" \
 	--a 'sh demo_a.sh' --b 'sh demo_b.sh' || fail "see $out/run"

@@ -34,7 +34,7 @@ status=$?
 cat /tmp/explained
 [ $status -ne 0 ] || { echo "demo: the sender noticed nothing"; exit 1; }
 grep -qi killed /tmp/explained || { echo "demo: the cause is not explained"; exit 1; }
-lab-signal done
+lab-signal finished
 sleep 1
 rmmod rdmachan || exit 1
 echo "demo: host a is satisfied"

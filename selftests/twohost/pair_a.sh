@@ -37,7 +37,7 @@ dead)
 	sleep 1000 | ./rdmachan connect "$PEER_IP:7002" >/dev/null 2>/tmp/log &
 	reader=$!
 	sleep 1
-	echo "kill host b now"
+	lab-signal ready || exit 1
 	start=$(cut -d. -f1 /proc/uptime)
 	wait $reader
 	took=$(($(cut -d. -f1 /proc/uptime) - start))
@@ -52,5 +52,5 @@ dead)
 	exit 0
 	;;
 esac
-lab-signal done || exit 1
+lab-signal finished || exit 1
 rmmod rdmachan

@@ -12,8 +12,12 @@ echo=$!
 receiver=$!
 until [ "$(./rdmachan list --listeners | grep -c open)" = 2 ]; do sleep 0.1; done
 lab-signal listening || exit 1
-[ "$1" = dead ] && sleep 1000
-lab-await done 150 || exit 1
+if [ "$1" = dead ]; then
+	lab-await ready 60
+	echo "kill host b now"
+	sleep 1000
+fi
+lab-await finished 150 || exit 1
 cat /tmp/received
 kill $echo $receiver
 wait $echo $receiver
