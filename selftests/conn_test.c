@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * conn_test.c - connections: whom a program reaches, and what takes them away
+ *
+ * Tests that take the device away come last.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "common.h"
+#include "harness.h"
+
+#define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
+#define ABSENT "10.77.0.99"
+#define ALICE 1000
+
+static uint64_t cm_connects(int ctx)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	return info.out_cm_connects;
+}
+
+/* Send and receive a message each way. */
+static void talk(int a, int b)
+{
+	char back[8];
+
+	ASSERT_EQ(write(a, "ping", 4), 4);
+	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
+	ASSERT_EQ(write(b, "pong", 4), 4);
+	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
+}
+
+TEST(nobody_listens)
+{
+	struct rdmachan_error error;
+	int i, ctx = open_ctx();
+
+	for (i = 0; i < 3; i++) {
+		EXPECT_ERR(do_connect(ctx, SERVICE + 7, &(struct opts){ .error = &error }),
+			   ECONNREFUSED);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_SERVICE);
+		EXPECT_EQ(error.error, ECONNREFUSED);
+		EXPECT_EQ(error.service, SERVICE + 7);
+		/* Now with a link at hand. */
+		if (i == 1)
+			EXPECT_GE(do_listen(ctx, SERVICE, NULL), 0);
+		if (i == 1)
+			EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
+	}
+}
+
+TEST(absent_host)
+{
+	struct rdmachan_addr addr = address_of(ABSENT);
+	struct rdmachan_error error;
+	int64_t begun = now_ms();
+	int ctx = open_ctx();
+
+	ASSERT_EQ(do_connect_to(ctx, &addr, SERVICE,
+				&(struct opts){ .timeout_ms = 8000, .error = &error }), -1);
+	EXPECT_EQ(errno, EHOSTUNREACH);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_ADDRESS);
+	EXPECT_EQ(error.op, RDMACHAN_OP_RESOLVE);
+	EXPECT_LE(now_ms() - begun, 8500);
+}
+
+/* A short patience is kept, whatever the reason that is found. */
+TEST(absent_host_soon)
+{
+	struct rdmachan_addr addr = address_of(ABSENT);
+	int64_t begun = now_ms();
+	int ctx = open_ctx();
+
+	ASSERT_EQ(do_connect_to(ctx, &addr, SERVICE, TIMEOUT(300)), -1);
+	EXPECT_TRUE(errno == ETIMEDOUT || errno == EHOSTUNREACH);
+	EXPECT_LE(now_ms() - begun, 800);
+}
+
+TEST(no_module_there)
+{
+	struct rdmachan_addr addr = own_address();
+	struct rdmachan_error error;
+	int ctx = open_ctx();
+
+	addr.port = 0x0101;
+	EXPECT_ERR(do_connect_to(ctx, &addr, SERVICE,
+				 &(struct opts){ .timeout_ms = 5000, .error = &error }),
+		   ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_MODULE);
+}
+
+TEST(no_device)
+{
+	struct rdmachan_addr addr = address_of("127.0.0.1");
+	struct rdmachan_error error;
+	int ctx = open_ctx(), chan;
+
+	chan = do_connect_to(ctx, &addr, SERVICE,
+			     &(struct opts){ .timeout_ms = 5000, .error = &error });
+	EXPECT_EQ(chan, -1);
+	if (chan >= 0 || errno == ECONNREFUSED)
+		SKIP("the loopback address leads to a device here");
+	EXPECT_EQ(errno, ENODEV);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_DEVICE);
+}
+
+TEST(backlog_full)
+{
+	int ctx = open_ctx(), listener, i, fd;
+	struct rdmachan_error error;
+
+	listener = do_listen(ctx, SERVICE, &(struct opts){ .backlog = 3 });
+	for (i = 0; i < 3; i++)
+		ASSERT_GE(do_connect(ctx, SERVICE, NULL), 0);
+	EXPECT_ERR(do_connect(ctx, SERVICE, &(struct opts){ .error = &error }), ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_BACKLOG);
+	fd = do_accept(listener, NULL);
+	ASSERT_GE(fd, 0);
+	EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
+	EXPECT_ERR(do_connect(ctx, SERVICE, NULL), ECONNREFUSED);
+}
+
+TEST(second_channel_uses_the_link)
+{
+	int ctx = open_ctx(), listener, one, two, i;
+	uint64_t connects;
+
+	listener = do_listen(ctx, SERVICE, NULL);
+	one = do_connect(ctx, SERVICE, NULL);
+	ASSERT_GE(one, 0);
+	connects = cm_connects(ctx);
+	for (i = 0; i < 20; i++) {
+		two = do_connect(ctx, SERVICE, NULL);
+		ASSERT_GE(two, 0);
+		close(two);
+	}
+	close(one);
+	two = do_connect(ctx, SERVICE, NULL);
+	ASSERT_GE(two, 0);
+	EXPECT_EQ(cm_connects(ctx), connects);
+	close(listener);
+}
+
+static void serve_as(int uid, uint32_t service, int ready)
+{
+	int ctx, listener, chan;
+	char back[8];
+
+	ASSERT_EQ(setuid(uid), 0);
+	ctx = open_ctx();
+	listener = do_listen(ctx, service, NULL);
+	ASSERT_GE(listener, 0);
+	ASSERT_EQ(write(ready, "r", 1), 1);
+	for (;;) {
+		chan = do_accept(listener, NULL);
+		ASSERT_GE(chan, 0);
+		while (read(chan, back, 8) > 0)
+			ASSERT_EQ(write(chan, back, 4), 4);
+		close(chan);
+	}
+}
+
+static void ask(int ctx, uint32_t service, uint64_t *link)
+{
+	struct rdmachan_object object;
+	char back[8];
+	int chan = do_connect(ctx, service, NULL);
+
+	ASSERT_GE(chan, 0);
+	ASSERT_EQ(write(chan, "ping", 4), 4);
+	ASSERT_EQ(do_recv(chan, back, 8, NULL, TIMEOUT(5000)), 0);
+	ASSERT_EQ(get_object(chan, &object), 0);
+	*link = object.link_id;
+	close(chan);
+}
+
+/* Users do not share a link: their services are of two trust domains. */
+TEST(services_of_two_users)
+{
+	int ready[2], ctx, i;
+	uint64_t link[2];
+	char c;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ASSERT_EQ(pipe(ready), 0);
+	if (!fork())
+		serve_as(0, SERVICE, ready[1]);
+	if (!fork())
+		serve_as(ALICE, SERVICE + 1, ready[1]);
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	ctx = open_ctx();
+	for (i = 0; i < 3; i++) {
+		ask(ctx, SERVICE, &link[0]);
+		ask(ctx, SERVICE + 1, &link[1]);
+		EXPECT_NE(link[0], link[1]);
+	}
+	ASSERT_EQ(setuid(ALICE), 0);
+	ctx = open_ctx();
+	for (i = 0; i < 3; i++) {
+		ask(ctx, SERVICE + 1, &link[1]);
+		ask(ctx, SERVICE, &link[0]);
+		EXPECT_NE(link[0], link[1]);
+	}
+}
+
+TEST(peer_uid)
+{
+	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	int ctx = open_ctx(), listener, chan;
+	pid_t child;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	listener = do_listen(ctx, SERVICE, NULL);
+	child = fork();
+	if (!child) {
+		ASSERT_EQ(setuid(ALICE), 0);
+		ctx = open_ctx();
+		chan = do_connect(ctx, SERVICE, NULL);
+		ASSERT_GE(chan, 0);
+		sleep_ms(200);
+		_exit(0);
+	}
+	ASSERT_EQ(ioctl(listener, RDMACHAN_ACCEPT, &accept), 0);
+	EXPECT_EQ(accept.out_peer_uid, ALICE);
+	EXPECT_EQ(child_status(child), 0);
+}
+
+TEST(five_hundred_channels)
+{
+	const struct opts backlog = { .backlog = 1000 };
+	const struct rlimit limit = { 4096, 4096 };
+	int ctx = open_ctx(), listener, i, a[500], b[500];
+	struct rdmachan_info info;
+
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	listener = do_listen(ctx, SERVICE, &backlog);
+	for (i = 0; i < 500; i++) {
+		a[i] = do_connect(ctx, SERVICE, NULL);
+		ASSERT_GE(a[i], 0);
+	}
+	for (i = 0; i < 500; i++) {
+		b[i] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(b[i], 0);
+	}
+	for (i = 0; i < 500; i++)
+		talk(a[i], b[i]);
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	EXPECT_GE(info.out_channels, 1000);
+	EXPECT_LE(info.out_links, 10);
+}
+
+static void echo_all(int listener)
+{
+	char data[4096];
+	ssize_t len;
+	int chan;
+
+	for (;;) {
+		chan = do_accept(listener, NULL);
+		ASSERT_GE(chan, 0);
+		while ((len = read(chan, data, sizeof(data))) > 0)
+			ASSERT_EQ(write(chan, data, len), len);
+		close(chan);
+	}
+}
+
+static void ask_often(int seed)
+{
+	char out[4096], back[4096];
+	int i, n, chan, len, ctx = open_ctx();
+
+	for (i = 0; i < 20; i++) {
+		chan = do_connect(ctx, SERVICE, NULL);
+		ASSERT_GE(chan, 0);
+		for (n = 1; n <= 10; n++) {
+			len = 1 + (seed * 131 + i * 37 + n * 401) % sizeof(out);
+			fill_random(out, len, seed + n);
+			ASSERT_EQ(write(chan, out, len), len);
+			ASSERT_EQ(read(chan, back, sizeof(back)), len);
+			ASSERT_EQ(memcmp(out, back, len), 0);
+		}
+		close(chan);
+	}
+	_exit(0);
+}
+
+TEST_TIMEOUT(many_programs, 120)
+{
+	int ctx = open_ctx(), i, listener = do_listen(ctx, SERVICE, NULL);
+	pid_t children[16];
+
+	for (i = 0; i < 4; i++)
+		if (!fork())
+			echo_all(listener);
+	for (i = 0; i < 16; i++) {
+		children[i] = fork();
+		if (!children[i])
+			ask_often(i);
+	}
+	for (i = 0; i < 16; i++)
+		EXPECT_EQ(child_status(children[i]), 0);
+}
+
+/* Many who begin at once find the same link, or make one. */
+TEST(all_at_once)
+{
+	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
+	int ctx = open_ctx(), i, listener = do_listen(ctx, SERVICE, NULL);
+	struct rdmachan_error error;
+	int chans[100];
+
+	for (i = 0; i < 100; i++) {
+		chans[i] = do_connect(ctx, SERVICE, &nonblock);
+		ASSERT_GE(chans[i], 0);
+	}
+	for (i = 0; i < 100; i++) {
+		EXPECT_EQ(poll_mask(chans[i], POLLOUT, 10000), POLLOUT);
+		ASSERT_EQ(get_error(chans[i], &error), 0);
+		EXPECT_EQ(error.error, 0);
+	}
+	for (i = 0; i < 100; i++)
+		ASSERT_GE(do_accept(listener, TIMEOUT(2000)), 0);
+}
+
+/* Connects that are given up before they end. */
+TEST(connects_given_up)
+{
+	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
+	struct rdmachan_addr absent = address_of(ABSENT);
+	int ctx = open_ctx(), i, a, b, listener = do_listen(ctx, SERVICE, NULL);
+
+	for (i = 0; i < 100; i++) {
+		close(do_connect(ctx, SERVICE, &nonblock));
+		close(do_connect(ctx, SERVICE + 1, &nonblock));
+	}
+	for (i = 0; i < 3; i++)
+		close(do_connect_to(ctx, &absent, SERVICE, &nonblock));
+	close(listener);
+	sleep_ms(100);
+	listener = do_listen(ctx, SERVICE, NULL);
+	a = do_connect(ctx, SERVICE, NULL);
+	ASSERT_GE(a, 0);
+	b = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(b, 0);
+	talk(a, b);
+}
+
+/* Sum of the counters of all devices whose name holds @word; -1: there are none. */
+static long long hw_counter(const char *word)
+{
+	char command[256], line[64] = "-1";
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "cat /sys/class/infiniband/*/ports/1/hw_counters/*%s* 2>/dev/null |"
+		 " awk '{ s += $1; n++ } END { print n ? s : -1 }'", word);
+	pipe = popen(command, "r");
+	if (!pipe || !fgets(line, sizeof(line), pipe))
+		strcpy(line, "-1");
+	if (pipe)
+		pclose(pipe);
+	return atoll(line);
+}
+
+/* Frames are never sent to a peer that has no buffer for them. */
+TEST(receiver_always_ready)
+{
+	long long count = hw_counter("rnr");
+
+	if (count < 0)
+		SKIP("the device does not count");
+	EXPECT_EQ(count, 0);
+}
+
+TEST(no_unload_in_use)
+{
+	int fds[2], ctx = open_ctx();
+
+	EXPECT_ERR(syscall(SYS_delete_module, "rdmachan", O_NONBLOCK), EWOULDBLOCK);
+	pair_up(ctx, fds, NULL);
+	close(ctx);
+	EXPECT_ERR(syscall(SYS_delete_module, "rdmachan", O_NONBLOCK), EWOULDBLOCK);
+	talk(fds[0], fds[1]);
+}
+
+/* One waiter of each kind; its exit status tells whether it heard of the removal. */
+static pid_t waiter(int chan, bool writes)
+{
+	static char data[30000];
+	struct rdmachan_error error;
+	const struct opts o = { .error = &error };
+	pid_t child = fork();
+	int ret;
+
+	if (child)
+		return child;
+	do
+		ret = writes ? do_send(chan, data, sizeof(data), 0, &o) :
+			       do_recv(chan, data, sizeof(data), NULL, &o);
+	while (!ret);
+	EXPECT_EQ(errno, ENODEV);
+	EXPECT_EQ(error.error, ENODEV);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DEVICE_REMOVED);
+	fflush(stdout);
+	_exit(harness_failures ? 1 : 0);
+}
+
+static const char *provider(void)
+{
+	const char *rdma = getenv("LAB_RDMA");
+
+	if (!rdma || !getenv("LAB_DEV"))
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	return strncmp(rdma, "siw", 3) ? "rxe" : "siw";
+}
+
+static int add_device(void)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "rdma link add %s type %s netdev %s",
+		 getenv("LAB_RDMA"), provider(), getenv("LAB_DEV"));
+	return system(command);
+}
+
+static int remove_device(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rdma link del %s", getenv("LAB_RDMA"));
+	return system(command);
+}
+
+/* Until the device has its addresses again. Return: the channel, or -1 */
+static int connect_again(int ctx)
+{
+	int chan, tries = 100;
+
+	do {
+		chan = do_connect(ctx, SERVICE, TIMEOUT(1000));
+		if (chan < 0)
+			sleep_ms(50);
+	} while (chan < 0 && --tries);
+	return chan;
+}
+
+TEST(device_removed)
+{
+	int ctx = open_ctx(), listener, quiet[2], busy[2], full[2], a, b, i;
+	struct rdmachan_error error;
+	pid_t waiters[5];
+
+	provider();
+	pair_up(ctx, quiet, NULL);
+	pair_up(ctx, busy, NULL);
+	pair_up(ctx, full, NULL);
+	listener = do_listen(ctx, SERVICE, NULL);
+	waiters[0] = waiter(quiet[0], false);
+	waiters[1] = waiter(quiet[1], false);
+	waiters[2] = waiter(busy[0], true);
+	waiters[3] = waiter(busy[1], false);
+	waiters[4] = waiter(full[0], true);
+	sleep_ms(300);
+	ASSERT_EQ(remove_device(), 0);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(child_status(waiters[i]), 0);
+	EXPECT_ERR(write(quiet[0], "x", 1), ENODEV);
+	ASSERT_EQ(get_error(quiet[1], &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DEVICE_REMOVED);
+	EXPECT_TRUE(poll_mask(quiet[0], POLLIN, 0) & POLLERR);
+	EXPECT_ERR(do_connect(ctx, SERVICE, TIMEOUT(2000)), ENODEV);
+	/* The listener lives on, and so does the module when the device comes back. */
+	ASSERT_EQ(add_device(), 0);
+	a = connect_again(ctx);
+	ASSERT_GE(a, 0);
+	b = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(b, 0);
+	talk(a, b);
+}
+
+TEST(device_removed_again_and_again)
+{
+	int ctx = open_ctx(), listener, a, b, i;
+
+	provider();
+	listener = do_listen(ctx, SERVICE, NULL);
+	for (i = 0; i < 5; i++) {
+		a = connect_again(ctx);
+		ASSERT_GE(a, 0);
+		b = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(b, 0);
+		talk(a, b);
+		ASSERT_EQ(remove_device(), 0);
+		close(a);
+		close(b);
+		ASSERT_EQ(add_device(), 0);
+	}
+}
+
+TEST_HARNESS_MAIN
