@@ -72,7 +72,7 @@ main() {
 		"$(guest_command a)" "$(guest_command b)" 2>"$PAIR_OUT/cable.log" &
 	cable=$!
 	# shellcheck disable=SC2064 # the value of now
-	trap "kill $cable 2>/dev/null; wait" EXIT
+	trap "kill $cable 2>/dev/null || true; wait || true" EXIT
 	trap 'exit 143' TERM INT
 	wait "$cable" || true
 	for host in a b; do

@@ -34,7 +34,9 @@ cut)
 	;;
 dead)
 	# A channel that is open and quiet, with a reader that waits on it.
-	sleep 1000 | ./rdmachan connect "$PEER_IP:7002" >/dev/null 2>/tmp/log &
+	mkfifo /tmp/quiet
+	sleep 1000 >/tmp/quiet &
+	./rdmachan connect "$PEER_IP:7002" </tmp/quiet >/dev/null 2>/tmp/log &
 	reader=$!
 	sleep 1
 	lab-signal ready || exit 1
