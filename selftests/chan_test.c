@@ -904,8 +904,45 @@ TEST_F(chan, killed_peer_in_large_message)
 	int chan;
 
 	peer = peer_program(self->ctx, &chan, do_nothing);
+	/* What is not read keeps the large one from being taken whole. */
+	EXPECT_EQ(do_send(chan, data, 700000, 0, NULL), 0);
 	LATER(100, kill(peer, SIGKILL));
 	EXPECT_ERR(do_send(chan, data, 60 << 20, 0, NULL), ECONNRESET);
+}
+
+/* The reader is killed and the writer closes, in whatever order: both forget. */
+TEST_F(chan, killed_and_closed_at_once)
+{
+	struct rdmachan_info before, after;
+	char *data = calloc(1, 60 << 20);
+	int64_t until;
+	pid_t peer;
+	int i, chan;
+
+	ASSERT_EQ(get_info(self->ctx, &before), 0);
+	for (i = 0; i < 40; i++) {
+		peer = peer_program(self->ctx, &chan, do_nothing);
+		if (i % 4 == 0)
+			do_send(chan, data, 60 << 20, 0, TIMEOUT(1000));
+		else if (i % 4 == 1)
+			fill_up(chan, 30000);
+		else if (i % 4 == 2)
+			do_send(chan, data, BIG, 0, TIMEOUT(20));
+		if (i & 4) {
+			close(chan);
+			kill(peer, SIGKILL);
+		} else {
+			kill(peer, SIGKILL);
+			close(chan);
+		}
+		child_status(peer);
+	}
+	for (until = now_ms() + 5000; now_ms() < until; sleep_ms(20)) {
+		ASSERT_EQ(get_info(self->ctx, &after), 0);
+		if (after.out_channels <= before.out_channels)
+			break;
+	}
+	EXPECT_EQ(after.out_channels, before.out_channels);
 }
 
 TEST_F(chan, crashed_peer)

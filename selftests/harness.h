@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -151,11 +152,11 @@ static inline int harness_wait(pid_t child, int timeout_s)
 		status = -1;
 		nanosleep(&tick, NULL);
 	}
+	/* Its own children too; when they are reaped their files are closed. */
 	kill(-child, SIGKILL);
-	if (status == -1) {
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-	}
+	kill(child, SIGKILL);
+	while (waitpid(-child, NULL, 0) > 0)
+		;
 	return status;
 }
 
@@ -199,6 +200,7 @@ static inline int harness_main(int argc, char **argv)
 	int count = 0, failed = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (test = harness_first; test; test = test->next)
 		count += harness_wanted(test, argc, argv);
 	printf("TAP version 13\n1..%d\n", count);
