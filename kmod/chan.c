@@ -296,6 +296,10 @@ static void linger(struct rch_chan *chan, u32 unread)
 	kref_get(&chan->ref);
 	queue_delayed_work(rch_wq, &chan->linger_work,
 			   msecs_to_jiffies(chan->tuning.linger_ms));
+	/* Ahead of what waits: if the peer closes as well, with data that nobody will
+	 * read, neither shall wait for the other.
+	 */
+	rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
 	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
 	/* The link may have ended just now: then nobody else stops the timer. */
 	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work_sync(&chan->linger_work))
@@ -316,7 +320,9 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	u32 unread;
 
 	spin_lock_bh(&chan->lock);
-	chan->released = true;
+	WRITE_ONCE(chan->released, true);
+	if (chan->awaits)
+		wake_up_all(&chan->awaits->wait);
 	was = chan->state;
 	unread = chan->complete;
 	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?

@@ -59,7 +59,7 @@ struct rch_segment {
  * @lock: protects all that follows
  * @state: written by rch_chan_set_state() only
  * @released: there is no file any more
- * @accepted: there is or was a file
+ * @awaits: connecting: the link that is waited for, which the waiter has a reference of
  * @retry: connecting: the link has ended or the peer redirects; try again
  * @retry_domain: connecting: where to
  * @shut: RDMACHAN_SHUTDOWN_* done here
@@ -98,7 +98,7 @@ struct rch_chan {
 	spinlock_t lock;
 	enum rch_chan_state state;
 	bool released;
-	bool accepted;
+	struct rch_link *awaits;
 	bool retry;
 	u32 retry_domain;
 	u32 shut;

@@ -43,11 +43,19 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	}
 }
 
-static bool link_settled(struct rch_link *link)
+static bool link_settled(struct rch_chan *chan, struct rch_link *link)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
-	return state == RCH_LINK_UP || state == RCH_LINK_DEAD;
+	return state == RCH_LINK_UP || state == RCH_LINK_DEAD || READ_ONCE(chan->released);
+}
+
+/* Whoever closes the channel meanwhile finds the link whose waiters to wake. */
+static void await(struct rch_chan *chan, struct rch_link *link)
+{
+	spin_lock_bh(&chan->lock);
+	chan->awaits = link;
+	spin_unlock_bh(&chan->lock);
 }
 
 static bool chan_settled(struct rch_chan *chan)
@@ -61,8 +69,12 @@ static int wait_link(struct rch_chan *chan, struct rch_link *link)
 	struct rdmachan_error error;
 	long wait;
 
-	wait = wait_event_interruptible_timeout(link->wait, link_settled(link),
+	await(chan, link);
+	wait = wait_event_interruptible_timeout(link->wait, link_settled(chan, link),
 						rch_time_left(chan->deadline));
+	await(chan, NULL);
+	if (READ_ONCE(chan->released))
+		return -ECANCELED;
 	if (wait < 0)
 		return -ERESTARTSYS;
 	if (!wait) {

@@ -373,13 +373,21 @@ void rch_lane_shut_send(struct rch_lane *lane)
 	spin_unlock_bh(&lane->link->lock);
 }
 
-/** rch_lane_refuse - throw away what waits, and take no more: nobody reads it */
+/**
+ * rch_lane_refuse - throw away what waits, and take no more: nobody reads it
+ *
+ * If the lane is closing, CLOSE has nothing to wait for any more.
+ */
 void rch_lane_refuse(struct rch_lane *lane)
 {
+	bool closing;
+
 	spin_lock_bh(&lane->link->lock);
 	lane->refused = true;
-	if (list_empty(&lane->fin.list))
-		purge(lane);
+	closing = !list_empty(&lane->fin.list);
+	purge(lane);
+	if (closing)
+		enqueue_last(lane, &lane->fin);
 	spin_unlock_bh(&lane->link->lock);
 }
 

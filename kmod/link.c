@@ -281,6 +281,8 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 	if (link->state == RCH_LINK_DEAD)
 		return;
 	link->error = *error;
+	if (READ_ONCE(link->doom))
+		rch_error_set(&link->error, error->op, link->doom, 0);
 	link->error.local = place.local;
 	link->error.peer = place.peer;
 	link->error.dev_port = place.dev_port;
@@ -742,6 +744,12 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	return 0;
 }
 
+static bool selected(const struct rch_link *link, const struct net *net,
+		     const struct ib_device *dev)
+{
+	return (!net || link->net == net) && (!dev || link->path.dev == dev);
+}
+
 /* Whether a link is still there that @net and @dev, where given, select. */
 static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
 {
@@ -749,8 +757,11 @@ static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
 	bool left = false;
 
 	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list)
+		if (selected(link, net, dev))
+			WRITE_ONCE(link->doom, cause);
 	list_for_each_entry(link, &links, list) {
-		if ((net && link->net != net) || (dev && link->path.dev != dev))
+		if (!selected(link, net, dev))
 			continue;
 		rch_link_kill_cause(link, RDMACHAN_OP_NONE, cause, 0);
 		left = true;

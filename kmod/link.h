@@ -58,6 +58,8 @@ struct rch_lane;
  * @service: active: service that the first channel asked for; immutable
  * @want_domain: active: domain asked for; immutable
  * @list: in the table of links; protected by links_lock
+ * @doom: the cause of whoever ends several links at once, else 0: one end of a
+ *	connection must not take the other's going for the cause. Set once
  * @wait: woken when @state changes
  * @lock: see above; protects all that follows but where told otherwise
  * @state: written by rch_link_set_state() only
@@ -108,6 +110,7 @@ struct rch_link {
 	u32 service;
 	u32 want_domain;
 	struct list_head list;
+	u32 doom;
 	wait_queue_head_t wait;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;

@@ -381,7 +381,9 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 	conn_param(&param, data, len);
 	ret = rdma_connect(path->id, &param);
 	if (ret) {
-		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE,
+		/* iWARP connects by TCP, and some adapters do so right here. */
+		fail_cm(path, RDMACHAN_OP_CONNECT, ret == -ECONNREFUSED ?
+			RDMACHAN_CAUSE_NO_MODULE : RDMACHAN_CAUSE_UNREACHABLE,
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
 		return ret;
 	}

@@ -56,13 +56,13 @@ tap() {
 	mkdir -p "$(dirname "$log")"
 	"$@" >"$log" 2>&1 </dev/null
 	status=$?
-	skip=$(grep -ciE '^ *ok [0-9].*# skip' "$log")
-	good=$(($(grep -cE '^ *ok [0-9]' "$log") - skip))
-	bad=$(grep -cE '^ *not ok [0-9]' "$log")
+	skip=$(grep -ciE '^ *ok [0-9-].*# skip' "$log")
+	good=$(($(grep -cE '^ *ok [0-9-]' "$log") - skip))
+	bad=$(grep -cE '^ *not ok [0-9-]' "$log")
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	echo "$name: $good passed, $bad failed, $skip skipped"
 	if [ "$bad" -gt 0 ]; then
-		grep -E -A 12 '^ *not ok [0-9]' "$log" | head -n 80 | sed 's/^/# /'
+		grep -E -A 12 '^ *not ok [0-9-]' "$log" | head -n 80 | sed 's/^/# /'
 	elif [ $status -ne 0 ] || [ "$good" -eq 0 ]; then
 		tail -n 40 "$log" | sed 's/^/# /'
 		fail "$name: exit status $status (log: $log)"
