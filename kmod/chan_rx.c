@@ -73,9 +73,6 @@ static bool only_incomplete(const struct rch_chan *chan)
 static u64 credit_due(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	/* Nobody will read: a peer that waits for room shall wait for CLOSE instead. */
-	if (chan->released)
-		return 0;
 	if (!rch_window_must_tell(&chan->window, only_incomplete(chan)))
 		return 0;
 	chan->window.told = rch_window_target(&chan->window, only_incomplete(chan));

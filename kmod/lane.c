@@ -375,6 +375,7 @@ void rch_lane_shut_send(struct rch_lane *lane)
 
 /**
  * rch_lane_refuse - throw away what waits, and take no more: nobody reads it
+ * @lane: lane
  *
  * If the lane is closing, CLOSE has nothing to wait for any more.
  */

@@ -910,6 +910,26 @@ TEST_F(chan, killed_peer_in_large_message)
 	EXPECT_ERR(do_send(chan, data, 60 << 20, 0, NULL), ECONNRESET);
 }
 
+/* Both close with messages that nobody has read or will read. */
+TEST_F(chan, both_close_full)
+{
+	struct rdmachan_info info;
+	int64_t until;
+	int fds[2];
+
+	pair_up(self->ctx, fds, NULL);
+	ASSERT_GT(fill_up(fds[0], 30000), 10);
+	ASSERT_GT(fill_up(fds[1], 30000), 10);
+	close(fds[0]);
+	close(fds[1]);
+	for (until = now_ms() + 3000; now_ms() < until; sleep_ms(10)) {
+		ASSERT_EQ(get_info(self->ctx, &info), 0);
+		if (info.out_channels == 2)
+			break;
+	}
+	EXPECT_EQ(info.out_channels, 2);
+}
+
 /* The reader is killed and the writer closes, in whatever order: both forget. */
 TEST_F(chan, killed_and_closed_at_once)
 {
