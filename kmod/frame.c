@@ -28,16 +28,22 @@ struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp)
 		kmem_cache_free(txf_cache, txf);
 		return NULL;
 	}
+	txf->size = size;
+	txf->mapped = false;
+	rch_txf_reset(txf);
+	atomic_inc(&rch_counts.frames);
+	return txf;
+}
+
+/** rch_txf_reset - make a frame that nobody refers to empty again */
+void rch_txf_reset(struct rch_txf *txf)
+{
 	INIT_LIST_HEAD(&txf->item.list);
 	INIT_LIST_HEAD(&txf->list);
 	txf->item.frame = true;
 	txf->item.fixed = false;
-	txf->size = size;
 	txf->used = sizeof(struct rch_wire_frame);
 	txf->flags = 0;
-	txf->mapped = false;
-	atomic_inc(&rch_counts.frames);
-	return txf;
 }
 
 /** rch_txf_free - free a frame that nobody refers to; it must not be mapped */

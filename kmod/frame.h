@@ -72,6 +72,7 @@ struct rch_txf {
 
 struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp);
 void rch_txf_free(struct rch_txf *txf);
+void rch_txf_reset(struct rch_txf *txf);
 struct rch_item *rch_item_alloc(u32 length, gfp_t gfp);
 void rch_item_free(struct rch_item *item);
 int rch_frame_init(void);

@@ -424,7 +424,12 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 			return NULL;
 		*data = rch_item_data(item);
 	} else {
-		txf = rch_txf_alloc(sizeof(struct rch_wire_frame) + rch_wire_space(len), gfp);
+		txf = NULL;
+		if (len == rch_lane_segment_max(lane))
+			txf = rch_link_spare_get(lane->link);
+		if (!txf)
+			txf = rch_txf_alloc(sizeof(struct rch_wire_frame) +
+					    rch_wire_space(len), gfp);
 		if (!txf)
 			return NULL;
 		item = &txf->item;

@@ -202,6 +202,7 @@ static struct rch_link *link_alloc(struct net *net, kuid_t uid,
 	link->state = state;
 	link->dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
 	INIT_LIST_HEAD(&link->list);
+	INIT_LIST_HEAD(&link->spare);
 	INIT_LIST_HEAD(&link->ready);
 	INIT_LIST_HEAD(&link->sent);
 	INIT_LIST_HEAD(&link->control);
@@ -556,6 +557,8 @@ static void rch_link_tick_work(struct work_struct *work)
 		rch_link_kill_cause(link, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
+	if (!READ_ONCE(link->lane_count))
+		rch_link_spare_trim(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
 	if (beat)
 		rch_link_heartbeat(link, 0);

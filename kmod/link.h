@@ -72,6 +72,8 @@ struct rch_lane;
  * @tick: time between heartbeats in jiffies; immutable once UP
  * @credit: sequence numbers. rx_next is changed under @lock in softirq
  * @open: frame that collects records, or NULL
+ * @spare: frames of full size to be used again, at most RCH_SPARE_MAX
+ * @spares: of them
  * @ready: closed frames that are not posted
  * @sent: frames that are posted, oldest first
  * @done: all frames before this number were completed by the adapter
@@ -124,6 +126,8 @@ struct rch_link {
 	unsigned long tick;
 	struct rch_credit credit;
 	struct rch_txf *open;
+	struct list_head spare;
+	u32 spares;
 	struct list_head ready;
 	struct list_head sent;
 	u32 done;
@@ -266,6 +270,8 @@ void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
 /* link_tx.c APIs: any context; take link->lock unless told otherwise */
 void rch_link_run(struct rch_link *link);
 void rch_link_run_locked(struct rch_link *link);
+struct rch_txf *rch_link_spare_get(struct rch_link *link);
+void rch_link_spare_trim(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
 void rch_link_heartbeat(struct rch_link *link, u8 flags);
 void rch_link_completed(struct rch_link *link, struct rch_txf *txf);
@@ -300,6 +306,8 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 
+/** RCH_SPARE_MAX - frames that a link keeps to use again */
+#define RCH_SPARE_MAX 16
 /** RCH_SMALL_MAX - bytes of the largest record that shares a frame */
 #define RCH_SMALL_MAX 2048U
 

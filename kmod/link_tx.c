@@ -61,6 +61,52 @@ static bool open_is_empty(const struct rch_link *link)
 	return !link->open || link->open->used == sizeof(struct rch_wire_frame);
 }
 
+static struct rch_txf *spare_take(struct rch_link *link)
+{
+	struct rch_txf *txf;
+
+	lockdep_assert_held(&link->lock);
+	txf = list_first_entry_or_null(&link->spare, struct rch_txf, list);
+	if (!txf)
+		return NULL;
+	link->spares--;
+	list_del(&txf->list);
+	rch_txf_reset(txf);
+	return txf;
+}
+
+/** rch_link_spare_get - a frame of full size that was used before, or NULL */
+struct rch_txf *rch_link_spare_get(struct rch_link *link)
+{
+	struct rch_txf *txf;
+
+	spin_lock_bh(&link->lock);
+	txf = spare_take(link);
+	spin_unlock_bh(&link->lock);
+	return txf;
+}
+
+/** rch_link_spare_trim - free all spare frames */
+void rch_link_spare_trim(struct rch_link *link)
+{
+	struct rch_txf *txf;
+
+	while ((txf = rch_link_spare_get(link)))
+		rch_txf_free(txf);
+}
+
+/* Allocating means clearing on many kernels: keep what is likely to be needed. */
+static void spare_put(struct rch_link *link, struct rch_txf *txf)
+{
+	lockdep_assert_held(&link->lock);
+	if (txf->size != link->frame_size || link->spares >= RCH_SPARE_MAX) {
+		rch_txf_free(txf);
+		return;
+	}
+	link->spares++;
+	list_add(&txf->list, &link->spare);
+}
+
 /**
  * rch_link_open_frame - get a frame with room for a record
  * @link: link, locked
@@ -76,7 +122,7 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 	    !close_open(link))
 		return NULL;
 	if (!link->open)
-		link->open = rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+		link->open = spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
 	return link->open;
 }
 
@@ -388,7 +434,7 @@ void rch_link_release_sent(struct rch_link *link)
 			return;
 		list_del(&txf->list);
 		rch_path_unmap(&link->path, txf);
-		rch_txf_free(txf);
+		spare_put(link, txf);
 	}
 }
 
@@ -425,6 +471,7 @@ void rch_link_purge(struct rch_link *link)
 {
 	struct rch_item *item, *tmp;
 
+	rch_link_spare_trim(link);
 	spin_lock_bh(&link->lock);
 	free_frames(link, &link->ready);
 	free_frames(link, &link->sent);

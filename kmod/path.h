@@ -70,6 +70,10 @@ struct rch_rxb {
  * @frame_size: bytes of each receive buffer
  * @order: allocation order of a receive buffer
  * @rxb: receive buffers
+ * @lent: pages that were handed over with a message and may come back: a ring of
+ *	@depth, each with a reference; touched by completions only
+ * @lent_first: oldest in @lent
+ * @lent_count: pages in @lent
  * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken
  *	from softirq; only @error_lock nests inside
  * @stopped: nothing may be posted any more
@@ -96,6 +100,9 @@ struct rch_path {
 	u32 frame_size;
 	unsigned int order;
 	struct rch_rxb *rxb;
+	struct page **lent;
+	u32 lent_first;
+	u32 lent_count;
 	spinlock_t lock;
 	bool stopped;
 	u32 empty;

@@ -141,13 +141,10 @@ static void rxb_unmap(struct rch_path *path, struct rch_rxb *rxb)
 	ib_dma_unmap_page(path->dev, rxb->dma, path->frame_size, DMA_FROM_DEVICE);
 }
 
-static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
+static int rxb_post_page(struct rch_path *path, struct rch_rxb *rxb)
 {
 	int ret;
 
-	rxb->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order);
-	if (!rxb->page)
-		return -ENOMEM;
 	ret = rxb_map(path, rxb);
 	if (ret)
 		goto err_page;
@@ -162,6 +159,40 @@ err_page:
 	put_page(rxb->page);
 	rxb->page = NULL;
 	return ret;
+}
+
+static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
+{
+	rxb->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order);
+	return rxb->page ? rxb_post_page(path, rxb) : -ENOMEM;
+}
+
+/*
+ * A message lies in @page: remember it, and see whether the oldest one remembered has
+ * been read. Allocating a page means clearing it on many kernels; this one need not be.
+ * Return: a page that only we refer to, or NULL.
+ */
+static struct page *lend(struct rch_path *path, struct page *page)
+{
+	struct page *oldest = NULL;
+	u32 last;
+
+	if (path->lent_count) {
+		oldest = path->lent[path->lent_first];
+		if (page_count(oldest) != 1 && path->lent_count < path->depth) {
+			oldest = NULL;
+		} else {
+			path->lent_first = (path->lent_first + 1) % path->depth;
+			path->lent_count--;
+		}
+	}
+	last = (path->lent_first + path->lent_count++) % path->depth;
+	path->lent[last] = page;
+	if (oldest && page_count(oldest) != 1) {
+		put_page(oldest);
+		oldest = NULL;
+	}
+	return oldest;
 }
 
 static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
@@ -187,9 +218,8 @@ static void rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
 			rxb_unmap(path, rxb);
 		}
 	}
-	put_page(rxb->page);
-	rxb->page = NULL;
-	if (!rxb_fill(path, rxb, GFP_ATOMIC)) {
+	rxb->page = lend(path, rxb->page);
+	if (rxb->page ? !rxb_post_page(path, rxb) : !rxb_fill(path, rxb, GFP_ATOMIC)) {
 		path->ops->reposted(path, 1);
 		return;
 	}
@@ -262,7 +292,8 @@ int rch_path_buffers_get(struct rch_path *path)
 	int ret;
 
 	path->rxb = kvcalloc(path->depth, sizeof(*path->rxb), GFP_KERNEL);
-	if (!path->rxb)
+	path->lent = kvcalloc(path->depth, sizeof(*path->lent), GFP_KERNEL);
+	if (!path->rxb || !path->lent)
 		return -ENOMEM;
 	for (i = 0; i < path->depth; i++) {
 		path->rxb[i].path = path;
@@ -279,9 +310,15 @@ void rch_path_buffers_put(struct rch_path *path)
 {
 	u32 i;
 
-	if (!path->rxb)
-		return;
-	for (i = 0; i < path->depth; i++) {
+	while (path->lent_count) {
+		put_page(path->lent[path->lent_first]);
+		path->lent_first = (path->lent_first + 1) % path->depth;
+		path->lent_count--;
+	}
+	path->lent_first = 0;
+	kvfree(path->lent);
+	path->lent = NULL;
+	for (i = 0; path->rxb && i < path->depth; i++) {
 		if (!path->rxb[i].page)
 			continue;
 		/* Never completed: only when the queue pair was never connected. */

@@ -64,8 +64,8 @@ kill $server
 wait $server
 for size in 64 4096 65536; do
 	row latency_$size rsockets kinstr \
-		"$(stream -T b -S $size -C 1000 | awk '{ print $6 }')"
+		"$(stream -T b -S $size -C 1000 | awk '{ print $NF }')"
 	row latency_$size tcp kinstr \
-		"$(stream -T s -T b -S $size -C 1000 | awk '{ print $6 }')"
+		"$(stream -T s -T b -S $size -C 1000 | awk '{ print $NF }')"
 done
 rmmod rdmachan
