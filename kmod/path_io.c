@@ -29,6 +29,10 @@ static void wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 {
 	struct rdmachan_error error = {};
 
+	/* iWARP empties the queues of a refused connection before it says so. */
+	if (wc->status == IB_WC_WR_FLUSH_ERR &&
+	    READ_ONCE(path->cm_event) == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		return;
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
 		rch_error_set(&error, op, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	} else {
