@@ -127,6 +127,12 @@ static bool peer_has_rejected(struct rch_path *path, struct rdma_cm_event *event
 	u8 len = 0;
 
 	data = rdma_consumer_reject_data(path->id, event, &len);
+	/* siw reports the refusal as a reset, which the core takes for one without words. */
+	if (!data && rdma_protocol_iwarp(path->id->device, path->id->port_num) &&
+	    event->param.conn.private_data_len) {
+		data = event->param.conn.private_data;
+		len = event->param.conn.private_data_len;
+	}
 	if (data)
 		keep_reply(path, data, len);
 	return data;
