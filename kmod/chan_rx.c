@@ -23,8 +23,8 @@
 #include "error.h"
 #include "rch.h"
 
-/* Records up to this are copied: at worst a quarter of a frame holds the whole. */
-#define RCH_COPY_BREAK 4096
+/* Records up to this are copied: at worst an eighth of a frame holds the whole. */
+#define RCH_COPY_BREAK 2048
 
 static struct rch_segment *segment_alloc(const struct rch_record *r, struct page *page)
 {

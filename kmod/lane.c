@@ -418,7 +418,7 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 	struct rch_item *item;
 	struct rch_txf *txf;
 
-	if (len <= RCH_SMALL_MAX) {
+	if (len <= RCH_ITEM_MAX) {
 		item = rch_item_alloc(len, gfp);
 		if (!item)
 			return NULL;
@@ -508,8 +508,13 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 		ret = -EPIPE;
 		goto out;
 	}
-	if (link->state != RCH_LINK_UP || link->drr.head || lane->control || !list_empty(&lane->txq) ||
-	    lane->partial || !rch_window_may_send(&lane->window, len))
+	/* A peer may have agreed upon frames that are smaller than this. */
+	if (len > rch_lane_segment_max(lane))
+		goto out;
+	/* Nobody is overtaken: neither another lane nor what this one sent before. */
+	if (link->state != RCH_LINK_UP || link->drr.head || lane->control ||
+	    !list_empty(&lane->txq) || lane->partial ||
+	    !rch_window_may_send(&lane->window, len))
 		goto out;
 	txf = rch_link_open_frame(link, rch_wire_space(len));
 	if (!txf)

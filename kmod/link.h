@@ -308,7 +308,9 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 
 /** RCH_SPARE_MAX - frames that a link keeps to use again */
 #define RCH_SPARE_MAX 16
-/** RCH_SMALL_MAX - bytes of the largest record that shares a frame */
-#define RCH_SMALL_MAX 2048U
+/** RCH_SMALL_MAX - bytes of the largest message that goes straight into the open frame */
+#define RCH_SMALL_MAX 8192U
+/** RCH_ITEM_MAX - bytes of the largest record that waits to share a frame */
+#define RCH_ITEM_MAX 2048U
 
 #endif /* _RCH_LINK_H */

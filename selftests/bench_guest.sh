@@ -17,11 +17,9 @@ row() { echo "row $*"; }
 
 # verbs COMMAND ARGUMENT...: a perftest program against itself; its last line
 verbs() {
-	local tries
-
 	fresh
 	"$@" -R -e -F -p $port >/dev/null 2>&1 &
-	for tries in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		sleep 1
 		if "$@" -R -e -F -p $port "$ip" >/tmp/verbs 2>&1; then
 			wait

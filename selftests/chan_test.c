@@ -526,7 +526,10 @@ TEST_F(chan, signals_restart)
 	EXPECT_EQ(do_recv(self->a, data, 8, NULL, NULL), 0);
 	fill_up(self->a, 30000);
 	on_alarm(100, true);
-	LATER(300, { while (!do_recv(self->b, data, 30000, NULL, TIMEOUT(500))) ; });
+	LATER(300, {
+		while (!do_recv(self->b, data, 30000, NULL, TIMEOUT(500)))
+			continue;
+	});
 	EXPECT_EQ(write(self->a, data, 30000), 30000);
 }
 

@@ -372,7 +372,7 @@ static long long hw_counter(const char *word)
 		 " awk '{ s += $1; n++ } END { print n ? s : -1 }'", word);
 	pipe = popen(command, "r");
 	if (!pipe || !fgets(line, sizeof(line), pipe))
-		strcpy(line, "-1");
+		snprintf(line, sizeof(line), "-1");
 	if (pipe)
 		pclose(pipe);
 	return atoll(line);

@@ -228,11 +228,13 @@ static int run(int argc, char **argv)
 	struct json json = JSON_INIT(stdout);
 	int option;
 
-	while ((option = getopt_long(argc, argv, "S:s:n:w:locj" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "S:s:n:w:locj" PARSE_CONNECT_SHORT,
+				     options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_bench, NULL);
 		if (!parse_option(option, optarg, &benching, &json))
-			return fail_usage(&cmd_bench, "\"%s\" is not valid for -%c", optarg, option);
+			return fail_usage(&cmd_bench, "\"%s\" is not valid for -%c",
+					  optarg, option);
 	}
 	if (benching.server && optind == argc)
 		return bench_serve(benching.server);

@@ -49,7 +49,8 @@ static int run(int argc, char **argv)
 	struct target target;
 	int option, ctx, chan;
 
-	while ((option = getopt_long(argc, argv, "lwsm:" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "lwsm:" PARSE_CONNECT_SHORT,
+				     options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_connect, NULL);
 		if (!parse_option(option, optarg, &mode, &conn))

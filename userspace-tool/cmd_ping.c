@@ -43,7 +43,8 @@ static int run(int argc, char **argv)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "c:i:s:W:j" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "c:i:s:W:j" PARSE_CONNECT_SHORT,
+				     options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_ping, NULL);
 		if (!parse_option(option, optarg, &ping))

@@ -134,7 +134,8 @@ static void check_route(struct doctor *doctor, const struct addrinfo *peer)
 		    "packets to %s leave by %s, which has no active RDMA device",
 		    doctor->peer->host, name);
 	doctor_fix(doctor,
-		   "use another address of the peer, or rdma link add rxe0 type rxe netdev %s", name);
+		   "use another address of the peer, or rdma link add rxe0 type rxe netdev %s",
+		   name);
 }
 
 void doctor_peer(struct doctor *doctor)

@@ -53,11 +53,11 @@ static int ask_module(struct ping *ping)
 
 	chan = rdmachan_connect_host(ping->ctx, ping->target.host, TOOL_SERVICE_NOBODY,
 				     &ping->options, &err);
-	if (chan >= 0)
-		close(chan);
-	else if (stopped && errno == EINTR)
+	if (chan < 0 && stopped && errno == EINTR)
 		return TOOL_OK;
-	else if (err.cause != RDMACHAN_CAUSE_NO_SERVICE) {
+	if (chan >= 0) {
+		close(chan);
+	} else if (err.cause != RDMACHAN_CAUSE_NO_SERVICE) {
 		fail_error(&err, "no answer from %s", ping->target.host);
 		return TOOL_CONNECTION;
 	}

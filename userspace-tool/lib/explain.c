@@ -150,7 +150,8 @@ static const char *cause_hint(const struct rdmachan_error *err)
 	if (err->cause == RDMACHAN_CAUSE_ADDRESS && !err->peer.family)
 		return "Check the spelling, and the name service with \"getent hosts NAME\".";
 	if (err->cause == RDMACHAN_CAUSE_NO_DEVICE && is_loopback(&err->peer))
-		return "The loopback interface has no RDMA device; use the host's own address on an interface that has one.";
+		return "The loopback interface has no RDMA device; "
+		       "use the host's own address on an interface that has one.";
 	return rdmachan_cause_hint(err->cause);
 }
 

@@ -11,7 +11,8 @@ static void service_is(const char *text, uint32_t wanted)
 {
 	uint32_t service = 0;
 
-	ok(parse_service(text, &service) && service == wanted, "service \"%s\" is %u", text, wanted);
+	ok(parse_service(text, &service) && service == wanted, "service \"%s\" is %u", text,
+	   wanted);
 }
 
 static void service_is_wrong(const char *text)
