@@ -39,7 +39,7 @@ run_checkpatch() {
 	ln -s "$PWD"/*/ "$SCRATCH"
 	cd "$SCRATCH"
 	# It fails when it finds something; what it prints counts.
-	perl "$CHECKPATCH" --no-tree --strict --max-line-length=100 --terse \
+	perl "$CHECKPATCH" --no-tree --root="$SCRATCH" --strict --max-line-length=100 --terse \
 		--show-types --ignore "$(ignored_types)" -f "$@" \
 		2>"$SCRATCH/errors" | grep -v '^total: \|: total: ' || :
 }
@@ -84,6 +84,8 @@ main() {
 	[ $# -gt 0 ] || die "no files"
 	find_checkpatch
 	SCRATCH=$(mktemp -d)
+	# Where it looks for names in mixed case that are known.
+	mkdir "$SCRATCH/include"
 	trap 'rm -rf "$SCRATCH"' EXIT
 	# The table comes in as a file, the findings by the pipe.
 	run_checkpatch "$@" | report "$@"
