@@ -25,6 +25,7 @@
  * rch_link_device_gone() and rch_link_exit() kill links and wait for dead_work.
  */
 #include <linux/delay.h>
+#include <linux/in.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -566,13 +567,26 @@ static void rch_link_tick_work(struct work_struct *work)
 	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 }
 
+static __be16 port_of(const struct sockaddr_storage *ss)
+{
+	/* At the same place in both families. */
+	return ((const struct sockaddr_in *)ss)->sin_port;
+}
+
+/* A link that the peer made comes from any port: it leads to the module on our own. */
+static bool same_module(const struct rch_link *link, const struct sockaddr_storage *peer)
+{
+	return port_of(peer) == (link->active ? port_of(&link->peer) : htons(rch_port));
+}
+
 static bool matches(const struct rch_link *link, const struct net *net, kuid_t uid,
 		    const struct sockaddr_storage *peer, u32 domain)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
 	if (link->net != net || !uid_eq(link->uid, uid) || state == RCH_LINK_DEAD ||
-	    state == RCH_LINK_HELLO || !rch_addr_same_host(&link->peer, peer))
+	    state == RCH_LINK_HELLO || !rch_addr_same_host(&link->peer, peer) ||
+	    !same_module(link, peer))
 		return false;
 	if (domain == RCH_DOMAIN_ANY)
 		return true;
