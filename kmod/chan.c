@@ -247,21 +247,31 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 
 	spin_lock_bh(&chan->lock);
 	retry = chan->state == RCH_CHAN_CONNECTING && !chan->released;
-	if (retry) {
-		/* Whoever is connecting decides what to do. */
+	if (retry)
 		record_error(chan, error);
-		chan->retry = true;
-		chan->retry_domain = RCH_DOMAIN_ANY;
-	}
 	spin_unlock_bh(&chan->lock);
 	if (!retry)
 		rch_chan_fail(chan, error);
-	if (rch_lane_detach(lane)) {
-		if (cancel_delayed_work_sync(&chan->linger_work))
-			rch_chan_put(chan);
-		wake_up_interruptible_all(&chan->wait);
+	if (!rch_lane_detach(lane))
+		return;
+	if (cancel_delayed_work_sync(&chan->linger_work))
 		rch_chan_put(chan);
-	}
+	/* Whoever is connecting decides what to do, and may make the lane anew: told
+	 * only now that it is detached.
+	 */
+	if (retry)
+		rch_chan_retry(chan, RCH_DOMAIN_ANY);
+	rch_chan_put(chan);
+}
+
+/** rch_chan_retry - connecting: try again, to @domain. The lane is detached. Any context */
+void rch_chan_retry(struct rch_chan *chan, u32 domain)
+{
+	spin_lock_bh(&chan->lock);
+	chan->retry_domain = domain;
+	WRITE_ONCE(chan->retry, true);
+	wake_up_interruptible_all(&chan->wait);
+	spin_unlock_bh(&chan->lock);
 }
 
 /** rch_chan_gone - both sides have closed */

@@ -139,6 +139,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
+void rch_chan_retry(struct rch_chan *chan, u32 domain);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),

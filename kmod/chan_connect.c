@@ -146,6 +146,8 @@ static int connect_once(struct rch_chan *chan, u32 *domain)
 	struct rch_link *link;
 	int ret;
 
+	if (READ_ONCE(chan->released))
+		return -ECANCELED;
 	link = rch_link_get(chan->net, chan->object.uid, &chan->peer, *domain,
 			    chan->service, chan->deadline);
 	if (!link)

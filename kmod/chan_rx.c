@@ -244,15 +244,10 @@ static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *
 	rch_link_where(chan->lane.link, &error);
 	if (!rch_lane_detach(&chan->lane))
 		return RCH_RULE_STATE;
-	if (reason == RCH_REJECT_DOMAIN) {
-		spin_lock(&chan->lock);
-		chan->retry_domain = domain;
-		chan->retry = true;
-		wake_up_interruptible_all(&chan->wait);
-		spin_unlock(&chan->lock);
-	} else {
+	if (reason == RCH_REJECT_DOMAIN)
+		rch_chan_retry(chan, domain);
+	else
 		rch_chan_fail(chan, &error);
-	}
 	rch_chan_put(chan);
 	return RCH_RULE_OK;
 }
