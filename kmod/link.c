@@ -43,6 +43,8 @@ const struct rch_link_ops *rch_link_ops;
 static DEFINE_MUTEX(links_lock); /* protects links and link->list; outermost */
 static LIST_HEAD(links);
 static DECLARE_WAIT_QUEUE_HEAD(links_wait);
+/* How many links have left the table; whoever waits for some to go looks at it. */
+static atomic_t links_gone;
 
 /**
  * struct rch_net - what a network namespace has
@@ -101,9 +103,10 @@ static void path_sent(struct rch_path *path, struct rch_txf *txf)
 static void path_down(struct rch_path *path)
 {
 	struct rch_link *link = path_link(path);
+	enum rch_link_state state;
 
-	enum rch_link_state state = READ_ONCE(link->state);
-
+	smp_mb(); /* path->failed before state; pairs with rch_link_connect_work() */
+	state = READ_ONCE(link->state);
 	/* connect_work waits for the answer itself, and may try again. */
 	if (state != RCH_LINK_CONNECTING && state != RCH_LINK_DEAD)
 		queue_dead(link);
@@ -452,6 +455,7 @@ static void rch_link_connect_work(struct work_struct *work)
 	spin_unlock_bh(&link->lock);
 	rch_link_heartbeat(link, RCH_FRAME_F_HELLO);
 	/* The path may have failed before it was our turn to hear of it. */
+	smp_mb(); /* state before path->failed; pairs with path_down() */
 	if (READ_ONCE(path->failed))
 		path_down(path);
 }
@@ -519,6 +523,7 @@ static void take_apart(struct rch_link *link)
 	list_del_init(&link->list);
 	mutex_unlock(&links_lock);
 	rch_link_put(link);
+	atomic_inc(&links_gone);
 	wake_up_all(&links_wait);
 }
 
@@ -787,16 +792,29 @@ static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
 	return left;
 }
 
+/* End the links that @net and @dev, where given, select, and wait until they are gone. */
+static void end_links(struct net *net, struct ib_device *dev, u32 cause)
+{
+	int gone;
+
+	for (;;) {
+		gone = atomic_read(&links_gone);
+		if (!any_left(net, dev, cause))
+			return;
+		wait_event(links_wait, atomic_read(&links_gone) != gone);
+	}
+}
+
 /** rch_link_kill_net - end all links of a network namespace, and wait until they are gone */
 void rch_link_kill_net(struct net *net, u32 cause)
 {
-	wait_event(links_wait, !any_left(net, NULL, cause));
+	end_links(net, NULL, cause);
 }
 
 /** rch_link_device_gone - end all links on a device, and wait until they are gone */
 void rch_link_device_gone(struct ib_device *dev)
 {
-	wait_event(links_wait, !any_left(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED));
+	end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
 }
 
 /** rch_link_count_device - links on a device */
@@ -899,7 +917,12 @@ void rch_link_exit(void)
 	while (!all_idle() && time_before(jiffies, limit))
 		msleep(20);
 	unregister_pernet_subsys(&net_ops);
-	wait_event(links_wait, !any_left(NULL, NULL, RDMACHAN_CAUSE_UNLOAD));
+	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
+	/* A connect in the background that its program has given up may have begun a link
+	 * just now; it begins no other.
+	 */
+	flush_workqueue(rch_wq);
+	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
 	flush_workqueue(rch_wq);
 	/* Channels and links are freed after a grace period. */
 	rcu_barrier();

@@ -30,7 +30,7 @@ static int __init rch_init(void)
 	int ret;
 
 	rch_boot_id = get_random_u64();
-	rch_wq = alloc_workqueue("rdmachan", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	rch_wq = alloc_workqueue("rdmachan", WQ_UNBOUND, 0);
 	if (!rch_wq)
 		return -ENOMEM;
 	ret = rch_chan_init();
