@@ -11,6 +11,7 @@
 #   tool      the tool's and library's tests on this machine
 #   kunit     the pure layer, in User Mode Linux
 #   uml       selftests in User Mode Linux, with rxe and with siw
+#   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
 #   stock     selftests and the tool's flow test on the stock kernels, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
@@ -114,6 +115,17 @@ check_uml() {
 	done
 }
 
+check_san() {
+	stage "KUnit and selftests, User Mode Linux with sanitizers"
+	payload uml-6.12-san || fail "payload for uml-6.12-san"
+	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
+		--timeout 300 --payload "$out/payload-uml-6.12-san" \
+		--out "$out/run/san-kunit" -- sh kunit.sh
+	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
+		--timeout 600 --payload "$out/payload-uml-6.12-san" \
+		--out "$out/run/san" -- bash run.sh
+}
+
 check_stock() {
 	local kernel
 
@@ -169,9 +181,9 @@ check_pairs() {
 
 mkdir -p "$out"
 "$lab/packages.sh" check || { echo "packages are missing"; echo "0 passed, 1 failed"; exit 1; }
-"$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 checkpatch >/dev/null ||
+"$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
-[ $# -gt 0 ] || set -- static compile tool kunit uml stock pairs
+[ $# -gt 0 ] || set -- static compile tool kunit uml san stock pairs
 for name in "$@"; do
 	"check_$name"
 done
