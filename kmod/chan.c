@@ -71,6 +71,8 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->tx_bytes = READ_ONCE(chan->tx_bytes);
 	out->rx_messages = READ_ONCE(chan->rx_messages);
 	out->rx_bytes = READ_ONCE(chan->rx_bytes);
+	out->tx_placed = READ_ONCE(chan->tx_placed);
+	out->rx_placed = READ_ONCE(chan->rx_placed);
 	out->send_buffer = chan->tuning.send_buffer;
 	out->recv_buffer = chan->tuning.recv_buffer;
 }
@@ -142,6 +144,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 	chan->state = state;
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = service;
+	chan->wants_data = true;
 	INIT_LIST_HEAD(&chan->segments);
 	rch_window_init(&chan->window, tuning->recv_buffer);
 	chan->lane.open.service = service;
@@ -187,7 +190,8 @@ bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
 	if (!rch_chan_state_allowed(chan->state, to))
 		return false;
 	WRITE_ONCE(chan->state, to);
-	wake_up_interruptible_all(&chan->wait);
+	/* Whoever waits for the peer's bytes is not interruptible. */
+	wake_up_all(&chan->wait);
 	return true;
 }
 

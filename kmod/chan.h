@@ -39,6 +39,14 @@ struct rch_segment {
 	u8 flags;
 };
 
+/** enum rch_grant - memory that is open to the peer, see chan_cts.c */
+enum rch_grant {
+	RCH_GRANT_NONE,
+	RCH_GRANT_OPEN,
+	RCH_GRANT_DONE,
+	RCH_GRANT_CANCELLED,
+};
+
 /**
  * struct rch_chan - a channel
  * @ref: references
@@ -73,10 +81,24 @@ struct rch_segment {
  * @expect: bytes of the message that is arriving which are still to come
  * @arriving: a message is arriving
  * @queued: bytes in @segments
+ * @wants_data: nobody waits in read(): messages shall come as DATA
+ * @offered: the peer asks where to write @offer
+ * @offer: the message
+ * @grant: what is open to the peer
+ * @granted: bytes that it may write there
+ * @grant_left: bytes of the message that were not written; 0 when there is none
+ * @grant_serial: of the message
+ * @cts_due: the peer's answer to RTS @rts_serial is waited for
+ * @cts: the answer, when it has come
+ * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
+ * @rts_skip: messages before RTS is tried again
+ * @rts_penalty: how many there were the last time
  * @tx_messages: accepted
  * @tx_bytes: of them; both by who has claimed RCH_CHAN_TX
  * @rx_messages: read
  * @rx_bytes: of them; both by who has claimed RCH_CHAN_RX
+ * @tx_placed: messages that were not copied, of @tx_messages
+ * @rx_placed: of @rx_messages
  */
 struct rch_chan {
 	struct kref ref;
@@ -111,10 +133,24 @@ struct rch_chan {
 	u32 expect;
 	bool arriving;
 	u64 queued;
+	bool wants_data;
+	bool offered;
+	struct rch_rts offer;
+	enum rch_grant grant;
+	u32 granted;
+	u32 grant_left;
+	u32 grant_serial;
+	bool cts_due;
+	struct rch_cts cts;
+	u32 rts_serial;
+	u32 rts_skip;
+	u32 rts_penalty;
 	u64 tx_messages;
 	u64 tx_bytes;
 	u64 rx_messages;
 	u64 rx_bytes;
+	u64 tx_placed;
+	u64 rx_placed;
 };
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
@@ -160,6 +196,23 @@ void rch_chan_connect_start(struct rch_chan *chan);
 /* chan_tx.c APIs: process context */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned int timeout_ms);
+
+/* chan_tx.c APIs: any context */
+bool rch_chan_tx_refused(struct rch_chan *chan);
+int rch_chan_tx_check(struct rch_chan *chan);
+
+/* chan_rts.c, chan_cts.c APIs: process context */
+bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline);
+int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
+			 struct iov_iter *to, struct rch_recv_result *result);
+void rch_chan_wants_data(struct rch_chan *chan);
+
+/* chan_rts.c, chan_cts.c APIs: softirq */
+enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 
 /* chan_rx.c APIs: process context */
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,

@@ -85,7 +85,7 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 	bool first = r->flags & RCH_DATA_F_FIRST;
 	u32 expect = first ? r->total : chan->expect;
 
-	if (first == chan->arriving)
+	if (first == chan->arriving || chan->offered || chan->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
@@ -331,6 +331,12 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 		return accept_got(chan, r);
 	case RCH_REC_REJECT:
 		return reject_got(chan, r);
+	case RCH_REC_RTS:
+		return rch_chan_rts_got(chan, r);
+	case RCH_REC_CTS:
+		return rch_chan_cts_got(chan, r);
+	case RCH_REC_FIN:
+		return rch_chan_fin_got(chan);
 	case RCH_REC_SHUT:
 		return shut_got(chan, r);
 	case RCH_REC_CLOSE:
@@ -352,6 +358,12 @@ static bool rx_settled(struct rch_chan *chan)
 		  (chan->state != RCH_CHAN_OPEN && chan->state != RCH_CHAN_CONNECTING);
 	spin_unlock_bh(&chan->lock);
 	return settled;
+}
+
+/* The same for a thread that may wait for a message to be written. */
+static bool rx_settled_or_offered(struct rch_chan *chan)
+{
+	return READ_ONCE(chan->offered) || rx_settled(chan);
 }
 
 /* Copy the first message to the program; it stays in the queue. */
@@ -409,25 +421,36 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	segments_free(&taken);
 	if (credit)
 		rch_lane_credit(&chan->lane, credit);
-	WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
-	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + result->length);
 	return 0;
 }
 
 static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 			struct rch_recv_result *result)
 {
-	bool message;
+	bool message, offered;
+	struct rch_rts offer;
 	int ret = 0;
 
 	spin_lock_bh(&chan->lock);
 	message = chan->complete && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	result->eof = !message;
-	if (!message && chan->state == RCH_CHAN_FAILED &&
+	/* Where that does not block, there is none. */
+	offered = !message && chan->offered && chan->state == RCH_CHAN_OPEN &&
+		  !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
+	offer = chan->offer;
+	result->eof = !message && !offered;
+	if (result->eof && chan->state == RCH_CHAN_FAILED &&
 	    !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
 		ret = -(int)chan->error.error;
 	spin_unlock_bh(&chan->lock);
-	return message ? recv_message(chan, to, result) : ret;
+	if (offered)
+		ret = rch_chan_recv_placed(chan, &offer, to, result);
+	else if (message)
+		ret = recv_message(chan, to, result);
+	if (!ret && !result->eof) {
+		WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
+		WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + result->length);
+	}
+	return ret;
 }
 
 /**
@@ -443,15 +466,26 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result)
 {
+	unsigned long deadline = rch_deadline(timeout_ms);
 	int ret;
 
-	memset(result, 0, sizeof(*result));
-	ret = rch_chan_claim(chan, RCH_CHAN_RX, rx_settled, nonblock,
-			     rch_deadline(timeout_ms));
-	if (ret)
-		return ret;
-	ret = recv_claimed(chan, to, result);
-	rch_chan_unclaim(chan, RCH_CHAN_RX);
+	if (!READ_ONCE(chan->complete)) {
+		if (nonblock)
+			rch_chan_wants_data(chan);
+		else
+			WRITE_ONCE(chan->wants_data, false);
+	}
+	do {
+		memset(result, 0, sizeof(*result));
+		ret = rch_chan_claim(chan, RCH_CHAN_RX,
+				     nonblock ? rx_settled : rx_settled_or_offered,
+				     nonblock, deadline);
+		if (ret)
+			return ret;
+		ret = recv_claimed(chan, to, result);
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+		/* What was offered is not there any more. */
+	} while (ret == -EAGAIN && !nonblock);
 	return ret;
 }
 
@@ -488,6 +522,7 @@ void rch_chan_drop_received(struct rch_chan *chan)
 	list_splice_init(&chan->segments, &drop);
 	chan->complete = 0;
 	chan->arriving = false;
+	WRITE_ONCE(chan->offered, false);
 	chan->queued = 0;
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);

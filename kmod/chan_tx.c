@@ -40,7 +40,16 @@ static int tx_refusal(struct rch_chan *chan, u32 *note)
 	return ret;
 }
 
-static int tx_check(struct rch_chan *chan)
+/** rch_chan_tx_refused - whether nothing can be sent any more */
+bool rch_chan_tx_refused(struct rch_chan *chan)
+{
+	u32 note;
+
+	return tx_refusal(chan, &note);
+}
+
+/** rch_chan_tx_check - why nothing can be sent, for the program to see; 0 if it can */
+int rch_chan_tx_check(struct rch_chan *chan)
 {
 	u32 note;
 	int ret = tx_refusal(chan, &note);
@@ -52,11 +61,9 @@ static int tx_check(struct rch_chan *chan)
 
 static bool tx_may_go_on(struct rch_chan *chan)
 {
-	u32 note;
-
 	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
 		return false;
-	return tx_refusal(chan, &note) || rch_lane_has_room(&chan->lane);
+	return rch_chan_tx_refused(chan) || rch_lane_has_room(&chan->lane);
 }
 
 /* Wait for room in the middle of a message. */
@@ -65,7 +72,7 @@ static int tx_wait(struct rch_chan *chan, unsigned long deadline)
 	long wait = wait_event_interruptible_timeout(chan->wait, tx_may_go_on(chan),
 						     rch_time_left(deadline));
 
-	return rch_wait_result(wait, deadline) ?: tx_check(chan);
+	return rch_wait_result(wait, deadline) ?: rch_chan_tx_check(chan);
 }
 
 static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
@@ -124,7 +131,7 @@ static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	do {
 		/* What does not block was checked to fit as a whole. */
 		if (!first)
-			ret = nonblock ? tx_check(chan) : tx_wait(chan, deadline);
+			ret = nonblock ? rch_chan_tx_check(chan) : tx_wait(chan, deadline);
 		if (!ret)
 			ret = send_segment(chan, from, total, msg_flags, first);
 		if (ret)
@@ -132,11 +139,11 @@ static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 		first = false;
 	} while (iov_iter_count(from));
 	if (!ret || first)
-		return ret == -EPIPE ? tx_check(chan) ?: ret : ret;
+		return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
 	send_abort(chan, total);
 	/* The program would not know what a restart sends. */
 	if (ret == -EPIPE)
-		return tx_check(chan) ?: ret;
+		return rch_chan_tx_check(chan) ?: ret;
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
@@ -146,15 +153,19 @@ static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_fl
 	size_t len = iov_iter_count(from);
 	int ret;
 
-	ret = tx_check(chan);
+	ret = rch_chan_tx_check(chan);
 	if (!ret)
 		ret = tx_sizes(chan, len, nonblock);
 	if (ret)
 		return ret;
 	ret = -EAGAIN;
-	if (len <= RCH_SMALL_MAX)
-		ret = rch_lane_send_small(&chan->lane, from, len, msg_flags);
-	if (ret)
+	if (len <= RCH_SMALL_MAX) {
+		if (!rch_lane_send_small(&chan->lane, from, len, msg_flags))
+			ret = 0;
+	} else if (!nonblock) {
+		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
+	}
+	if (ret == -EAGAIN)
 		ret = send_segments(chan, from, msg_flags, nonblock, deadline);
 	if (!ret) {
 		WRITE_ONCE(chan->tx_messages, chan->tx_messages + 1);

@@ -67,9 +67,16 @@ static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 {
 	struct rch_chan *chan = file->private_data;
+	__poll_t mask;
 
 	poll_wait(file, &chan->wait, wait);
-	return rch_chan_poll_mask(chan);
+	mask = rch_chan_poll_mask(chan);
+	if (!(mask & EPOLLIN) && (poll_requested_events(wait) & EPOLLIN)) {
+		/* It will be readable only with a message that is complete. */
+		rch_chan_wants_data(chan);
+		mask = rch_chan_poll_mask(chan);
+	}
+	return mask;
 }
 
 /* The signal that ends the program which closes its files now, or 0. */
@@ -96,6 +103,8 @@ static long rch_chan_unlocked_ioctl(struct file *file, unsigned int cmd, unsigne
 	if (cmd != FIONREAD)
 		return rch_chan_ioctl(file, cmd, arg);
 	length = rch_chan_next_length(chan);
+	if (!length)
+		rch_chan_wants_data(chan);
 	return put_user((int)length, (int __user *)arg);
 }
 

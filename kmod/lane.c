@@ -255,6 +255,15 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 	spin_unlock_bh(&lane->link->lock);
 }
 
+/** rch_lane_cts - have the peer told where to write, or that it shall send DATA */
+void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->cts = *cts;
+	tell_locked(lane, RCH_LANE_CTS);
+	spin_unlock_bh(&lane->link->lock);
+}
+
 /*
  * The first item may be sent now, or not any more: enter the round or leave it.
  */
@@ -440,14 +449,8 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 	return item;
 }
 
-/**
- * rch_lane_queue - send an item, or have it wait for its turn
- * @lane: attached lane
- * @item: consumed in every case
- *
- * Return: 0, or -EPIPE when the lane takes no more.
- */
-int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
+/* @more: the message goes on, so that nothing else may come between. */
+static int queue(struct rch_lane *lane, struct rch_item *item, bool more)
 {
 	struct rch_link *link = lane->link;
 
@@ -457,13 +460,66 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 		rch_item_free(item);
 		return -EPIPE;
 	}
-	lane->partial = !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT));
-	lane->queued += rch_window_cost(item->length);
+	lane->partial = more;
+	if (item->type == RCH_REC_DATA)
+		lane->queued += rch_window_cost(item->length);
 	list_add_tail(&item->list, &lane->txq);
 	flow_update(lane);
 	rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 	return 0;
+}
+
+/**
+ * rch_lane_queue - send an item of DATA, or have it wait for its turn
+ * @lane: attached lane
+ * @item: consumed in every case
+ *
+ * Return: 0, or -EPIPE when the lane takes no more.
+ */
+int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
+{
+	return queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)));
+}
+
+static struct rch_item *word(u8 type, u8 flags, u32 length)
+{
+	struct rch_item *item = rch_item_alloc(length, GFP_KERNEL | __GFP_NOFAIL);
+
+	item->type = type;
+	item->flags = flags;
+	item->msg_flags = 0;
+	item->length = length;
+	item->total = 0;
+	return item;
+}
+
+/**
+ * rch_lane_rts - ask where a message can be written to, or take that back
+ * @lane: attached lane
+ * @rts: the message
+ * @flags: RCH_RTS_F_*
+ *
+ * Context: process. Return: 0, or -EPIPE when the lane takes no more.
+ */
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags)
+{
+	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts));
+
+	rch_wire_rts_put(rch_item_data(item), rts);
+	return queue(lane, item, !(flags & RCH_RTS_F_CANCEL));
+}
+
+/**
+ * rch_lane_fin - what the last CTS had room for is written
+ * @lane: attached lane
+ * @more: the message goes on
+ *
+ * Context: process. Return: 0, or -EPIPE when the lane takes no more.
+ */
+int rch_lane_fin(struct rch_lane *lane, bool more)
+{
+	return queue(lane, word(RCH_REC_FIN, 0, 0), more);
 }
 
 static int copy_small(void *to, u32 len, struct iov_iter *from)

@@ -324,6 +324,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->peer_boot = peer->boot_id;
 	link->epoch = peer->epoch;
 	link->frame_size = frame_size;
+	link->features = peer->features & RCH_FEATURES;
 	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
@@ -514,10 +515,11 @@ static void take_apart(struct rch_link *link)
 	wait_posted(link);
 	rch_path_drain(&link->path);
 	rch_link_purge(link);
-	rch_path_destroy(&link->path);
 	flush_work(&link->reap_work);
 	reap(link);
+	/* Before the path goes: who waits for the peer's bytes is a user of it. */
 	tell_lanes(link);
+	rch_path_destroy(&link->path);
 	rch_object_strike(&link->object);
 	mutex_lock(&links_lock);
 	list_del_init(&link->list);

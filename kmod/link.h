@@ -68,6 +68,7 @@ struct rch_lane;
  * @error: why it is DEAD
  * @epoch: life of the link; immutable once UP
  * @frame_size: agreed size of frames; immutable once UP
+ * @features: agreed feature bits; immutable once UP
  * @dead: dead time in jiffies; immutable
  * @tick: time between heartbeats in jiffies; immutable once UP
  * @credit: sequence numbers. rx_next is changed under @lock in softirq
@@ -122,6 +123,7 @@ struct rch_link {
 	struct rdmachan_error error;
 	u32 epoch;
 	u32 frame_size;
+	u32 features;
 	unsigned long dead;
 	unsigned long tick;
 	struct rch_credit credit;
@@ -161,6 +163,7 @@ enum rch_lane_control {
 	RCH_LANE_SHUT_RECV = BIT(3),
 	RCH_LANE_RESET = BIT(4),
 	RCH_LANE_CLOSED = BIT(5),
+	RCH_LANE_CTS = BIT(6),
 };
 
 /**
@@ -175,6 +178,7 @@ enum rch_lane_control {
  * @control: &enum rch_lane_control, what is to be told
  * @window: the peer's promise
  * @credit_limit: to be told with RCH_LANE_CREDIT
+ * @cts: to be told with RCH_LANE_CTS
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
@@ -203,6 +207,7 @@ struct rch_lane {
 	u32 control;
 	struct rch_window_tx window;
 	u64 credit_limit;
+	struct rch_cts cts;
 	struct rch_open open;
 	u64 queued;
 	u64 room;
@@ -292,6 +297,7 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window);
 void rch_lane_tell(struct rch_lane *lane, u32 control);
 void rch_lane_open(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);
+void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
 void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);
@@ -303,6 +309,8 @@ bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
+int rch_lane_fin(struct rch_lane *lane, bool more);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 

@@ -14,8 +14,10 @@
  *  2. rdma_disconnect() tells the peer. It may fail; then there is nobody to tell.
  *  3. ib_drain_qp() puts the queue pair into the error state and waits for the
  *     last completion of both queues. After that no handler of ours runs.
- *  4. The owner unmaps and frees its frames.
- *  5. Queue pair, buffers, CQ and PD are freed while the id still holds the device.
+ *  4. The owner unmaps and frees its frames, and tells all who wait for the peer:
+ *     users of the path (path_rdma.h) learn that nothing comes any more, and leave.
+ *  5. Queue pair, buffers, memory regions, CQ and PD are freed while the id still holds
+ *     the device.
  *  6. rdma_destroy_id() waits for a running event handler. Nobody else refers to
  *     the path then, so its owner may free it.
  */
@@ -27,6 +29,7 @@
 
 #include "error.h"
 #include "path.h"
+#include "path_rdma.h"
 #include "rch.h"
 
 /* Retransmission: 4.096 us * 2^15 = 134 ms, for ever where the adapter can; the
@@ -45,6 +48,10 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->error_lock);
 	init_completion(&path->cm_done);
+	init_completion(&path->drained);
+	init_waitqueue_head(&path->left);
+	INIT_LIST_HEAD(&path->mrs);
+	sema_init(&path->writers, RCH_WRITERS);
 }
 
 /**
@@ -249,6 +256,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->stopped = false;
 	path->failed = false;
 	reinit_completion(&path->cm_done);
+	reinit_completion(&path->drained);
 	id = rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id)) {
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
@@ -298,9 +306,9 @@ static int create_qp(struct rch_path *path)
 		.send_cq = path->cq,
 		.recv_cq = path->cq,
 		/* one slot in each queue is for ib_drain_qp() */
-		.cap.max_send_wr = path->send_depth + 1,
+		.cap.max_send_wr = path->send_depth + RCH_PATH_RDMA_WRS + 1,
 		.cap.max_recv_wr = path->depth + 1,
-		.cap.max_send_sge = 1,
+		.cap.max_send_sge = path->write_sges,
 		.cap.max_recv_sge = 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -329,6 +337,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->send_depth = max(depth, 64U) + RCH_PATH_SEND_SLACK;
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
+	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->pd = ib_alloc_pd(path->dev, 0);
 	if (IS_ERR(path->pd)) {
 		ret = PTR_ERR(path->pd);
@@ -336,8 +345,8 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 		goto err_fail;
 	}
 	/* Every work request that can be outstanding, and a marker for each queue. */
-	path->cq = ib_alloc_cq_any(path->dev, path, path->depth + path->send_depth + 2,
-				   IB_POLL_SOFTIRQ);
+	path->cq = ib_alloc_cq_any(path->dev, path, path->depth + path->send_depth +
+				   RCH_PATH_RDMA_WRS + 2, IB_POLL_SOFTIRQ);
 	if (IS_ERR(path->cq)) {
 		ret = PTR_ERR(path->cq);
 		path->cq = NULL;
@@ -455,10 +464,13 @@ void rch_path_drain(struct rch_path *path)
 	was = path->stopped;
 	path->stopped = true;
 	spin_unlock_bh(&path->lock);
-	if (was || !path->id || !path->id->qp)
+	if (was)
 		return;
-	rdma_disconnect(path->id);
-	ib_drain_qp(path->id->qp);
+	if (path->id && path->id->qp) {
+		rdma_disconnect(path->id);
+		ib_drain_qp(path->id->qp);
+	}
+	complete_all(&path->drained);
 }
 
 /**
@@ -471,10 +483,12 @@ void rch_path_drain(struct rch_path *path)
 void rch_path_destroy(struct rch_path *path)
 {
 	rch_path_drain(path);
+	wait_event(path->left, !READ_ONCE(path->users));
 	if (path->id) {
 		if (path->id->qp)
 			rdma_destroy_qp(path->id);
 		rch_path_buffers_put(path);
+		rch_path_mrs_free(path);
 		if (path->cq)
 			ib_free_cq(path->cq);
 		if (path->pd)

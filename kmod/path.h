@@ -10,8 +10,10 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/semaphore.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdmachan.h>
@@ -77,6 +79,13 @@ struct rch_rxb {
  * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken
  *	from softirq; only @error_lock nests inside
  * @stopped: nothing may be posted any more
+ * @drained: rch_path_drain() has ended
+ * @users: see path_rdma.h; protected by @lock
+ * @left: woken when @users becomes 0
+ * @mrs: pool of &struct rch_mr; protected by @lock
+ * @mr_count: how many there are, in the pool or not; protected by @lock
+ * @writers: who may write
+ * @write_sges: elements of a work request that writes
  * @empty: receive buffers that could not be replaced
  * @cm_done: the connection manager has answered, or @aborted
  * @cm_event: what it answered
@@ -105,6 +114,13 @@ struct rch_path {
 	u32 lent_count;
 	spinlock_t lock;
 	bool stopped;
+	struct completion drained;
+	u32 users;
+	wait_queue_head_t left;
+	struct list_head mrs;
+	u32 mr_count;
+	struct semaphore writers;
+	u32 write_sges;
 	u32 empty;
 	struct completion cm_done;
 	int cm_event;
@@ -145,6 +161,7 @@ bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *err
 /* path_io.c APIs: any context */
 int rch_path_post(struct rch_path *path, struct list_head *frames);
 void rch_path_unmap(struct rch_path *path, struct rch_txf *txf);
+void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op);
 void rch_path_refill(struct rch_path *path, gfp_t gfp);
 int rch_path_buffers_get(struct rch_path *path);
 void rch_path_buffers_put(struct rch_path *path);

@@ -25,7 +25,8 @@
 #include "path.h"
 #include "rch.h"
 
-static void wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
+/** rch_path_wc_failed - a work request has failed; @op: &enum rdmachan_op. Softirq */
+void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 {
 	struct rdmachan_error error = {};
 
@@ -49,7 +50,7 @@ static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 	struct rch_path *path = cq->cq_context;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
-		wc_failed(path, wc, RDMACHAN_OP_SEND);
+		rch_path_wc_failed(path, wc, RDMACHAN_OP_SEND);
 	else
 		path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
 }
@@ -253,7 +254,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		put_page(rxb->page);
 		rxb->page = NULL;
-		wc_failed(path, wc, RDMACHAN_OP_RECV);
+		rch_path_wc_failed(path, wc, RDMACHAN_OP_RECV);
 		return;
 	}
 	path->ops->received(path, rxb->page, wc->byte_len);

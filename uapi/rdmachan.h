@@ -668,6 +668,9 @@ enum rdmachan_state {
  * @send_buffer: Send buffer in bytes
  * @recv_buffer: Receive buffer in bytes
  * @peer_message_max: Largest message that the peer takes
+ * @tx_placed: Messages of @tx_messages that were written straight into the memory of the
+ *	peer's program, and copied nowhere
+ * @rx_placed: The same of @rx_messages
  */
 struct rdmachan_object {
 	__u32 size;
@@ -701,6 +704,8 @@ struct rdmachan_object {
 	__u32 send_buffer;
 	__u32 recv_buffer;
 	__aligned_u64 peer_message_max;
+	__aligned_u64 tx_placed;
+	__aligned_u64 rx_placed;
 };
 
 /**

@@ -29,6 +29,8 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 	json_number(json, "send_buffer", object->send_buffer);
 	json_number(json, "recv_buffer", object->recv_buffer);
 	json_number(json, "peer_message_max", object->peer_message_max);
+	json_number(json, "tx_placed", object->tx_placed);
+	json_number(json, "rx_placed", object->rx_placed);
 }
 
 void object_json(const struct rdmachan_object *object, struct json *json)

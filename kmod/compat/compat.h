@@ -10,6 +10,7 @@
 #define _RCH_COMPAT_H
 
 #include <linux/fs.h>
+#include <linux/uio.h>
 #include <linux/workqueue.h>
 
 /* Gone in 6.12: such files have no position anyway. */
@@ -17,6 +18,12 @@
 #define RCH_NO_LLSEEK .llseek = no_llseek,
 #else
 #define RCH_NO_LLSEEK
+#endif
+
+/* Came in 6.4. */
+#ifndef RCH_HAVE_ITER_IOV_ADDR
+#define iter_iov_addr(iter) (iov_iter_iovec(iter).iov_base)
+#define iter_iov_len(iter) (iov_iter_iovec(iter).iov_len)
 #endif
 
 #endif /* _RCH_COMPAT_H */

@@ -83,6 +83,14 @@ static const u8 records_bytes[] = {
 	13, 0, 0, 0, 9, 0, 0, 0,
 	/* CLOSED to 2 */
 	2, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	/* RTS to 2: 0x100002 bytes, serial 6, flags 0x8001 */
+	2, 0, 0, 0, 9, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
+	2, 0, 16, 0, 6, 0, 0, 0, 1, 0x80, 0, 0, 0, 0, 0, 0,
+	/* CTS to 2: address 2^32 + 5, key 7, 8 bytes, serial 6 */
+	2, 0, 0, 0, 10, 0, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0,
+	5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,
+	/* FIN to 2 */
+	2, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 };
 
 static u8 *put(u8 *at, u32 chan, u8 type, u8 flags, u32 length)
@@ -98,6 +106,8 @@ static void wire_records_put(struct kunit *test)
 {
 	const struct rch_open open = { 2, 7, 0x100000005ULL, 9 };
 	const struct rch_accept accept = { 3, 8, 6 };
+	const struct rch_rts rts = { 0x100002, 6, 0x8001 };
+	const struct rch_cts cts = { 0x100000005ULL, 7, 8, 6 };
 	const struct rch_record data = {
 		.chan = 0xa0b0c0d0, .type = RCH_REC_DATA, .flags = RCH_DATA_F_FIRST,
 		.msg_flags = 0x8001, .length = 3, .total = 0x102,
@@ -122,6 +132,12 @@ static void wire_records_put(struct kunit *test)
 	rch_wire_pair_put(put(at, 2, RCH_REC_CLOSE, RCH_CLOSE_F_RESET, 8), 13, 9);
 	at += rch_wire_space(8);
 	put(at, 2, RCH_REC_CLOSED, 0, 0);
+	at += rch_wire_space(0);
+	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, 0, 16), &rts);
+	at += rch_wire_space(16);
+	rch_wire_cts_put(put(at, 2, RCH_REC_CTS, 0, 24), &cts);
+	at += rch_wire_space(24);
+	put(at, 2, RCH_REC_FIN, 0, 0);
 	at += rch_wire_space(0);
 	KUNIT_ASSERT_EQ(test, at - buf, sizeof(records_bytes));
 	for (i = 0; i < sizeof(records_bytes); i++)
@@ -187,6 +203,26 @@ static void records_get_rest(struct kunit *test, struct rch_cursor *c)
 	KUNIT_EXPECT_EQ(test, r.chan, 2);
 }
 
+static void records_get_place(struct kunit *test, struct rch_cursor *c)
+{
+	struct rch_record r;
+	struct rch_rts rts;
+	struct rch_cts cts;
+
+	next(test, c, &r, RCH_REC_RTS, 16);
+	rch_wire_rts_get(&r, &rts);
+	KUNIT_EXPECT_EQ(test, rts.total, 0x100002);
+	KUNIT_EXPECT_EQ(test, rts.serial, 6);
+	KUNIT_EXPECT_EQ(test, rts.msg_flags, 0x8001);
+	next(test, c, &r, RCH_REC_CTS, 24);
+	rch_wire_cts_get(&r, &cts);
+	KUNIT_EXPECT_EQ(test, cts.addr, 0x100000005ULL);
+	KUNIT_EXPECT_EQ(test, cts.rkey, 7);
+	KUNIT_EXPECT_EQ(test, cts.length, 8);
+	KUNIT_EXPECT_EQ(test, cts.serial, 6);
+	next(test, c, &r, RCH_REC_FIN, 0);
+}
+
 static void wire_records_get(struct kunit *test)
 {
 	const u32 len = 24 + sizeof(records_bytes);
@@ -198,6 +234,7 @@ static void wire_records_get(struct kunit *test)
 	rch_wire_cursor_init(&c, buf, len);
 	records_get_open(test, &c);
 	records_get_rest(test, &c);
+	records_get_place(test, &c);
 	KUNIT_EXPECT_FALSE(test, rch_wire_record_more(&c));
 }
 

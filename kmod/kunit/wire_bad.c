@@ -133,6 +133,9 @@ static const struct type_case type_cases[] = {
 	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
 	{ "CLOSED", RCH_REC_CLOSED, 0x00, 5, 0 },
+	{ "RTS", RCH_REC_RTS, 0x01, 5, 16 },
+	{ "CTS", RCH_REC_CTS, 0x00, 5, 24 },
+	{ "FIN", RCH_REC_FIN, 0x00, 5, 0 },
 };
 
 static void type_desc(const struct type_case *tc, char *desc)
@@ -271,7 +274,7 @@ static void bad_record_type(struct kunit *test)
 	u32 type;
 
 	for (type = 0; type < 256; type++) {
-		if (type >= RCH_REC_OPEN && type <= RCH_REC_CLOSED)
+		if (type >= RCH_REC_OPEN && type <= RCH_REC_FIN)
 			continue;
 		r.type = type;
 		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM),
@@ -332,6 +335,15 @@ static const struct payload_case payload_cases[] = {
 	{ RCH_REC_OPEN, { "OPEN reserved", 20, 4, 0x80000000, RCH_RULE_RESERVED } },
 	{ RCH_REC_ACCEPT, { "ACCEPT chan", 0, 4, 0, RCH_RULE_CHANNEL } },
 	{ RCH_REC_ACCEPT, { "ACCEPT chan", 0, 4, 0xffffffff, RCH_RULE_OK } },
+	{ RCH_REC_RTS, { "RTS total", 0, 4, 0, RCH_RULE_MESSAGE_SIZE } },
+	{ RCH_REC_RTS, { "RTS total", 0, 4, 1 << 30, RCH_RULE_OK } },
+	{ RCH_REC_RTS, { "RTS total", 0, 4, (1 << 30) + 1, RCH_RULE_MESSAGE_SIZE } },
+	{ RCH_REC_RTS, { "RTS total", 0, 4, 0xffffffff, RCH_RULE_MESSAGE_SIZE } },
+	{ RCH_REC_RTS, { "RTS flags", 8, 4, 0xffff, RCH_RULE_OK } },
+	{ RCH_REC_RTS, { "RTS flags", 8, 4, 0x10000, RCH_RULE_RESERVED } },
+	{ RCH_REC_RTS, { "RTS reserved", 12, 4, 1, RCH_RULE_RESERVED } },
+	{ RCH_REC_CTS, { "CTS length", 12, 4, 0, RCH_RULE_OK } },
+	{ RCH_REC_CTS, { "CTS reserved", 20, 4, 0x80000000, RCH_RULE_RESERVED } },
 };
 
 static void payload_desc(const struct payload_case *pc, char *desc)

@@ -34,7 +34,12 @@ static u32 record_length(struct fuzz *z, u8 type)
 		return rch_below(&z->rnd, rch_chance(&z->rnd, 4) ? 300 : 40);
 	case RCH_REC_SHUT:
 	case RCH_REC_CLOSED:
+	case RCH_REC_FIN:
 		return 0;
+	case RCH_REC_RTS:
+		return sizeof(struct rch_wire_rts);
+	case RCH_REC_CTS:
+		return sizeof(struct rch_wire_cts);
 	default:
 		return 8;
 	}
@@ -50,7 +55,7 @@ static void fuzz_make(struct fuzz *z)
 	z->len = sizeof(struct rch_wire_frame);
 	while (!rch_chance(&z->rnd, 6)) {
 		memset(&r, 0, sizeof(r));
-		r.type = RCH_REC_OPEN + rch_below(&z->rnd, RCH_REC_CLOSED);
+		r.type = RCH_REC_OPEN + rch_below(&z->rnd, RCH_REC_FIN);
 		r.chan = r.type == RCH_REC_OPEN ? 0 : 1 + rch_below(&z->rnd, 1000);
 		r.length = record_length(z, r.type);
 		r.total = r.type == RCH_REC_DATA ? r.length : 0;
@@ -58,8 +63,10 @@ static void fuzz_make(struct fuzz *z)
 			break;
 		payload = rch_wire_record_put(z->frame + z->len, &r);
 		memset(payload, 1, r.length);
-		if (r.type == RCH_REC_OPEN)
+		if (r.type == RCH_REC_OPEN || r.type == RCH_REC_CTS)
 			memset(payload + 20, 0, 4);
+		if (r.type == RCH_REC_RTS)
+			memset(payload + 8, 0, 8);
 		z->len += rch_wire_space(r.length);
 	}
 	prandom_bytes_state(&z->rnd, &f, sizeof(f));
@@ -103,6 +110,8 @@ static void fuzz_use(struct fuzz *z, const struct rch_record *r)
 {
 	struct rch_accept accept;
 	struct rch_open open;
+	struct rch_rts rts;
+	struct rch_cts cts;
 	u32 i, first, second;
 
 	for (i = 0; i < r->length; i++)
@@ -123,6 +132,14 @@ static void fuzz_use(struct fuzz *z, const struct rch_record *r)
 		return;
 	case RCH_REC_CREDIT:
 		z->sum += rch_wire_credit_get(r);
+		return;
+	case RCH_REC_RTS:
+		rch_wire_rts_get(r, &rts);
+		z->sum += rts.total;
+		return;
+	case RCH_REC_CTS:
+		rch_wire_cts_get(r, &cts);
+		z->sum += cts.addr;
 	}
 }
 

@@ -108,6 +108,9 @@ static const struct {
 	[RCH_REC_SHUT] = { RCH_SHUT_F_ALL, 0, true },
 	[RCH_REC_CLOSE] = { RCH_CLOSE_F_ALL, sizeof(struct rch_wire_close), true },
 	[RCH_REC_CLOSED] = { 0, 0, true },
+	[RCH_REC_RTS] = { RCH_RTS_F_ALL, sizeof(struct rch_wire_rts), true },
+	[RCH_REC_CTS] = { 0, sizeof(struct rch_wire_cts), true },
+	[RCH_REC_FIN] = { 0, 0, true },
 };
 
 static enum rch_rule data_check(const struct rch_record *r)
@@ -119,6 +122,16 @@ static enum rch_rule data_check(const struct rch_record *r)
 	if ((r->flags & RCH_DATA_F_ABORT) && r->length)
 		return RCH_RULE_RECORD_LENGTH;
 	return RCH_RULE_OK;
+}
+
+static enum rch_rule rts_check(const struct rch_record *r)
+{
+	const struct rch_wire_rts *w = (const void *)r->payload;
+	u32 total = le32_to_cpu(w->total);
+
+	if (w->reserved || le32_to_cpu(w->msg_flags) > 0xffff)
+		return RCH_RULE_RESERVED;
+	return total && total <= RCH_MESSAGE_MAX ? RCH_RULE_OK : RCH_RULE_MESSAGE_SIZE;
 }
 
 static enum rch_rule payload_check(const struct rch_record *r)
@@ -137,6 +150,13 @@ static enum rch_rule payload_check(const struct rch_record *r)
 		const struct rch_wire_accept *w = (const void *)r->payload;
 
 		return w->chan ? RCH_RULE_OK : RCH_RULE_CHANNEL;
+	}
+	case RCH_REC_RTS:
+		return rts_check(r);
+	case RCH_REC_CTS: {
+		const struct rch_wire_cts *w = (const void *)r->payload;
+
+		return w->reserved ? RCH_RULE_RESERVED : RCH_RULE_OK;
 	}
 	default:
 		return RCH_RULE_OK;
@@ -259,6 +279,50 @@ u64 rch_wire_credit_get(const struct rch_record *r)
 	const struct rch_wire_credit *w = (const void *)r->payload;
 
 	return le64_to_cpu(w->limit);
+}
+
+/** rch_wire_rts_put - write RTS's bytes to @buf */
+void rch_wire_rts_put(void *buf, const struct rch_rts *rts)
+{
+	struct rch_wire_rts *w = buf;
+
+	w->total = cpu_to_le32(rts->total);
+	w->serial = cpu_to_le32(rts->serial);
+	w->msg_flags = cpu_to_le32(rts->msg_flags);
+	w->reserved = 0;
+}
+
+/** rch_wire_rts_get - read RTS's bytes from a checked record */
+void rch_wire_rts_get(const struct rch_record *r, struct rch_rts *rts)
+{
+	const struct rch_wire_rts *w = (const void *)r->payload;
+
+	rts->total = le32_to_cpu(w->total);
+	rts->serial = le32_to_cpu(w->serial);
+	rts->msg_flags = le32_to_cpu(w->msg_flags);
+}
+
+/** rch_wire_cts_put - write CTS's bytes to @buf */
+void rch_wire_cts_put(void *buf, const struct rch_cts *cts)
+{
+	struct rch_wire_cts *w = buf;
+
+	w->addr = cpu_to_le64(cts->addr);
+	w->rkey = cpu_to_le32(cts->rkey);
+	w->length = cpu_to_le32(cts->length);
+	w->serial = cpu_to_le32(cts->serial);
+	w->reserved = 0;
+}
+
+/** rch_wire_cts_get - read CTS's bytes from a checked record */
+void rch_wire_cts_get(const struct rch_record *r, struct rch_cts *cts)
+{
+	const struct rch_wire_cts *w = (const void *)r->payload;
+
+	cts->addr = le64_to_cpu(w->addr);
+	cts->rkey = le32_to_cpu(w->rkey);
+	cts->length = le32_to_cpu(w->length);
+	cts->serial = le32_to_cpu(w->serial);
 }
 
 /** rch_wire_hello_put - write the private data of REQ or REP to @buf, 56 bytes */

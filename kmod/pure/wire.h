@@ -34,11 +34,13 @@
 #define RCH_DOMAIN_ANY		0xffffffffU
 
 /*
- * Feature bits: a side offers what it can and names what it cannot do without.
- * Version 1 has none. A peer that needs a bit that is not known is refused, and
- * told which.
+ * Feature bits: a side offers what it can and names what it cannot do without. A peer
+ * that needs a bit that is not known is refused, and told which.
  */
-#define RCH_FEATURES		0U
+
+/** RCH_FEATURE_PLACE - feature bit: RTS, CTS and FIN are understood */
+#define RCH_FEATURE_PLACE	0x01U
+#define RCH_FEATURES		RCH_FEATURE_PLACE
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -130,6 +132,10 @@ static_assert(sizeof(struct rch_wire_frame) == 24, "on the wire");
  * @RCH_REC_SHUT: the sender of this sends no more, or reads no more
  * @RCH_REC_CLOSE: the channel ends; &struct rch_wire_close
  * @RCH_REC_CLOSED: answer to CLOSE, the last record of a channel
+ * @RCH_REC_RTS: request to send: a message that could be written straight to where it is
+ *	wanted; &struct rch_wire_rts
+ * @RCH_REC_CTS: clear to send: where to write; &struct rch_wire_cts
+ * @RCH_REC_FIN: the bytes that the last CTS had room for were written
  * @RCH_REC_TYPES: one more than the last
  */
 enum rch_record_type {
@@ -141,6 +147,9 @@ enum rch_record_type {
 	RCH_REC_SHUT = 6,
 	RCH_REC_CLOSE = 7,
 	RCH_REC_CLOSED = 8,
+	RCH_REC_RTS = 9,
+	RCH_REC_CTS = 10,
+	RCH_REC_FIN = 11,
 	RCH_REC_TYPES,
 };
 
@@ -161,6 +170,10 @@ enum rch_record_type {
 /** RCH_CLOSE_F_RESET - record flag of CLOSE: data may have been thrown away */
 #define RCH_CLOSE_F_RESET	0x01
 #define RCH_CLOSE_F_ALL		RCH_CLOSE_F_RESET
+
+/** RCH_RTS_F_CANCEL - record flag of RTS: it is taken back, whatever CTS has come */
+#define RCH_RTS_F_CANCEL	0x01
+#define RCH_RTS_F_ALL		RCH_RTS_F_CANCEL
 
 /**
  * struct rch_wire_record - header of a record
@@ -262,6 +275,36 @@ struct rch_wire_close {
 };
 
 /**
+ * struct rch_wire_rts - RTS
+ * @total: bytes of the message, not 0
+ * @serial: number that the sender gave this wish, repeated in every CTS for it
+ * @msg_flags: message flags of the program
+ * @reserved: 0
+ */
+struct rch_wire_rts {
+	__le32 total;
+	__le32 serial;
+	__le32 msg_flags;
+	__le32 reserved;
+};
+
+/**
+ * struct rch_wire_cts - CTS
+ * @addr: where the next bytes of the message go
+ * @rkey: key for it
+ * @length: how many; 0: send the message as DATA
+ * @serial: of the RTS
+ * @reserved: 0
+ */
+struct rch_wire_cts {
+	__le64 addr;
+	__le32 rkey;
+	__le32 length;
+	__le32 serial;
+	__le32 reserved;
+};
+
+/**
  * struct rch_wire_hello - private data of REQ and REP
  * @magic: RCH_WIRE_MAGIC
  * @version_min: REQ: oldest version spoken; REP: the version agreed upon
@@ -357,6 +400,21 @@ struct rch_accept {
 	u64 window;
 };
 
+/** struct rch_rts - decoded &struct rch_wire_rts */
+struct rch_rts {
+	u32 total;
+	u32 serial;
+	u16 msg_flags;
+};
+
+/** struct rch_cts - decoded &struct rch_wire_cts */
+struct rch_cts {
+	u64 addr;
+	u32 rkey;
+	u32 length;
+	u32 serial;
+};
+
 /** struct rch_hello - decoded &struct rch_wire_hello */
 struct rch_hello {
 	u8 version_min;
@@ -432,6 +490,10 @@ void rch_wire_pair_put(void *buf, u32 first, u32 second);
 void rch_wire_pair_get(const struct rch_record *r, u32 *first, u32 *second);
 void rch_wire_credit_put(void *buf, u64 limit);
 u64 rch_wire_credit_get(const struct rch_record *r);
+void rch_wire_rts_put(void *buf, const struct rch_rts *rts);
+void rch_wire_rts_get(const struct rch_record *r, struct rch_rts *rts);
+void rch_wire_cts_put(void *buf, const struct rch_cts *cts);
+void rch_wire_cts_get(const struct rch_record *r, struct rch_cts *cts);
 
 void rch_wire_hello_put(void *buf, const struct rch_hello *h);
 enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h);

@@ -16,7 +16,7 @@ import sys
 # From the bottom. A file belongs to the first layer with a pattern that fits.
 LAYERS = (
     ("pure", ("pure/*",)),
-    ("path", ("path*", "device*", "frame*", "cm*")),
+    ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
     ("objects", ("ctx*", "listener*", "chan.*", "chan_*")),
     ("programs", ("chrdev*", "ioctl*", "file*")),

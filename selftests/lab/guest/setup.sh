@@ -207,7 +207,9 @@ lab_port_ready() {
 
 lab_rdma() {
 	[ "$lab_provider" != none ] || return 0
+	# rxe takes the fastest that is there when its device is made.
 	modprobe -q crc32_generic
+	modprobe -q crc32-pclmul
 	modprobe rdma_ucm || return
 	modprobe -q ib_umad
 	case $lab_provider in

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_cts.c - has a large message written straight to where it is wanted
+ *
+ * Operation. An RTS of the peer is kept while threads of this program wait for
+ * messages in read(), or did so last; a program that polls or does not block gets the
+ * message as DATA, so that poll() need not lie. The thread that waits pins the memory it
+ * has for the message, opens it piece by piece through a memory region (CTS), and waits
+ * for each piece (FIN). It returns when the region is closed again.
+ *
+ * States. An RTS is @offered until a thread takes it, it is taken back, or it is
+ * refused. A piece that is under way has a @grant; @grant_left counts the bytes of the
+ * message that are not confirmed. All of them are protected by chan->lock. While a
+ * message is under way the peer may send nothing else on the channel but take it back.
+ *
+ * Error handling. A thread that has opened its memory can be killed, but not
+ * interrupted: the peer's module has its program's bytes at hand and needs nobody to
+ * finish. When a thread is killed between two pieces, part of the message is in memory
+ * that is going away; then the channel ends with it.
+ */
+#include <linux/mm.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "error.h"
+#include "mem.h"
+#include "path_rdma.h"
+#include "rch.h"
+
+/** struct rch_placing - a message that is being written to here */
+struct rch_placing {
+	struct rch_chan *chan;
+	struct rch_path *path;
+	struct rch_rts rts;
+	struct rch_mem mem;
+	struct rch_mem_cursor cursor;
+	struct rch_mr *mr;
+};
+
+static void refuse(struct rch_chan *chan, u32 serial)
+{
+	const struct rch_cts cts = { .serial = serial };
+
+	rch_lane_cts(&chan->lane, &cts);
+}
+
+static void cancel_got(struct rch_chan *chan, u32 serial)
+{
+	spin_lock(&chan->lock);
+	if (chan->offered && chan->offer.serial == serial)
+		WRITE_ONCE(chan->offered, false);
+	if (chan->grant_left && chan->grant_serial == serial) {
+		WRITE_ONCE(chan->grant, RCH_GRANT_CANCELLED);
+		chan->grant_left = 0;
+		wake_up_all(&chan->wait);
+	}
+	spin_unlock(&chan->lock);
+}
+
+/* Whether the offer may wait for a thread. */
+static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
+{
+	lockdep_assert_held(&chan->lock);
+	if (chan->arriving || chan->offered || chan->grant_left)
+		return RCH_RULE_SEGMENT;
+	if (rts->total > chan->tuning.message_max)
+		return RCH_RULE_MESSAGE_SIZE;
+	*keep = chan->state == RCH_CHAN_OPEN && !chan->wants_data;
+	if (*keep) {
+		chan->offer = *rts;
+		WRITE_ONCE(chan->offered, true);
+		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+	}
+	return RCH_RULE_OK;
+}
+
+/** rch_chan_rts_got - the peer asks where to write a message. Softirq */
+enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	enum rch_rule rule = RCH_RULE_OK;
+	bool keep = false;
+	struct rch_rts rts;
+
+	if (!(chan->lane.link->features & RCH_FEATURE_PLACE) || !chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	rch_wire_rts_get(r, &rts);
+	if (r->flags & RCH_RTS_F_CANCEL) {
+		cancel_got(chan, rts.serial);
+		return RCH_RULE_OK;
+	}
+	spin_lock(&chan->lock);
+	if (chan->state == RCH_CHAN_PEER_CLOSED ||
+	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND))
+		rule = RCH_RULE_STATE;
+	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
+		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		rule = offer_got(chan, &rts, &keep);
+	spin_unlock(&chan->lock);
+	if (!rule && !keep)
+		refuse(chan, rts.serial);
+	return rule;
+}
+
+/** rch_chan_fin_got - a piece was written. Softirq */
+enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
+{
+	enum rch_rule rule = RCH_RULE_OK;
+
+	spin_lock(&chan->lock);
+	if (chan->grant == RCH_GRANT_OPEN) {
+		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
+		chan->grant_left -= chan->granted;
+		wake_up_all(&chan->wait);
+	} else if (chan->state == RCH_CHAN_OPEN) {
+		rule = RCH_RULE_STATE;
+	}
+	spin_unlock(&chan->lock);
+	return rule;
+}
+
+/**
+ * rch_chan_wants_data - messages shall come as DATA from now on
+ * @chan: channel
+ *
+ * Until a thread waits for one in read(). Context: any.
+ */
+void rch_chan_wants_data(struct rch_chan *chan)
+{
+	bool offered;
+	u32 serial;
+
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->wants_data, true);
+	offered = chan->offered;
+	serial = chan->offer.serial;
+	WRITE_ONCE(chan->offered, false);
+	spin_unlock_bh(&chan->lock);
+	if (offered)
+		refuse(chan, serial);
+}
+
+static int begin(struct rch_placing *p, unsigned long addr)
+{
+	int ret = -ENOMEM;
+
+	if (!rch_path_enter(p->path))
+		return -ENOTCONN;
+	p->mr = rch_mr_get(p->path);
+	if (!p->mr)
+		goto err_leave;
+	ret = rch_mem_pin(&p->mem, p->path->dev, addr, p->rts.total, DMA_FROM_DEVICE);
+	if (ret)
+		goto err_mr;
+	rch_mem_begin(&p->mem, &p->cursor);
+	return 0;
+
+err_mr:
+	rch_mr_put(p->path, p->mr);
+err_leave:
+	rch_path_leave(p->path);
+	return ret;
+}
+
+static void end(struct rch_placing *p)
+{
+	/* In this order: nobody may write to pages that are not ours any more. */
+	rch_mr_put(p->path, p->mr);
+	rch_mem_unpin(&p->mem);
+	rch_path_leave(p->path);
+}
+
+/* The first piece takes the offer; each later one needs the message to go on. */
+static bool grant(struct rch_placing *p, u32 length, bool first)
+{
+	struct rch_chan *chan = p->chan;
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	if (first) {
+		ok = chan->offered && chan->offer.serial == p->rts.serial &&
+		     chan->state == RCH_CHAN_OPEN;
+		if (ok) {
+			WRITE_ONCE(chan->offered, false);
+			chan->grant_serial = p->rts.serial;
+			chan->grant_left = p->rts.total;
+		}
+	} else {
+		ok = chan->grant == RCH_GRANT_DONE && chan->state == RCH_CHAN_OPEN;
+	}
+	if (ok) {
+		WRITE_ONCE(chan->grant, RCH_GRANT_OPEN);
+		chan->granted = length;
+	}
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+static bool grant_settled(struct rch_chan *chan)
+{
+	return READ_ONCE(chan->grant) != RCH_GRANT_OPEN ||
+	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
+}
+
+/* Return: 0, -ECANCELED when the message does not come, -EINTR when killed. */
+static int wait_fin(struct rch_chan *chan, u32 *left)
+{
+	int killed, ret;
+
+	killed = wait_event_killable(chan->wait, grant_settled(chan));
+	if (killed)
+		wait_event_timeout(chan->wait, grant_settled(chan), chan->lane.link->dead);
+	spin_lock_bh(&chan->lock);
+	*left = chan->grant_left;
+	ret = chan->grant == RCH_GRANT_DONE ? 0 : -ECANCELED;
+	if (killed && *left)
+		ret = -EINTR;
+	spin_unlock_bh(&chan->lock);
+	return ret;
+}
+
+static int place(struct rch_placing *p)
+{
+	struct rch_cts cts = { .serial = p->rts.serial };
+	bool first = true;
+	u32 left;
+	int ret;
+
+	do {
+		ret = rch_mr_open(p->path, p->mr, &p->cursor);
+		if (ret)
+			return ret;
+		cts.addr = p->mr->mr->iova;
+		cts.rkey = p->mr->mr->rkey;
+		cts.length = p->mr->mr->length;
+		if (!grant(p, cts.length, first))
+			return -ECANCELED;
+		rch_lane_cts(&p->chan->lane, &cts);
+		ret = wait_fin(p->chan, &left);
+		first = false;
+	} while (!ret && left);
+	return ret;
+}
+
+static void ungrant(struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->grant, RCH_GRANT_NONE);
+	chan->grant_left = 0;
+	spin_unlock_bh(&chan->lock);
+}
+
+/* Part of a message was lost with the thread that was killed. */
+static void killed(struct rch_chan *chan)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, 0);
+	error.error = EINTR;
+	rch_link_where(chan->lane.link, &error);
+	rch_chan_fail(chan, &error);
+	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
+}
+
+/**
+ * rch_chan_recv_placed - receive the message that is offered
+ * @chan: channel whose RCH_CHAN_RX the caller has claimed
+ * @offer: the message, as it was offered when no other was there to be read
+ * @to: where to; moved on on success
+ * @result: what was found
+ *
+ * Context: process; may block.
+ * Return: 0; -EMSGSIZE, and the offer stays; -EAGAIN when there is no message yet: it
+ * will come as DATA, or was taken back, or the channel has ended; or -EINTR.
+ */
+int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
+			 struct iov_iter *to, struct rch_recv_result *result)
+{
+	struct rch_placing p = {
+		.chan = chan,
+		.path = &chan->lane.link->path,
+		.rts = *offer,
+	};
+	unsigned long addr;
+	int ret;
+
+	result->length = p.rts.total;
+	result->msg_flags = p.rts.msg_flags;
+	if (p.rts.total > iov_iter_count(to))
+		return -EMSGSIZE;
+	/* What is wrong with the memory, the copy will say. */
+	if (!rch_chan_range(to, p.rts.total, &addr) || begin(&p, addr)) {
+		rch_chan_wants_data(chan);
+		return -EAGAIN;
+	}
+	ret = place(&p);
+	end(&p);
+	ungrant(chan);
+	if (ret == -EINTR)
+		killed(chan);
+	if (ret)
+		return ret == -EINTR ? ret : -EAGAIN;
+	iov_iter_advance(to, p.rts.total);
+	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
+	return 0;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_rts.c - sends a large message straight to where it is wanted
+ *
+ * Operation. A thread that may block and has a large message in one piece of memory
+ * asks first (RTS). If a thread of the peer's program waits for a message, with room
+ * for this one, its module opens that memory to us (CTS), piece by piece. Each piece is
+ * written from our program's own pages and confirmed (FIN), and no byte is copied by
+ * either host. If nobody waits, the peer says so, or nothing for a moment; then the
+ * message goes as DATA, as if nothing had been asked.
+ *
+ * A message belongs to the thread that has claimed RCH_CHAN_TX until its last byte is
+ * written, so the lane has nothing behind the RTS.
+ *
+ * Error handling. Until the last piece is confirmed the message can be taken back (RTS
+ * with the cancel flag): the peer's program goes on waiting. A piece that is under way
+ * is waited for: it ends, or the path does, within the dead time.
+ */
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "error.h"
+#include "mem.h"
+#include "path_rdma.h"
+#include "rch.h"
+
+/* Below this, copying is cheaper than asking. */
+#define RCH_RTS_MIN (64U * 1024)
+/* How long to wait for a program that is just not waiting. */
+#define RCH_RTS_HOLD_MS 5
+/* Programs that never wait are asked once in so many messages. */
+#define RCH_RTS_SKIP_MAX 64U
+
+/** struct rch_sending - a message that is being written */
+struct rch_sending {
+	struct rch_chan *chan;
+	struct rch_path *path;
+	struct rch_rts rts;
+	unsigned long deadline;
+	struct rch_mem mem;
+	struct rch_mem_cursor cursor;
+	struct rch_write *write;
+};
+
+/** rch_chan_range - whether the next @len bytes are one piece of a program's memory */
+bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr)
+{
+	if (iter_is_ubuf(iter)) {
+		*addr = (unsigned long)iter->ubuf + iter->iov_offset;
+		return true;
+	}
+	if (iter_is_iovec(iter) && iter_iov_len(iter) >= len) {
+		*addr = (unsigned long)iter_iov_addr(iter);
+		return true;
+	}
+	return false;
+}
+
+static void not_wanted(struct rch_chan *chan)
+{
+	chan->rts_penalty = clamp(chan->rts_penalty * 2, 1U, RCH_RTS_SKIP_MAX);
+	chan->rts_skip = chan->rts_penalty;
+}
+
+/** rch_chan_cts_got - the peer has room, or none. Softirq */
+enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r)
+{
+	struct rch_cts cts;
+
+	rch_wire_cts_get(r, &cts);
+	spin_lock(&chan->lock);
+	/* Others are answers to what was taken back. */
+	if (chan->cts_due && cts.serial == chan->rts_serial) {
+		chan->cts = cts;
+		WRITE_ONCE(chan->cts_due, false);
+		wake_up_interruptible_all(&chan->wait);
+	}
+	spin_unlock(&chan->lock);
+	return RCH_RULE_OK;
+}
+
+static void expect_cts(struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->cts_due, true);
+	spin_unlock_bh(&chan->lock);
+}
+
+static bool cts_settled(struct rch_chan *chan)
+{
+	return !READ_ONCE(chan->cts_due) || rch_chan_tx_refused(chan);
+}
+
+/*
+ * Wait for CTS. Return: 0; -EAGAIN when the message shall go as DATA; or an error. In
+ * both, and if the answer comes after all, it will be ignored.
+ */
+static int wait_cts(struct rch_sending *s, long hold, struct rch_cts *cts)
+{
+	struct rch_chan *chan = s->chan;
+	bool got;
+	long wait;
+	int ret;
+
+	wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
+						min(hold, rch_time_left(s->deadline)));
+	spin_lock_bh(&chan->lock);
+	got = !chan->cts_due;
+	*cts = chan->cts;
+	WRITE_ONCE(chan->cts_due, false);
+	spin_unlock_bh(&chan->lock);
+	if (got && cts->length)
+		return 0;
+	if (got)
+		return -EAGAIN;
+	ret = rch_chan_tx_check(chan);
+	if (ret)
+		return ret;
+	if (!wait && rch_time_left(s->deadline))
+		return -EAGAIN;
+	return rch_wait_result(wait, s->deadline);
+}
+
+/* The path has failed, and the channel will soon. */
+static int path_error(struct rch_chan *chan)
+{
+	wait_event_killable_timeout(chan->wait, rch_chan_tx_refused(chan),
+				    chan->lane.link->dead);
+	return rch_chan_tx_check(chan) ?: -ECONNRESET;
+}
+
+static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
+{
+	u32 n = min(cts->length, *left);
+	int ret;
+
+	*left -= n;
+	if (*left)
+		expect_cts(s->chan);
+	ret = rch_write_post(s->path, s->write, &s->cursor, cts->addr, cts->rkey, n);
+	if (ret)
+		return path_error(s->chan);
+	ret = rch_lane_fin(&s->chan->lane, *left);
+	if (rch_write_wait(s->path, s->write))
+		return path_error(s->chan);
+	return ret ? rch_chan_tx_check(s->chan) ?: ret : 0;
+}
+
+static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
+{
+	u32 left = s->rts.total;
+	int ret;
+
+	s->write = rch_write_get(s->path);
+	if (!s->write)
+		return -EAGAIN;
+	for (;;) {
+		ret = send_piece(s, cts, &left);
+		if (ret || !left)
+			break;
+		ret = wait_cts(s, MAX_SCHEDULE_TIMEOUT, cts);
+		if (ret)
+			break;
+	}
+	rch_write_put(s->path, s->write);
+	return ret;
+}
+
+static int ask_and_send(struct rch_sending *s, unsigned long addr)
+{
+	struct rch_cts cts;
+	int ret;
+
+	expect_cts(s->chan);
+	ret = rch_lane_rts(&s->chan->lane, &s->rts, 0);
+	if (ret)
+		return rch_chan_tx_check(s->chan) ?: ret;
+	/* While the question is under way. If it fails, the copy will say why. */
+	if (rch_mem_pin(&s->mem, s->path->dev, addr, s->rts.total, DMA_TO_DEVICE)) {
+		ret = -EAGAIN;
+		goto out;
+	}
+	rch_mem_begin(&s->mem, &s->cursor);
+	ret = wait_cts(s, msecs_to_jiffies(RCH_RTS_HOLD_MS) + 1, &cts);
+	if (ret == -EAGAIN)
+		not_wanted(s->chan);
+	if (!ret)
+		ret = send_pieces(s, &cts);
+	rch_mem_unpin(&s->mem);
+out:
+	/* If the peer has said no, it will ignore this. */
+	if (ret)
+		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL);
+	return ret;
+}
+
+/**
+ * rch_chan_send_placed - send a message without copying it, if that is possible
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @from: the message; consumed on success
+ * @msg_flags: message flags
+ * @deadline: as of rch_deadline()
+ *
+ * Context: process; may block.
+ * Return: 0 when the message is written; -EAGAIN when it must go as DATA, and nothing
+ * has happened; or an error, and nothing of it will be delivered.
+ */
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline)
+{
+	struct rch_sending s = {
+		.chan = chan,
+		.path = &chan->lane.link->path,
+		.rts.total = iov_iter_count(from),
+		.rts.msg_flags = msg_flags,
+		.deadline = deadline,
+	};
+	unsigned long addr;
+	int ret;
+
+	if (s.rts.total < RCH_RTS_MIN || !rch_chan_range(from, s.rts.total, &addr) ||
+	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
+		return -EAGAIN;
+	if (chan->rts_skip) {
+		chan->rts_skip--;
+		return -EAGAIN;
+	}
+	if (!rch_path_enter(s.path))
+		return -EAGAIN;
+	s.rts.serial = ++chan->rts_serial;
+	ret = ask_and_send(&s, addr);
+	rch_path_leave(s.path);
+	if (ret)
+		return ret;
+	iov_iter_advance(from, s.rts.total);
+	chan->rts_penalty = 0;
+	WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * mem.h - a program's memory, pinned and mapped for a device
+ *
+ * For as long as a transfer lasts: the adapter reads or writes the program's pages
+ * while they stay where they are.
+ */
+#ifndef _RCH_MEM_H
+#define _RCH_MEM_H
+
+#include <linux/dma-direction.h>
+#include <linux/scatterlist.h>
+
+struct ib_device;
+
+/**
+ * struct rch_mem - a range of a program's memory
+ * @dev: device it is mapped for
+ * @direction: DMA_TO_DEVICE: the adapter reads it; DMA_FROM_DEVICE: it writes
+ * @pages: pinned pages
+ * @count: of them
+ * @table: the range, mapped
+ */
+struct rch_mem {
+	struct ib_device *dev;
+	enum dma_data_direction direction;
+	struct page **pages;
+	unsigned int count;
+	struct sg_table table;
+};
+
+/**
+ * struct rch_mem_cursor - a place in the range
+ * @sg: element of the table
+ * @left: elements from @sg to the last
+ * @offset: bytes of @sg before this place
+ */
+struct rch_mem_cursor {
+	struct scatterlist *sg;
+	unsigned int left;
+	unsigned int offset;
+};
+
+/* mem.c APIs: process context of the program whose memory it is; may sleep */
+int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
+		size_t length, enum dma_data_direction direction);
+
+/* mem.c APIs: process context */
+void rch_mem_unpin(struct rch_mem *mem);
+
+/** rch_mem_begin - the place where the range begins */
+static inline void rch_mem_begin(const struct rch_mem *mem, struct rch_mem_cursor *cursor)
+{
+	cursor->sg = mem->table.sgl;
+	cursor->left = mem->table.nents;
+	cursor->offset = 0;
+}
+
+#endif /* _RCH_MEM_H */
