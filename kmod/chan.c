@@ -140,6 +140,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 	INIT_LIST_HEAD(&chan->backlog);
 	INIT_WORK(&chan->connect_work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->linger_work, rch_chan_linger_work);
+	INIT_DELAYED_WORK(&chan->offer_work, rch_chan_offer_work);
 	spin_lock_init(&chan->lock);
 	chan->state = state;
 	chan->error.size = sizeof(chan->error);
@@ -258,6 +259,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 		rch_chan_fail(chan, error);
 	if (!rch_lane_detach(lane))
 		return;
+	cancel_delayed_work_sync(&chan->offer_work);
 	if (cancel_delayed_work_sync(&chan->linger_work))
 		rch_chan_put(chan);
 	/* Whoever is connecting decides what to do, and may make the lane anew: told
@@ -283,6 +285,7 @@ void rch_chan_gone(struct rch_lane *lane)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
+	cancel_delayed_work_sync(&chan->offer_work);
 	if (cancel_delayed_work_sync(&chan->linger_work))
 		rch_chan_put(chan);
 	rch_chan_put(chan);

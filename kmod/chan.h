@@ -39,9 +39,17 @@ struct rch_segment {
 	u8 flags;
 };
 
-/** enum rch_grant - memory that is open to the peer, see chan_cts.c */
+/**
+ * enum rch_grant - a message that is written to here, see chan_cts.c
+ * @RCH_GRANT_NONE: none
+ * @RCH_GRANT_TAKEN: a thread has taken the offer
+ * @RCH_GRANT_OPEN: its memory is open to the peer
+ * @RCH_GRANT_DONE: the piece was written
+ * @RCH_GRANT_CANCELLED: the peer has taken the message back
+ */
 enum rch_grant {
 	RCH_GRANT_NONE,
+	RCH_GRANT_TAKEN,
 	RCH_GRANT_OPEN,
 	RCH_GRANT_DONE,
 	RCH_GRANT_CANCELLED,
@@ -63,6 +71,7 @@ enum rch_grant {
  * @backlog: in the listener's queue; protected by the listener's lock
  * @connect_work: connecting without a program that waits
  * @linger_work: resets the channel when it was not delivered in time
+ * @offer_work: refuses an offer that nobody has taken
  * @deadline: of connecting, in jiffies
  * @lock: protects all that follows
  * @state: written by rch_chan_set_state() only
@@ -115,6 +124,7 @@ struct rch_chan {
 	struct list_head backlog;
 	struct work_struct connect_work;
 	struct delayed_work linger_work;
+	struct delayed_work offer_work;
 	unsigned long deadline;
 
 	spinlock_t lock;
@@ -205,9 +215,11 @@ int rch_chan_tx_check(struct rch_chan *chan);
 bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 			 unsigned long deadline);
+bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);
 void rch_chan_wants_data(struct rch_chan *chan);
+void rch_chan_offer_work(struct work_struct *work);
 
 /* chan_rts.c, chan_cts.c APIs: softirq */
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);

@@ -2,15 +2,15 @@
 /*
  * chan_cts.c - has a large message written straight to where it is wanted
  *
- * Operation. An RTS of the peer is kept while threads of this program wait for
- * messages in read(), or did so last; a program that polls or does not block gets the
- * message as DATA, so that poll() need not lie. The thread that waits pins the memory it
+ * Operation. An RTS of the peer is kept for threads of this program that wait for
+ * messages in read(), or, for a moment, if they did so last; a program that polls or does
+ * not block gets the message as DATA, so that poll() need not lie. The thread that waits pins the memory it
  * has for the message, opens it piece by piece through a memory region (CTS), and waits
  * for each piece (FIN). It returns when the region is closed again.
  *
  * States. An RTS is @offered until a thread takes it, it is taken back, or it is
- * refused. A piece that is under way has a @grant; @grant_left counts the bytes of the
- * message that are not confirmed. All of them are protected by chan->lock. While a
+ * refused. @grant tells of a message that a thread has taken whether a piece is under
+ * way; @grant_left counts the bytes of the message that are not confirmed. All of them are protected by chan->lock. While a
  * message is under way the peer may send nothing else on the channel but take it back.
  *
  * Error handling. A thread that has opened its memory can be killed, but not
@@ -26,6 +26,9 @@
 #include "mem.h"
 #include "path_rdma.h"
 #include "rch.h"
+
+/* How long an offer waits for a program that is just not waiting. */
+#define RCH_OFFER_MS 5
 
 /** struct rch_placing - a message that is being written to here */
 struct rch_placing {
@@ -69,6 +72,7 @@ static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts,
 	if (*keep) {
 		chan->offer = *rts;
 		WRITE_ONCE(chan->offered, true);
+		mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
 	return RCH_RULE_OK;
@@ -118,6 +122,34 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	return rule;
 }
 
+static void refuse_offer(struct rch_chan *chan)
+{
+	bool offered;
+	u32 serial;
+
+	spin_lock_bh(&chan->lock);
+	offered = chan->offered;
+	serial = chan->offer.serial;
+	WRITE_ONCE(chan->offered, false);
+	spin_unlock_bh(&chan->lock);
+	if (offered)
+		refuse(chan, serial);
+}
+
+/**
+ * rch_chan_offer_work - nobody has come for the offer
+ * @work: of the channel
+ *
+ * Armed while the lane is attached, and cancelled when it has been detached.
+ */
+void rch_chan_offer_work(struct work_struct *work)
+{
+	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
+					     offer_work);
+
+	refuse_offer(chan);
+}
+
 /**
  * rch_chan_wants_data - messages shall come as DATA from now on
  * @chan: channel
@@ -126,17 +158,10 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
  */
 void rch_chan_wants_data(struct rch_chan *chan)
 {
-	bool offered;
-	u32 serial;
-
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->wants_data, true);
-	offered = chan->offered;
-	serial = chan->offer.serial;
-	WRITE_ONCE(chan->offered, false);
 	spin_unlock_bh(&chan->lock);
-	if (offered)
-		refuse(chan, serial);
+	refuse_offer(chan);
 }
 
 static int begin(struct rch_placing *p, unsigned long addr)
@@ -169,24 +194,13 @@ static void end(struct rch_placing *p)
 	rch_path_leave(p->path);
 }
 
-/* The first piece takes the offer; each later one needs the message to go on. */
-static bool grant(struct rch_placing *p, u32 length, bool first)
+static bool grant(struct rch_chan *chan, u32 length)
 {
-	struct rch_chan *chan = p->chan;
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	if (first) {
-		ok = chan->offered && chan->offer.serial == p->rts.serial &&
-		     chan->state == RCH_CHAN_OPEN;
-		if (ok) {
-			WRITE_ONCE(chan->offered, false);
-			chan->grant_serial = p->rts.serial;
-			chan->grant_left = p->rts.total;
-		}
-	} else {
-		ok = chan->grant == RCH_GRANT_DONE && chan->state == RCH_CHAN_OPEN;
-	}
+	ok = chan->state == RCH_CHAN_OPEN &&
+	     (chan->grant == RCH_GRANT_TAKEN || chan->grant == RCH_GRANT_DONE);
 	if (ok) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_OPEN);
 		chan->granted = length;
@@ -218,25 +232,25 @@ static int wait_fin(struct rch_chan *chan, u32 *left)
 	return ret;
 }
 
-static int place(struct rch_placing *p)
+/* Return: 0, -ECANCELED, -EINTR, or what failed here. @begun: a piece was opened. */
+static int place(struct rch_placing *p, bool *begun)
 {
 	struct rch_cts cts = { .serial = p->rts.serial };
-	bool first = true;
 	u32 left;
 	int ret;
 
 	do {
 		ret = rch_mr_open(p->path, p->mr, &p->cursor);
 		if (ret)
-			return ret;
+			return ret == -ENOTCONN ? -ECANCELED : ret;
 		cts.addr = p->mr->mr->iova;
 		cts.rkey = p->mr->mr->rkey;
 		cts.length = p->mr->mr->length;
-		if (!grant(p, cts.length, first))
+		if (!grant(p->chan, cts.length))
 			return -ECANCELED;
+		*begun = true;
 		rch_lane_cts(&p->chan->lane, &cts);
 		ret = wait_fin(p->chan, &left);
-		first = false;
 	} while (!ret && left);
 	return ret;
 }
@@ -249,28 +263,54 @@ static void ungrant(struct rch_chan *chan)
 	spin_unlock_bh(&chan->lock);
 }
 
-/* Part of a message was lost with the thread that was killed. */
-static void killed(struct rch_chan *chan)
+/* Part of a message is lost: its thread was killed, or there was no memory to go on. */
+static int broken(struct rch_chan *chan, int ret)
 {
 	struct rdmachan_error error = {};
 
 	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, 0);
-	error.error = EINTR;
+	error.error = -ret;
 	rch_link_where(chan->lane.link, &error);
 	rch_chan_fail(chan, &error);
-	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
+	if (ret == -EINTR)
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
+	else
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
+	return ret;
+}
+
+/* There is no message: it may come as DATA. */
+static int not_here(struct rch_chan *chan, u32 serial)
+{
+	ungrant(chan);
+	refuse(chan, serial);
+	return -EAGAIN;
+}
+
+/** rch_chan_offer_take - take the offer, if there is one; chan->lock is held */
+bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!chan->offered || chan->state != RCH_CHAN_OPEN)
+		return false;
+	*offer = chan->offer;
+	WRITE_ONCE(chan->offered, false);
+	WRITE_ONCE(chan->grant, RCH_GRANT_TAKEN);
+	chan->grant_serial = offer->serial;
+	chan->grant_left = offer->total;
+	return true;
 }
 
 /**
- * rch_chan_recv_placed - receive the message that is offered
+ * rch_chan_recv_placed - receive a message that was offered
  * @chan: channel whose RCH_CHAN_RX the caller has claimed
- * @offer: the message, as it was offered when no other was there to be read
- * @to: where to; moved on on success
+ * @offer: as rch_chan_offer_take() gave it, when there was no other message to be read
+ * @to: where to; consumed on success
  * @result: what was found
  *
  * Context: process; may block.
- * Return: 0; -EMSGSIZE, and the offer stays; -EAGAIN when there is no message yet: it
- * will come as DATA, or was taken back, or the channel has ended; or -EINTR.
+ * Return: 0; -EAGAIN when there is no message yet: it will come as DATA, or was taken
+ * back, or the channel has ended; or an error that has ended the channel.
  */
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result)
@@ -281,24 +321,22 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 		.rts = *offer,
 	};
 	unsigned long addr;
+	bool begun = false;
 	int ret;
 
 	result->length = p.rts.total;
 	result->msg_flags = p.rts.msg_flags;
-	if (p.rts.total > iov_iter_count(to))
-		return -EMSGSIZE;
-	/* What is wrong with the memory, the copy will say. */
-	if (!rch_chan_range(to, p.rts.total, &addr) || begin(&p, addr)) {
-		rch_chan_wants_data(chan);
-		return -EAGAIN;
-	}
-	ret = place(&p);
+	/* What is wrong with the memory, the copy will say: the message may not come. */
+	if (p.rts.total > iov_iter_count(to) || !rch_chan_range(to, p.rts.total, &addr) ||
+	    begin(&p, addr))
+		return not_here(chan, p.rts.serial);
+	ret = place(&p, &begun);
 	end(&p);
+	if (ret && !begun)
+		return not_here(chan, p.rts.serial);
 	ungrant(chan);
-	if (ret == -EINTR)
-		killed(chan);
 	if (ret)
-		return ret == -EINTR ? ret : -EAGAIN;
+		return ret == -ECANCELED ? -EAGAIN : broken(chan, ret);
 	iov_iter_advance(to, p.rts.total);
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
 	return 0;

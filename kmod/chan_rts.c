@@ -6,8 +6,8 @@
  * asks first (RTS). If a thread of the peer's program waits for a message, with room
  * for this one, its module opens that memory to us (CTS), piece by piece. Each piece is
  * written from our program's own pages and confirmed (FIN), and no byte is copied by
- * either host. If nobody waits, the peer says so, or nothing for a moment; then the
- * message goes as DATA, as if nothing had been asked.
+ * either host. If nobody waits, the peer says so, and the message goes as DATA, as if
+ * nothing had been asked.
  *
  * A message belongs to the thread that has claimed RCH_CHAN_TX until its last byte is
  * written, so the lane has nothing behind the RTS.
@@ -26,8 +26,6 @@
 
 /* Below this, copying is cheaper than asking. */
 #define RCH_RTS_MIN (64U * 1024)
-/* How long to wait for a program that is just not waiting. */
-#define RCH_RTS_HOLD_MS 5
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
@@ -95,7 +93,7 @@ static bool cts_settled(struct rch_chan *chan)
  * Wait for CTS. Return: 0; -EAGAIN when the message shall go as DATA; or an error. In
  * both, and if the answer comes after all, it will be ignored.
  */
-static int wait_cts(struct rch_sending *s, long hold, struct rch_cts *cts)
+static int wait_cts(struct rch_sending *s, struct rch_cts *cts)
 {
 	struct rch_chan *chan = s->chan;
 	bool got;
@@ -103,7 +101,7 @@ static int wait_cts(struct rch_sending *s, long hold, struct rch_cts *cts)
 	int ret;
 
 	wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
-						min(hold, rch_time_left(s->deadline)));
+						rch_time_left(s->deadline));
 	spin_lock_bh(&chan->lock);
 	got = !chan->cts_due;
 	*cts = chan->cts;
@@ -114,11 +112,7 @@ static int wait_cts(struct rch_sending *s, long hold, struct rch_cts *cts)
 	if (got)
 		return -EAGAIN;
 	ret = rch_chan_tx_check(chan);
-	if (ret)
-		return ret;
-	if (!wait && rch_time_left(s->deadline))
-		return -EAGAIN;
-	return rch_wait_result(wait, s->deadline);
+	return ret ?: rch_wait_result(wait, s->deadline);
 }
 
 /* The path has failed, and the channel will soon. */
@@ -158,7 +152,7 @@ static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
 		ret = send_piece(s, cts, &left);
 		if (ret || !left)
 			break;
-		ret = wait_cts(s, MAX_SCHEDULE_TIMEOUT, cts);
+		ret = wait_cts(s, cts);
 		if (ret)
 			break;
 	}
@@ -181,7 +175,7 @@ static int ask_and_send(struct rch_sending *s, unsigned long addr)
 		goto out;
 	}
 	rch_mem_begin(&s->mem, &s->cursor);
-	ret = wait_cts(s, msecs_to_jiffies(RCH_RTS_HOLD_MS) + 1, &cts);
+	ret = wait_cts(s, &cts);
 	if (ret == -EAGAIN)
 		not_wanted(s->chan);
 	if (!ret)

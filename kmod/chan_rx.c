@@ -433,10 +433,8 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 
 	spin_lock_bh(&chan->lock);
 	message = chan->complete && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	/* Where that does not block, there is none. */
-	offered = !message && chan->offered && chan->state == RCH_CHAN_OPEN &&
-		  !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	offer = chan->offer;
+	offered = !message && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
+		  rch_chan_offer_take(chan, &offer);
 	result->eof = !message && !offered;
 	if (result->eof && chan->state == RCH_CHAN_FAILED &&
 	    !(chan->shut & RDMACHAN_SHUTDOWN_RECV))

@@ -322,6 +322,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	spin_lock_bh(&link->lock);
 	link->peer_domain = peer->domain;
 	link->peer_boot = peer->boot_id;
+	link->peer_link = peer->link;
 	link->epoch = peer->epoch;
 	link->frame_size = frame_size;
 	link->features = peer->features & RCH_FEATURES;
@@ -506,6 +507,31 @@ static void rch_link_reap_work(struct work_struct *work)
 	reap(container_of(work, struct rch_link, reap_work));
 }
 
+/*
+ * The other end of a link from this host to itself. When both have been drained, rxe
+ * has nothing to pass from one queue pair to the other; see settle_qp() in path.c for
+ * why that must be before either is destroyed.
+ */
+static void wait_for_twin(struct rch_link *link)
+{
+	struct rch_link *other, *twin = NULL;
+
+	if (link->peer_boot != rch_boot_id)
+		return;
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list)
+		if (other->object.id == link->peer_link)
+			twin = other;
+	if (twin)
+		kref_get(&twin->ref);
+	mutex_unlock(&links_lock);
+	if (!twin)
+		return;
+	/* A peer may only pretend to be this host: it gains some patience. */
+	wait_for_completion_timeout(&twin->path.drained, link->dead);
+	rch_link_put(twin);
+}
+
 static void take_apart(struct rch_link *link)
 {
 	wait_for_completion(&link->built);
@@ -519,6 +545,7 @@ static void take_apart(struct rch_link *link)
 	reap(link);
 	/* Before the path goes: who waits for the peer's bytes is a user of it. */
 	tell_lanes(link);
+	wait_for_twin(link);
 	rch_path_destroy(&link->path);
 	rch_object_strike(&link->object);
 	mutex_lock(&links_lock);

@@ -65,6 +65,7 @@ struct rch_lane;
  * @state: written by rch_link_set_state() only
  * @peer_domain: trust domain at the peer; valid in UP
  * @peer_boot: boot id of the peer; valid in UP
+ * @peer_link: number of the link at the peer; valid in UP
  * @error: why it is DEAD
  * @epoch: life of the link; immutable once UP
  * @frame_size: agreed size of frames; immutable once UP
@@ -120,6 +121,7 @@ struct rch_link {
 	enum rch_link_state state;
 	u32 peer_domain;
 	u64 peer_boot;
+	u32 peer_link;
 	struct rdmachan_error error;
 	u32 epoch;
 	u32 frame_size;

@@ -473,6 +473,22 @@ void rch_path_drain(struct rch_path *path)
 	complete_all(&path->drained);
 }
 
+/*
+ * rxe looks at a queue pair once more after it has queued a packet for it, when the
+ * packet may be gone and its reference with it (rxe_resp_queue_pkt(), 6.1 to 7.2). A
+ * queue pair that is reset takes no packets, and those that were being queued in
+ * softirq are when RCU says so. iWARP has no such state.
+ */
+static void settle_qp(struct rch_path *path)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	if (rdma_protocol_iwarp(path->dev, path->port))
+		return;
+	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
+	synchronize_rcu();
+}
+
 /**
  * rch_path_destroy - take the path apart
  * @path: path
@@ -485,8 +501,10 @@ void rch_path_destroy(struct rch_path *path)
 	rch_path_drain(path);
 	wait_event(path->left, !READ_ONCE(path->users));
 	if (path->id) {
-		if (path->id->qp)
+		if (path->id->qp) {
+			settle_qp(path);
 			rdma_destroy_qp(path->id);
+		}
 		rch_path_buffers_put(path);
 		rch_path_mrs_free(path);
 		if (path->cq)

@@ -101,6 +101,7 @@ static struct rch_mr *mr_make(struct rch_path *path)
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return NULL;
+	mr->pages = pages;
 	mr->mr = ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages);
 	if (IS_ERR(mr->mr)) {
 		kfree(mr);
@@ -148,8 +149,9 @@ static void inv_init(struct rch_mr *mr)
 
 static int map_some(struct rch_mr *mr, struct rch_mem_cursor *cursor)
 {
-	int mapped = ib_map_mr_sg(mr->mr, cursor->sg, cursor->left, &cursor->offset,
-				  PAGE_SIZE);
+	/* siw takes no more elements than it has pages, and then never stops in one. */
+	int mapped = ib_map_mr_sg(mr->mr, cursor->sg, min(cursor->left, mr->pages),
+				  &cursor->offset, PAGE_SIZE);
 
 	if (mapped < 0)
 		return mapped;

@@ -35,6 +35,7 @@ struct rch_path;
  * struct rch_mr - a memory region of the pool
  * @list: in the pool
  * @mr: the region, NULL when it was given up
+ * @pages: of it
  * @open: the peer may write to it
  * @reg: opens it
  * @inv: closes it
@@ -46,6 +47,7 @@ struct rch_path;
 struct rch_mr {
 	struct list_head list;
 	struct ib_mr *mr;
+	unsigned int pages;
 	bool open;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;

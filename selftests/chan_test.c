@@ -12,8 +12,6 @@
 #include "common.h"
 #include "harness.h"
 
-#define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
-#define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 #define BIG (4U << 20)
 
 FIXTURE(chan)
@@ -39,19 +37,6 @@ FIXTURE_TEARDOWN(chan)
 	close(self->b);
 	close(self->ctx);
 }
-
-/* A child that runs @todo, after a while. */
-#define LATER(ms, todo)						\
-	({							\
-		pid_t later_ = fork();				\
-								\
-		if (!later_) {					\
-			sleep_ms(ms);				\
-			todo;					\
-			_exit(0);				\
-		}						\
-		later_;						\
-	})
 
 static void set_nonblock(int fd)
 {

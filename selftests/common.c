@@ -267,6 +267,43 @@ bool wait_state(int fd, uint32_t state, int timeout_ms)
 	return false;
 }
 
+/* Whether the environment tells which device a test may remove. */
+bool device_may_go(void)
+{
+	return getenv("LAB_RDMA") && getenv("LAB_DEV");
+}
+
+int add_device(void)
+{
+	const char *rdma = getenv("LAB_RDMA");
+	char command[256];
+
+	snprintf(command, sizeof(command), "rdma link add %s type %s netdev %s", rdma,
+		 strncmp(rdma, "siw", 3) ? "rxe" : "siw", getenv("LAB_DEV"));
+	return system(command);
+}
+
+int remove_device(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rdma link del %s", getenv("LAB_RDMA"));
+	return system(command);
+}
+
+/* Until the device has its addresses again. Return: the channel, or -1 */
+int connect_again(int ctx)
+{
+	int chan, tries = 100;
+
+	do {
+		chan = do_connect(ctx, SERVICE, TIMEOUT(1000));
+		if (chan < 0)
+			sleep_ms(50);
+	} while (chan < 0 && --tries);
+	return chan;
+}
+
 int64_t now_ms(void)
 {
 	struct timespec ts;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <linux/rdmachan.h>
 
@@ -26,6 +27,22 @@ struct opts {
 	struct rdmachan_tuning tuning;
 	struct rdmachan_error *error;
 };
+
+#define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
+#define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
+
+/* A child that runs @todo, after a while. */
+#define LATER(ms, todo)						\
+	({							\
+		pid_t later_ = fork();				\
+								\
+		if (!later_) {					\
+			sleep_ms(ms);				\
+			todo;					\
+			_exit(0);				\
+		}						\
+		later_;						\
+	})
 
 int open_ctx(void);
 struct rdmachan_addr own_address(void);
@@ -52,6 +69,11 @@ int fill_up(int chan, size_t len);
 bool wait_readable(int fd, int timeout_ms);
 int poll_mask(int fd, short events, int timeout_ms);
 bool wait_state(int fd, uint32_t state, int timeout_ms);
+
+bool device_may_go(void);
+int add_device(void);
+int remove_device(void);
+int connect_again(int ctx);
 
 int64_t now_ms(void);
 void sleep_ms(unsigned int ms);

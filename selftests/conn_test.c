@@ -16,7 +16,6 @@
 #include "common.h"
 #include "harness.h"
 
-#define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 #define ABSENT "10.77.0.99"
 #define ALICE 1000
 
@@ -39,6 +38,21 @@ static void talk(int a, int b)
 	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
+/*
+ * siw may close a connection that was refused before it has read why; then it looks like
+ * a host without the module, and asking again helps.
+ */
+static int connect_refused(int ctx, uint32_t service, struct rdmachan_error *error)
+{
+	const char *rdma = getenv("LAB_RDMA");
+	int ret, tries = rdma && !strncmp(rdma, "siw", 3) ? 4 : 1;
+
+	do {
+		ret = do_connect(ctx, service, &(struct opts){ .error = error });
+	} while (ret < 0 && error->cause == RDMACHAN_CAUSE_NO_MODULE && --tries);
+	return ret;
+}
+
 TEST(nobody_listens)
 {
 	struct rdmachan_error error;
@@ -47,8 +61,7 @@ TEST(nobody_listens)
 	/* The module's port is open since the first listener. */
 	ASSERT_GE(do_listen(ctx, SERVICE, NULL), 0);
 	for (i = 0; i < 4; i++) {
-		EXPECT_ERR(do_connect(ctx, SERVICE + 7, &(struct opts){ .error = &error }),
-			   ECONNREFUSED);
+		EXPECT_ERR(connect_refused(ctx, SERVICE + 7, &error), ECONNREFUSED);
 		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_SERVICE);
 		EXPECT_EQ(error.error, ECONNREFUSED);
 		EXPECT_EQ(error.service, SERVICE + 7);
@@ -421,52 +434,14 @@ static pid_t waiter(int chan, bool writes)
 	_exit(harness_failures ? 1 : 0);
 }
 
-static const char *provider(void)
-{
-	const char *rdma = getenv("LAB_RDMA");
-
-	if (!rdma || !getenv("LAB_DEV"))
-		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
-	return strncmp(rdma, "siw", 3) ? "rxe" : "siw";
-}
-
-static int add_device(void)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "rdma link add %s type %s netdev %s",
-		 getenv("LAB_RDMA"), provider(), getenv("LAB_DEV"));
-	return system(command);
-}
-
-static int remove_device(void)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rdma link del %s", getenv("LAB_RDMA"));
-	return system(command);
-}
-
-/* Until the device has its addresses again. Return: the channel, or -1 */
-static int connect_again(int ctx)
-{
-	int chan, tries = 100;
-
-	do {
-		chan = do_connect(ctx, SERVICE, TIMEOUT(1000));
-		if (chan < 0)
-			sleep_ms(50);
-	} while (chan < 0 && --tries);
-	return chan;
-}
-
 TEST(device_removed)
 {
 	int ctx = open_ctx(), listener, quiet[2], busy[2], full[2], a, b, i;
 	struct rdmachan_error error;
 	pid_t waiters[5];
 
-	provider();
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	pair_up(ctx, quiet, NULL);
 	pair_up(ctx, busy, NULL);
 	pair_up(ctx, full, NULL);
@@ -498,7 +473,8 @@ TEST(device_removed_again_and_again)
 {
 	int ctx = open_ctx(), listener, a, b, i;
 
-	provider();
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	listener = do_listen(ctx, SERVICE, NULL);
 	for (i = 0; i < 5; i++) {
 		a = connect_again(ctx);
