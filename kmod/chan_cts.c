@@ -265,7 +265,7 @@ static void killed(struct rch_chan *chan)
  * rch_chan_recv_placed - receive the message that is offered
  * @chan: channel whose RCH_CHAN_RX the caller has claimed
  * @offer: the message, as it was offered when no other was there to be read
- * @to: where to; moved on on success
+ * @to: where to; consumed on success
  * @result: what was found
  *
  * Context: process; may block.
