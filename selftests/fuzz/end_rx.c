@@ -183,12 +183,13 @@ static enum rch_rule shut_got(struct end *e, struct lane *lane, const struct rch
 /* CLOSE without RESET follows everything that the program handed over. */
 static void nothing_lost(const struct end *e, const struct lane *lane)
 {
-	const struct lane *other = &e->peer->lanes[lane->peer_id - 1];
+	const struct lane *other;
 
 	if (!end_trusts(e) || lane->shut_recv ||
 	    (lane->state != RCH_CHAN_OPEN && lane->state != RCH_CHAN_WAITING))
 		return;
 	fuzz_assert(!lane->arriving);
+	other = &e->peer->lanes[lane->peer_id - 1];
 	fuzz_assert(other->peer_id == lane->id && lane->read == other->accepted);
 }
 

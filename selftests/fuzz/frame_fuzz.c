@@ -19,6 +19,15 @@ static void header_check(const u8 *data, size_t size, const struct rch_frame *f)
 	fuzz_assert(!memcmp(buf, data, sizeof(buf)));
 }
 
+/* Whether a record lies in its frame with its padding, counted without overflow. */
+static bool record_fits(const u8 *data, u32 at, u32 size)
+{
+	const struct rch_wire_record *w = (const void *)(data + at);
+
+	return size - at >= sizeof(*w) &&
+	       ((u64)at + sizeof(*w) + le32_to_cpu(w->length) + 7) / 8 * 8 <= size;
+}
+
 static void walk(const u8 *data, u32 size)
 {
 	struct rch_cursor c;
@@ -32,6 +41,8 @@ static void walk(const u8 *data, u32 size)
 		rule = rch_wire_record_next(&c, &r);
 		fuzz_assert(rule < RCH_RULES);
 		fuzz_assert(c.offset <= c.end);
+		fuzz_assert((rule == RCH_RULE_RECORD_SHORT) !=
+			    record_fits(data, before, size));
 		if (rule)
 			return;
 		fuzz_assert(c.offset - before == rch_wire_space(r.length));
