@@ -376,7 +376,7 @@ static void begin_end(struct end *e, bool liar, u32 choice, u32 window)
 {
 	static const u32 depths[] = { 8, 9, 11, 12, 16, 20, 31, DEPTH_MOST };
 	static const u32 windows[] = { 1408, 1500, 2048, WINDOW_MOST };
-	static const u32 quanta[] = { 1, 100, FRAME_SIZE, 16384 };
+	static const u32 quanta[] = { 40, 100, FRAME_SIZE, 16384 };
 
 	memset(e, 0, offsetof(struct end, wire));
 	e->closed = 0;

@@ -27,7 +27,7 @@ out=${RDMACHAN_BUILD:-$top/build}/fuzz
 CLANG=${CLANG:-clang}
 
 FUZZERS="frame hello link"
-MAX_SECONDS=45
+MAX_SECONDS=40
 PURE=("$top"/kmod/pure/*.c)
 FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$top/kmod")
 SANITIZE=("-fsanitize=address,undefined" -fno-sanitize-recover=all)
@@ -51,12 +51,12 @@ max_len() {
 	esac
 }
 
-# Inputs of a short run: seconds.
+# Inputs of a short run, of some seconds each.
 short_runs() {
 	case $1 in
-	frame) echo 1500000 ;;
-	hello) echo 2000000 ;;
-	link) echo 60000 ;;
+	frame) echo 1000000 ;;
+	hello) echo 1000000 ;;
+	link) echo 40000 ;;
 	esac
 }
 
@@ -95,14 +95,14 @@ fuzz() {
 		-print_final_stats=1 "$@" "$grown" "$here/corpus/$name"
 }
 
-# A run that is the same each time, on a corpus that is thrown away.
-short_run() {
-	local name=$1 program=$2
-
+# A run that is the same each time, on a corpus that is thrown away. The time it may
+# take is that of the processor: others may be busy.
+short_run() (
+	name=$1 program=$2
 	rm -rf "$out/short/$name"
-	timeout $MAX_SECONDS nice "$here/run.sh" _fuzz "$name" "$program" \
-		"$out/short/$name" -seed=1 -runs="$(short_runs "$name")"
-}
+	ulimit -t $MAX_SECONDS
+	fuzz "$name" "$program" "$out/short/$name" -seed=1 -runs="$(short_runs "$name")"
+)
 
 each_input() { "$out/$1" "$here/corpus/$1"/*; }
 
@@ -152,14 +152,15 @@ report() {
 		' "$log"
 }
 
-# campaign NAME ARGUMENT...: fuzz, and say what it came to
+# campaign NAME LIMIT: fuzz, and say what it came to
 campaign() {
-	local name=$1 log=$out/$1.log begun=$SECONDS status=0
+	local name=$1 limit=$2 log=$out/$1.log begun=$SECONDS status=0
 
-	shift
 	build "$name" "${SANITIZE[@]}" -fsanitize=fuzzer
-	nice -n 10 "$here/run.sh" _fuzz "$name" "$out/$name" "$out/grown/$name" "$@" \
-		>"$log" 2>&1 || status=$?
+	(
+		renice -n 10 -p "$BASHPID"
+		fuzz "$name" "$out/$name" "$out/grown/$name" "$limit"
+	) >"$log" 2>&1 || status=$?
 	report "$name" $((SECONDS - begun)) "$log"
 	[ $status -eq 0 ] && return
 	grep -E 'broken:|ERROR:|runtime error|Test unit written' "$log" || tail -n 20 "$log"
@@ -167,21 +168,23 @@ campaign() {
 }
 
 run() {
-	local what=$1 name bad=0
-	local -a names args
+	local limit=seconds name bad=0
+	local -a names
 
-	shift
-	args=(-max_total_time="$what")
-	if [ "$what" = --runs ]; then
-		args=(-runs="${1:?a number of inputs}")
+	if [ "${1:-}" = --runs ]; then
+		limit=runs
 		shift
 	fi
-	names=("$@")
-	[ $# -gt 0 ] || read -ra names <<<"$FUZZERS"
-	[ "$what" = --runs ] || args=(-max_total_time=$((what / ${#names[@]})))
+	[[ ${1:-} =~ ^[0-9]+$ ]] || die "run SECONDS or --runs N"
+	read -ra names <<<"${*:2}"
+	[ $# -gt 1 ] || read -ra names <<<"$FUZZERS"
+	case $limit in
+	seconds) limit=-max_total_time=$(($1 / ${#names[@]})) ;;
+	runs) limit=-runs=$1 ;;
+	esac
 	for name in "${names[@]}"; do
 		known "$name"
-		campaign "$name" "${args[@]}" || bad=1
+		campaign "$name" "$limit" || bad=1
 	done
 	return $bad
 }
@@ -220,9 +223,8 @@ mode=${1:-}
 [ $# -eq 0 ] || shift
 case $mode in
 replay) replay ;;
-run) [ $# -gt 0 ] || die "run SECONDS or --runs N"; run "$@" ;;
+run) run "$@" ;;
 coverage) coverage ;;
 seeds) build_seeds; make_seeds "$here/corpus" ;;
-_fuzz) fuzz "$@" ;;
 *) sed -n '5,9s/^# *//p' "$0" >&2; exit 2 ;;
 esac

@@ -228,7 +228,7 @@ static void hello_seeds(void)
 
 #define A(step, lane) ((step) | (lane) << 5)
 #define B(step, lane) (0x80 | A(step, lane))
-/* Rings of 8; numbers from 5; window of 1408 bytes, quantum 1. */
+/* Rings of 8; numbers from 5; window of 1408 bytes, quantum 40. */
 #define HONEST 0, 1, 0, 0, 0, 1
 #define LIAR 0, 1, 1, 0, 0, 1
 /* Larger rings, and numbers that wrap around. */
