@@ -5,7 +5,10 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 B := $(CURDIR)/build
 
-.PHONY: all module tool install modules_install clean demo check bench help
+# Seconds of a fuzzing campaign.
+TIME ?= 600
+
+.PHONY: all module tool install modules_install clean demo check fuzz bench help
 
 all: module tool
 
@@ -47,6 +50,10 @@ demo:
 check:
 	@selftests/check.sh
 
+fuzz:
+	@selftests/lab/packages.sh fuzz
+	@selftests/fuzz/run.sh run $(TIME)
+
 bench:
 	@selftests/bench.sh
 
@@ -56,5 +63,6 @@ help:
 	@echo "sudo make install  install both; PREFIX= and DESTDIR= as usual"
 	@echo "make demo          two guests exchange data over RDMA; installs what is missing"
 	@echo "make check         all tests, in guests; installs what is missing"
+	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
 	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

@@ -91,6 +91,8 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
 	if (first && r->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
+	if (!rch_segment_allowed(r->length, r->flags & RCH_DATA_F_LAST))
+		return RCH_RULE_SEGMENT;
 	if (r->length > expect || !!(r->flags & RCH_DATA_F_LAST) != (r->length == expect))
 		return RCH_RULE_SEGMENT;
 	return RCH_RULE_OK;

@@ -85,6 +85,7 @@ struct rch_lane;
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
  * @orphans: control records without a lane, as &struct rch_item
+ * @orphan_count: how many
  * @gone: lanes that have ended and whose channels are not told, by @control_list
  * @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU
  * @lanes_next: for cyclic allocation
@@ -140,6 +141,7 @@ struct rch_link {
 	struct rch_drr drr;
 	struct list_head control;
 	struct list_head orphans;
+	u32 orphan_count;
 	struct list_head gone;
 	struct xarray lanes;
 	u32 lanes_next;

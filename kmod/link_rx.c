@@ -72,8 +72,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f,
 	case RCH_ARRIVAL_NEW:
 		break;
 	case RCH_ARRIVAL_DUPLICATE:
-		/* Its buffer is posted again, and does not count twice. */
-		link->credit.rx_limit--;
+		rch_credit_duplicate(&link->credit);
 		*skip = true;
 		goto out;
 	case RCH_ARRIVAL_GAP:

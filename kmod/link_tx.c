@@ -26,6 +26,8 @@
 /* While fewer frames than this are in flight, an open frame is sent at once. */
 #define RCH_FLIGHT_IDLE 2
 #define RCH_SIGNAL_EACH 8
+/* Refusals that wait to be sent; the peer's connects end by their timeout without. */
+#define RCH_ORPHANS_MAX 256
 
 static u32 in_flight(const struct rch_link *link)
 {
@@ -209,6 +211,7 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 	memcpy(payload, small->data, item->length);
 	list_del(&item->list);
 	rch_item_free(item);
+	link->orphan_count--;
 	return true;
 }
 
@@ -418,8 +421,10 @@ void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 	item->total = peer_id;
 	rch_wire_pair_put(rch_item_data(item), reason, domain);
 	spin_lock_bh(&link->lock);
-	if (link->state == RCH_LINK_UP) {
+	/* A peer that asks on and on, and takes no answers, shall not fill our memory. */
+	if (link->state == RCH_LINK_UP && link->orphan_count < RCH_ORPHANS_MAX) {
 		list_add_tail(&item->list, &link->orphans);
+		link->orphan_count++;
 		rch_link_run_locked(link);
 		item = NULL;
 	}

@@ -9,6 +9,7 @@
 #   static    layers, checkpatch, sparse, kernel-doc, shellcheck
 #   compile   the module for each kernel, warnings are errors
 #   tool      the tool's and library's tests on this machine
+#   fuzz      the corpus and short runs of the fuzzers, on this machine
 #   kunit     the pure layer, in User Mode Linux
 #   uml       selftests in User Mode Linux, with rxe and with siw
 #   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
@@ -92,6 +93,11 @@ check_compile() {
 check_tool() {
 	stage "tool and library"
 	tap tool make -C "$top/userspace-tool" O="$RDMACHAN_BUILD/tool" check
+}
+
+check_fuzz() {
+	stage "fuzzers"
+	tap fuzz "$top/selftests/fuzz/run.sh" replay
 }
 
 payload() { "$top/selftests/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1; }
@@ -183,7 +189,7 @@ mkdir -p "$out"
 "$lab/packages.sh" check || { echo "packages are missing"; echo "0 passed, 1 failed"; exit 1; }
 "$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
-[ $# -gt 0 ] || set -- static compile tool kunit uml san stock pairs
+[ $# -gt 0 ] || set -- static compile tool fuzz kunit uml san stock pairs
 for name in "$@"; do
 	"check_$name"
 done

@@ -445,9 +445,39 @@ static void credit_due(struct kunit *test)
 	}
 }
 
+/*
+ * A frame that came again uses a buffer, which is posted again later. In between
+ * nothing is due, and the last number is as reserved as ever: the limit was told.
+ */
+static void credit_duplicate(struct kunit *test)
+{
+	static const u32 firsts[] = { 0, 5, 0x7ffffff8, 0xfffffff0, 0xffffffff };
+	struct rch_credit c;
+	u32 i, last;
+
+	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
+		rch_credit_init(&c, firsts[i], 8, firsts[i], 8);
+		for (last = 0; last < 7; last++)
+			rch_credit_take(&c);
+		rch_credit_received(&c);
+		rch_credit_posted(&c, 1);
+		rch_credit_tell(&c);
+		rch_credit_duplicate(&c);
+		KUNIT_EXPECT_FALSE(test, rch_credit_must_tell(&c));
+		KUNIT_EXPECT_EQ(test, rch_credit_room(&c, true), 0);
+		rch_credit_tell(&c);
+		rch_credit_posted(&c, 1);
+		KUNIT_EXPECT_FALSE(test, rch_credit_must_tell(&c));
+		KUNIT_EXPECT_EQ(test, rch_credit_room(&c, true), 0);
+		rch_credit_posted(&c, 1);
+		KUNIT_EXPECT_EQ(test, rch_credit_room(&c, true), 1);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(credit_room),
 	KUNIT_CASE(credit_due),
+	KUNIT_CASE(credit_duplicate),
 	KUNIT_CASE_PARAM(credit_told, told_gen_params),
 	KUNIT_CASE_PARAM(credit_sim, link_gen_params),
 	{}

@@ -285,10 +285,37 @@ static void window_segment_fits(struct kunit *test)
 			RDMACHAN_BUFFER_MIN - RDMACHAN_BUFFER_MIN / 4);
 }
 
+/* A message of many small segments that never ends: its memory is bounded all the same. */
+static void window_hoard(struct kunit *test)
+{
+	static const u32 lengths[] = { 0, 1, 63, 64, 511, 512, 513, 984, SEGMENT_16K };
+	const u64 most = (1 << 20) + (1 << 20) / 8;
+	struct rch_window_rx rx;
+	u32 i, left;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		rch_window_init(&rx, RDMACHAN_BUFFER_MIN);
+		left = 1 << 20;
+		while (left > lengths[i] && rch_segment_allowed(lengths[i], false) &&
+		       rch_window_received(&rx, lengths[i]) && rx.received <= most) {
+			left -= lengths[i];
+			if (rch_window_must_tell(&rx, true))
+				rx.told = rch_window_target(&rx, true);
+		}
+		KUNIT_EXPECT_LE_MSG(test, rx.received, most, "segments of %u bytes",
+				    lengths[i]);
+	}
+	/* The last may be anything, and what each side cuts is large enough. */
+	KUNIT_EXPECT_TRUE(test, rch_segment_allowed(0, true));
+	KUNIT_EXPECT_TRUE(test, rch_segment_allowed(rch_wire_segment_max(RCH_FRAME_MIN),
+						    false));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(window_arithmetic),
 	KUNIT_CASE(window_tell),
 	KUNIT_CASE(window_segment_fits),
+	KUNIT_CASE(window_hoard),
 	KUNIT_CASE_PARAM(window_play, window_gen_params),
 	{}
 };

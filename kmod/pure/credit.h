@@ -40,7 +40,8 @@
  * @rx_next: number of the next frame expected
  * @rx_limit: first frame there is no buffer for
  * @told_next: @rx_next as last told to the peer
- * @told_limit: @rx_limit as last told to the peer
+ * @told_limit: the highest @rx_limit told to the peer. @rx_limit is behind it while
+ *	the buffer of a duplicate is not posted again
  * @rx_depth: our ring size
  */
 struct rch_credit {
@@ -84,6 +85,12 @@ static inline void rch_credit_init(struct rch_credit *c, u32 tx_first,
 	c->rx_depth = rx_depth;
 }
 
+/** rch_credit_raised - whether our limit is ahead of what the peer was told */
+static inline bool rch_credit_raised(const struct rch_credit *c)
+{
+	return rch_seq_before(c->told_limit, c->rx_limit);
+}
+
 /** rch_credit_room - frames that may be sent now; @pure: frames without records */
 static inline u32 rch_credit_room(const struct rch_credit *c, bool pure)
 {
@@ -91,7 +98,7 @@ static inline u32 rch_credit_room(const struct rch_credit *c, bool pure)
 
 	if (!pure)
 		room -= RCH_CREDIT_RESERVE;
-	else if (c->rx_limit == c->told_limit)
+	else if (!rch_credit_raised(c))
 		room--;
 	return room > 0 ? room : 0;
 }
@@ -143,6 +150,12 @@ static inline void rch_credit_received(struct rch_credit *c)
 	c->rx_next++;
 }
 
+/** rch_credit_duplicate - a frame came again: its buffer must not count twice when posted */
+static inline void rch_credit_duplicate(struct rch_credit *c)
+{
+	c->rx_limit--;
+}
+
 /** rch_credit_posted - @n more buffers are posted */
 static inline void rch_credit_posted(struct rch_credit *c, u32 n)
 {
@@ -153,13 +166,15 @@ static inline void rch_credit_posted(struct rch_credit *c, u32 n)
 static inline void rch_credit_tell(struct rch_credit *c)
 {
 	c->told_next = c->rx_next;
-	c->told_limit = c->rx_limit;
+	if (rch_credit_raised(c))
+		c->told_limit = c->rx_limit;
 }
 
 /** rch_credit_must_tell - whether a frame is due only to tell the numbers */
 static inline bool rch_credit_must_tell(const struct rch_credit *c)
 {
-	return c->rx_limit - c->told_limit >= c->rx_depth / 4 ||
+	return (rch_credit_raised(c) &&
+		c->rx_limit - c->told_limit >= c->rx_depth / 4) ||
 	       c->rx_next - c->told_next >= c->rx_depth / 4;
 }
 

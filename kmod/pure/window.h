@@ -13,6 +13,13 @@
 
 /** RCH_WINDOW_RECORD - what a record costs besides its bytes */
 #define RCH_WINDOW_RECORD	64U
+/**
+ * RCH_SEGMENT_MIN - fewest bytes of a segment that is not its message's last
+ *
+ * The limit rises with each record of a message that is not complete, so a message of
+ * segments without bytes would never end, and take memory without bound.
+ */
+#define RCH_SEGMENT_MIN		512U
 
 /**
  * struct rch_window_tx - the sending end
@@ -42,6 +49,12 @@ struct rch_window_rx {
 static inline u64 rch_window_cost(u32 len)
 {
 	return (u64)len + RCH_WINDOW_RECORD;
+}
+
+/** rch_segment_allowed - whether a segment may have @len bytes */
+static inline bool rch_segment_allowed(u32 len, bool last)
+{
+	return last || len >= RCH_SEGMENT_MIN;
 }
 
 /** rch_window_may_send - whether a record of @len bytes fits the peer's promise */

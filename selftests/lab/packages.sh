@@ -3,10 +3,11 @@
 #
 # packages.sh - install the host packages the lab needs
 #
-# usage: packages.sh [demo|check]
+# usage: packages.sh [demo|check|fuzz]
 #
 # demo   what building the module and booting one guest needs
-# check  that, plus the checkers, the UML build and the test programs (default)
+# check  that, plus the checkers, the UML build, the test programs and the next (default)
+# fuzz   the compiler of the fuzzers, with its libraries
 #
 # Every name exists on Debian 12 and on Debian 13. Nothing is done, and no
 # privilege is asked for, when all of them are installed.
@@ -21,6 +22,8 @@ GUEST="qemu-system-x86 busybox-static dash iproute2 python3 rdma-core
 # A kernel built from source, and the checkers of "make check".
 CHECK="flex bison libssl-dev perftest libibverbs-dev librdmacm-dev sparse
        shellcheck gcovr netcat-openbsd"
+# Debian's default version of each, whatever that is.
+FUZZ="clang libclang-rt-dev llvm python3"
 
 # Say which of the named packages are not installed.
 missing() {
@@ -48,8 +51,9 @@ main() {
 
 	case $profile in
 	demo) want="$BUILD $GUEST" ;;
-	check) want="$BUILD $GUEST $CHECK" ;;
-	*) echo "usage: packages.sh [demo|check]" >&2; return 2 ;;
+	check) want="$BUILD $GUEST $CHECK $FUZZ" ;;
+	fuzz) want=$FUZZ ;;
+	*) echo "usage: packages.sh [demo|check|fuzz]" >&2; return 2 ;;
 	esac
 
 	# shellcheck disable=SC2086 # lists of words

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Say which branches of the pure layer were taken both ways.
+
+usage: branches.py FOLDER <EXPORT
+
+EXPORT is what "llvm-cov export" writes about one program or more. Branches of files in
+FOLDER count; an inline function that several objects have is one, whoever ran it. Prints
+a line for each way that was never taken, then each file, then the whole; exits 1 if a
+way is missing.
+"""
+
+import collections
+import json
+import os
+import sys
+
+# Of a branch in the export: where it is, how often each way, and in which file.
+PLACE, TRUE, FALSE, FILE = slice(0, 4), 4, 5, 6
+
+
+def branches(export, folder):
+    """Yield (place, how often true, how often false) for each instance of a branch."""
+    for data in export["data"]:
+        for function in data["functions"]:
+            name = function["name"].rsplit(":", 1)[-1]
+            files = function["filenames"]
+            if os.path.dirname(os.path.realpath(files[0])) != folder:
+                continue
+            for branch in function.get("branches", ()):
+                path = os.path.basename(files[branch[FILE]])
+                place = (path, *branch[PLACE], name, branch[FILE])
+                yield place, branch[TRUE], branch[FALSE]
+
+
+def main():
+    folder = os.path.realpath(sys.argv[1])
+    taken = {}
+    for place, true, false in branches(json.load(sys.stdin), folder):
+        old = taken.get(place, (0, 0))
+        taken[place] = (old[0] + true, old[1] + false)
+
+    total, missing = collections.Counter(), collections.Counter()
+    for place, counts in sorted(taken.items()):
+        path, line, column, name = place[0], place[1], place[2], place[5]
+        total[path] += 2
+        for way, count in zip(("true", "false"), counts):
+            if not count:
+                missing[path] += 1
+                print(f"{path}:{line}:{column}: never {way}, in {name}()")
+    for path in sorted(total):
+        print(f"{path}: {total[path] - missing[path]} of {total[path]}")
+    ways, gone = sum(total.values()), sum(missing.values())
+    percent = 100 * (ways - gone) / ways if ways else 0
+    # Rounded down: 100.0 is all of them.
+    print(f"coverage: pure {int(percent * 10) / 10:.1f} % of branches")
+    return 1 if gone or not ways else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
