@@ -3,15 +3,16 @@
  * chan_cts.c - has a large message written straight to where it is wanted
  *
  * Operation. An RTS of the peer is kept for threads of this program that wait for
- * messages in read(), or, for a moment, if they did so last; a program that polls or does
- * not block gets the message as DATA, so that poll() need not lie. The thread that waits pins the memory it
- * has for the message, opens it piece by piece through a memory region (CTS), and waits
- * for each piece (FIN). It returns when the region is closed again.
+ * messages in read(), or, for a moment, if they did so last; a program that polls or
+ * does not block gets the message as DATA, so that poll() need not lie. The thread that
+ * waits pins the memory it has for the message, opens it piece by piece through a memory
+ * region (CTS), and waits for each piece (FIN). It returns when the region is closed.
  *
  * States. An RTS is @offered until a thread takes it, it is taken back, or it is
  * refused. @grant tells of a message that a thread has taken whether a piece is under
- * way; @grant_left counts the bytes of the message that are not confirmed. All of them are protected by chan->lock. While a
- * message is under way the peer may send nothing else on the channel but take it back.
+ * way; @grant_left counts the bytes of the message that are not confirmed. All of them
+ * are protected by chan->lock. While a message is under way the peer may send nothing
+ * else on the channel but take it back.
  *
  * Error handling. A thread that has opened its memory can be killed, but not
  * interrupted: the peer's module has its program's bytes at hand and needs nobody to

@@ -16,7 +16,7 @@
 #include "common.h"
 #include "harness.h"
 
-#define MIB (1U << 20)
+#define MIB 1048576U
 #define BIG (6 * MIB + 13)
 
 /* A message that a thread reads. */
