@@ -292,6 +292,10 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 	link->error.peer = place.peer;
 	link->error.dev_port = place.dev_port;
 	memcpy(link->error.device, place.device, sizeof(place.device));
+	if (link->error.cause == RDMACHAN_CAUSE_PROTOCOL)
+		pr_notice_ratelimited("rdmachan: peer %pISpc broke rule %llu of the protocol: %s; its link is ended\n",
+				      &link->peer, link->error.detail,
+				      rch_rule_text(link->error.detail));
 	rch_link_set_state(link, RCH_LINK_DEAD);
 	queue_dead(link);
 }
