@@ -440,7 +440,9 @@ static const struct spoil hello_spoils[] = {
 	HELLO_FIELD(frame_size, 65544, SIZES),
 	HELLO_FIELD(frame_size, 0xfffffff8, SIZES),
 	HELLO_FIELD(dead_ms, 0, SIZES),
-	HELLO_FIELD(dead_ms, 1, OK),
+	HELLO_FIELD(dead_ms, 1, SIZES),
+	HELLO_FIELD(dead_ms, 199, SIZES),
+	HELLO_FIELD(dead_ms, 200, OK),
 	HELLO_FIELD(dead_ms, 0xffffffff, OK),
 };
 

@@ -30,6 +30,8 @@
 #define RCH_FRAME_MAX		65536U
 /** RCH_MESSAGE_MAX - largest message, bytes */
 #define RCH_MESSAGE_MAX		(1U << 30)
+/** RCH_DEAD_MIN - shortest dead time that a peer may have, milliseconds */
+#define RCH_DEAD_MIN		200U
 /** RCH_DOMAIN_ANY - REQ: whatever domain the service belongs to */
 #define RCH_DOMAIN_ANY		0xffffffffU
 
