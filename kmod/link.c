@@ -388,11 +388,27 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 	error->error = rch_error_errno(error->cause);
 }
 
+/* Whether the peer's answer goes with what it was asked. */
+static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_hello *mine,
+				 struct rch_hello *theirs)
+{
+	enum rch_rule rule = rch_wire_hello_get(path->reply, path->reply_len, theirs);
+
+	if (rule)
+		return rule;
+	if (theirs->version_min != RCH_WIRE_VERSION ||
+	    theirs->version_max != RCH_WIRE_VERSION ||
+	    theirs->frame_size > mine->frame_size || theirs->epoch != mine->epoch)
+		return RCH_RULE_SIZES;
+	return RCH_RULE_OK;
+}
+
 static int connect_once(struct rch_link *link, struct rch_hello *mine,
 			struct rch_hello *theirs)
 {
 	struct rch_path *path = &link->path;
 	u8 data[sizeof(struct rch_wire_hello)];
+	enum rch_rule rule;
 	int ret;
 
 	path->reply_len = 0;
@@ -413,14 +429,15 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 		return ret;
 	atomic64_inc(&rch_counts.cm_connects);
 	note_place(link);
-	if (rch_wire_hello_get(path->reply, path->reply_len, theirs) ||
-	    theirs->version_max != RCH_WIRE_VERSION ||
-	    theirs->frame_size > RCH_FRAME_SIZE || theirs->epoch != mine->epoch) {
-		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL,
-			      RCH_RULE_SIZES);
-		return -EPROTO;
-	}
-	return 0;
+	rule = judge_reply(path, mine, theirs);
+	if (rule)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
+	else if (theirs->required & ~RCH_FEATURES)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_FEATURE,
+			      theirs->required & ~RCH_FEATURES);
+	else
+		return 0;
+	return -EPROTO;
 }
 
 /*
