@@ -570,14 +570,19 @@ static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
 					     tick_work);
-	bool beat, idle, dead;
+	bool beat, idle, dead, doubt;
 
 	spin_lock_bh(&link->lock);
-	dead = time_after(jiffies, link->last_rx + link->dead);
+	doubt = link->doubt;
+	/* Who is alive is silent for less than half of the dead time. */
+	dead = time_after(jiffies, link->last_rx + (doubt ? link->dead / 2 : link->dead));
 	beat = time_after_eq(jiffies, link->last_tx + link->tick);
 	idle = idle_too_long(link);
 	spin_unlock_bh(&link->lock);
-	if (dead)
+	if (dead && doubt)
+		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT,
+				    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+	else if (dead)
 		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
 				    jiffies_to_msecs(link->dead));
 	else if (idle)
@@ -705,18 +710,23 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 	return 0;
 }
 
-/* Links of a peer that was restarted in the meantime lead nowhere. */
-static void kill_former(const struct rch_link *link)
+/*
+ * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its
+ * host can say so: what is doubted ends only if it is silent, and soon.
+ */
+static void doubt_former(const struct rch_link *link)
 {
 	struct rch_link *other;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list) {
-		if (other != link && other->net == link->net &&
-		    other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot &&
-		    rch_addr_same_host(&other->peer, &link->peer))
-			rch_link_kill_cause(other, RDMACHAN_OP_NONE,
-					    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+		if (other == link || other->net != link->net ||
+		    !rch_addr_same_host(&other->peer, &link->peer))
+			continue;
+		spin_lock_bh(&other->lock);
+		if (other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot)
+			other->doubt = true;
+		spin_unlock_bh(&other->lock);
 	}
 	mutex_unlock(&links_lock);
 }
@@ -779,7 +789,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 		rch_link_kill(link, &link->path.error);
 	} else {
 		note_place(link);
-		kill_former(link);
+		doubt_former(link);
 		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 	}
 	complete_all(&link->built);

@@ -89,6 +89,7 @@ struct rch_lane;
  * @lane_count: lanes attached
  * @idle_since: when @lane_count became 0, in jiffies
  * @last_rx: when a frame last came, in jiffies; written in softirq
+ * @doubt: the peer, or who says so, was restarted, and no frame came since
  * @last_tx: when one was last sent, in jiffies
  * @built: whoever made the link has finished doing so
  * @connect_work: connecting
@@ -142,6 +143,7 @@ struct rch_link {
 	u32 lane_count;
 	unsigned long idle_since;
 	unsigned long last_rx;
+	bool doubt;
 	unsigned long last_tx;
 	struct completion built;
 	struct work_struct connect_work;

@@ -87,6 +87,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f,
 	if (link->state == RCH_LINK_HELLO)
 		rch_link_set_state(link, RCH_LINK_UP);
 	link->last_rx = jiffies;
+	link->doubt = false;
 	link->rx_frames++;
 	rch_credit_received(&link->credit);
 	rch_link_release_sent(link);
