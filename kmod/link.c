@@ -37,6 +37,8 @@
 #include "rch.h"
 
 #define RCH_STALE_TRIES 5
+/* Links that one host has made, and that have no channel. */
+#define RCH_UNUSED_MAX 64
 
 const struct rch_link_ops *rch_link_ops;
 
@@ -731,6 +733,30 @@ static void doubt_former(const struct rch_link *link)
 	mutex_unlock(&links_lock);
 }
 
+/*
+ * A host may make links and not use them. Each costs a ring of buffers: when there are
+ * too many the oldest gives way, or the new one is refused.
+ */
+static bool crowded(const struct net *net, const struct sockaddr_storage *peer)
+{
+	struct rch_link *other, *idle = NULL;
+	u32 count = 0;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list) {
+		if (other->active || other->net != net || READ_ONCE(other->lane_count) ||
+		    !rch_addr_same_host(&other->peer, peer))
+			continue;
+		count++;
+		if (!idle && READ_ONCE(other->state) == RCH_LINK_UP)
+			idle = other;
+	}
+	if (idle && count >= RCH_UNUSED_MAX / 2)
+		rch_link_kill_cause(idle, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	mutex_unlock(&links_lock);
+	return count >= RCH_UNUSED_MAX;
+}
+
 static int accept_hello(struct rch_link *link, const struct rch_path_request *request,
 			const struct rch_hello *theirs)
 {
@@ -768,6 +794,13 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	kuid_t uid;
 
 	reason = judge_hello(net, request, &theirs, &uid, &detail);
+	if (reason == RCH_REJECT_PROTOCOL)
+		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
+				      &request->id->route.addr.dst_addr);
+	if (!reason && crowded(net, &request->id->route.addr.dst_addr)) {
+		reason = RCH_REJECT_RESOURCES;
+		detail = 0;
+	}
 	if (reason) {
 		refuse(request, reason, detail);
 		return -ECONNREFUSED;
