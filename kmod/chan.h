@@ -162,6 +162,7 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned int timeout_ms);
 
 /* chan_rx.c APIs: process context */
+void rch_chan_accepted(struct rch_chan *chan);
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result);
 u64 rch_chan_next_length(struct rch_chan *chan);

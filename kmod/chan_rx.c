@@ -66,7 +66,7 @@ static void segments_free(struct list_head *list)
 
 static bool only_incomplete(const struct rch_chan *chan)
 {
-	return chan->arriving && !chan->complete;
+	return chan->arriving && !chan->complete && chan->state != RCH_CHAN_WAITING;
 }
 
 /* A new limit to tell, or 0. */
@@ -77,6 +77,19 @@ static u64 credit_due(struct rch_chan *chan)
 		return 0;
 	chan->window.told = rch_window_target(&chan->window, only_incomplete(chan));
 	return chan->window.told;
+}
+
+/** rch_chan_accepted - a program has taken the channel out of its listener's queue */
+void rch_chan_accepted(struct rch_chan *chan)
+{
+	u64 credit = 0;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_WAITING && rch_chan_set_state(chan, RCH_CHAN_OPEN))
+		credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	if (credit)
+		rch_lane_credit(&chan->lane, credit);
 }
 
 /* Whether @r goes on with the message that is arriving, or begins one. */
