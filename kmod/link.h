@@ -83,6 +83,7 @@ struct rch_lane;
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
  * @orphans: control records without a lane, as &struct rch_item
+ * @orphan_count: of them, at most RCH_ORPHANS_MAX
  * @gone: lanes that have ended and whose channels are not told, by @control_list
  * @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU
  * @lanes_next: for cyclic allocation
@@ -137,6 +138,7 @@ struct rch_link {
 	struct rch_drr drr;
 	struct list_head control;
 	struct list_head orphans;
+	u32 orphan_count;
 	struct list_head gone;
 	struct xarray lanes;
 	u32 lanes_next;
@@ -310,6 +312,8 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 
 /** RCH_SPARE_MAX - frames that a link keeps to use again */
 #define RCH_SPARE_MAX 16
+/** RCH_ORPHANS_MAX - refusals that wait; a ring of frames full of OPEN asks for fewer */
+#define RCH_ORPHANS_MAX 16384
 /** RCH_SMALL_MAX - bytes of the largest message that goes straight into the open frame */
 #define RCH_SMALL_MAX 8192U
 /** RCH_ITEM_MAX - bytes of the largest record that waits to share a frame */

@@ -202,6 +202,7 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 		return false;
 	memcpy(payload, small->data, item->length);
 	list_del(&item->list);
+	link->orphan_count--;
 	rch_item_free(item);
 	return true;
 }
@@ -403,6 +404,7 @@ void rch_link_heartbeat(struct rch_link *link, u8 flags)
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 {
 	struct rch_item *item = rch_item_alloc(sizeof(struct rch_wire_reject), GFP_ATOMIC);
+	bool full;
 
 	/* Without memory the peer's connect ends by its timeout. */
 	if (!item)
@@ -412,14 +414,20 @@ void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 	item->total = peer_id;
 	rch_wire_pair_put(rch_item_data(item), reason, domain);
 	spin_lock_bh(&link->lock);
-	if (link->state == RCH_LINK_UP) {
+	full = link->orphan_count >= RCH_ORPHANS_MAX;
+	if (link->state == RCH_LINK_UP && !full) {
 		list_add_tail(&item->list, &link->orphans);
+		link->orphan_count++;
 		rch_link_run_locked(link);
 		item = NULL;
 	}
 	spin_unlock_bh(&link->lock);
 	if (item)
 		rch_item_free(item);
+	/* It asks, and gives no credit for the answers. */
+	if (full)
+		rch_link_kill_cause(link, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PROTOCOL,
+				    RCH_RULE_ANSWER);
 }
 
 /** rch_link_release_sent - free frames that nobody needs any more; locked */
