@@ -54,7 +54,9 @@ struct rch_segment {
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
  * @backlog: in the listener's queue; protected by the listener's lock
  * @connect_work: connecting without a program that waits
- * @linger_work: resets the channel when it was not delivered in time
+ * @linger_work: resets the channel when it was not delivered in time, and ends the link
+ *	when the peer does not answer
+ * @overdue: the next time @linger_work runs the peer's answer is overdue
  * @deadline: of connecting, in jiffies
  * @lock: protects all that follows
  * @state: written by rch_chan_set_state() only
@@ -93,6 +95,7 @@ struct rch_chan {
 	struct list_head backlog;
 	struct work_struct connect_work;
 	struct delayed_work linger_work;
+	bool overdue;
 	unsigned long deadline;
 
 	spinlock_t lock;
@@ -138,6 +141,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 				enum rch_chan_state state, gfp_t gfp);
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
+void rch_chan_await_answer(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
 void rch_chan_retry(struct rch_chan *chan, u32 domain);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);

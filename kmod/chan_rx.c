@@ -64,6 +64,7 @@ static void segments_free(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
+/* While no program has accepted the channel, nobody waits for the message to end. */
 static bool only_incomplete(const struct rch_chan *chan)
 {
 	return chan->arriving && !chan->complete && chan->state != RCH_CHAN_WAITING;
@@ -261,6 +262,9 @@ static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *
 		rch_chan_retry(chan, domain);
 	else
 		rch_chan_fail(chan, &error);
+	/* The program may have given up, and the answer been waited for. */
+	if (cancel_delayed_work(&chan->linger_work))
+		rch_chan_put(chan);
 	rch_chan_put(chan);
 	return RCH_RULE_OK;
 }
