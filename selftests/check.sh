@@ -109,7 +109,7 @@ check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
 	for provider in rxe siw; do
 		stage "selftests, User Mode Linux, $provider"
-		tap "uml-$provider" "$lab/uml.sh" --provider $provider --timeout 400 \
+		tap "uml-$provider" "$lab/uml.sh" --provider $provider --timeout 700 \
 			--payload "$out/payload-uml-6.12" --out "$out/run/uml-$provider" \
 			-- bash run.sh
 	done
@@ -122,7 +122,7 @@ check_san() {
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
-		--timeout 600 --payload "$out/payload-uml-6.12-san" \
+		--timeout 1500 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san" -- bash run.sh
 }
 
@@ -133,7 +133,7 @@ check_stock() {
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
 		tap "$kernel" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1536 \
-			--timeout 600 --payload "$out/payload-$kernel" \
+			--timeout 1200 --payload "$out/payload-$kernel" \
 			--out "$out/run/$kernel" -- bash run.sh
 		tap "$kernel-flow" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1024 \
 			--timeout 300 --payload "$out/payload-$kernel" \
