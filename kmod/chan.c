@@ -299,28 +299,69 @@ void rch_chan_writable(struct rch_lane *lane)
 	wake_up_interruptible_poll(&chan->wait, EPOLLOUT | EPOLLWRNORM);
 }
 
+/*
+ * How long a peer has to answer. It does so at once, however slow its programs are, if
+ * it is honest; its link may be slow, but is not silent for as long as the dead time.
+ */
+static unsigned long answer_time(void)
+{
+	return 4 * msecs_to_jiffies(READ_ONCE(rch_dead_ms));
+}
+
 static void rch_chan_linger_work(struct work_struct *work)
 {
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
 					     linger_work);
 
+	if (!READ_ONCE(chan->lane.id))
+		goto out;
+	if (chan->overdue) {
+		rch_link_kill_cause(chan->lane.link, RDMACHAN_OP_NONE,
+				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
+		goto out;
+	}
 	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	chan->overdue = true;
+	/* It keeps the reference, if it is not being cancelled. */
+	if (queue_delayed_work(rch_wq, &chan->linger_work, answer_time()))
+		return;
+out:
 	rch_chan_put(chan);
+}
+
+static void start_timer(struct rch_chan *chan, unsigned long delay)
+{
+	kref_get(&chan->ref);
+	if (mod_delayed_work(rch_wq, &chan->linger_work, delay))
+		rch_chan_put(chan);
+	/* The lane may have gone just now: then nobody else stops the timer. */
+	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->linger_work))
+		rch_chan_put(chan);
+}
+
+/**
+ * rch_chan_await_answer - nothing is left but that the peer answers OPEN or CLOSE
+ * @chan: channel; the caller has a reference
+ *
+ * A peer that is alive and does not answer would keep the channel for ever. Any context.
+ */
+void rch_chan_await_answer(struct rch_chan *chan)
+{
+	if (!READ_ONCE(chan->lane.id))
+		return;
+	chan->overdue = true;
+	start_timer(chan, answer_time());
 }
 
 static void linger(struct rch_chan *chan, u32 unread)
 {
-	kref_get(&chan->ref);
-	queue_delayed_work(rch_wq, &chan->linger_work,
-			   msecs_to_jiffies(chan->tuning.linger_ms));
+	chan->overdue = false;
+	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 	/* Ahead of what waits: if the peer closes as well, with data that nobody will
 	 * read, neither shall wait for the other.
 	 */
 	rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
 	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
-	/* The link may have ended just now: then nobody else stops the timer. */
-	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work_sync(&chan->linger_work))
-		rch_chan_put(chan);
 }
 
 /**
@@ -334,6 +375,7 @@ static void linger(struct rch_chan *chan, u32 unread)
 void rch_chan_release(struct rch_chan *chan, int signal)
 {
 	enum rch_chan_state was;
+	bool lingers = false;
 	u32 unread;
 
 	spin_lock_bh(&chan->lock);
@@ -352,8 +394,13 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 		else if (signal < 0 || chan->tuning.linger_ms == RDMACHAN_LINGER_NONE)
 			rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 		else
-			linger(chan, unread);
+			lingers = true;
 	}
+	/* Who is connecting sees to its lane itself. */
+	if (lingers)
+		linger(chan, unread);
+	else if (was != RCH_CHAN_CONNECTING)
+		rch_chan_await_answer(chan);
 	/* Not before: the room it gives would let the peer send what nobody reads. */
 	rch_chan_drop_received(chan);
 	rch_chan_put(chan);

@@ -70,7 +70,9 @@ enum rch_grant {
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
  * @backlog: in the listener's queue; protected by the listener's lock
  * @connect_work: connecting without a program that waits
- * @linger_work: resets the channel when it was not delivered in time
+ * @linger_work: resets the channel when it was not delivered in time, and ends the link
+ *	when the peer does not answer
+ * @overdue: the next time @linger_work runs the peer's answer is overdue
  * @offer_work: refuses an offer that nobody has taken
  * @deadline: of connecting, in jiffies
  * @lock: protects all that follows
@@ -125,6 +127,7 @@ struct rch_chan {
 	struct work_struct connect_work;
 	struct delayed_work linger_work;
 	struct delayed_work offer_work;
+	bool overdue;
 	unsigned long deadline;
 
 	spinlock_t lock;
@@ -184,6 +187,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 				enum rch_chan_state state, gfp_t gfp);
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
+void rch_chan_await_answer(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
 void rch_chan_retry(struct rch_chan *chan, u32 domain);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
@@ -227,6 +231,7 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 
 /* chan_rx.c APIs: process context */
+void rch_chan_accepted(struct rch_chan *chan);
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result);
 u64 rch_chan_next_length(struct rch_chan *chan);

@@ -110,7 +110,7 @@ static void renew_lane(struct rch_chan *chan)
 /* Ask the peer. Return: 0 when open, -EAGAIN to try again, or an error. */
 static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 {
-	bool retry;
+	bool retry, given_up;
 	long wait;
 	int ret;
 
@@ -133,9 +133,12 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
 	if (chan->state == RCH_CHAN_CONNECTING && !retry)
 		ret = wait < 0 ? -ERESTARTSYS : -ETIMEDOUT;
+	given_up = chan->released || ret == -ERESTARTSYS || ret == -ETIMEDOUT;
 	spin_unlock_bh(&chan->lock);
 	if (retry)
 		return -EAGAIN;
+	if (given_up)
+		rch_chan_await_answer(chan);
 	if (ret == -ETIMEDOUT && !wait)
 		note_timeout(chan, RDMACHAN_OP_OPEN);
 	return ret;

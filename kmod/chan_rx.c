@@ -64,9 +64,10 @@ static void segments_free(struct list_head *list)
 	INIT_LIST_HEAD(list);
 }
 
+/* While no program has accepted the channel, nobody waits for the message to end. */
 static bool only_incomplete(const struct rch_chan *chan)
 {
-	return chan->arriving && !chan->complete;
+	return chan->arriving && !chan->complete && chan->state != RCH_CHAN_WAITING;
 }
 
 /* A new limit to tell, or 0. */
@@ -77,6 +78,19 @@ static u64 credit_due(struct rch_chan *chan)
 		return 0;
 	chan->window.told = rch_window_target(&chan->window, only_incomplete(chan));
 	return chan->window.told;
+}
+
+/** rch_chan_accepted - a program has taken the channel out of its listener's queue */
+void rch_chan_accepted(struct rch_chan *chan)
+{
+	u64 credit = 0;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_WAITING && rch_chan_set_state(chan, RCH_CHAN_OPEN))
+		credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	if (credit)
+		rch_lane_credit(&chan->lane, credit);
 }
 
 /* Whether @r goes on with the message that is arriving, or begins one. */
@@ -250,6 +264,9 @@ static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *
 		rch_chan_retry(chan, domain);
 	else
 		rch_chan_fail(chan, &error);
+	/* The program may have given up, and the answer been waited for. */
+	if (cancel_delayed_work(&chan->linger_work))
+		rch_chan_put(chan);
 	rch_chan_put(chan);
 	return RCH_RULE_OK;
 }

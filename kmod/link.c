@@ -37,6 +37,8 @@
 #include "rch.h"
 
 #define RCH_STALE_TRIES 5
+/* Links that one host has made, and that have no channel. */
+#define RCH_UNUSED_MAX 64
 
 const struct rch_link_ops *rch_link_ops;
 
@@ -292,6 +294,10 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 	link->error.peer = place.peer;
 	link->error.dev_port = place.dev_port;
 	memcpy(link->error.device, place.device, sizeof(place.device));
+	if (link->error.cause == RDMACHAN_CAUSE_PROTOCOL)
+		pr_notice_ratelimited("rdmachan: peer %pISpc broke rule %llu of the protocol: %s; its link is ended\n",
+				      &link->peer, link->error.detail,
+				      rch_rule_text(link->error.detail));
 	rch_link_set_state(link, RCH_LINK_DEAD);
 	queue_dead(link);
 }
@@ -386,11 +392,27 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 	error->error = rch_error_errno(error->cause);
 }
 
+/* Whether the peer's answer goes with what it was asked. */
+static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_hello *mine,
+				 struct rch_hello *theirs)
+{
+	enum rch_rule rule = rch_wire_hello_get(path->reply, path->reply_len, theirs);
+
+	if (rule)
+		return rule;
+	if (theirs->version_min != RCH_WIRE_VERSION ||
+	    theirs->version_max != RCH_WIRE_VERSION ||
+	    theirs->frame_size > mine->frame_size || theirs->epoch != mine->epoch)
+		return RCH_RULE_SIZES;
+	return RCH_RULE_OK;
+}
+
 static int connect_once(struct rch_link *link, struct rch_hello *mine,
 			struct rch_hello *theirs)
 {
 	struct rch_path *path = &link->path;
 	u8 data[sizeof(struct rch_wire_hello)];
+	enum rch_rule rule;
 	int ret;
 
 	path->reply_len = 0;
@@ -411,14 +433,15 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 		return ret;
 	atomic64_inc(&rch_counts.cm_connects);
 	note_place(link);
-	if (rch_wire_hello_get(path->reply, path->reply_len, theirs) ||
-	    theirs->version_max != RCH_WIRE_VERSION ||
-	    theirs->frame_size > RCH_FRAME_SIZE || theirs->epoch != mine->epoch) {
-		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL,
-			      RCH_RULE_SIZES);
-		return -EPROTO;
-	}
-	return 0;
+	rule = judge_reply(path, mine, theirs);
+	if (rule)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
+	else if (theirs->required & ~RCH_FEATURES)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_FEATURE,
+			      theirs->required & ~RCH_FEATURES);
+	else
+		return 0;
+	return -EPROTO;
 }
 
 /*
@@ -578,14 +601,19 @@ static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
 					     tick_work);
-	bool beat, idle, dead;
+	bool beat, idle, dead, doubt;
 
 	spin_lock_bh(&link->lock);
-	dead = time_after(jiffies, link->last_rx + link->dead);
+	doubt = link->doubt;
+	/* Who is alive is silent for less than half of the dead time. */
+	dead = time_after(jiffies, link->last_rx + (doubt ? link->dead / 2 : link->dead));
 	beat = time_after_eq(jiffies, link->last_tx + link->tick);
 	idle = idle_too_long(link);
 	spin_unlock_bh(&link->lock);
-	if (dead)
+	if (dead && doubt)
+		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT,
+				    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+	else if (dead)
 		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
 				    jiffies_to_msecs(link->dead));
 	else if (idle)
@@ -713,20 +741,49 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 	return 0;
 }
 
-/* Links of a peer that was restarted in the meantime lead nowhere. */
-static void kill_former(const struct rch_link *link)
+/*
+ * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its
+ * host can say so: what is doubted ends only if it is silent, and soon.
+ */
+static void doubt_former(const struct rch_link *link)
 {
 	struct rch_link *other;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list) {
-		if (other != link && other->net == link->net &&
-		    other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot &&
-		    rch_addr_same_host(&other->peer, &link->peer))
-			rch_link_kill_cause(other, RDMACHAN_OP_NONE,
-					    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+		if (other == link || other->net != link->net ||
+		    !rch_addr_same_host(&other->peer, &link->peer))
+			continue;
+		spin_lock_bh(&other->lock);
+		if (other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot)
+			other->doubt = true;
+		spin_unlock_bh(&other->lock);
 	}
 	mutex_unlock(&links_lock);
+}
+
+/*
+ * A host may make links and not use them. Each costs a ring of buffers: when there are
+ * too many the oldest gives way, or the new one is refused.
+ */
+static bool crowded(const struct net *net, const struct sockaddr_storage *peer)
+{
+	struct rch_link *other, *idle = NULL;
+	u32 count = 0;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list) {
+		if (other->active || other->net != net || READ_ONCE(other->lane_count) ||
+		    !rch_addr_same_host(&other->peer, peer))
+			continue;
+		count++;
+		if (!idle && READ_ONCE(other->state) == RCH_LINK_UP)
+			idle = other;
+	}
+	if (idle && count >= RCH_UNUSED_MAX / 2)
+		rch_link_kill_cause(idle, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	mutex_unlock(&links_lock);
+	return count >= RCH_UNUSED_MAX;
 }
 
 static int accept_hello(struct rch_link *link, const struct rch_path_request *request,
@@ -766,6 +823,13 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	kuid_t uid;
 
 	reason = judge_hello(net, request, &theirs, &uid, &detail);
+	if (reason == RCH_REJECT_PROTOCOL)
+		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
+				      &request->id->route.addr.dst_addr);
+	if (!reason && crowded(net, &request->id->route.addr.dst_addr)) {
+		reason = RCH_REJECT_RESOURCES;
+		detail = 0;
+	}
 	if (reason) {
 		refuse(request, reason, detail);
 		return -ECONNREFUSED;
@@ -787,7 +851,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 		rch_link_kill(link, &link->path.error);
 	} else {
 		note_place(link);
-		kill_former(link);
+		doubt_former(link);
 		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 	}
 	complete_all(&link->built);

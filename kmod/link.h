@@ -85,13 +85,14 @@ struct rch_lane;
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
  * @orphans: control records without a lane, as &struct rch_item
- * @orphan_count: how many
+ * @orphan_count: of them, at most RCH_ORPHANS_MAX
  * @gone: lanes that have ended and whose channels are not told, by @control_list
  * @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU
  * @lanes_next: for cyclic allocation
  * @lane_count: lanes attached
  * @idle_since: when @lane_count became 0, in jiffies
  * @last_rx: when a frame last came, in jiffies; written in softirq
+ * @doubt: the peer, or who says so, was restarted, and no frame came since
  * @last_tx: when one was last sent, in jiffies
  * @built: whoever made the link has finished doing so
  * @connect_work: connecting
@@ -148,6 +149,7 @@ struct rch_link {
 	u32 lane_count;
 	unsigned long idle_since;
 	unsigned long last_rx;
+	bool doubt;
 	unsigned long last_tx;
 	struct completion built;
 	struct work_struct connect_work;
@@ -320,6 +322,8 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 
 /** RCH_SPARE_MAX - frames that a link keeps to use again */
 #define RCH_SPARE_MAX 16
+/** RCH_ORPHANS_MAX - refusals that wait; a ring of frames full of OPEN asks for fewer */
+#define RCH_ORPHANS_MAX 16384
 /** RCH_SMALL_MAX - bytes of the largest message that goes straight into the open frame */
 #define RCH_SMALL_MAX 8192U
 /** RCH_ITEM_MAX - bytes of the largest record that waits to share a frame */

@@ -31,6 +31,14 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 	return RCH_RULE_OK;
 }
 
+/* Whether the channel waits for a record of this type at all, whatever its state. */
+static bool in_turn(const struct rch_lane *lane, u8 type)
+{
+	if (!lane->peer_id)
+		return type == RCH_REC_ACCEPT || type == RCH_REC_REJECT;
+	return !READ_ONCE(lane->close_got) || type == RCH_REC_CLOSED;
+}
+
 static enum rch_rule record_got(struct rch_link *link, const struct rch_record *r,
 				struct page *page)
 {
@@ -43,6 +51,8 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 	lane = xa_load(&link->lanes, r->chan);
 	if (!lane) {
 		rule = RCH_RULE_CHANNEL;
+	} else if (!in_turn(lane, r->type)) {
+		rule = RCH_RULE_STATE;
 	} else if (r->type == RCH_REC_CREDIT) {
 		rch_lane_raise(lane, rch_wire_credit_get(r));
 		rule = RCH_RULE_OK;
@@ -86,6 +96,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f,
 	if (link->state == RCH_LINK_HELLO)
 		rch_link_set_state(link, RCH_LINK_UP);
 	link->last_rx = jiffies;
+	link->doubt = false;
 	link->rx_frames++;
 	rch_credit_received(&link->credit);
 	rch_link_release_sent(link);

@@ -26,8 +26,6 @@
 /* While fewer frames than this are in flight, an open frame is sent at once. */
 #define RCH_FLIGHT_IDLE 2
 #define RCH_SIGNAL_EACH 8
-/* Refusals that wait to be sent; the peer's connects end by their timeout without. */
-#define RCH_ORPHANS_MAX 256
 
 static u32 in_flight(const struct rch_link *link)
 {
@@ -210,8 +208,8 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 		return false;
 	memcpy(payload, small->data, item->length);
 	list_del(&item->list);
-	rch_item_free(item);
 	link->orphan_count--;
+	rch_item_free(item);
 	return true;
 }
 
@@ -412,6 +410,7 @@ void rch_link_heartbeat(struct rch_link *link, u8 flags)
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 {
 	struct rch_item *item = rch_item_alloc(sizeof(struct rch_wire_reject), GFP_ATOMIC);
+	bool full;
 
 	/* Without memory the peer's connect ends by its timeout. */
 	if (!item)
@@ -421,8 +420,8 @@ void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 	item->total = peer_id;
 	rch_wire_pair_put(rch_item_data(item), reason, domain);
 	spin_lock_bh(&link->lock);
-	/* A peer that asks on and on, and takes no answers, shall not fill our memory. */
-	if (link->state == RCH_LINK_UP && link->orphan_count < RCH_ORPHANS_MAX) {
+	full = link->orphan_count >= RCH_ORPHANS_MAX;
+	if (link->state == RCH_LINK_UP && !full) {
 		list_add_tail(&item->list, &link->orphans);
 		link->orphan_count++;
 		rch_link_run_locked(link);
@@ -431,6 +430,10 @@ void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 	spin_unlock_bh(&link->lock);
 	if (item)
 		rch_item_free(item);
+	/* It asks, and gives no credit for the answers. */
+	if (full)
+		rch_link_kill_cause(link, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PROTOCOL,
+				    RCH_RULE_ANSWER);
 }
 
 /** rch_link_release_sent - free frames that nobody needs any more; locked */

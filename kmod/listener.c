@@ -226,10 +226,7 @@ void rch_listener_give_back(struct rch_listener *listener, struct rch_chan *chan
 /** rch_listener_accepted - the channel has a file now */
 void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 {
-	spin_lock_bh(&chan->lock);
-	if (chan->state == RCH_CHAN_WAITING)
-		rch_chan_set_state(chan, RCH_CHAN_OPEN);
-	spin_unlock_bh(&chan->lock);
+	rch_chan_accepted(chan);
 	spin_lock_bh(&listener->lock);
 	listener->taken++;
 	spin_unlock_bh(&listener->lock);

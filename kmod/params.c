@@ -6,6 +6,7 @@
 #include <linux/moduleparam.h>
 
 #include "pure/credit.h"
+#include "pure/wire.h"
 #include "rch.h"
 
 struct param_range {
@@ -50,7 +51,7 @@ static const struct kernel_param_ops range_ops = {
 
 RCH_PARAM(port, RDMACHAN_PORT, 1, 65535, 0444,
 	  "rdma_cm port (TCP port space) on which the modules of two hosts meet");
-RCH_PARAM(dead_ms, 5000, 200, 600000, 0644,
+RCH_PARAM(dead_ms, 5000, RCH_DEAD_MIN, 600000, 0644,
 	  "dead time: a peer not heard of for so many milliseconds is given up (for new links)");
 RCH_PARAM(connect_ms, 10000, 100, 3600000, 0644,
 	  "default connect timeout in milliseconds");

@@ -249,6 +249,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rch_rxb *rxb = container_of(wc->wr_cqe, struct rch_rxb, cqe);
 	struct rch_path *path = rxb->path;
+	u32 length = wc->byte_len;
 
 	rxb_unmap(path, rxb);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
@@ -257,7 +258,10 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		rch_path_wc_failed(path, wc, RDMACHAN_OP_RECV);
 		return;
 	}
-	path->ops->received(path, rxb->page, wc->byte_len);
+	/* With immediate data, and by a write with it above all, comes no frame. */
+	if (unlikely(wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_IMM)))
+		length = 0;
+	path->ops->received(path, rxb->page, length);
 	rxb_recycle(path, rxb);
 }
 

@@ -29,6 +29,8 @@ out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
 begun=$SECONDS
 
+honest="abi_test chan_test place_test conn_test"
+
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
 pass() { passed=$((passed + 1)); echo "ok - $*"; }
@@ -115,7 +117,7 @@ check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
 	for provider in rxe siw; do
 		stage "selftests, User Mode Linux, $provider"
-		tap "uml-$provider" "$lab/uml.sh" --provider $provider --timeout 400 \
+		tap "uml-$provider" "$lab/uml.sh" --provider $provider --timeout 700 \
 			--payload "$out/payload-uml-6.12" --out "$out/run/uml-$provider" \
 			-- bash run.sh
 	done
@@ -128,8 +130,8 @@ check_san() {
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
-		--timeout 600 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san" -- bash run.sh
+		--timeout 1500 --payload "$out/payload-uml-6.12-san" \
+		--out "$out/run/san" -- bash run.sh $honest
 }
 
 check_stock() {
@@ -139,7 +141,7 @@ check_stock() {
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
 		tap "$kernel" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1536 \
-			--timeout 600 --payload "$out/payload-$kernel" \
+			--timeout 1200 --payload "$out/payload-$kernel" \
 			--out "$out/run/$kernel" -- bash run.sh
 		tap "$kernel-flow" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1024 \
 			--timeout 300 --payload "$out/payload-$kernel" \

@@ -319,7 +319,7 @@ static void wire_round_trips(struct kunit *test)
 			  rch_below(&rnd, RCH_DEPTH_MAX - RCH_DEPTH_MIN + 1);
 		h.frame_size = RCH_FRAME_MIN +
 			       8 * rch_below(&rnd, (RCH_FRAME_MAX - RCH_FRAME_MIN) / 8 + 1);
-		h.dead_ms |= 1;
+		h.dead_ms |= RCH_DEAD_MIN;
 		rch_wire_hello_put(buf, &h);
 		KUNIT_ASSERT_EQ(test, rch_wire_hello_get(buf, 56, &h2), RCH_RULE_OK);
 		rch_wire_hello_put(buf, &h2);

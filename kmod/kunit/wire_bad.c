@@ -402,6 +402,20 @@ static void bad_cursor_end(struct kunit *test)
 	}
 }
 
+/* Each rule has words of its own, for the log. */
+static void bad_in_words(struct kunit *test)
+{
+	u32 i, k;
+
+	for (i = 0; i < RCH_RULES; i++) {
+		KUNIT_EXPECT_STRNEQ(test, rch_rule_text(i), "unknown");
+		for (k = 0; k < i; k++)
+			KUNIT_EXPECT_STRNEQ(test, rch_rule_text(i), rch_rule_text(k));
+	}
+	KUNIT_EXPECT_STREQ(test, rch_rule_text(RCH_RULES), "unknown");
+	KUNIT_EXPECT_STREQ(test, rch_rule_text(-1), "unknown");
+}
+
 static const struct rch_hello good_hello = {
 	.version_min = 1, .version_max = 1, .depth = 32, .boot_id = 1, .link = 1,
 	.epoch = 1, .frame_size = 16384, .dead_ms = 5000, .domain = 1000, .service = 1,
@@ -438,7 +452,9 @@ static const struct spoil hello_spoils[] = {
 	HELLO_FIELD(frame_size, 65544, SIZES),
 	HELLO_FIELD(frame_size, 0xfffffff8, SIZES),
 	HELLO_FIELD(dead_ms, 0, SIZES),
-	HELLO_FIELD(dead_ms, 1, OK),
+	HELLO_FIELD(dead_ms, 1, SIZES),
+	HELLO_FIELD(dead_ms, 199, SIZES),
+	HELLO_FIELD(dead_ms, 200, OK),
 	HELLO_FIELD(dead_ms, 0xffffffff, OK),
 };
 
@@ -513,6 +529,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(bad_payload, payload_gen_params),
 	KUNIT_CASE(bad_padding),
 	KUNIT_CASE(bad_cursor_end),
+	KUNIT_CASE(bad_in_words),
 	KUNIT_CASE_PARAM(bad_hello_field, hello_spoil_gen_params),
 	KUNIT_CASE(bad_handshake_length),
 	{}

@@ -262,7 +262,7 @@ static void fuzz_handshakes(struct kunit *test)
 		if (rch_wire_hello_get(buf, len, &hello) == RCH_RULE_OK)
 			KUNIT_EXPECT_TRUE(test, hello.depth >= 8 && hello.depth <= 4096 &&
 					  hello.frame_size >= 1024 &&
-					  hello.frame_size <= 65536 && hello.dead_ms);
+					  hello.frame_size <= 65536 && hello.dead_ms >= 200);
 		rch_wire_refusal_get(buf, len, &refusal);
 		kfree(buf);
 	}

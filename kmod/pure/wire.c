@@ -381,7 +381,7 @@ enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h)
 	h->peer_domain = le32_to_cpu(w.peer_domain);
 	if (h->depth < RCH_DEPTH_MIN || h->depth > RCH_DEPTH_MAX ||
 	    h->frame_size < RCH_FRAME_MIN || h->frame_size > RCH_FRAME_MAX ||
-	    h->frame_size % RCH_WIRE_ALIGN || !h->dead_ms)
+	    h->frame_size % RCH_WIRE_ALIGN || h->dead_ms < RCH_DEAD_MIN)
 		return RCH_RULE_SIZES;
 	return RCH_RULE_OK;
 }

@@ -30,6 +30,8 @@
 #define RCH_FRAME_MAX		65536U
 /** RCH_MESSAGE_MAX - largest message, bytes */
 #define RCH_MESSAGE_MAX		(1U << 30)
+/** RCH_DEAD_MIN - shortest dead time that a peer may have, milliseconds */
+#define RCH_DEAD_MIN		200U
 /** RCH_DOMAIN_ANY - REQ: whatever domain the service belongs to */
 #define RCH_DOMAIN_ANY		0xffffffffU
 
@@ -65,6 +67,7 @@
  * @RCH_RULE_MAGIC: private data is not ours
  * @RCH_RULE_SIZES: sizes in the handshake out of range
  * @RCH_RULE_PURE: a frame without records is not marked so, or the reverse
+ * @RCH_RULE_ANSWER: an answer that does not come, or is not taken
  * @RCH_RULES: how many there are
  */
 enum rch_rule {
@@ -89,6 +92,7 @@ enum rch_rule {
 	RCH_RULE_MAGIC,
 	RCH_RULE_SIZES,
 	RCH_RULE_PURE,
+	RCH_RULE_ANSWER,
 	RCH_RULES,
 };
 
@@ -469,6 +473,10 @@ static inline u32 rch_wire_segment_max(u32 frame_size)
 	return (frame_size - RCH_FRAME_OVERHEAD) & ~(RCH_WIRE_ALIGN - 1);
 }
 
+/* rules.c APIs */
+const char *rch_rule_text(enum rch_rule rule);
+
+/* wire.c APIs */
 void rch_wire_frame_put(void *buf, const struct rch_frame *f);
 enum rch_rule rch_wire_frame_get(const void *buf, u32 len, struct rch_frame *f);
 

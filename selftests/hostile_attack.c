@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_attack.c - the scene of an attack
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hostile_attack.h"
+
+#define HONEST_MAX 20000
+#define FRAMES_PER_LINK 64
+
+const struct opts prey_opts = {
+	.backlog = PREY_BACKLOG,
+	.tuning = {
+		.recv_buffer = PREY_BUFFER,
+		.send_buffer = PREY_BUFFER,
+		.message_max = PREY_MESSAGE,
+		.linger_ms = PREY_LINGER_MS,
+	},
+};
+
+bool set_param(const char *name, unsigned int value)
+{
+	char path[128];
+	FILE *file;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/sys/module/rdmachan/parameters/%s", name);
+	file = fopen(path, "w");
+	if (!file)
+		return false;
+	ok = fprintf(file, "%u\n", value) > 0;
+	return !fclose(file) && ok;
+}
+
+bool is_iwarp(void)
+{
+	const char *rdma = getenv("LAB_RDMA");
+
+	return rdma && !strncmp(rdma, "siw", 3);
+}
+
+static bool honest_way(struct honest *honest, int from, int to, char *out, char *back)
+{
+	const struct opts patience = { .timeout_ms = 20000 };
+	size_t len = (honest->messages * 7919) % HONEST_MAX;
+	struct rdmachan_recv recv;
+
+	fill_random(out, len, honest->messages);
+	if (do_send(honest->fds[from], out, len, honest->messages & 0xffff, &patience)) {
+		honest->failed = "send";
+		honest->error = errno;
+		return false;
+	}
+	if (do_recv(honest->fds[to], back, HONEST_MAX, &recv, &patience)) {
+		honest->failed = "receive";
+		honest->error = errno;
+		return false;
+	}
+	if (recv.out_length != len || memcmp(out, back, len) ||
+	    recv.out_msg_flags != (honest->messages & 0xffff)) {
+		honest->failed = "compare";
+		return false;
+	}
+	__atomic_add_fetch(&honest->messages, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void *honest_run(void *arg)
+{
+	struct honest *honest = arg;
+	char *out = malloc(HONEST_MAX), *back = malloc(HONEST_MAX);
+
+	while (!__atomic_load_n(&honest->stop, __ATOMIC_RELAXED) &&
+	       honest_way(honest, 0, 1, out, back) && honest_way(honest, 1, 0, out, back))
+		sleep_ms(2);
+	free(out);
+	free(back);
+	return NULL;
+}
+
+void attack_begin(struct attack *a)
+{
+	memset(a, 0, sizeof(*a));
+	set_param("dead_ms", 5000);
+	a->victim = -1;
+	a->witness = -1;
+	a->ctx = open_ctx();
+	pair_up(a->ctx, a->honest.fds, NULL);
+	get_info(a->ctx, &a->before);
+	a->listener = do_listen(a->ctx, PREY, &prey_opts);
+	if (a->listener < 0)
+		printf("# no listener: %s\n", strerror(errno));
+	pthread_create(&a->honest.thread, NULL, honest_run, &a->honest);
+}
+
+/* The honest channel still works, and did all the time. */
+static bool honest_end(struct honest *honest)
+{
+	u64 before = __atomic_load_n(&honest->messages, __ATOMIC_RELAXED);
+	int tries = 2000;
+
+	while (__atomic_load_n(&honest->messages, __ATOMIC_RELAXED) < before + 4 && --tries &&
+	       !honest->failed)
+		sleep_ms(5);
+	__atomic_store_n(&honest->stop, true, __ATOMIC_RELAXED);
+	pthread_join(honest->thread, NULL);
+	if (honest->failed) {
+		struct rdmachan_error error;
+
+		get_error(honest->fds[0], &error);
+		printf("# the honest channel failed after %llu messages: %s: %s, cause %u\n",
+		       (unsigned long long)honest->messages, honest->failed,
+		       strerror(honest->error), error.cause);
+	}
+	return !honest->failed && tries;
+}
+
+static bool is_clean(const struct attack *a, struct rdmachan_info *info)
+{
+	if (get_info(a->ctx, info))
+		return false;
+	return info->out_channels <= 2 && info->out_links <= a->before.out_links &&
+	       !info->out_segments && info->out_frames <= FRAMES_PER_LINK * info->out_links;
+}
+
+/* Nothing is left of the attack. */
+static bool all_forgotten(struct attack *a)
+{
+	int64_t until = now_ms() + 15000;
+	struct rdmachan_info info;
+
+	while (!is_clean(a, &info)) {
+		if (now_ms() > until) {
+			printf("# left: %u channels, %u links of %u, %u frames, %u segments\n",
+			       info.out_channels, info.out_links, a->before.out_links,
+			       info.out_frames, info.out_segments);
+			return false;
+		}
+		sleep_ms(10);
+	}
+	return true;
+}
+
+static bool still_works(struct attack *a)
+{
+	const struct opts patience = { .timeout_ms = 10000 };
+	char back[16];
+	int fds[2];
+	bool ok;
+
+	pair_up(a->ctx, fds, NULL);
+	ok = write(fds[0], "alive", 5) == 5 &&
+	     !do_recv(fds[1], back, sizeof(back), NULL, &patience) &&
+	     !memcmp(back, "alive", 5);
+	close(fds[0]);
+	close(fds[1]);
+	return ok;
+}
+
+/* Clear the scene. Return: whether all is as if nothing had been. */
+bool attack_end(struct attack *a)
+{
+	bool ok;
+
+	attack_disconnect(a);
+	close(a->listener);
+	ok = honest_end(&a->honest);
+	ok = all_forgotten(a) && ok;
+	ok = still_works(a) && ok;
+	close(a->honest.fds[0]);
+	close(a->honest.fds[1]);
+	return ok;
+}
+
+/* Be let in as the active side, with HELLO said. */
+bool attack_link(struct attack *a)
+{
+	struct rdmachan_addr addr = own_address();
+
+	a->passive = false;
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY);
+	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
+		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
+		       a->h.status);
+		return false;
+	}
+	return true;
+}
+
+/* Open a channel as the active side. @chan may be NULL: it is not accepted here. */
+bool attack_open(struct attack *a, u32 mine, u32 *number, int *chan)
+{
+	const struct opts patience = { .timeout_ms = 5000 };
+	const struct heard *heard;
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_open(&f, mine, PREY);
+	if (hostile_say(&a->h, &f) ||
+	    !HOSTILE_UNTIL(&a->h, hostile_find(&a->h, RCH_REC_ACCEPT, mine), 5000))
+		return false;
+	heard = hostile_find(&a->h, RCH_REC_ACCEPT, mine);
+	*number = heard->first;
+	if (!chan)
+		return true;
+	*chan = do_accept(a->listener, &patience);
+	return *chan >= 0;
+}
+
+/* Have the module connect to us. Return: its channel, which is being connected. */
+int attack_request(struct attack *a)
+{
+	struct rdmachan_addr addr = own_address();
+	struct opts o = prey_opts;
+
+	o.flags = RDMACHAN_FD_F_NONBLOCK;
+	o.timeout_ms = 8000;
+	addr.port = htons(HOSTILE_PORT);
+	return do_connect_to(a->ctx, &addr, PREY, &o);
+}
+
+/* Wait for the module's request and prepare the honest answer in h->mine. */
+int attack_invite(struct attack *a)
+{
+	if (hostile_await_request(&a->h, 5000)) {
+		printf("# the module does not ask\n");
+		return -1;
+	}
+	hostile_hello(&a->h, 0);
+	a->h.mine.epoch = a->h.theirs.epoch;
+	a->h.mine.peer_domain = 0;
+	return 0;
+}
+
+/* The module opens a channel: accept it. */
+bool attack_answer(struct attack *a, u32 mine, u32 *number, int chan)
+{
+	u32 seen = a->victim_no ? 2 : 1;
+	static struct frame f;
+
+	if (!HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_OPEN] >= seen, 5000))
+		return false;
+	*number = hostile_find(&a->h, RCH_REC_OPEN, 0)->first;
+	frame_begin(&f);
+	frame_accept(&f, *number, mine);
+	return !hostile_say(&a->h, &f) && wait_state(chan, RDMACHAN_STATE_OPEN, 5000);
+}
+
+static bool connect_passive(struct attack *a)
+{
+	u8 data[sizeof(struct rch_wire_hello)];
+	struct rdmachan_addr addr = own_address();
+
+	hostile_begin(&a->h);
+	if (hostile_listen(&a->h, &addr))
+		return false;
+	a->victim = attack_request(a);
+	if (a->victim < 0 || attack_invite(a))
+		return false;
+	rch_wire_hello_put(data, &a->h.mine);
+	if (hostile_accept(&a->h, data, sizeof(data)) ||
+	    !attack_answer(a, VICTIM_MINE, &a->victim_no, a->victim))
+		return false;
+	a->witness = attack_request(a);
+	return a->witness >= 0 &&
+	       attack_answer(a, WITNESS_MINE, &a->witness_no, a->witness);
+}
+
+static bool connect_active(struct attack *a)
+{
+	return attack_link(a) &&
+	       attack_open(a, VICTIM_MINE, &a->victim_no, &a->victim) &&
+	       attack_open(a, WITNESS_MINE, &a->witness_no, &a->witness);
+}
+
+/* A link with two channels, all of it honest. */
+bool attack_connect(struct attack *a, bool passive)
+{
+	bool ok;
+
+	a->passive = passive;
+	a->victim_no = 0;
+	ok = passive ? connect_passive(a) : connect_active(a);
+	if (!ok)
+		printf("# no link to lie on, as the %s side: %s\n",
+		       passive ? "passive" : "active", strerror(errno));
+	return ok;
+}
+
+static void drop(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void attack_disconnect(struct attack *a)
+{
+	if (a->h.events)
+		hostile_end(&a->h);
+	drop(&a->victim);
+	drop(&a->witness);
+}
+
+/*
+ * How the link of a channel has ended. Return: the rule, VERDICT_CAUSE() of another
+ * cause, or VERDICT_ALIVE.
+ */
+int attack_verdict(struct attack *a, int chan)
+{
+	struct rdmachan_error error;
+	int64_t until = now_ms() + 5000;
+
+	while (!(poll_mask(chan, POLLIN, 0) & POLLERR)) {
+		if (now_ms() > until)
+			return VERDICT_ALIVE;
+		/* The peer may be another process, or gone. */
+		if (a->h.events)
+			hostile_pump(&a->h, 5);
+		else
+			sleep_ms(5);
+	}
+	if (get_error(chan, &error))
+		return VERDICT_ALIVE;
+	return error.cause == RDMACHAN_CAUSE_PROTOCOL && error.error == EPROTO ?
+	       (int)error.detail : VERDICT_CAUSE(error.cause);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hostile_attack.h - the scene of an attack: a lying peer, what it has of the module,
+ * and an honest channel on another link that must not notice
+ */
+#ifndef RDMACHAN_HOSTILE_ATTACK_H
+#define RDMACHAN_HOSTILE_ATTACK_H
+
+#include <pthread.h>
+
+#include "common.h"
+#include "hostile_verbs.h"
+
+/* The lying peer's service, with small buffers so that limits are near. */
+#define PREY (SERVICE + 100)
+#define PREY_BUFFER RDMACHAN_BUFFER_MIN
+#define PREY_MESSAGE (256U << 10)
+#define PREY_BACKLOG 16
+#define PREY_LINGER_MS 300
+#define VICTIM_MINE HOSTILE_MINE
+#define WITNESS_MINE (HOSTILE_MINE + 1)
+
+struct honest {
+	int fds[2];
+	pthread_t thread;
+	bool stop;
+	u64 messages;
+	const char *failed;
+	int error;
+};
+
+struct attack {
+	int ctx;
+	int listener;
+	struct honest honest;
+	struct rdmachan_info before;
+	struct hostile h;
+	bool passive;
+	/* Two channels on the lying link: records go to the one, the other is asked why. */
+	int victim;
+	int witness;
+	u32 victim_no;
+	u32 witness_no;
+};
+
+extern const struct opts prey_opts;
+
+void attack_begin(struct attack *a);
+bool attack_end(struct attack *a);
+bool attack_connect(struct attack *a, bool passive);
+void attack_disconnect(struct attack *a);
+bool attack_link(struct attack *a);
+int attack_request(struct attack *a);
+int attack_invite(struct attack *a);
+bool attack_answer(struct attack *a, u32 mine, u32 *number, int chan);
+bool attack_open(struct attack *a, u32 mine, u32 *number, int *chan);
+int attack_verdict(struct attack *a, int chan);
+bool set_param(const char *name, unsigned int value);
+bool is_iwarp(void);
+
+/* What attack_verdict() gives but for rules */
+#define VERDICT_ALIVE (-1)
+#define VERDICT_CAUSE(cause) (1000 + (cause))
+
+/* hostile_lies.c: tables of lies. Return: how many had another end than told */
+int lies_about_frames(struct attack *a, bool passive);
+int lies_in_records(struct attack *a, bool passive);
+int lies_in_hello(struct attack *a);
+int lies_in_reply(struct attack *a);
+
+#endif /* RDMACHAN_HOSTILE_ATTACK_H */

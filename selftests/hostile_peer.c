@@ -1,0 +1,839 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_peer.c - a peer that lies to the module
+ *
+ * It is a program with verbs, on this host or reached by loopback, which shakes hands as
+ * an honest module does and then breaks the protocol. While it does so an honest channel
+ * on another link goes on, and afterwards the module must work and have forgotten all.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/klog.h>
+
+#include "harness.h"
+#include "hostile_attack.h"
+
+#define OPENS 1000000U
+#define REPLAYS 10000U
+#define CONNECTS 200
+
+FIXTURE(scene) {
+	struct attack a;
+};
+
+FIXTURE_SETUP(scene)
+{
+	attack_begin(&self->a);
+	ASSERT_GE(self->a.listener, 0);
+}
+
+FIXTURE_TEARDOWN(scene)
+{
+	EXPECT_TRUE(attack_end(&self->a));
+}
+
+static uint32_t links(struct attack *a)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	return info.out_links;
+}
+
+static bool links_down_to(struct attack *a, uint32_t count, int timeout_ms)
+{
+	int64_t until = now_ms() + timeout_ms;
+
+	while (links(a) > count && now_ms() < until)
+		sleep_ms(10);
+	return links(a) <= count;
+}
+
+/* Handshake */
+
+TEST_F_TIMEOUT(scene, hello_fields, 120)
+{
+	EXPECT_EQ(lies_in_hello(&self->a), 0);
+}
+
+static int words(struct attack *a, const void *data, u8 len)
+{
+	struct rdmachan_addr addr = own_address();
+	int ret;
+
+	hostile_begin(&a->h);
+	ret = hostile_request(&a->h, &addr, data, len) ? -1 : hostile_await_answer(&a->h);
+	attack_disconnect(a);
+	return ret;
+}
+
+/* InfiniBand's connection manager fills short words up with zeros. */
+TEST_F(scene, hello_of_any_length)
+{
+	u8 data[sizeof(struct rch_wire_hello) + 44];
+	struct attack *a = &self->a;
+	int len;
+
+	for (len = 0; len < (int)sizeof(struct rch_wire_hello); len += 7) {
+		hostile_hello(&a->h, PREY);
+		rch_wire_hello_put(data, &a->h.mine);
+		EXPECT_EQ(words(a, data, len), RDMA_CM_EVENT_REJECTED);
+	}
+	memset(data, 0xff, sizeof(data));
+	EXPECT_EQ(words(a, data, sizeof(struct rch_wire_hello)), RDMA_CM_EVENT_REJECTED);
+	hostile_hello(&a->h, PREY);
+	rch_wire_hello_put(data, &a->h.mine);
+	if (is_iwarp())
+		EXPECT_EQ(words(a, data, sizeof(data)), RDMA_CM_EVENT_ESTABLISHED);
+}
+
+TEST_F_TIMEOUT(scene, reply_fields, 120)
+{
+	EXPECT_EQ(lies_in_reply(&self->a), 0);
+}
+
+TEST_F(scene, first_frame_without_hello)
+{
+	struct rdmachan_addr addr = own_address();
+	struct attack *a = &self->a;
+
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY);
+	ASSERT_EQ(hostile_connect(&a->h, &addr), 0);
+	ASSERT_EQ(hostile_pure(&a->h, 0), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended, 3000));
+	EXPECT_TRUE(links_down_to(a, a->before.out_links, 3000));
+}
+
+/* Not forbidden, and useless. */
+TEST_F(scene, hello_again_and_again)
+{
+	struct attack *a = &self->a;
+	int i;
+
+	ASSERT_TRUE(attack_link(a));
+	for (i = 0; i < 1000; i++) {
+		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, rch_credit_room(&a->h.credit, true), 5000));
+		ASSERT_EQ(hostile_pure(&a->h, RCH_FRAME_F_HELLO), 0);
+	}
+	ASSERT_TRUE(attack_open(a, VICTIM_MINE, &a->victim_no, &a->victim));
+}
+
+/* Frames and records, as the one who connects and as the one who is connected to */
+
+TEST_F_TIMEOUT(scene, frames_as_active_side, 240)
+{
+	EXPECT_EQ(lies_about_frames(&self->a, false), 0);
+}
+
+TEST_F_TIMEOUT(scene, frames_as_passive_side, 240)
+{
+	EXPECT_EQ(lies_about_frames(&self->a, true), 0);
+}
+
+TEST_F_TIMEOUT(scene, records_as_active_side, 240)
+{
+	EXPECT_EQ(lies_in_records(&self->a, false), 0);
+}
+
+TEST_F_TIMEOUT(scene, records_as_passive_side, 240)
+{
+	EXPECT_EQ(lies_in_records(&self->a, true), 0);
+}
+
+/* Before ACCEPT nothing may be said of a channel but the answer. */
+TEST_F(scene, before_the_answer)
+{
+	static const u8 types[] = {
+		RCH_REC_DATA, RCH_REC_CREDIT, RCH_REC_SHUT, RCH_REC_CLOSE, RCH_REC_CLOSED,
+	};
+	struct attack *a = &self->a;
+	static struct frame f;
+	u32 number;
+	int i, chan;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		ASSERT_TRUE(attack_connect(a, true));
+		chan = attack_request(a);
+		ASSERT_GE(chan, 0);
+		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_OPEN] == 3, 5000));
+		number = hostile_find(&a->h, RCH_REC_OPEN, 0)->first;
+		frame_begin(&f);
+		if (types[i] == RCH_REC_DATA)
+			frame_data(&f, number, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);
+		else if (types[i] == RCH_REC_CREDIT)
+			frame_credit(&f, number, 1 << 30);
+		else if (types[i] == RCH_REC_CLOSE)
+			frame_close(&f, number, 0);
+		else
+			frame_simple(&f, number, types[i], 0);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+		close(chan);
+		attack_disconnect(a);
+		/* It may have begun to connect anew, for the channel that was not open. */
+		EXPECT_TRUE(links_down_to(a, a->before.out_links, 10000));
+	}
+}
+
+/* While the module's CLOSED waits for a credit, the channel has its number still. */
+TEST_F(scene, after_close_and_before_its_answer)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	int reset;
+
+	for (reset = 0; reset < 2; reset++) {
+		ASSERT_TRUE(attack_connect(a, false));
+		a->h.stingy = true;
+		/* Until no credit is left, and no room in the frame that waits for one:
+		 * 409 messages of this size fill a frame.
+		 */
+		ASSERT_EQ(fcntl(a->witness, F_SETFL, O_NONBLOCK), 0);
+		while (write(a->witness, f.data, 24) == 24)
+			hostile_pump(&a->h, 2);
+		frame_begin(&f);
+		frame_close(&f, a->victim_no, reset ? RCH_CLOSE_F_RESET : 0);
+		frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+		attack_disconnect(a);
+	}
+}
+
+/* A message of which not all came is never seen. */
+TEST_F(scene, half_a_message)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	char back[4096];
+
+	ASSERT_TRUE(attack_connect(a, false));
+	frame_begin(&f);
+	frame_data(&f, a->victim_no, RCH_DATA_F_FIRST, 1000, 2000);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	hostile_beat(&a->h, 300);
+	EXPECT_TRUE(!wait_readable(a->victim, 0));
+	frame_begin(&f);
+	frame_data(&f, a->victim_no, RCH_DATA_F_LAST, 999, 2000);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_EQ(attack_verdict(a, a->victim), RCH_RULE_SEGMENT);
+	EXPECT_ERR(read(a->victim, back, sizeof(back)), EPROTO);
+}
+
+/* Windows and credits */
+
+static int overrun(struct attack *a, u32 chan, u32 length, u32 limit)
+{
+	static struct frame f;
+	u32 said = 0;
+
+	while (said + length + 64 <= limit) {
+		frame_begin(&f);
+		frame_data(&f, chan, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, length, length);
+		if (hostile_say(&a->h, &f))
+			return -1;
+		said += length + 64;
+	}
+	return said;
+}
+
+TEST_F_TIMEOUT(scene, more_than_the_window, 120)
+{
+	static const u32 lengths[] = { 0, 1, 2048, 2049, 16000 };
+	struct attack *a = &self->a;
+	struct rdmachan_info info;
+	static struct frame f;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		ASSERT_TRUE(attack_connect(a, false));
+		ASSERT_GT(overrun(a, a->victim_no, lengths[i], PREY_BUFFER), 0);
+		hostile_beat(&a->h, 200);
+		EXPECT_TRUE(!a->h.ended);
+		ASSERT_EQ(get_info(a->ctx, &info), 0);
+		EXPECT_LE(info.out_segments, PREY_BUFFER / 64 + 8);
+		frame_begin(&f);
+		frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+			   16000, 16000);
+		hostile_say(&a->h, &f);
+		frame_begin(&f);
+		frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+			   16000, 16000);
+		hostile_say(&a->h, &f);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_WINDOW);
+		attack_disconnect(a);
+	}
+}
+
+/* A message larger than the buffer, which never ends, for channels nobody has accepted. */
+TEST_F(scene, never_accepted)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	const struct heard *credit;
+	u32 number;
+
+	ASSERT_TRUE(attack_link(a));
+	ASSERT_TRUE(attack_open(a, VICTIM_MINE, &number, NULL));
+	frame_begin(&f);
+	frame_data(&f, number, RCH_DATA_F_FIRST, 16000, PREY_MESSAGE);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	frame_begin(&f);
+	frame_data(&f, number, 0, 16000, PREY_MESSAGE);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	hostile_beat(&a->h, 300);
+	EXPECT_EQ(a->h.count[RCH_REC_CREDIT], 0);
+	/* A program that takes it wants the whole. */
+	a->victim = do_accept(a->listener, NULL);
+	ASSERT_GE(a->victim, 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CREDIT] == 1, 2000));
+	credit = hostile_find(&a->h, RCH_REC_CREDIT, VICTIM_MINE);
+	ASSERT_TRUE(credit);
+	EXPECT_EQ(credit->limit, PREY_BUFFER + 2 * 16064);
+}
+
+/* Gives no credit for ever: who sends waits, memory does not grow, nobody else waits. */
+TEST_F(scene, credits_withheld)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_info info;
+	static char data[16000];
+	struct frame *f;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	a->h.stingy = true;
+	f = calloc(1, sizeof(*f));
+	ASSERT_EQ(fcntl(a->victim, F_SETFL, O_NONBLOCK), 0);
+	frame_begin(f);
+	frame_credit(f, a->victim_no, ~0ULL);
+	ASSERT_EQ(hostile_say(&a->h, f), 0);
+	for (i = 0; i < 500; i++) {
+		if (write(a->victim, data, sizeof(data)) != sizeof(data))
+			EXPECT_EQ(errno, EAGAIN);
+		hostile_pump(&a->h, 1);
+	}
+	hostile_beat(&a->h, 500);
+	EXPECT_TRUE(!a->h.ended);
+	EXPECT_TRUE(!(poll_mask(a->victim, POLLOUT, 0) & POLLOUT));
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_LE(info.out_frames, a->h.mine.depth + 32 + PREY_BUFFER / 1000 +
+		  64 * info.out_links);
+	/* It thinks better of it, and all goes on. */
+	a->h.stingy = false;
+	hostile_pure(&a->h, 0);
+	hostile_beat(&a->h, 500);
+	EXPECT_TRUE(poll_mask(a->victim, POLLOUT, 0) & POLLOUT);
+	free(f);
+}
+
+/* Numbers of the past change nothing. */
+TEST_F(scene, old_numbers)
+{
+	struct attack *a = &self->a;
+	struct rch_wire_frame *w;
+	static struct frame f;
+	u32 i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (i = 1; i <= 20; i++) {
+		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, rch_credit_room(&a->h.credit, true), 5000));
+		frame_begin(&f);
+		w = frame_seal(&a->h, &f, RCH_FRAME_F_PURE);
+		w->ack = htole32(le32toh(w->ack) - 100000 * i);
+		w->limit = htole32(le32toh(w->limit) - 100000 * i);
+		ASSERT_EQ(frame_send(&a->h, &f), 0);
+	}
+	frame_begin(&f);
+	frame_credit(&f, a->victim_no, 1);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(write(a->victim, "x", 1), 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 1, 2000));
+}
+
+TEST_F_TIMEOUT(scene, replayed_frames, 120)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_info before, after;
+	static struct frame f;
+	char back[16];
+	u32 i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	ASSERT_EQ(get_info(a->ctx, &before), 0);
+	frame_begin(&f);
+	frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 4, 4);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	for (i = 0; i < REPLAYS; i++) {
+		ASSERT_EQ(frame_send(&a->h, &f), 0);
+		hostile_pump(&a->h, 0);
+		/* Nobody is alive by repeating himself. */
+		if (i % 256 == 0)
+			hostile_pure(&a->h, 0);
+	}
+	hostile_beat(&a->h, 300);
+	EXPECT_TRUE(!a->h.ended);
+	ASSERT_EQ(get_info(a->ctx, &after), 0);
+	EXPECT_EQ(after.out_dropped - before.out_dropped, REPLAYS);
+	/* The message came once. */
+	EXPECT_EQ(read(a->victim, back, sizeof(back)), 4);
+	ASSERT_EQ(fcntl(a->victim, F_SETFL, O_NONBLOCK), 0);
+	EXPECT_ERR(read(a->victim, back, sizeof(back)), EAGAIN);
+	/* And one from long ago. */
+	((struct rch_wire_frame *)f.data)->seq = htole32(a->h.credit.tx_next - 100000);
+	ASSERT_EQ(frame_send(&a->h, &f), 0);
+	hostile_beat(&a->h, 200);
+	EXPECT_TRUE(!a->h.ended);
+}
+
+/* What RDMA can do besides SEND */
+
+struct trick {
+	const char *name;
+	enum ibv_wr_opcode opcode;
+	u32 length;
+};
+
+static const struct trick tricks[] = {
+	{ "WRITE", IBV_WR_RDMA_WRITE, 64 },
+	{ "WRITE of nothing", IBV_WR_RDMA_WRITE, 0 },
+	{ "WRITE_WITH_IMM", IBV_WR_RDMA_WRITE_WITH_IMM, 64 },
+	{ "WRITE_WITH_IMM of nothing", IBV_WR_RDMA_WRITE_WITH_IMM, 0 },
+	{ "SEND_WITH_IMM", IBV_WR_SEND_WITH_IMM, 24 },
+	{ "SEND_WITH_INV", IBV_WR_SEND_WITH_INV, 24 },
+	{ "READ", IBV_WR_RDMA_READ, 64 },
+	{ "compare and swap", IBV_WR_ATOMIC_CMP_AND_SWP, 8 },
+	{ "fetch and add", IBV_WR_ATOMIC_FETCH_AND_ADD, 8 },
+};
+
+static void play(struct attack *a, const struct trick *t, u32 rkey, u64 addr)
+{
+	struct ibv_send_wr wr = { .opcode = t->opcode };
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_seal(&a->h, &f, RCH_FRAME_F_PURE);
+	switch (t->opcode) {
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.rkey = rkey;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+		wr.invalidate_rkey = rkey;
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		wr.imm_data = 0xffffffff;
+		break;
+	default:
+		wr.wr.rdma.remote_addr = addr;
+		wr.wr.rdma.rkey = rkey;
+	}
+	/* Some adapters refuse to try. */
+	if (hostile_post(&a->h, &wr, f.data, t->length))
+		return;
+	HOSTILE_UNTIL(&a->h, !a->h.busy, 500);
+	hostile_beat(&a->h, 30);
+}
+
+TEST_F_TIMEOUT(scene, other_operations, 240)
+{
+	static const u32 rkeys[] = { 0, 1, 0x100, 0x1ff, 0x200, 0x10001, 0x7fffffff, 0xffffffff };
+	static const u64 addrs[] = { 0, 0x1000, 0xffff888000000000ULL };
+	struct attack *a = &self->a;
+	int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(tricks); i++) {
+		for (k = 0; k < ARRAY_SIZE(rkeys); k++) {
+			ASSERT_TRUE(attack_connect(a, k & 1));
+			play(a, &tricks[i], rkeys[k], addrs[k % 3]);
+			if (tricks[i].opcode == IBV_WR_RDMA_READ && !a->h.wc_status &&
+			    !a->h.ended)
+				EXPECT_TRUE(is_iwarp());
+			attack_disconnect(a);
+		}
+	}
+}
+
+/* A write says it had immediate data: no frame came with it. */
+TEST_F(scene, immediate_is_no_frame)
+{
+	struct attack *a = &self->a;
+	int i;
+
+	if (is_iwarp())
+		SKIP("iWARP has no immediate data");
+	for (i = 3; i < 5; i++) {
+		ASSERT_TRUE(attack_connect(a, false));
+		play(a, &tricks[i], 0, 0);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_FRAME_SHORT);
+		attack_disconnect(a);
+	}
+}
+
+/* Floods */
+
+/* Asks for channels, a frame full of them at a time. */
+static void open_many(struct attack *a, u32 service, u32 count)
+{
+	static struct frame f;
+	u32 i = 0;
+
+	while (i < count && !a->h.ended) {
+		frame_begin(&f);
+		for (; i < count && f.used + 40 <= HOSTILE_BUFFER; i++)
+			frame_open(&f, 1000 + i, service);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		hostile_pump(&a->h, 0);
+	}
+}
+
+TEST_F_TIMEOUT(scene, a_million_channels, 400)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_info info;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	open_many(a, PREY, OPENS);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.rejects[RCH_REJECT_BACKLOG] +
+				  a->h.count[RCH_REC_ACCEPT] == OPENS + 2, 60000));
+	/* The two that were accepted by the program do not wait any more. */
+	EXPECT_EQ(a->h.count[RCH_REC_ACCEPT], 2 + PREY_BACKLOG);
+	EXPECT_EQ(a->h.rejects[RCH_REJECT_BACKLOG], OPENS - PREY_BACKLOG);
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_EQ(info.out_channels, 2 + 2 + PREY_BACKLOG);
+	EXPECT_EQ(poll_mask(a->witness, POLLOUT, 0), POLLOUT);
+}
+
+/* Asks, and gives just so much credit that the module can ask for more, never answer. */
+TEST_F_TIMEOUT(scene, answers_not_taken, 120)
+{
+	struct attack *a = &self->a;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	a->h.stingy = true;
+	/* The ring is used up by answers, all but what pure frames may use. */
+	for (i = 0; i < 400 && !a->h.ended; i++) {
+		static struct frame f;
+		u32 k;
+
+		frame_begin(&f);
+		for (k = 0; f.used + 40 <= HOSTILE_BUFFER; k++)
+			frame_open(&f, 1000 + k, PREY + 1);
+		if (hostile_say(&a->h, &f))
+			break;
+		hostile_pump(&a->h, 0);
+		/* As much as lets one pure frame through. */
+		if (rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) < 3) {
+			a->h.credit.told_limit++;
+			hostile_pure(&a->h, 0);
+		}
+	}
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+}
+
+TEST_F(scene, one_number_twice)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	int chan[4], i;
+
+	ASSERT_TRUE(attack_link(a));
+	frame_begin(&f);
+	for (i = 0; i < 4; i++)
+		frame_open(&f, VICTIM_MINE, PREY);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_ACCEPT] == 4, 3000));
+	for (i = 0; i < 4; i++) {
+		chan[i] = do_accept(a->listener, NULL);
+		ASSERT_GE(chan[i], 0);
+		EXPECT_EQ(write(chan[i], "x", 1), 1);
+	}
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 4, 3000));
+	for (i = 0; i < 4; i++)
+		close(chan[i]);
+	hostile_beat(&a->h, 100);
+}
+
+/* Answers that never come */
+
+TEST_F(scene, close_is_never_answered)
+{
+	struct attack *a = &self->a;
+	int64_t begun;
+	int passive;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		close(a->victim);
+		a->victim = -1;
+		begun = now_ms();
+		hostile_beat(&a->h, 8000);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+		/* An honest peer had the time to linger, and four times the dead time. */
+		EXPECT_GE(now_ms() - begun, PREY_LINGER_MS + 4 * 300 - 100);
+		EXPECT_LE(now_ms() - begun, 7000);
+		attack_disconnect(a);
+	}
+}
+
+TEST_F(scene, open_is_never_answered)
+{
+	struct opts o = prey_opts;
+	struct rdmachan_addr addr = own_address();
+	struct attack *a = &self->a;
+	int chan, kind;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	addr.port = htons(HOSTILE_PORT);
+	for (kind = 0; kind < 2; kind++) {
+		ASSERT_TRUE(attack_connect(a, true));
+		o.flags = RDMACHAN_FD_F_NONBLOCK;
+		o.timeout_ms = kind ? 10000 : 200;
+		chan = do_connect_to(a->ctx, &addr, PREY, &o);
+		ASSERT_GE(chan, 0);
+		hostile_beat(&a->h, 500);
+		EXPECT_TRUE(!a->h.ended);
+		/* The program gives up before its time is over, or after. */
+		if (!kind)
+			EXPECT_TRUE(wait_state(chan, RDMACHAN_STATE_FAILED, 1000));
+		close(chan);
+		hostile_beat(&a->h, 8000);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+		attack_disconnect(a);
+	}
+}
+
+TEST_F(scene, silence)
+{
+	struct attack *a = &self->a;
+	int64_t begun;
+	int passive;
+
+	ASSERT_TRUE(set_param("dead_ms", 500));
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		begun = now_ms();
+		ASSERT_TRUE(wait_state(a->witness, RDMACHAN_STATE_FAILED, 5000));
+		EXPECT_EQ(attack_verdict(a, a->witness),
+			  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_DEAD));
+		EXPECT_GE(now_ms() - begun, 400);
+		attack_disconnect(a);
+	}
+}
+
+/* One byte at a time is slow, and honest. */
+TEST_F(scene, a_slow_sender)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	char back[64];
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (i = 0; i < 30; i++) {
+		frame_begin(&f);
+		frame_data(&f, a->victim_no, (i ? 0 : RCH_DATA_F_FIRST) |
+			   (i < 29 ? 0 : RCH_DATA_F_LAST), 1, 30);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		hostile_beat(&a->h, 30);
+	}
+	EXPECT_EQ(read(a->victim, back, sizeof(back)), 30);
+	EXPECT_TRUE(!a->h.ended);
+}
+
+/* Connections */
+
+TEST_F_TIMEOUT(scene, connect_and_disconnect, 240)
+{
+	struct attack *a = &self->a;
+	u32 number;
+	int i;
+
+	for (i = 0; i < CONNECTS; i++) {
+		ASSERT_TRUE(attack_link(a));
+		if (i % 2)
+			ASSERT_TRUE(attack_open(a, VICTIM_MINE, &number, NULL));
+		attack_disconnect(a);
+		if (i % 2) {
+			a->victim = do_accept(a->listener, NULL);
+			close(a->victim);
+			a->victim = -1;
+		}
+	}
+}
+
+static int count_states(struct hostile *h, int n, int event)
+{
+	int i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += h[i].event == event;
+	return count;
+}
+
+/* The largest number of links at a time that the module has for one peer without use. */
+#define CROWD 64
+
+static void crowd(struct attack *a, bool raw, bool hello)
+{
+	struct hostile *h = calloc(CONNECTS, sizeof(*h));
+	struct rdmachan_addr addr = own_address();
+	u8 data[sizeof(struct rch_wire_hello)];
+	uint32_t most = 0;
+	int i, k;
+
+	for (i = 0; i < CONNECTS; i++) {
+		hostile_begin(&h[i]);
+		hostile_hello(&h[i], PREY);
+		/* Each names a queue pair that is not there, or it would be refused. */
+		h[i].raw_qp = raw ? 0x700000 + (now_ms() & 0xfff) * CONNECTS + i : 0;
+		rch_wire_hello_put(data, &h[i].mine);
+		ASSERT_EQ(hostile_request(&h[i], &addr, data, sizeof(data)), 0);
+		hostile_await_answer(&h[i]);
+		if (hello && h[i].event == RDMA_CM_EVENT_ESTABLISHED &&
+		    !rch_wire_hello_get(h[i].reply, h[i].reply_len, &h[i].theirs)) {
+			h[i].epoch = h[i].mine.epoch;
+			hostile_agree(&h[i]);
+			hostile_pure(&h[i], RCH_FRAME_F_HELLO);
+		}
+		most = links(a) > most ? links(a) : most;
+	}
+	printf("# at most %u links, %d of %d let in, %d refused\n", most,
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_ESTABLISHED) +
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_CONNECT_RESPONSE), CONNECTS,
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_REJECTED));
+	EXPECT_LE(most, a->before.out_links + CROWD);
+	/* Silent ones are given up. */
+	if (!hello)
+		EXPECT_TRUE(links_down_to(a, a->before.out_links, 15000));
+	for (k = 0; k < CONNECTS; k++)
+		hostile_end(&h[k]);
+	free(h);
+}
+
+TEST_F_TIMEOUT(scene, half_open, 240)
+{
+	ASSERT_TRUE(set_param("dead_ms", 2000));
+	if (is_iwarp())
+		SKIP("iWARP does not know of it");
+	crowd(&self->a, true, false);
+}
+
+TEST_F_TIMEOUT(scene, connected_and_silent, 240)
+{
+	ASSERT_TRUE(set_param("dead_ms", 2000));
+	crowd(&self->a, false, false);
+}
+
+TEST_F_TIMEOUT(scene, connected_and_idle, 240)
+{
+	crowd(&self->a, false, true);
+}
+
+TEST_F_TIMEOUT(scene, sudden_exit, 120)
+{
+	struct attack *a = &self->a;
+	int i, status;
+	pid_t child;
+
+	for (i = 0; i < 20; i++) {
+		child = fork();
+		if (!child) {
+			u32 number;
+
+			if (!attack_link(a) || !attack_open(a, VICTIM_MINE, &number, NULL))
+				_exit(2);
+			kill(getpid(), SIGKILL);
+		}
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_TRUE(WIFSIGNALED(status));
+		a->victim = do_accept(a->listener, NULL);
+		ASSERT_GE(a->victim, 0);
+		EXPECT_EQ(attack_verdict(a, a->victim),
+			  VERDICT_CAUSE(RDMACHAN_CAUSE_DISCONNECTED));
+		close(a->victim);
+		a->victim = -1;
+	}
+}
+
+/* Claims to be this host after a restart: links on which all is well must not end. */
+TEST_F(scene, claims_a_restart)
+{
+	struct attack *a = &self->a;
+	struct hostile other;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	other = a->h;
+	for (i = 0; i < 20; i++) {
+		ASSERT_TRUE(attack_link(a));
+		hostile_beat(&other, 100);
+		ASSERT_TRUE(!other.ended);
+		hostile_end(&a->h);
+	}
+	a->h = other;
+	EXPECT_EQ(write(a->witness, "x", 1), 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 1, 3000));
+}
+
+/* A link that has been silent when its peer comes back ends before the dead time. */
+TEST_F(scene, restarted)
+{
+	struct attack *a = &self->a;
+	struct hostile former;
+	int64_t begun;
+
+	ASSERT_TRUE(set_param("dead_ms", 6000));
+	ASSERT_TRUE(attack_connect(a, false));
+	former = a->h;
+	begun = now_ms();
+	ASSERT_TRUE(attack_link(a));
+	while (now_ms() - begun < 5500 && !(poll_mask(a->witness, POLLIN, 0) & POLLERR))
+		hostile_beat(&a->h, 50);
+	EXPECT_EQ(attack_verdict(a, a->witness),
+		  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_RESTARTED));
+	EXPECT_TRUE(!a->h.ended);
+	hostile_end(&a->h);
+	a->h = former;
+}
+
+/* The administrator learns of it */
+
+static bool kernel_said(const char *words)
+{
+	static char log[1 << 18];
+	int len = klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, sizeof(log) - 1);
+
+	log[len > 0 ? len : 0] = 0;
+	return strstr(log, words);
+}
+
+TEST_F(scene, the_log_tells)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	bool told = false;
+	int tries = 12;
+
+	/* It tells only so many in a while. */
+	while (!told && tries--) {
+		ASSERT_TRUE(attack_connect(a, false));
+		frame_begin(&f);
+		frame_simple(&f, a->victim_no, RCH_REC_CLOSED, 0);
+		hostile_say(&a->h, &f);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+		attack_disconnect(a);
+		told = kernel_said("broke rule 14 of the protocol: a record that its channel was not waiting for");
+		if (!told)
+			sleep_ms(600);
+	}
+	EXPECT_TRUE(told);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_verbs.c - connecting and moving bytes
+ *
+ * One thread; hostile_pump() is the only place that waits. Errors that no test expects
+ * end the program: they are a matter of the machine.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "hostile_verbs.h"
+
+/* Work requests to send have the top bit set in their number. */
+#define SENT 0x8000000000000000ULL
+
+static void die(const char *what)
+{
+	printf("# hostile peer: %s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+static void must(bool ok, const char *what)
+{
+	if (!ok)
+		die(what);
+}
+
+void hostile_begin(struct hostile *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->event = -1; /* ADDR_RESOLVED is 0 */
+	h->events = rdma_create_event_channel();
+	must(h->events, "event channel");
+	fcntl(h->events->fd, F_SETFL, O_NONBLOCK);
+}
+
+static void post_recv(struct hostile *h, u32 i)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)(h->rx + i * HOSTILE_BUFFER),
+		.length = HOSTILE_BUFFER,
+		.lkey = h->rx_mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	/* When the connection has ended just now it cannot be posted. */
+	if (ibv_post_recv(h->qp, &wr, &bad))
+		h->ended = true;
+}
+
+static void make_qp(struct hostile *h)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+		.cap = {
+			.max_send_wr = HOSTILE_SLOTS,
+			.max_recv_wr = HOSTILE_DEPTH,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+	};
+	u32 i;
+
+	h->pd = ibv_alloc_pd(h->id->verbs);
+	must(h->pd, "protection domain");
+	h->comps = ibv_create_comp_channel(h->id->verbs);
+	must(h->comps, "completion channel");
+	fcntl(h->comps->fd, F_SETFL, O_NONBLOCK);
+	h->cq = ibv_create_cq(h->id->verbs, HOSTILE_DEPTH + HOSTILE_SLOTS + 2, NULL,
+			      h->comps, 0);
+	must(h->cq, "completion queue");
+	ibv_req_notify_cq(h->cq, 0);
+	attr.send_cq = h->cq;
+	attr.recv_cq = h->cq;
+	must(!rdma_create_qp(h->id, h->pd, &attr), "queue pair");
+	h->qp = h->id->qp;
+	h->rx = calloc(HOSTILE_DEPTH, HOSTILE_BUFFER);
+	h->tx = calloc(HOSTILE_SLOTS, HOSTILE_FRAME);
+	must(h->rx && h->tx, "memory");
+	h->rx_mr = ibv_reg_mr(h->pd, h->rx, HOSTILE_DEPTH * HOSTILE_BUFFER,
+			      IBV_ACCESS_LOCAL_WRITE);
+	h->tx_mr = ibv_reg_mr(h->pd, h->tx, HOSTILE_SLOTS * HOSTILE_FRAME,
+			      IBV_ACCESS_LOCAL_WRITE);
+	must(h->rx_mr && h->tx_mr, "memory regions");
+	for (i = 0; i < HOSTILE_DEPTH; i++)
+		post_recv(h, i);
+}
+
+void hostile_end(struct hostile *h)
+{
+	if (h->qp) {
+		rdma_disconnect(h->id);
+		rdma_destroy_qp(h->id);
+		ibv_dereg_mr(h->rx_mr);
+		ibv_dereg_mr(h->tx_mr);
+		ibv_destroy_cq(h->cq);
+		ibv_destroy_comp_channel(h->comps);
+		ibv_dealloc_pd(h->pd);
+		free(h->rx);
+		free(h->tx);
+	}
+	if (h->id)
+		rdma_destroy_id(h->id);
+	if (h->listener)
+		rdma_destroy_id(h->listener);
+	if (h->events)
+		rdma_destroy_event_channel(h->events);
+	memset(h, 0, sizeof(*h));
+}
+
+static void keep_words(struct hostile *h, const struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+
+	h->reply_len = 0;
+	if (!conn->private_data)
+		return;
+	h->reply_len = conn->private_data_len;
+	memcpy(h->reply, conn->private_data, h->reply_len);
+}
+
+static void take_event(struct hostile *h, struct rdma_cm_event *event)
+{
+	h->event = event->event;
+	h->status = event->status;
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (h->id) {
+			rdma_reject(event->id, NULL, 0);
+			break;
+		}
+		h->id = event->id;
+		keep_words(h, event);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		/* The passive side has its words already. */
+		if (!h->listener)
+			keep_words(h, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		keep_words(h, event);
+		h->ended = true;
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		h->ended = true;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool take_events(struct hostile *h)
+{
+	struct rdma_cm_event *event, copy;
+	bool any = false;
+	u8 words[256];
+
+	while (!rdma_get_cm_event(h->events, &event)) {
+		copy = *event;
+		copy.param.conn.private_data = NULL;
+		if (event->param.conn.private_data && event->param.conn.private_data_len) {
+			memcpy(words, event->param.conn.private_data,
+			       event->param.conn.private_data_len);
+			copy.param.conn.private_data = words;
+		}
+		rdma_ack_cm_event(event);
+		take_event(h, &copy);
+		any = true;
+	}
+	return any;
+}
+
+static bool take_completions(struct hostile *h)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	bool any = false;
+	void *context;
+
+	if (!h->cq)
+		return false;
+	while (!ibv_get_cq_event(h->comps, &cq, &context))
+		ibv_ack_cq_events(cq, 1);
+	ibv_req_notify_cq(h->cq, 0);
+	while (ibv_poll_cq(h->cq, 1, &wc) > 0) {
+		any = true;
+		if (wc.wr_id & SENT)
+			h->busy--;
+		if (wc.status != IBV_WC_SUCCESS) {
+			if (!h->wc_status && wc.status != IBV_WC_WR_FLUSH_ERR)
+				h->wc_status = wc.status;
+			h->ended = true;
+		} else if (!(wc.wr_id & SENT)) {
+			hostile_took(h, h->rx + wc.wr_id * HOSTILE_BUFFER, wc.byte_len);
+			post_recv(h, wc.wr_id);
+			rch_credit_posted(&h->credit, 1);
+		}
+	}
+	return any;
+}
+
+/* Take what has come, or wait for something. */
+void hostile_pump(struct hostile *h, int timeout_ms)
+{
+	struct pollfd pfd[2] = {
+		{ h->events->fd, POLLIN, 0 },
+		{ h->comps ? h->comps->fd : -1, POLLIN, 0 },
+	};
+	bool any = take_events(h);
+
+	any |= take_completions(h);
+	if (h->qp && !h->stingy && !h->ended && rch_credit_must_tell(&h->credit))
+		hostile_pure(h, 0);
+	if (!any && timeout_ms)
+		poll(pfd, 2, timeout_ms);
+}
+
+bool hostile_await_event(struct hostile *h, int event, int timeout_ms)
+{
+	return HOSTILE_UNTIL(h, h->event == event, timeout_ms);
+}
+
+static bool is_answer(int event)
+{
+	return event == RDMA_CM_EVENT_ESTABLISHED || event == RDMA_CM_EVENT_REJECTED ||
+	       event == RDMA_CM_EVENT_CONNECT_RESPONSE ||
+	       event == RDMA_CM_EVENT_UNREACHABLE || event == RDMA_CM_EVENT_CONNECT_ERROR;
+}
+
+/* The answer to hostile_request(). iWARP empties the queues before it tells. */
+int hostile_await_answer(struct hostile *h)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (!is_answer(h->event) && now_ms() < until)
+		hostile_pump(h, 20);
+	return h->event;
+}
+
+static void to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr *addr,
+			u16 port)
+{
+	struct sockaddr_in *in = (void *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	memcpy(&in->sin_addr, addr->addr, 4);
+}
+
+static u16 module_port(void)
+{
+	struct rdmachan_info info;
+	int ctx = open_ctx();
+
+	must(!get_info(ctx, &info), "INFO");
+	close(ctx);
+	return info.out_port;
+}
+
+static void resolve(struct hostile *h, const struct rdmachan_addr *addr)
+{
+	struct sockaddr_storage ss;
+
+	to_sockaddr(&ss, addr, module_port());
+	must(!rdma_create_id(h->events, &h->id, h, RDMA_PS_TCP), "id");
+	must(!rdma_resolve_addr(h->id, NULL, (struct sockaddr *)&ss, 3000), "address");
+	must(hostile_await_event(h, RDMA_CM_EVENT_ADDR_RESOLVED, 5000), "no address");
+	must(!rdma_resolve_route(h->id, 3000), "route");
+	must(hostile_await_event(h, RDMA_CM_EVENT_ROUTE_RESOLVED, 5000), "no route");
+}
+
+static void conn_param(struct rdma_conn_param *param, const void *data, u8 len)
+{
+	memset(param, 0, sizeof(*param));
+	param->private_data = data;
+	param->private_data_len = len;
+	param->retry_count = 7;
+	param->rnr_retry_count = 7;
+	param->responder_resources = 1;
+	param->initiator_depth = 1;
+}
+
+/* Ask the module to connect, with any words. Return: 0; the answer comes as an event. */
+int hostile_request(struct hostile *h, const struct rdmachan_addr *addr,
+		    const void *data, u8 len)
+{
+	struct rdma_conn_param param;
+
+	resolve(h, addr);
+	conn_param(&param, data, len);
+	if (h->raw_qp)
+		param.qp_num = h->raw_qp & 0xffffff;
+	else
+		make_qp(h);
+	return rdma_connect(h->id, &param);
+}
+
+/* With the words of h->mine. Return: 0 when the module has let us in. */
+int hostile_connect(struct hostile *h, const struct rdmachan_addr *addr)
+{
+	u8 data[sizeof(struct rch_wire_hello)];
+
+	rch_wire_hello_put(data, &h->mine);
+	if (hostile_request(h, addr, data, sizeof(data)) ||
+	    hostile_await_answer(h) != RDMA_CM_EVENT_ESTABLISHED)
+		return -1;
+	if (rch_wire_hello_get(h->reply, h->reply_len, &h->theirs))
+		return -1;
+	h->epoch = h->mine.epoch;
+	hostile_agree(h);
+	return 0;
+}
+
+int hostile_listen(struct hostile *h, const struct rdmachan_addr *addr)
+{
+	struct sockaddr_storage ss;
+
+	to_sockaddr(&ss, addr, HOSTILE_PORT);
+	must(!rdma_create_id(h->events, &h->listener, h, RDMA_PS_TCP), "id");
+	if (rdma_bind_addr(h->listener, (struct sockaddr *)&ss))
+		return -1;
+	return rdma_listen(h->listener, 8);
+}
+
+/* Wait until the module asks. Return: 0 with its words in h->theirs. */
+int hostile_await_request(struct hostile *h, int timeout_ms)
+{
+	if (!HOSTILE_UNTIL(h, h->id, timeout_ms))
+		return -1;
+	return rch_wire_hello_get(h->reply, h->reply_len, &h->theirs) ? -1 : 0;
+}
+
+/* Let the module in, with any words. Return: 0 when it is connected. */
+int hostile_accept(struct hostile *h, const void *data, u8 len)
+{
+	struct rdma_conn_param param;
+
+	make_qp(h);
+	h->epoch = h->theirs.epoch;
+	hostile_agree(h);
+	conn_param(&param, data, len);
+	if (rdma_accept(h->id, &param))
+		return -1;
+	return hostile_await_event(h, RDMA_CM_EVENT_ESTABLISHED, 10000) ? 0 : -1;
+}
+
+/* Post @wr with bytes, once there is a slot for them. Return: 0, or an errno below 0. */
+int hostile_post(struct hostile *h, struct ibv_send_wr *wr, const void *data, u32 len)
+{
+	u8 *slot = h->tx + h->slot * HOSTILE_FRAME;
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)slot,
+		.length = len,
+		.lkey = h->tx_mr->lkey,
+	};
+	struct ibv_send_wr *bad;
+	int ret;
+
+	/* Not hostile_pump(): it may send something itself. */
+	while (h->busy == HOSTILE_SLOTS && !h->ended) {
+		struct pollfd pfd = { h->comps->fd, POLLIN, 0 };
+
+		take_events(h);
+		if (!take_completions(h))
+			poll(&pfd, 1, 20);
+	}
+	if (h->ended)
+		return -ENOTCONN;
+	if (len)
+		memcpy(slot, data, len);
+	wr->wr_id = SENT | h->slot;
+	wr->sg_list = len ? &sge : NULL;
+	wr->num_sge = len ? 1 : 0;
+	ret = ibv_post_send(h->qp, wr, &bad);
+	if (ret)
+		return -ret;
+	h->slot = (h->slot + 1) % HOSTILE_SLOTS;
+	h->busy++;
+	return 0;
+}
