@@ -292,33 +292,34 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 	return filled;
 }
 
-/* Post one batch. Return: bytes in it, or an error. */
-static s64 post_batch(struct rch_path *path, struct rch_write *w,
-		      struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length)
+/* Post one batch. Return: 0 with the bytes in it in @sent, or an error. */
+static int post_batch(struct rch_path *path, struct rch_write *w,
+		      struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length,
+		      u32 *sent)
 {
 	struct ib_send_wr *wr = NULL;
-	u32 sent = 0, n;
 	int i, ret;
 
-	for (i = 0; i < RCH_WRITE_WRS && sent < length; i++) {
+	*sent = 0;
+	for (i = 0; i < RCH_WRITE_WRS && *sent < length; i++) {
 		w->wrs[i] = (struct ib_rdma_wr) {
 			.wr.wr_cqe = &w->quiet,
 			.wr.opcode = IB_WR_RDMA_WRITE,
-			.remote_addr = addr + sent,
+			.remote_addr = addr + *sent,
 			.rkey = rkey,
 		};
 		if (wr)
 			wr->next = &w->wrs[i].wr;
 		wr = &w->wrs[i].wr;
-		n = fill_wr(path, wr, w->sges + i * path->write_sges, cursor, length - sent);
-		sent += n;
+		*sent += fill_wr(path, wr, w->sges + i * path->write_sges, cursor,
+				 length - *sent);
 	}
 	wr->wr_cqe = &w->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	reinit_completion(&w->done);
 	ret = post(path, &w->wrs[0].wr);
 	w->posted = !ret;
-	return ret ?: sent;
+	return ret;
 }
 
 /**
@@ -336,17 +337,15 @@ static s64 post_batch(struct rch_path *path, struct rch_write *w,
 int rch_write_post(struct rch_path *path, struct rch_write *w,
 		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length)
 {
-	s64 n;
+	u32 sent;
 	int ret;
 
 	for (;;) {
-		n = post_batch(path, w, cursor, addr, rkey, length);
-		if (n < 0)
-			return n;
-		length -= n;
-		addr += n;
-		if (!length)
-			return 0;
+		ret = post_batch(path, w, cursor, addr, rkey, length, &sent);
+		length -= sent;
+		addr += sent;
+		if (ret || !length)
+			return ret;
 		ret = rch_write_wait(path, w);
 		if (ret)
 			return ret;

@@ -29,7 +29,7 @@ out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
 begun=$SECONDS
 
-honest="abi_test chan_test place_test conn_test"
+honest=(abi_test chan_test place_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -131,7 +131,7 @@ check_san() {
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
 		--timeout 1500 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san" -- bash run.sh $honest
+		--out "$out/run/san" -- bash run.sh "${honest[@]}"
 }
 
 check_stock() {

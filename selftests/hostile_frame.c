@@ -23,6 +23,7 @@ void hostile_hello(struct hostile *h, u32 service)
 		.next_seq = next_random(&seed),
 		.frame_size = HOSTILE_BUFFER,
 		.dead_ms = 5000,
+		.features = RCH_FEATURES,
 		.domain = HOSTILE_DOMAIN,
 		.service = service,
 		.peer_domain = RCH_DOMAIN_ANY,

@@ -627,23 +627,23 @@ TEST_F(scene, silence)
 	}
 }
 
-/* One byte at a time is slow, and honest. */
+/* The smallest segments that may be are slow, and honest. */
 TEST_F(scene, a_slow_sender)
 {
 	struct attack *a = &self->a;
 	static struct frame f;
-	char back[64];
+	char back[30 * 512];
 	int i;
 
 	ASSERT_TRUE(attack_connect(a, false));
 	for (i = 0; i < 30; i++) {
 		frame_begin(&f);
 		frame_data(&f, a->victim_no, (i ? 0 : RCH_DATA_F_FIRST) |
-			   (i < 29 ? 0 : RCH_DATA_F_LAST), 1, 30);
+			   (i < 29 ? 0 : RCH_DATA_F_LAST), 512, 30 * 512);
 		ASSERT_EQ(hostile_say(&a->h, &f), 0);
 		hostile_beat(&a->h, 30);
 	}
-	EXPECT_EQ(read(a->victim, back, sizeof(back)), 30);
+	EXPECT_EQ(read(a->victim, back, sizeof(back)), 30 * 512);
 	EXPECT_TRUE(!a->h.ended);
 }
 
