@@ -14,7 +14,7 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs='abi_test chan_test place_test conn_test'
-[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer"
+[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood"
 passed=0
 failed=0
 

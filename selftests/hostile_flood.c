@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_flood.c - a peer that asks for too much, or does not answer
+ *
+ * As hostile_peer.c; but little of what is done here is against the protocol. It is to
+ * cost the peer more than the module.
+ */
+#include <arpa/inet.h>
+#include <poll.h>
+
+#include "hostile_scene.h"
+
+#define OPENS 1000000U
+#define CONNECTS 200
+
+/* Floods */
+
+/* Asks for channels, a frame full of them at a time. */
+static void open_many(struct attack *a, u32 service, u32 count)
+{
+	static struct frame f;
+	u32 i = 0;
+
+	while (i < count && !a->h.ended) {
+		frame_begin(&f);
+		for (; i < count && f.used + 40 <= HOSTILE_BUFFER; i++)
+			frame_open(&f, 1000 + i, service);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		hostile_pump(&a->h, 0);
+	}
+}
+
+TEST_F_TIMEOUT(scene, a_million_channels, 400)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_info info;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	open_many(a, PREY, OPENS);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.rejects[RCH_REJECT_BACKLOG] +
+				  a->h.count[RCH_REC_ACCEPT] == OPENS + 2, 60000));
+	/* The two that were accepted by the program do not wait any more. */
+	EXPECT_EQ(a->h.count[RCH_REC_ACCEPT], 2 + PREY_BACKLOG);
+	EXPECT_EQ(a->h.rejects[RCH_REJECT_BACKLOG], OPENS - PREY_BACKLOG);
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_EQ(info.out_channels, 2 + 2 + PREY_BACKLOG);
+	EXPECT_EQ(poll_mask(a->witness, POLLOUT, 0), POLLOUT);
+}
+
+/* Asks, and gives just so much credit that the module can ask for more, never answer. */
+TEST_F_TIMEOUT(scene, answers_not_taken, 120)
+{
+	struct attack *a = &self->a;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	a->h.stingy = true;
+	/* The ring is used up by answers, all but what pure frames may use. */
+	for (i = 0; i < 400 && !a->h.ended; i++) {
+		static struct frame f;
+		u32 k;
+
+		frame_begin(&f);
+		for (k = 0; f.used + 40 <= HOSTILE_BUFFER; k++)
+			frame_open(&f, 1000 + k, PREY + 1);
+		if (hostile_say(&a->h, &f))
+			break;
+		hostile_pump(&a->h, 0);
+		/* As much as lets one pure frame through. */
+		if (rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) < 3) {
+			a->h.credit.told_limit++;
+			hostile_pure(&a->h, 0);
+		}
+	}
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+}
+
+TEST_F(scene, one_number_twice)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	int chan[4], i;
+
+	ASSERT_TRUE(attack_link(a));
+	frame_begin(&f);
+	for (i = 0; i < 4; i++)
+		frame_open(&f, VICTIM_MINE, PREY);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_ACCEPT] == 4, 3000));
+	for (i = 0; i < 4; i++) {
+		chan[i] = do_accept(a->listener, NULL);
+		ASSERT_GE(chan[i], 0);
+		EXPECT_EQ(write(chan[i], "x", 1), 1);
+	}
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 4, 3000));
+	for (i = 0; i < 4; i++)
+		close(chan[i]);
+	hostile_beat(&a->h, 100);
+}
+
+/* Answers that never come */
+
+TEST_F(scene, close_is_never_answered)
+{
+	struct attack *a = &self->a;
+	int64_t begun;
+	int passive;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		close(a->victim);
+		a->victim = -1;
+		begun = now_ms();
+		hostile_beat(&a->h, 8000);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+		/* An honest peer had the time to linger, and four times the dead time. */
+		EXPECT_GE(now_ms() - begun, PREY_LINGER_MS + 4 * 300 - 100);
+		EXPECT_LE(now_ms() - begun, 7000);
+		attack_disconnect(a);
+	}
+}
+
+TEST_F(scene, open_is_never_answered)
+{
+	struct opts o = prey_opts;
+	struct rdmachan_addr addr = own_address();
+	struct attack *a = &self->a;
+	int chan, kind;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	addr.port = htons(HOSTILE_PORT);
+	for (kind = 0; kind < 2; kind++) {
+		ASSERT_TRUE(attack_connect(a, true));
+		o.flags = RDMACHAN_FD_F_NONBLOCK;
+		o.timeout_ms = kind ? 10000 : 200;
+		chan = do_connect_to(a->ctx, &addr, PREY, &o);
+		ASSERT_GE(chan, 0);
+		hostile_beat(&a->h, 500);
+		EXPECT_TRUE(!a->h.ended);
+		/* The program gives up before its time is over, or after. */
+		if (!kind)
+			EXPECT_TRUE(wait_state(chan, RDMACHAN_STATE_FAILED, 1000));
+		close(chan);
+		hostile_beat(&a->h, 8000);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+		attack_disconnect(a);
+	}
+}
+
+TEST_F(scene, silence)
+{
+	struct attack *a = &self->a;
+	int64_t begun;
+	int passive;
+
+	ASSERT_TRUE(set_param("dead_ms", 500));
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		begun = now_ms();
+		ASSERT_TRUE(wait_state(a->witness, RDMACHAN_STATE_FAILED, 5000));
+		EXPECT_EQ(attack_verdict(a, a->witness),
+			  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_DEAD));
+		EXPECT_GE(now_ms() - begun, 400);
+		attack_disconnect(a);
+	}
+}
+
+/* The smallest segments that may be are slow, and honest. */
+TEST_F(scene, a_slow_sender)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	char back[30 * 512];
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (i = 0; i < 30; i++) {
+		frame_begin(&f);
+		frame_data(&f, a->victim_no, (i ? 0 : RCH_DATA_F_FIRST) |
+			   (i < 29 ? 0 : RCH_DATA_F_LAST), 512, 30 * 512);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		hostile_beat(&a->h, 30);
+	}
+	EXPECT_EQ(read(a->victim, back, sizeof(back)), 30 * 512);
+	EXPECT_TRUE(!a->h.ended);
+}
+
+/* Connections */
+
+TEST_F_TIMEOUT(scene, connect_and_disconnect, 240)
+{
+	struct attack *a = &self->a;
+	u32 number;
+	int i;
+
+	for (i = 0; i < CONNECTS; i++) {
+		ASSERT_TRUE(attack_link(a));
+		if (i % 2)
+			ASSERT_TRUE(attack_open(a, VICTIM_MINE, &number, NULL));
+		attack_disconnect(a);
+		if (i % 2) {
+			a->victim = do_accept(a->listener, NULL);
+			close(a->victim);
+			a->victim = -1;
+		}
+	}
+}
+
+static int count_states(struct hostile *h, int n, int event)
+{
+	int i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += h[i].event == event;
+	return count;
+}
+
+/* The largest number of links at a time that the module has for one peer without use. */
+#define CROWD 64
+
+static void crowd(struct attack *a, bool raw, bool hello)
+{
+	struct hostile *h = calloc(CONNECTS, sizeof(*h));
+	struct rdmachan_addr addr = own_address();
+	u8 data[sizeof(struct rch_wire_hello)];
+	uint32_t most = 0;
+	int i, k;
+
+	for (i = 0; i < CONNECTS; i++) {
+		hostile_begin(&h[i]);
+		hostile_hello(&h[i], PREY);
+		/* Each names a queue pair that is not there, or it would be refused. */
+		h[i].raw_qp = raw ? 0x700000 + (now_ms() & 0xfff) * CONNECTS + i : 0;
+		rch_wire_hello_put(data, &h[i].mine);
+		ASSERT_EQ(hostile_request(&h[i], &addr, data, sizeof(data)), 0);
+		hostile_await_answer(&h[i]);
+		if (hello && h[i].event == RDMA_CM_EVENT_ESTABLISHED &&
+		    !rch_wire_hello_get(h[i].reply, h[i].reply_len, &h[i].theirs)) {
+			h[i].epoch = h[i].mine.epoch;
+			hostile_agree(&h[i]);
+			hostile_pure(&h[i], RCH_FRAME_F_HELLO);
+		}
+		most = links(a) > most ? links(a) : most;
+	}
+	printf("# at most %u links, %d of %d let in, %d refused\n", most,
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_ESTABLISHED) +
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_CONNECT_RESPONSE), CONNECTS,
+	       count_states(h, CONNECTS, RDMA_CM_EVENT_REJECTED));
+	EXPECT_LE(most, a->before.out_links + CROWD);
+	/* Silent ones are given up. */
+	if (!hello)
+		EXPECT_TRUE(links_down_to(a, a->before.out_links, 15000));
+	for (k = 0; k < CONNECTS; k++)
+		hostile_end(&h[k]);
+	free(h);
+}
+
+TEST_F_TIMEOUT(scene, half_open, 240)
+{
+	ASSERT_TRUE(set_param("dead_ms", 2000));
+	if (is_iwarp())
+		SKIP("iWARP does not know of it");
+	crowd(&self->a, true, false);
+}
+
+TEST_F_TIMEOUT(scene, connected_and_silent, 240)
+{
+	ASSERT_TRUE(set_param("dead_ms", 2000));
+	crowd(&self->a, false, false);
+}
+
+TEST_F_TIMEOUT(scene, connected_and_idle, 240)
+{
+	crowd(&self->a, false, true);
+}
+
+TEST_F_TIMEOUT(scene, sudden_exit, 120)
+{
+	struct attack *a = &self->a;
+	int i, status;
+	pid_t child;
+
+	for (i = 0; i < 20; i++) {
+		child = fork();
+		if (!child) {
+			u32 number;
+
+			if (!attack_link(a) || !attack_open(a, VICTIM_MINE, &number, NULL))
+				_exit(2);
+			kill(getpid(), SIGKILL);
+		}
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		EXPECT_TRUE(WIFSIGNALED(status));
+		a->victim = do_accept(a->listener, NULL);
+		ASSERT_GE(a->victim, 0);
+		EXPECT_EQ(attack_verdict(a, a->victim),
+			  VERDICT_CAUSE(RDMACHAN_CAUSE_DISCONNECTED));
+		close(a->victim);
+		a->victim = -1;
+	}
+}
+
+/* Claims to be this host after a restart: links on which all is well must not end. */
+TEST_F(scene, claims_a_restart)
+{
+	struct attack *a = &self->a;
+	struct hostile other;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	other = a->h;
+	for (i = 0; i < 20; i++) {
+		ASSERT_TRUE(attack_link(a));
+		hostile_beat(&other, 100);
+		ASSERT_TRUE(!other.ended);
+		hostile_end(&a->h);
+	}
+	a->h = other;
+	EXPECT_EQ(write(a->witness, "x", 1), 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 1, 3000));
+}
+
+/* A link that has been silent when its peer comes back ends before the dead time. */
+TEST_F(scene, restarted)
+{
+	struct attack *a = &self->a;
+	struct hostile former;
+	int64_t begun;
+
+	ASSERT_TRUE(set_param("dead_ms", 6000));
+	ASSERT_TRUE(attack_connect(a, false));
+	former = a->h;
+	begun = now_ms();
+	ASSERT_TRUE(attack_link(a));
+	while (now_ms() - begun < 5500 && !(poll_mask(a->witness, POLLIN, 0) & POLLERR))
+		hostile_beat(&a->h, 50);
+	EXPECT_EQ(attack_verdict(a, a->witness),
+		  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_RESTARTED));
+	EXPECT_TRUE(!a->h.ended);
+	hostile_end(&a->h);
+	a->h = former;
+}
+
+TEST_HARNESS_MAIN

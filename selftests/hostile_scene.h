@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * hostile_scene.h - the fixture of the tests with a hostile peer
+ */
+#ifndef RDMACHAN_HOSTILE_SCENE_H
+#define RDMACHAN_HOSTILE_SCENE_H
+
+#include "harness.h"
+#include "hostile_attack.h"
+
+FIXTURE(scene) {
+	struct attack a;
+};
+
+FIXTURE_SETUP(scene)
+{
+	attack_begin(&self->a);
+	ASSERT_GE(self->a.listener, 0);
+}
+
+FIXTURE_TEARDOWN(scene)
+{
+	EXPECT_TRUE(attack_end(&self->a));
+}
+
+static inline uint32_t links(struct attack *a)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	return info.out_links;
+}
+
+static inline bool links_down_to(struct attack *a, uint32_t count, int timeout_ms)
+{
+	int64_t until = now_ms() + timeout_ms;
+
+	while (links(a) > count && now_ms() < until)
+		sleep_ms(10);
+	return links(a) <= count;
+}
+
+#endif /* RDMACHAN_HOSTILE_SCENE_H */
