@@ -403,6 +403,8 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	if (seg->total > iov_iter_count(to))
 		return -EMSGSIZE;
 	ret = copy_first(chan, to);
+	if (!ret && result->out)
+		ret = result->out(result);
 	if (ret)
 		return ret;
 	credit = take_first(chan, &taken);
@@ -445,7 +447,6 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 {
 	int ret;
 
-	memset(result, 0, sizeof(*result));
 	ret = rch_chan_claim(chan, RCH_CHAN_RX, rx_settled, nonblock,
 			     rch_deadline(timeout_ms));
 	if (ret)
