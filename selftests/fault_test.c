@@ -10,20 +10,17 @@
  * The tests look at what programs see; that no memory is lost, and that the kernel has
  * nothing to complain of, is seen by leak_check and in its log.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "common.h"
 #include "harness.h"
+#include "fault.h"
 
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 #define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
-#define DEBUGFS "/sys/kernel/debug/"
-#define PARAMETERS "/sys/module/rdmachan/parameters/"
 #define MARK 4
 #define LONGEST (200 << 10)
 #define POINTS_MAX 2000
@@ -33,17 +30,6 @@
 static int next_user = USER + 1;
 
 static char out[LONGEST], back[LONGEST];
-
-/* Return: whether it could be written. */
-static bool put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
 
 FIXTURE(fault)
 {
@@ -57,62 +43,11 @@ FIXTURE(fault)
 	unsigned int seed;
 };
 
-static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
-
-static void set_fault(const char *kind, const char *name, const char *value)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), DEBUGFS "%s/%s", kind, name);
-	if (!put(path, value))
-		printf("# cannot write %s\n", path);
-}
-
-/* No fault without being asked for; those of a sweep may hit any allocation. */
-static void calm(void)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		set_fault(kinds[i], "probability", "0");
-		set_fault(kinds[i], "times", "-1");
-		set_fault(kinds[i], "verbose", "0");
-	}
-	set_fault("failslab", "cache-filter", "N");
-	set_fault("failslab", "ignore-gfp-wait", "N");
-	set_fault("fail_page_alloc", "ignore-gfp-wait", "N");
-	set_fault("fail_page_alloc", "ignore-gfp-highmem", "N");
-	set_fault("fail_page_alloc", "min-order", "0");
-}
-
-/* A context of another user. */
-static int ctx_of(int user)
-{
-	int ctx;
-
-	ASSERT_EQ(seteuid(user), 0);
-	ctx = open(DEVICE, O_RDWR);
-	ASSERT_EQ(seteuid(0), 0);
-	ASSERT_GE(ctx, 0);
-	return ctx;
-}
-
 FIXTURE_SETUP(fault)
 {
-	size_t i;
-
-	self->nth = open("/proc/self/fail-nth", O_RDWR);
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		snprintf(back, sizeof(back), DEBUGFS "%s/probability", kinds[i]);
-		if (self->nth < 0 || access(back, W_OK))
-			SKIP("this kernel injects no faults");
-	}
-	calm();
-	/* What failed for want of memory is tried again four times in this time. */
-	put(PARAMETERS "dead_ms", "2000");
-	put(PARAMETERS "idle_ms", "1000");
-	ASSERT_EQ(chmod(DEVICE, 0666), 0);
-	self->ctx = ctx_of(USER);
+	fault_begin();
+	self->nth = fault_nth_of(0);
+	self->ctx = fault_ctx_of(USER);
 	self->listener = do_listen(self->ctx, SERVICE + 1, NULL);
 	ASSERT_GE(self->listener, 0);
 	self->a = do_connect(self->ctx, SERVICE + 1, NULL);
@@ -124,33 +59,11 @@ FIXTURE_SETUP(fault)
 
 FIXTURE_TEARDOWN(fault)
 {
-	calm();
-	chmod(DEVICE, 0600);
-	put(PARAMETERS "dead_ms", "5000");
-	put(PARAMETERS "idle_ms", "30000");
+	fault_end();
 	close(self->a);
 	close(self->b);
 	close(self->listener);
 	close(self->ctx);
-}
-
-static void arm(int nth, unsigned int point)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%u", point);
-
-	ASSERT_EQ(pwrite(nth, text, len, 0), len);
-}
-
-/* Asking and disarming can be what fails. Return: whether the call had failed before. */
-static bool disarm(int nth)
-{
-	char text[16] = "";
-	bool fired = pread(nth, text, sizeof(text) - 1, 0) > 0 && atoi(text) == 0;
-
-	if (pwrite(nth, "0", 1, 0) != 1)
-		ASSERT_EQ(pwrite(nth, "0", 1, 0), 1);
-	return fired;
 }
 
 /**
@@ -178,10 +91,10 @@ static void sweep(struct fixture_fault *self, void (*prepare)(struct fixture_fau
 		if (prepare)
 			prepare(self);
 		if (point)
-			arm(self->nth, point);
+			fault_arm(self->nth, point);
 		ret = call(self);
 		error = errno;
-		fired = !point || disarm(self->nth);
+		fired = !point || fault_disarm(self->nth);
 		if (ret < 0) {
 			errors++;
 			if (!point || !fired || (error != ENOMEM && error != EFAULT))
@@ -198,17 +111,6 @@ static void sweep(struct fixture_fault *self, void (*prepare)(struct fixture_fau
 	}
 	EXPECT_LT(point, POINTS_MAX);
 	printf("# %u points, %d errors\n", point - 2, errors);
-}
-
-/* A message each way between two channels. */
-static void talk(int a, int b)
-{
-	char word[8];
-
-	ASSERT_EQ(write(a, "ping", 4), 4);
-	ASSERT_EQ(do_recv(b, word, 8, NULL, TIMEOUT(10000)), 0);
-	ASSERT_EQ(write(b, "pong", 4), 4);
-	ASSERT_EQ(do_recv(a, word, 8, NULL, TIMEOUT(10000)), 0);
 }
 
 /*
@@ -435,7 +337,7 @@ TEST_F(fault, connect_nonblock)
 static void other_user(struct fixture_fault *self)
 {
 	close(self->ctx);
-	self->ctx = ctx_of(next_user++);
+	self->ctx = fault_ctx_of(next_user++);
 }
 
 TEST_F(fault, connect_anew)

@@ -13,7 +13,7 @@
 # All output is TAP; the last line is "N passed, N failed".
 
 here=$(cd "$(dirname "$0")" && pwd)
-programs='abi_test chan_test fault_test conn_test'
+programs='abi_test chan_test fault_test nomem_test conn_test'
 passed=0
 failed=0
 
