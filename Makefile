@@ -5,7 +5,7 @@
 KDIR ?= /lib/modules/$(shell uname -r)/build
 B := $(CURDIR)/build
 
-.PHONY: all module tool install modules_install clean demo check bench help
+.PHONY: all module tool install modules_install clean demo check check-debug coverage bench help
 
 all: module tool
 
@@ -47,6 +47,12 @@ demo:
 check:
 	@selftests/check.sh
 
+check-debug:
+	@selftests/check.sh debug
+
+coverage:
+	@selftests/coverage.sh
+
 bench:
 	@selftests/bench.sh
 
@@ -56,5 +62,7 @@ help:
 	@echo "sudo make install  install both; PREFIX= and DESTDIR= as usual"
 	@echo "make demo          two guests exchange data over RDMA; installs what is missing"
 	@echo "make check         all tests, in guests; installs what is missing"
+	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
+	@echo "make coverage      what of the module the tests execute: build/coverage"
 	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

@@ -259,8 +259,10 @@ uml_kernel() {
 	fi
 	build_kernel "$dir" um "${fragments[@]}"
 	cp -f "$dir/build/linux" "$dir/linux"
-	# Modules that are built for it count what they execute.
-	[ "$variant" != cov ] || sed -i "s/\$/ GCOV_PROFILE=y/" "$dir/make.args"
+	# Modules that are built for it count what they execute, inline functions by
+	# themselves.
+	[ "$variant" != cov ] ||
+		sed -i 's/$/ GCOV_PROFILE=y KCFLAGS=-fno-early-inlining/' "$dir/make.args"
 	echo "$KEY" >"$dir/key"
 }
 
