@@ -8,7 +8,8 @@ B := $(CURDIR)/build
 # Seconds of a fuzzing campaign.
 TIME ?= 600
 
-.PHONY: all module tool install modules_install clean demo check fuzz bench help
+.PHONY: all module tool install modules_install clean demo check check-debug coverage fuzz \
+	bench help
 
 all: module tool
 
@@ -54,6 +55,12 @@ fuzz:
 	@selftests/lab/packages.sh fuzz
 	@selftests/fuzz/run.sh run $(TIME)
 
+check-debug:
+	@selftests/check.sh debug
+
+coverage:
+	@selftests/coverage.sh
+
 bench:
 	@selftests/bench.sh
 
@@ -64,5 +71,7 @@ help:
 	@echo "make demo          two guests exchange data over RDMA; installs what is missing"
 	@echo "make check         all tests, in guests; installs what is missing"
 	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
+	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
+	@echo "make coverage      what of the module the tests execute: build/coverage"
 	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

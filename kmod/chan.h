@@ -171,11 +171,19 @@ struct rch_chan {
 /** RCH_CHAN_RX - bit of busy: somebody receives */
 #define RCH_CHAN_RX 1
 
-/** struct rch_recv_result - what rch_chan_recv() found */
+/**
+ * struct rch_recv_result - what rch_chan_recv() found; zeros before
+ * @length: bytes of the message
+ * @msg_flags: its flags
+ * @eof: there are no more messages
+ * @out: tells the program of the message, whose bytes it has, before the message
+ *	leaves the queue; an error leaves it there. Or NULL
+ */
 struct rch_recv_result {
 	u64 length;
 	u16 msg_flags;
 	bool eof;
+	int (*out)(struct rch_recv_result *result);
 };
 
 /* chan.c APIs: a channel's life */

@@ -331,7 +331,10 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	if (p.rts.total > iov_iter_count(to) || !rch_chan_range(to, p.rts.total, &addr) ||
 	    begin(&p, addr))
 		return not_here(chan, p.rts.serial);
-	ret = place(&p, &begun);
+	/* The program is told first: afterwards the message cannot be kept. */
+	ret = result->out ? result->out(result) : 0;
+	if (!ret)
+		ret = place(&p, &begun);
 	end(&p);
 	if (ret && !begun)
 		return not_here(chan, p.rts.serial);

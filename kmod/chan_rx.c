@@ -434,6 +434,8 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	if (seg->total > iov_iter_count(to))
 		return -EMSGSIZE;
 	ret = copy_first(chan, to);
+	if (!ret && result->out)
+		ret = result->out(result);
 	if (ret)
 		return ret;
 	credit = take_first(chan, &taken);
@@ -493,7 +495,9 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			WRITE_ONCE(chan->wants_data, false);
 	}
 	do {
-		memset(result, 0, sizeof(*result));
+		result->length = 0;
+		result->msg_flags = 0;
+		result->eof = false;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
 				     nonblock ? rx_settled : rx_settled_or_offered,
 				     nonblock, deadline);

@@ -49,7 +49,7 @@ static bool iocb_nonblock(const struct kiocb *iocb)
 static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
-	struct rch_recv_result result;
+	struct rch_recv_result result = {};
 	int ret = rch_chan_recv(chan, to, iocb_nonblock(iocb), 0, &result);
 
 	return ret ?: result.length;

@@ -45,6 +45,7 @@ union rch_arg {
  * @fd: a file descriptor to give out once the structure was copied back
  * @new_file: its file
  * @copy_back: copy the structure back although the call fails
+ * @copied: the structure is with the program already, or has no outputs
  */
 struct rch_call {
 	struct file *file;
@@ -54,6 +55,7 @@ struct rch_call {
 	int fd;
 	struct file *new_file;
 	bool copy_back;
+	bool copied;
 };
 
 /**
@@ -136,6 +138,18 @@ static void chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
 		error.size = sizeof(error);
 	}
 	error_out(ptr, &error);
+}
+
+/*
+ * Give the program the outputs before what cannot be undone: who gets EFAULT has lost
+ * nothing.
+ */
+static int copy_out(struct rch_call *call, size_t size)
+{
+	if (copy_to_user(call->user, &call->arg, min_t(size_t, call->user_size, size)))
+		return -EFAULT;
+	call->copied = true;
+	return 0;
 }
 
 static int reserve_fd(struct rch_call *call, const char *name,
@@ -265,10 +279,7 @@ static int run_accept(struct rch_call *call)
 	accept->out_peer_uid = about.peer_uid;
 	call->fd = get_unused_fd_flags(accept->flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 	accept->out_fd = call->fd;
-	ret = call->fd < 0 ? call->fd : 0;
-	/* The last that can fail without the channel being lost. */
-	if (!ret && copy_to_user(call->user, accept, sizeof(*accept)))
-		ret = -EFAULT;
+	ret = call->fd < 0 ? call->fd : copy_out(call, sizeof(*accept));
 	if (!ret) {
 		call->new_file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan,
 						 accept->flags);
@@ -364,6 +375,7 @@ static int run_send(struct rch_call *call)
 	struct iov_iter iter;
 	int ret;
 
+	call->copied = true;
 	if (send->flags & ~RDMACHAN_IO_F_DONTWAIT)
 		return -EOPNOTSUPP;
 	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
@@ -380,12 +392,32 @@ static int run_send(struct rch_call *call)
 	return ret;
 }
 
+struct recv_call {
+	struct rch_recv_result result;
+	struct rch_call *call;
+};
+
+static void recv_fill(struct rdmachan_recv *recv, const struct rch_recv_result *result)
+{
+	recv->out_length = result->length;
+	recv->out_msg_flags = result->msg_flags;
+	recv->out_flags = result->eof ? RDMACHAN_RECV_OUT_EOF : 0;
+}
+
+static int recv_out(struct rch_recv_result *result)
+{
+	struct rch_call *call = container_of(result, struct recv_call, result)->call;
+
+	recv_fill(&call->arg.recv, result);
+	return copy_out(call, sizeof(call->arg.recv));
+}
+
 static int run_recv(struct rch_call *call)
 {
+	struct recv_call rc = { .result.out = recv_out, .call = call };
 	struct rdmachan_recv *recv = &call->arg.recv;
 	struct rch_chan *chan = call->file->private_data;
 	struct iovec fast[UIO_FASTIOV], *iov;
-	struct rch_recv_result result;
 	struct iov_iter iter;
 	int ret;
 
@@ -397,11 +429,12 @@ static int run_recv(struct rch_call *call)
 	if (ret)
 		return ret;
 	ret = rch_chan_recv(chan, &iter, rch_file_nonblock(call->file, recv->flags),
-			    recv->timeout_ms, &result);
+			    recv->timeout_ms, &rc.result);
 	kfree(iov);
-	recv->out_length = result.length;
-	recv->out_msg_flags = result.msg_flags;
-	recv->out_flags = result.eof ? RDMACHAN_RECV_OUT_EOF : 0;
+	/* What the program was told of may not have come in the end. */
+	if (ret || rc.result.eof)
+		call->copied = false;
+	recv_fill(recv, &rc.result);
 	call->copy_back = ret == -EMSGSIZE;
 	if (ret != -EMSGSIZE)
 		chan_error_out(chan, recv->error_ptr, ret);
@@ -414,6 +447,7 @@ static int run_shutdown(struct rch_call *call)
 {
 	u32 how = call->arg.shutdown.how;
 
+	call->copied = true;
 	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
 		return -EINVAL;
 	return rch_chan_shutdown(call->file->private_data, how);
@@ -450,6 +484,7 @@ static int run_query_chan(struct rch_call *call)
 	struct rch_chan *chan = call->file->private_data;
 	struct rdmachan_error error;
 
+	call->copied = true;
 	rch_chan_error_get(chan, &error);
 	return query(&call->arg.query, &chan->object, &error);
 }
@@ -459,6 +494,7 @@ static int run_query_listener(struct rch_call *call)
 	struct rch_listener *listener = call->file->private_data;
 	struct rdmachan_error error = { .size = sizeof(error) };
 
+	call->copied = true;
 	return query(&call->arg.query, &listener->object, &error);
 }
 
@@ -513,9 +549,7 @@ static const struct rch_command chan_commands[] = {
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
 static int finish(struct rch_call *call, const struct rch_command *command, int ret)
 {
-	u32 size = min(call->user_size, command->size);
-
-	if ((!ret || call->copy_back) && copy_to_user(call->user, &call->arg, size))
+	if ((!ret || call->copy_back) && !call->copied && copy_out(call, command->size))
 		ret = -EFAULT;
 	if (call->fd < 0)
 		return ret;

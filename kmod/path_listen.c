@@ -4,6 +4,7 @@
  *
  * One listener for each network namespace, on one port for both address families.
  */
+#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/slab.h>
@@ -41,9 +42,20 @@ static int rch_path_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	return listener->incoming(listener->net, &request);
 }
 
-/** rch_path_refuse - tell a peer why not; the core destroys the id afterwards */
+/**
+ * rch_path_refuse - tell a peer why not; the core destroys the id afterwards
+ * @request: the peer's wish
+ * @data: why
+ * @len: its length
+ *
+ * With iWARP the end of the TCP connection comes right behind the words. siw does not
+ * hear them when both arrive before its own call to connect is over, as they do on
+ * one host: that call gets a moment. May sleep.
+ */
 void rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len)
 {
+	if (rdma_protocol_iwarp(request->id->device, request->id->port_num))
+		usleep_range(1000, 2000);
 	rdma_reject(request->id, data, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 

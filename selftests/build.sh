@@ -26,7 +26,7 @@ else
 fi
 
 mkdir -p "$out"
-rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*.cmd' \
+rsync -a --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' --exclude='.*.cmd' --exclude='*.gcno' \
 	--exclude=Module.symvers --exclude=modules.order \
 	"$top/kmod" "$top/uapi" "$out/"
 log=$out/build.log

@@ -449,8 +449,8 @@ TEST_F(chan, timeouts)
 	EXPECT_EQ(do_send(self->b, data, 700000, 0, NULL), 0);
 	EXPECT_TIMEOUT(do_send(self->b, data, BIG, 0, TIMEOUT(300)), 300);
 	EXPECT_EQ(do_recv(self->a, data, BIG, NULL, NULL), 0);
-	EXPECT_EQ(do_send(self->b, "after", 5, 0, TIMEOUT(1000)), 0);
-	EXPECT_EQ(do_recv(self->a, data, BIG, NULL, TIMEOUT(1000)), 0);
+	EXPECT_EQ(do_send(self->b, "after", 5, 0, TIMEOUT(10000)), 0);
+	EXPECT_EQ(do_recv(self->a, data, BIG, NULL, TIMEOUT(10000)), 0);
 	EXPECT_EQ(memcmp(data, "after", 5), 0);
 	EXPECT_EQ(ioctl(self->a, FIONREAD, &len), 0);
 	EXPECT_EQ(len, 0);

@@ -16,6 +16,9 @@
 #   stock     selftests and the tool's flow test on the stock kernels, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
+# And one that runs only when it is named, as it builds a kernel and takes long:
+#   debug     san, and the same on x86-64 with such checks and two CPUs
+#
 # Each line "ok" or "not ok" of a test is counted. A run in which the kernel complained,
 # or which did not end, counts as a failure of its own. The last line is
 # "N passed, N failed", and the exit status 0 only when nothing failed.
@@ -132,6 +135,24 @@ check_san() {
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
 		--timeout 1500 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san" -- bash run.sh "${honest[@]}"
+}
+
+# dbg_guest NAME COMMAND...; the ACPI interpreter alone would take a minute there.
+dbg_guest() {
+	local name=$1
+
+	shift
+	tap "$name" "$lab/guest.sh" --kernel dbg-6.12 --smp 2 --mem 2048 \
+		--append pci=noacpi --timeout 2400 --payload "$out/payload-dbg-6.12" \
+		--out "$out/run/$name" -- "$@"
+}
+
+check_debug() {
+	check_san
+	stage "KUnit and selftests, x86-64 with sanitizers, two CPUs"
+	payload dbg-6.12 || fail "payload for dbg-6.12"
+	dbg_guest dbg-kunit sh kunit.sh
+	dbg_guest dbg bash run.sh
 }
 
 check_stock() {

@@ -148,6 +148,52 @@ TEST(backlog_full)
 	EXPECT_ERR(do_connect(ctx, SERVICE, NULL), ECONNREFUSED);
 }
 
+/* An address of IPv4 in the form of one of IPv6 is one of IPv4. */
+TEST(mapped_address)
+{
+	struct rdmachan_addr addr = own_address();
+	int ctx = open_ctx(), listener = do_listen(ctx, SERVICE, NULL), chan;
+	struct rdmachan_object object;
+
+	memmove(addr.addr + 12, addr.addr, 4);
+	memset(addr.addr, 0, 10);
+	memset(addr.addr + 10, 0xff, 2);
+	addr.family = AF_INET6;
+	chan = do_connect_to(ctx, &addr, SERVICE, NULL);
+	ASSERT_GE(chan, 0);
+	ASSERT_EQ(get_object(chan, &object), 0);
+	EXPECT_EQ(object.peer.family, AF_INET);
+	talk(chan, do_accept(listener, NULL));
+}
+
+TEST(second_channel_uses_the_ipv6_link)
+{
+	struct rdmachan_addr addr = own_address6();
+	int ctx = open_ctx(), listener = do_listen(ctx, SERVICE, NULL);
+	struct rdmachan_object first, second;
+	int one = do_connect_to(ctx, &addr, SERVICE, NULL);
+	int two = do_connect_to(ctx, &addr, SERVICE, NULL);
+
+	ASSERT_GE(listener, 0);
+	ASSERT_EQ(get_object(one, &first), 0);
+	ASSERT_EQ(get_object(two, &second), 0);
+	EXPECT_EQ(first.link_id, second.link_id);
+}
+
+TEST(parameters)
+{
+	static const char path[] = "/sys/module/rdmachan/parameters/linger_ms";
+	char text[16] = "";
+	int fd = open(path, O_RDWR);
+
+	ASSERT_GE(fd, 0);
+	ASSERT_GT(pread(fd, text, sizeof(text) - 1, 0), 0);
+	EXPECT_GT(atoi(text), 0);
+	EXPECT_ERR(pwrite(fd, "0", 1, 0), EINVAL);
+	EXPECT_ERR(pwrite(fd, "many", 4, 0), EINVAL);
+	EXPECT_EQ(pwrite(fd, text, strlen(text), 0), strlen(text));
+}
+
 TEST(second_channel_uses_the_link)
 {
 	int ctx = open_ctx(), listener, one, two, i;

@@ -8,6 +8,8 @@
 # stock-6.1, stock-6.12  Debian's own image, modules and headers, unpacked
 # uml-6.12               User Mode Linux built from Debian's source (4 minutes)
 # uml-6.12-san           the same with the sanitizers and lockdep
+# uml-6.12-cov           the same with gcov for modules, and fault injection
+# dbg-6.12               for QEMU, with the sanitizers and lockdep (10 to 15 minutes)
 # src-7.2                a source tree prepared for compiling modules only
 # checkpatch             scripts/checkpatch.pl of the newest 6.12 source
 #
@@ -243,7 +245,7 @@ source_is_current() {
 }
 
 uml_kernel() {
-	local series=$1 variant=$2 dir=$3 kver
+	local series=$1 variant=$2 dir=$3
 	local -a fragments=("$LAB/config/common.config" "$LAB/config/uml-$series.config")
 
 	[ -f "$LAB/config/uml-$series.config" ] || die "no fragment for User Mode Linux $series"
@@ -255,17 +257,42 @@ uml_kernel() {
 	if source_is_current "$dir" "${fragments[@]}"; then
 		return
 	fi
+	build_kernel "$dir" um "${fragments[@]}"
+	cp -f "$dir/build/linux" "$dir/linux"
+	# Modules that are built for it count what they execute, inline functions by
+	# themselves.
+	[ "$variant" != cov ] ||
+		sed -i 's/$/ GCOV_PROFILE=y KCFLAGS=-fno-early-inlining/' "$dir/make.args"
+	echo "$KEY" >"$dir/key"
+}
+
+debug_kernel() {
+	local series=$1 dir=$2
+	local -a fragments=("$LAB"/config/{common,qemu-x86_64,sanitizers,debug-x86_64}.config)
+
+	fetch_source "$series"
+	if source_is_current "$dir" "${fragments[@]}"; then
+		return
+	fi
+	build_kernel "$dir" x86_64 "${fragments[@]}"
+	cp -f "$dir/build/vmlinux" "$dir/vmlinux"
+	echo "$KEY" >"$dir/key"
+}
+
+# build_kernel DIR ARCH FRAGMENT...: kernel, modules, make.args and version
+build_kernel() {
+	local dir=$1 arch=$2
+	shift 2
+
 	say "building $(basename "$dir") from $(basename "$SRC"), some minutes"
 	rm -f "$dir/key"
-	configure "$dir/build" um "${fragments[@]}"
-	build "$dir/build" um
+	configure "$dir/build" "$arch" "$@"
+	build "$dir/build" "$arch"
 	rm -rf "${dir:?}/lib"
-	build "$dir/build" um modules_install INSTALL_MOD_PATH="$dir"
-	kver=$(cat "$dir/build/include/config/kernel.release")
-	cp -f "$dir/build/linux" "$dir/linux"
-	echo "-C $SRC O=$dir/build ARCH=um" >"$dir/make.args"
-	echo "$kver $(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
-	echo "$KEY" >"$dir/key"
+	build "$dir/build" "$arch" modules_install INSTALL_MOD_PATH="$dir"
+	echo "-C $SRC O=$dir/build ARCH=$arch" >"$dir/make.args"
+	echo "$(cat "$dir/build/include/config/kernel.release")" \
+		"$(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
 }
 
 # Enough of a tree to compile modules: no vmlinux, therefore no Module.symvers,
@@ -313,6 +340,7 @@ get_kernel() {
 	uml-*-san) uml_kernel "${series%-san}" san "$dir" ;;
 	uml-*-cov) uml_kernel "${series%-cov}" cov "$dir" ;;
 	uml-*) uml_kernel "$series" plain "$dir" ;;
+	dbg-*) debug_kernel "$series" "$dir" ;;
 	src-*) compile_only_kernel "$series" "$dir" ;;
 	checkpatch)
 		dir=$CACHE/checkpatch

@@ -8,7 +8,7 @@
 #
 # --cable-args TEXT   options of the cable: --loss, --delay, ...   (see cable.c)
 # --kernel K          a name that kernel.sh knows           (uml-6.12)
-# --provider rxe|siw  --payload --timeout --mem --mtu --append   as in uml.sh
+# --provider rxe|siw  --payload --timeout --mem --mtu --append --share   as in uml.sh
 # --a --b --kill-a-on --kill-b-on   as in two-guests.sh, and so are lab-signal,
 #                     lab-await, the output, the folders and the exit status
 #
@@ -31,7 +31,7 @@ parse_arguments() {
 		case $1 in
 		--cable-args) CABLE_ARGS=$2 ;;
 		--kernel) KERNEL=$2 ;;
-		--timeout | --mem | --mtu | --provider | --append)
+		--timeout | --mem | --mtu | --provider | --append | --share)
 			COMMON+=("$1" "$2") ;;
 		*) pair_argument "$1" "$2" ;;
 		esac
