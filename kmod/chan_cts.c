@@ -16,7 +16,7 @@
  *
  * Error handling. A thread that has opened its memory can be killed, but not
  * interrupted: the peer's module has its program's bytes at hand and needs nobody to
- * finish. When a thread is killed between two pieces, part of the message is in memory
+ * finish; if it does not, the link ends. When a thread is killed between two pieces, part of the message is in memory
  * that is going away; then the channel ends with it.
  */
 #include <linux/mm.h>
@@ -30,6 +30,8 @@
 
 /* How long an offer waits for a program that is just not waiting. */
 #define RCH_OFFER_MS 5
+/* How many dead times a peer may take from one piece of all its messages to the next. */
+#define RCH_FIN_DEADS 4
 
 /** struct rch_placing - a message that is being written to here */
 struct rch_placing {
@@ -115,6 +117,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	if (chan->grant == RCH_GRANT_OPEN) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
 		chan->grant_left -= chan->granted;
+		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
 		wake_up_all(&chan->wait);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
@@ -216,14 +219,35 @@ static bool grant_settled(struct rch_chan *chan)
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
 }
 
+/*
+ * Wait for FIN. The peer's module has all that it needs, and needs no program; it may
+ * have many pieces to write, and says so with a FIN each. One that is silent about all of
+ * them for so long has broken the protocol. Return: 0, or -EINTR when killed.
+ */
+static int await_fin(struct rch_chan *chan)
+{
+	struct rch_link *link = chan->lane.link;
+	u32 fins;
+	long ret;
+
+	do {
+		fins = READ_ONCE(link->fins);
+		ret = wait_event_killable_timeout(chan->wait, grant_settled(chan),
+						  RCH_FIN_DEADS * link->dead);
+	} while (!ret && fins != READ_ONCE(link->fins));
+	if (!ret)
+		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
+				    RCH_RULE_ANSWER);
+	if (ret <= 0)
+		wait_event_timeout(chan->wait, grant_settled(chan), link->dead);
+	return ret < 0 ? -EINTR : 0;
+}
+
 /* Return: 0, -ECANCELED when the message does not come, -EINTR when killed. */
 static int wait_fin(struct rch_chan *chan, u32 *left)
 {
-	int killed, ret;
+	int killed = await_fin(chan), ret;
 
-	killed = wait_event_killable(chan->wait, grant_settled(chan));
-	if (killed)
-		wait_event_timeout(chan->wait, grant_settled(chan), chan->lane.link->dead);
 	spin_lock_bh(&chan->lock);
 	*left = chan->grant_left;
 	ret = chan->grant == RCH_GRANT_DONE ? 0 : -ECANCELED;

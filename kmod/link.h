@@ -91,6 +91,7 @@ struct rch_lane;
  * @lanes_next: for cyclic allocation
  * @lane_count: lanes attached
  * @idle_since: when @lane_count became 0, in jiffies
+ * @fins: FINs that came, of all channels; written in softirq
  * @last_rx: when a frame last came, in jiffies; written in softirq
  * @doubt: the peer, or who says so, was restarted, and no frame came since
  * @last_tx: when one was last sent, in jiffies
@@ -148,6 +149,7 @@ struct rch_link {
 	u32 lanes_next;
 	u32 lane_count;
 	unsigned long idle_since;
+	u32 fins;
 	unsigned long last_rx;
 	bool doubt;
 	unsigned long last_tx;

@@ -7,6 +7,7 @@
  */
 #include <arpa/inet.h>
 #include <poll.h>
+#include <pthread.h>
 
 #include "hostile_scene.h"
 
@@ -146,6 +147,44 @@ TEST_F(scene, open_is_never_answered)
 		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
 		attack_disconnect(a);
 	}
+}
+
+static void *read_large(void *arg)
+{
+	struct attack *a = arg;
+	char *room = malloc(PREY_MESSAGE);
+	ssize_t got = read(a->victim, room, PREY_MESSAGE);
+
+	free(room);
+	return (void *)(got < 0 ? -(long)errno : (long)got);
+}
+
+/* Gets a program's memory opened, and leaves it at that: the program must not be held. */
+TEST_F(scene, fin_never_comes)
+{
+	const struct rch_rts rts = { .total = PREY_MESSAGE, .serial = 3 };
+	struct attack *a = &self->a;
+	static struct frame f;
+	pthread_t reader;
+	int64_t begun;
+	void *got;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(attack_connect(a, false));
+	pthread_create(&reader, NULL, read_large, a);
+	hostile_beat(&a->h, 100);
+	frame_begin(&f);
+	rch_wire_rts_put(frame_add(&f, &(struct rch_record){
+		.chan = a->victim_no, .type = RCH_REC_RTS,
+		.length = sizeof(struct rch_wire_rts) }), &rts);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 3000));
+	begun = now_ms();
+	hostile_beat(&a->h, 6000);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	EXPECT_GE(now_ms() - begun, 4 * 300 - 100);
+	pthread_join(reader, &got);
+	EXPECT_EQ((long)got, -EPROTO);
 }
 
 TEST_F(scene, silence)
