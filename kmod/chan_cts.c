@@ -16,8 +16,8 @@
  *
  * Error handling. A thread that has opened its memory can be killed, but not
  * interrupted: the peer's module has its program's bytes at hand and needs nobody to
- * finish; if it does not, the link ends. When a thread is killed between two pieces, part of the message is in memory
- * that is going away; then the channel ends with it.
+ * finish; if it does not, the link ends. When a thread is killed between two pieces,
+ * part of the message is in memory that is going away; then the channel ends with it.
  */
 #include <linux/mm.h>
 #include <linux/uio.h>

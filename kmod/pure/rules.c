@@ -32,7 +32,7 @@ static const char * const rule_texts[RCH_RULES] = {
 /** rch_rule_text - what a peer did who broke @rule; never NULL */
 const char *rch_rule_text(enum rch_rule rule)
 {
-	if ((u32)rule >= RCH_RULES || !rule_texts[rule])
+	if ((u32)rule >= RCH_RULES)
 		return "unknown";
 	return rule_texts[rule];
 }

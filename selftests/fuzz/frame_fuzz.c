@@ -95,7 +95,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	enum rch_rule rule;
 
 	rule = rch_wire_frame_get(data, size, &f);
-	fuzz_assert(rule < RCH_RULES);
+	fuzz_assert(rule < RCH_RULES && rch_rule_text(rule));
+	fuzz_assert(rch_rule_text(size));
 	if (!rule)
 		header_check(data, size, &f);
 	walk(data, size);

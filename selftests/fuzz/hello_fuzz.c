@@ -22,7 +22,8 @@ static void version_check(u8 peer_min, u8 peer_max)
 
 static bool sizes_right(const struct rch_hello *h)
 {
-	return h->depth >= RCH_DEPTH_MIN && h->depth <= RCH_DEPTH_MAX && h->dead_ms &&
+	return h->depth >= RCH_DEPTH_MIN && h->depth <= RCH_DEPTH_MAX &&
+	       h->dead_ms >= RCH_DEAD_MIN &&
 	       h->frame_size >= RCH_FRAME_MIN && h->frame_size <= RCH_FRAME_MAX &&
 	       h->frame_size % RCH_WIRE_ALIGN == 0;
 }

@@ -219,6 +219,7 @@ static void hello_seeds(void)
 	BAD(frame_size, 65544);
 	BAD(frame_size, 1025);
 	BAD(dead_ms, 0);
+	BAD(dead_ms, 199);
 #undef BAD
 	rch_wire_refusal_put(buf, &refusal);
 	save("hello", "refusal", buf, sizeof(buf));

@@ -20,7 +20,7 @@ int main(void)
 	size_is(rdmachan_error, 176);
 	size_is(rdmachan_device, 152);
 	size_is(rdmachan_info, 152);
-	size_is(rdmachan_object, 288);
+	size_is(rdmachan_object, 304);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);
 	return tap_end();
