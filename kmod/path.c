@@ -471,6 +471,7 @@ void rch_path_drain(struct rch_path *path)
 		ib_drain_qp(path->id->qp);
 	}
 	complete_all(&path->drained);
+	wake_up_all(&path->left);
 }
 
 /*

@@ -81,7 +81,7 @@ struct rch_rxb {
  * @stopped: nothing may be posted any more
  * @drained: rch_path_drain() has ended
  * @users: see path_rdma.h; protected by @lock
- * @left: woken when @users becomes 0
+ * @left: woken when @users becomes 0, @drained is, or what a user waits for has come
  * @mrs: pool of &struct rch_mr; protected by @lock
  * @mr_count: how many there are, in the pool or not; protected by @lock
  * @writers: who may write

@@ -15,7 +15,8 @@
  *
  * Completions. Only the last work request of a batch tells whoever waits. Those before
  * it share a silent completion, for they complete one by one when the queue is flushed,
- * and the memory they are in may be freed as soon as the last has come.
+ * and the memory they are in may be freed as soon as the last has come. siw may lose
+ * the last when its device goes (seen with 6.12); but none comes when the path is drained.
  */
 #include <linux/slab.h>
 
@@ -52,13 +53,31 @@ static void wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
 		rch_path_wc_failed(cq->cq_context, wc, RDMACHAN_OP_SEND);
 }
 
+/* Whoever waits may free @io as soon as it has ended, but is a user of the path. */
+static void io_end(struct rch_path *path, struct rch_io *io, enum ib_wc_status status)
+{
+	io->status = status;
+	smp_store_release(&io->ended, true); /* pairs with io_ended() */
+	wake_up_all(&path->left);
+}
+
+static bool io_ended(struct rch_path *path, struct rch_io *io)
+{
+	return smp_load_acquire(&io->ended) || completion_done(&path->drained);
+}
+
+static bool io_wait(struct rch_path *path, struct rch_io *io)
+{
+	wait_event(path->left, io_ended(path, io));
+	return io->ended && io->status == IB_WC_SUCCESS;
+}
+
 static void rch_mr_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rch_mr *mr = container_of(wc->wr_cqe, struct rch_mr, cqe);
 
 	wc_quiet(cq, wc);
-	mr->status = wc->status;
-	complete(&mr->done);
+	io_end(cq->cq_context, &mr->io, wc->status);
 }
 
 static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -66,8 +85,7 @@ static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rch_write *w = container_of(wc->wr_cqe, struct rch_write, cqe);
 
 	wc_quiet(cq, wc);
-	w->status = wc->status;
-	complete(&w->done);
+	io_end(cq->cq_context, &w->io, wc->status);
 }
 
 /*
@@ -109,7 +127,6 @@ static struct rch_mr *mr_make(struct rch_path *path)
 	}
 	mr->quiet.done = wc_quiet;
 	mr->cqe.done = rch_mr_wc;
-	init_completion(&mr->done);
 	return mr;
 }
 
@@ -199,11 +216,8 @@ static bool mr_close(struct rch_path *path, struct rch_mr *mr)
 	inv_init(mr);
 	mr->inv.wr_cqe = &mr->cqe;
 	mr->inv.send_flags = IB_SEND_SIGNALED;
-	reinit_completion(&mr->done);
-	if (post(path, &mr->inv))
-		return false;
-	wait_for_completion(&mr->done);
-	return mr->status == IB_WC_SUCCESS;
+	mr->io.ended = false;
+	return !post(path, &mr->inv) && io_wait(path, &mr->io);
 }
 
 /**
@@ -253,7 +267,6 @@ struct rch_write *rch_write_get(struct rch_path *path)
 		return NULL;
 	w->quiet.done = wc_quiet;
 	w->cqe.done = rch_write_wc;
-	init_completion(&w->done);
 	w->posted = false;
 	down(&path->writers);
 	return w;
@@ -316,7 +329,7 @@ static int post_batch(struct rch_path *path, struct rch_write *w,
 	}
 	wr->wr_cqe = &w->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
-	reinit_completion(&w->done);
+	w->io.ended = false;
 	ret = post(path, &w->wrs[0].wr);
 	w->posted = !ret;
 	return ret;
@@ -357,7 +370,6 @@ int rch_write_wait(struct rch_path *path, struct rch_write *w)
 {
 	if (!w->posted)
 		return 0;
-	wait_for_completion(&w->done);
 	w->posted = false;
-	return w->status == IB_WC_SUCCESS ? 0 : -ENOTCONN;
+	return io_wait(path, &w->io) ? 0 : -ENOTCONN;
 }

@@ -10,7 +10,6 @@
 #ifndef _RCH_PATH_RDMA_H
 #define _RCH_PATH_RDMA_H
 
-#include <linux/completion.h>
 #include <rdma/ib_verbs.h>
 
 struct rch_mem_cursor;
@@ -32,6 +31,16 @@ struct rch_path;
 #define RCH_PATH_RDMA_WRS (RCH_MRS * RCH_MR_WRS + RCH_WRITERS * RCH_WRITE_WRS)
 
 /**
+ * struct rch_io - a completion that somebody waits for
+ * @ended: it has come
+ * @status: with this
+ */
+struct rch_io {
+	bool ended;
+	enum ib_wc_status status;
+};
+
+/**
  * struct rch_mr - a memory region of the pool
  * @list: in the pool
  * @mr: the region, NULL when it was given up
@@ -41,8 +50,7 @@ struct rch_path;
  * @inv: closes it
  * @quiet: completion of @reg, and of @inv when others follow: only errors
  * @cqe: completion of @inv when it is the last
- * @done: that has come
- * @status: with this
+ * @io: that completion
  */
 struct rch_mr {
 	struct list_head list;
@@ -53,16 +61,14 @@ struct rch_mr {
 	struct ib_send_wr inv;
 	struct ib_cqe quiet;
 	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status status;
+	struct rch_io io;
 };
 
 /**
  * struct rch_write - RDMA WRITEs, batch by batch
  * @quiet: completion of all but the last of a batch: only errors
  * @cqe: completion of the last
- * @done: that has come
- * @status: with this
+ * @io: that completion
  * @posted: a batch is under way
  * @wrs: its work requests
  * @sges: theirs, @path->write_sges for each
@@ -70,8 +76,7 @@ struct rch_mr {
 struct rch_write {
 	struct ib_cqe quiet;
 	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status status;
+	struct rch_io io;
 	bool posted;
 	struct ib_rdma_wr wrs[RCH_WRITE_WRS];
 	struct ib_sge sges[];
