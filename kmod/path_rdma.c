@@ -63,6 +63,7 @@ static void io_end(struct rch_path *path, struct rch_io *io, enum ib_wc_status s
 
 static bool io_ended(struct rch_path *path, struct rch_io *io)
 {
+	/* pairs with io_end(): the status is there */
 	return smp_load_acquire(&io->ended) || completion_done(&path->drained);
 }
 
