@@ -161,7 +161,7 @@ check_stock() {
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
-		tap "$kernel" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1536 \
+		tap "$kernel" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 3072 \
 			--timeout 1200 --payload "$out/payload-$kernel" \
 			--out "$out/run/$kernel" -- bash run.sh
 		tap "$kernel-flow" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1024 \
