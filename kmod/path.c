@@ -51,6 +51,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs);
+	mutex_init(&path->registrar_lock);
 	sema_init(&path->writers, RCH_WRITERS);
 }
 
@@ -487,6 +488,8 @@ static void settle_qp(struct rch_path *path)
 	if (rdma_protocol_iwarp(path->dev, path->port))
 		return;
 	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
+	if (path->registrar)
+		ib_modify_qp(path->registrar, &attr, IB_QP_STATE);
 	synchronize_rcu();
 }
 

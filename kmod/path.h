@@ -10,6 +10,7 @@
 
 #include <linux/completion.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/semaphore.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
@@ -84,6 +85,8 @@ struct rch_rxb {
  * @left: woken when @users becomes 0, @drained is, or what a user waits for has come
  * @mrs: pool of &struct rch_mr; protected by @lock
  * @mr_count: how many there are, in the pool or not; protected by @lock
+ * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
+ * @registrar_lock: held while that is made; outer to @lock
  * @writers: who may write
  * @write_sges: elements of a work request that writes
  * @empty: receive buffers that could not be replaced
@@ -119,6 +122,8 @@ struct rch_path {
 	wait_queue_head_t left;
 	struct list_head mrs;
 	u32 mr_count;
+	struct ib_qp *registrar;
+	struct mutex registrar_lock;
 	struct semaphore writers;
 	u32 write_sges;
 	u32 empty;

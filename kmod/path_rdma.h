@@ -48,8 +48,8 @@ struct rch_io {
  * @open: the peer may write to it
  * @reg: opens it
  * @inv: closes it
- * @quiet: completion of @reg, and of @inv when others follow: only errors
- * @cqe: completion of @inv when it is the last
+ * @quiet: completion that nobody waits for: only errors
+ * @cqe: completion that somebody waits for
  * @io: that completion
  */
 struct rch_mr {
@@ -82,17 +82,25 @@ struct rch_write {
 	struct ib_sge sges[];
 };
 
-/* path_rdma.c APIs: process context; may sleep */
-bool rch_path_enter(struct rch_path *path);
-void rch_path_leave(struct rch_path *path);
+/* path_mr.c APIs: process context; may sleep */
 struct rch_mr *rch_mr_get(struct rch_path *path);
 int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor);
 void rch_mr_put(struct rch_path *path, struct rch_mr *mr);
+void rch_path_mrs_free(struct rch_path *path);
+
+/* path_rdma.c APIs: process context; may sleep */
+bool rch_path_enter(struct rch_path *path);
+void rch_path_leave(struct rch_path *path);
+int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first);
+int rch_io_wait(struct rch_path *path, struct rch_io *io);
 struct rch_write *rch_write_get(struct rch_path *path);
 int rch_write_post(struct rch_path *path, struct rch_write *w,
 		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length);
 int rch_write_wait(struct rch_path *path, struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
-void rch_path_mrs_free(struct rch_path *path);
+
+/* path_rdma.c APIs: softirq */
+void rch_io_judge(struct ib_cq *cq, struct ib_wc *wc);
+void rch_io_end(struct ib_cq *cq, struct ib_wc *wc, struct rch_io *io);
 
 #endif /* _RCH_PATH_RDMA_H */

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_mr.c - opens memory to the peer
+ *
+ * Operation. A region of the path's pool is opened by a fast registration with a new
+ * key, and closed by a local invalidation. Both are work requests of the path's own
+ * queue pair: the send queue's order puts the opening before the frame that names the
+ * key.
+ *
+ * Registrar. When a packet was lost, rxe begins again with the oldest work request that
+ * is not acknowledged, and does all that follow once more, local ones too (6.1 to 7.2):
+ * it finds the key invalid, and the queue pair fails. There the path gets a second
+ * queue pair, which sends nothing, for local work requests alone. As no order holds
+ * between two queue pairs, whoever opens a region waits for that.
+ *
+ * Ownership. Pages may be unpinned when no adapter can touch them: after the completion
+ * of the invalidation. If that fails, the queue pair has failed: then the region is
+ * deregistered, but not before the path is drained, because a work request that names it
+ * may still be queued. The registrar is not drained: what it was given is waited for.
+ */
+#include <linux/slab.h>
+
+#include "mem.h"
+#include "path.h"
+#include "path_rdma.h"
+#include "rch.h"
+
+static void rch_mr_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	rch_io_judge(cq, wc);
+}
+
+static void rch_mr_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_mr, cqe)->io);
+}
+
+static bool repeats_local(const struct ib_device *dev)
+{
+	return dev->ops.driver_id == RDMA_DRIVER_RXE;
+}
+
+/* Whatever the peer's host sends to it finds nothing to read, to write or to receive. */
+static int registrar_start(struct rch_path *path, struct ib_qp *qp)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	struct ib_qp_attr attr = {};
+	int i, mask, ret = 0;
+
+	for (i = 0; !ret && i < ARRAY_SIZE(states); i++) {
+		attr.qp_state = states[i];
+		ret = rdma_init_qp_attr(path->id, &attr, &mask);
+		attr.qp_access_flags = 0;
+		attr.dest_qp_num = qp->qp_num;
+		ret = ret ?: ib_modify_qp(qp, &attr, mask);
+	}
+	return ret;
+}
+
+static int registrar_make(struct rch_path *path)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = path->cq,
+		.recv_cq = path->cq,
+		.cap.max_send_wr = RCH_MRS * RCH_MR_WRS,
+		.cap.max_recv_wr = 1,
+		.cap.max_send_sge = 1,
+		.cap.max_recv_sge = 1,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.port_num = path->port,
+	};
+	struct ib_qp *qp = ib_create_qp(path->pd, &init);
+	int ret;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	ret = registrar_start(path, qp);
+	if (ret) {
+		ib_destroy_qp(qp);
+		return ret;
+	}
+	path->registrar = qp;
+	return 0;
+}
+
+static int registrar_get(struct rch_path *path)
+{
+	int ret = 0;
+
+	if (!repeats_local(path->dev))
+		return 0;
+	mutex_lock(&path->registrar_lock);
+	if (!path->registrar)
+		ret = registrar_make(path);
+	mutex_unlock(&path->registrar_lock);
+	return ret;
+}
+
+static struct rch_mr *mr_make(struct rch_path *path)
+{
+	struct rch_mr *mr;
+	u32 pages = min(path->dev->attrs.max_fast_reg_page_list_len, RCH_MR_PAGES);
+
+	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    registrar_get(path))
+		return NULL;
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	if (!mr)
+		return NULL;
+	mr->pages = pages;
+	mr->mr = ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages);
+	if (IS_ERR(mr->mr)) {
+		kfree(mr);
+		return NULL;
+	}
+	mr->quiet.done = rch_mr_quiet_wc;
+	mr->cqe.done = rch_mr_wc;
+	return mr;
+}
+
+/** rch_mr_get - take a region, for a user of the path. Return: it, or NULL */
+struct rch_mr *rch_mr_get(struct rch_path *path)
+{
+	struct rch_mr *mr;
+	bool make = false;
+
+	spin_lock_bh(&path->lock);
+	mr = list_first_entry_or_null(&path->mrs, struct rch_mr, list);
+	if (mr)
+		list_del(&mr->list);
+	else if (path->mr_count < RCH_MRS)
+		make = true;
+	path->mr_count += make;
+	spin_unlock_bh(&path->lock);
+	if (!make)
+		return mr;
+	mr = mr_make(path);
+	if (mr)
+		return mr;
+	spin_lock_bh(&path->lock);
+	path->mr_count--;
+	spin_unlock_bh(&path->lock);
+	return NULL;
+}
+
+static void inv_init(struct rch_mr *mr)
+{
+	mr->inv = (struct ib_send_wr) {
+		.wr_cqe = &mr->quiet,
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = mr->mr->rkey,
+	};
+}
+
+static void reg_init(struct rch_mr *mr)
+{
+	mr->reg = (struct ib_reg_wr) {
+		.wr.wr_cqe = &mr->quiet,
+		.wr.opcode = IB_WR_REG_MR,
+		.mr = mr->mr,
+		.key = mr->mr->rkey,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+}
+
+static int post(struct rch_path *path, const struct ib_send_wr *first)
+{
+	return rch_io_post(path, path->registrar ?: path->id->qp, first);
+}
+
+/* Post a chain, and wait for @last of it. Return: 0, or an error: the path has failed. */
+static int post_wait(struct rch_path *path, struct rch_mr *mr, struct ib_send_wr *first,
+		     struct ib_send_wr *last)
+{
+	int ret;
+
+	last->wr_cqe = &mr->cqe;
+	last->send_flags = IB_SEND_SIGNALED;
+	mr->io.ended = false;
+	ret = post(path, first);
+	return ret ?: rch_io_wait(path, &mr->io);
+}
+
+static int map_some(struct rch_mr *mr, struct rch_mem_cursor *cursor)
+{
+	/* siw takes no more elements than it has pages, and then never stops in one. */
+	int mapped = ib_map_mr_sg(mr->mr, cursor->sg, min(cursor->left, mr->pages),
+				  &cursor->offset, PAGE_SIZE);
+
+	if (mapped < 0)
+		return mapped;
+	if (!mr->mr->length)
+		return -EINVAL;
+	cursor->left -= mapped;
+	while (mapped--)
+		cursor->sg = sg_next(cursor->sg);
+	return 0;
+}
+
+/**
+ * rch_mr_open - let the peer write to the next piece of a range
+ * @path: path
+ * @mr: region; it may be open for the piece before, and is closed for that first
+ * @cursor: what is left of the range, mapped for the path's device; moved on
+ *
+ * Return: 0, then address, key and length are those of @mr->mr; or an error.
+ */
+int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor)
+{
+	struct ib_send_wr *first;
+	int ret;
+
+	inv_init(mr);
+	ret = map_some(mr, cursor);
+	if (ret)
+		return ret;
+	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
+	reg_init(mr);
+	mr->inv.next = &mr->reg.wr;
+	first = mr->open ? &mr->inv : &mr->reg.wr;
+	/* Even if it fails: it may be open. */
+	mr->open = true;
+	return path->registrar ? post_wait(path, mr, first, &mr->reg.wr) : post(path, first);
+}
+
+/**
+ * rch_mr_put - give a region back
+ * @path: path
+ * @mr: region, open or not
+ *
+ * No peer can write to its memory any more when this returns.
+ */
+void rch_mr_put(struct rch_path *path, struct rch_mr *mr)
+{
+	inv_init(mr);
+	if (mr->open && post_wait(path, mr, &mr->inv, &mr->inv)) {
+		wait_for_completion(&path->drained);
+		ib_dereg_mr(mr->mr);
+		mr->mr = NULL;
+	}
+	mr->open = false;
+	spin_lock_bh(&path->lock);
+	if (mr->mr)
+		list_add(&mr->list, &path->mrs);
+	spin_unlock_bh(&path->lock);
+	if (!mr->mr)
+		kfree(mr);
+}
+
+/** rch_path_mrs_free - the path is being destroyed: drained, and without users */
+void rch_path_mrs_free(struct rch_path *path)
+{
+	struct rch_mr *mr, *tmp;
+
+	if (path->registrar)
+		ib_destroy_qp(path->registrar);
+	path->registrar = NULL;
+	list_for_each_entry_safe(mr, tmp, &path->mrs, list) {
+		list_del(&mr->list);
+		ib_dereg_mr(mr->mr);
+		kfree(mr);
+	}
+	path->mr_count = 0;
+}
