@@ -212,9 +212,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	unsigned long addr;
 	int ret;
 
-	if (!READ_ONCE(rch_place) || s.rts.total < RCH_RTS_MIN)
-		return -EAGAIN;
-	if (!rch_chan_range(from, s.rts.total, &addr) ||
+	if (s.rts.total < RCH_RTS_MIN || !rch_chan_range(from, s.rts.total, &addr) ||
 	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
 		return -EAGAIN;
 	if (chan->rts_skip) {

@@ -65,7 +65,3 @@ RCH_PARAM(message_max, 64 << 20, 1, RDMACHAN_MESSAGE_MAX, 0644,
 	  "default of the largest message that a channel receives, in bytes");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");
-
-bool rch_place;
-module_param_named(place, rch_place, bool, 0644);
-MODULE_PARM_DESC(place, "write large messages straight to a reader that waits; off by default, as rxe may not recover such a transfer from a broken cable");

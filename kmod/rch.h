@@ -40,7 +40,6 @@ extern unsigned int rch_idle_ms;
 extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;
 extern unsigned int rch_depth;
-extern bool rch_place;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U

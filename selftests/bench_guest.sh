@@ -7,7 +7,7 @@
 # there one microsecond is a thousand instructions. Nothing polls.
 
 cd /test || exit 1
-insmod ./rdmachan.ko place=1 || exit 1
+insmod ./rdmachan.ko || exit 1
 ip=$LAB_IP
 port=18600
 

@@ -201,6 +201,7 @@ check_pairs() {
 	uml_pair uml-transfer transfer
 	uml_pair uml-siw-transfer transfer --provider siw
 	uml_pair uml-loss loss --cable-args "--loss 1 --seed 1"
+	SIZE=67108864 uml_pair uml-busy busy
 	# rxe answers each frame out of order by going back: few of them cost much.
 	SIZE=1048576 uml_pair uml-bad-cable loss \
 		--cable-args "--delay 1 --duplicate 1 --reorder 0.1 --seed 2"

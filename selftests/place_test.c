@@ -6,7 +6,6 @@
  * it that a reader waits before the writer begins, and look at the counters.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,15 +18,6 @@
 
 #define MIB 1048576U
 #define BIG (6 * MIB + 13)
-
-static void place_on(void)
-{
-	int fd = open("/sys/module/rdmachan/parameters/place", O_WRONLY);
-
-	if (fd < 0 || write(fd, "1", 1) != 1)
-		exit(1);
-	close(fd);
-}
 
 /* A message that a thread reads. */
 struct reading {
@@ -52,7 +42,6 @@ FIXTURE_SETUP(place)
 {
 	int fds[2];
 
-	place_on();
 	self->ctx = open_ctx();
 	pair_up(self->ctx, fds, NULL);
 	self->a = fds[0];
@@ -590,7 +579,6 @@ TEST_TIMEOUT(one_gibibyte, 300)
 	for (i = 0; i < len / 4; i += (4 << 20) / 4)
 		out[i] = i + 1;
 	out[len / 4 - 1] = 0xdeadbeef;
-	place_on();
 	pair_up(ctx, fds, &large);
 	begin_reading(&r, fds[1], back, len);
 	EXPECT_EQ(write(fds[0], out, len), len);

@@ -5,6 +5,7 @@
 #
 #   transfer      a file, its digest, an echo
 #   loss          the same over a cable that loses 1 % of the frames
+#   busy          a transfer beside small messages, while the receiver's frames get lost
 #   cut           a transfer during which the cable is cut for two seconds
 #   dead          the peer host dies: found within the dead time, and explained
 
@@ -26,6 +27,16 @@ transfer | loss)
 	transfer || exit 1
 	./rdmachan ping -c 10 -i 0 -s 64 "$PEER_IP:7002" || exit 1
 	./rdmachan ping -c 2 -i 0 -s 1m "$PEER_IP:7002" || exit 1
+	;;
+busy)
+	# What the receiver sends: answers, and where it wants the file.
+	lab-cable "loss 3 ba"
+	./rdmachan ping -c 1000000 -i 0 -s 64 "$PEER_IP:7002" >/tmp/ping &
+	ping=$!
+	transfer || exit 1
+	kill -INT $ping
+	wait $ping || exit 1
+	tail -n 3 /tmp/ping
 	;;
 cut)
 	(sleep 1; lab-cable cut; sleep 2; lab-cable mend) &
