@@ -118,8 +118,10 @@ static void detach(struct rch_lane *lane)
 	purge(lane);
 	list_del_init(&lane->control_list);
 	lane->refused = true;
-	if (!--link->lane_count)
+	if (!--link->lane_count) {
 		link->idle_since = jiffies;
+		rch_links_changed();
+	}
 }
 
 /**

@@ -260,16 +260,10 @@ struct rch_link_ops {
 extern const struct rch_link_ops *rch_link_ops;
 
 /* link.c APIs: may sleep */
-int rch_link_init(const struct rch_link_ops *ops);
-void rch_link_exit(void);
-int rch_link_listen(struct net *net);
-struct rch_link *rch_link_get(struct net *net, kuid_t uid,
-			      const struct sockaddr_storage *peer, u32 domain,
-			      u32 service, unsigned long deadline);
-void rch_link_kill_net(struct net *net, u32 cause);
-void rch_link_device_gone(struct ib_device *dev);
-u32 rch_link_count_device(struct ib_device *dev);
-int rch_link_incoming(struct net *net, const struct rch_path_request *request);
+struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
+				const struct sockaddr_storage *peer,
+				enum rch_link_state state);
+void rch_link_note_place(struct rch_link *link);
 void rch_link_describe(struct rch_link *link, struct rdmachan_object *out);
 
 /* link.c APIs: any context */
@@ -279,6 +273,26 @@ void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
 bool rch_link_set_state(struct rch_link *link, enum rch_link_state to);
 void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
+
+/* link_connect.c APIs: may sleep */
+void rch_link_connect_work(struct work_struct *work);
+int rch_link_incoming(struct net *net, const struct rch_path_request *request);
+
+/* link_table.c APIs: may sleep */
+int rch_link_init(const struct rch_link_ops *ops);
+void rch_link_exit(void);
+int rch_link_listen(struct net *net);
+struct rch_link *rch_link_get(struct net *net, kuid_t uid,
+			      const struct sockaddr_storage *peer, u32 domain,
+			      u32 service, unsigned long deadline);
+void rch_links_changed(void);
+void rch_links_enter(struct rch_link *link);
+void rch_links_leave(struct rch_link *link);
+struct rch_link *rch_links_twin(const struct rch_link *link);
+void rch_links_doubt(const struct rch_link *link);
+bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer);
+void rch_link_device_gone(struct ib_device *dev);
+u32 rch_link_count_device(struct ib_device *dev);
 
 /* link_tx.c APIs: any context; take link->lock unless told otherwise */
 void rch_link_run(struct rch_link *link);

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_connect.c - makes links: HELLO, asked and answered
+ *
+ * Active side. connect_work resolves, connects and sends HELLO as private data; callers
+ * wait for the state to change.
+ *
+ * Passive side. The link is made in the connection manager's handler, and is UP when the
+ * peer's first frame comes. It is in the table before the peer is answered, so that it
+ * is found when its device goes; @built keeps it from being taken apart meanwhile.
+ *
+ * Two hosts that connect to each other at once get two links; both work, and the one
+ * that is not used any more goes when it has been idle.
+ */
+#include <linux/jiffies.h>
+#include <linux/workqueue.h>
+
+#include "error.h"
+#include "link.h"
+#include "rch.h"
+
+#define RCH_STALE_TRIES 5
+
+/* The sizes and times that both sides agree upon. */
+static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame_size,
+		  u32 first_seq)
+{
+	unsigned long peer_dead = msecs_to_jiffies(peer->dead_ms);
+
+	spin_lock_bh(&link->lock);
+	link->peer_domain = peer->domain;
+	link->peer_boot = peer->boot_id;
+	link->peer_link = peer->link;
+	link->epoch = peer->epoch;
+	link->frame_size = frame_size;
+	link->features = peer->features & RCH_FEATURES;
+	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
+	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
+			link->path.depth);
+	link->done = peer->next_seq;
+	link->signalled = peer->next_seq;
+	link->last_rx = jiffies;
+	spin_unlock_bh(&link->lock);
+}
+
+static void hello_fill(struct rch_link *link, struct rch_hello *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->version_min = RCH_WIRE_VERSION_MIN;
+	h->version_max = RCH_WIRE_VERSION;
+	h->depth = link->path.depth;
+	h->features = RCH_FEATURES;
+	h->boot_id = rch_boot_id;
+	h->link = link->object.id;
+	h->next_seq = get_random_u32();
+	h->frame_size = RCH_FRAME_SIZE;
+	h->dead_ms = jiffies_to_msecs(link->dead);
+	h->domain = from_kuid(&init_user_ns, link->uid);
+}
+
+static u32 refusal_cause(const struct rch_refusal *refusal)
+{
+	switch (refusal->reason) {
+	case RCH_REJECT_NO_SERVICE:
+		return RDMACHAN_CAUSE_NO_SERVICE;
+	case RCH_REJECT_BACKLOG:
+		return RDMACHAN_CAUSE_BACKLOG;
+	case RCH_REJECT_RESOURCES:
+		return RDMACHAN_CAUSE_PEER_RESOURCES;
+	case RCH_REJECT_VERSION:
+		return RDMACHAN_CAUSE_VERSION;
+	case RCH_REJECT_FEATURE:
+		return RDMACHAN_CAUSE_FEATURE;
+	default:
+		return RDMACHAN_CAUSE_REJECTED;
+	}
+}
+
+/* The peer's connection manager said no: its module may tell why. */
+static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
+{
+	struct rch_path *path = &link->path;
+	struct rch_refusal refusal;
+
+	if (error->cause != RDMACHAN_CAUSE_REJECTED)
+		return;
+	if (!rch_wire_refusal_get(path->reply, path->reply_len, &refusal)) {
+		error->cause = refusal_cause(&refusal);
+		error->detail = refusal.detail;
+	} else if (rdma_protocol_iwarp(path->dev, path->port)) {
+		/* With iWARP a refused TCP connection looks the same. */
+		error->cause = RDMACHAN_CAUSE_NO_MODULE;
+	}
+	error->error = rch_error_errno(error->cause);
+}
+
+/* Whether the peer's answer goes with what it was asked. */
+static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_hello *mine,
+				 struct rch_hello *theirs)
+{
+	enum rch_rule rule = rch_wire_hello_get(path->reply, path->reply_len, theirs);
+
+	if (rule)
+		return rule;
+	if (theirs->version_min != RCH_WIRE_VERSION ||
+	    theirs->version_max != RCH_WIRE_VERSION ||
+	    theirs->frame_size > mine->frame_size || theirs->epoch != mine->epoch)
+		return RCH_RULE_SIZES;
+	return RCH_RULE_OK;
+}
+
+static int connect_once(struct rch_link *link, struct rch_hello *mine,
+			struct rch_hello *theirs)
+{
+	struct rch_path *path = &link->path;
+	u8 data[sizeof(struct rch_wire_hello)];
+	enum rch_rule rule;
+	int ret;
+
+	path->reply_len = 0;
+	ret = rch_path_resolve(path, link->net, &link->peer, link->deadline);
+	rch_link_note_place(link);
+	if (ret)
+		return ret;
+	ret = rch_path_setup(path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
+	if (ret)
+		return ret;
+	hello_fill(link, mine);
+	mine->epoch = 1;
+	mine->service = link->service;
+	mine->peer_domain = link->want_domain;
+	rch_wire_hello_put(data, mine);
+	ret = rch_path_connect(path, data, sizeof(data), link->deadline);
+	if (ret)
+		return ret;
+	atomic64_inc(&rch_counts.cm_connects);
+	rch_link_note_place(link);
+	rule = judge_reply(path, mine, theirs);
+	if (rule)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
+	else if (theirs->required & ~RCH_FEATURES)
+		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_FEATURE,
+			      theirs->required & ~RCH_FEATURES);
+	else
+		return 0;
+	return -EPROTO;
+}
+
+/*
+ * The peer still has a connection with our queue pair's number, from before this
+ * host's adapter or module was restarted. Being asked makes it forget.
+ */
+static bool is_stale(const struct rch_path *path)
+{
+	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
+	       path->error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
+}
+
+/** rch_link_connect_work - the active side; @work: of the link */
+void rch_link_connect_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, connect_work);
+	struct rch_path *path = &link->path;
+	struct rdmachan_error error;
+	struct rch_hello mine, theirs;
+	int ret, tries = 0;
+
+	do {
+		if (tries)
+			rch_path_destroy(path);
+		ret = connect_once(link, &mine, &theirs);
+	} while (ret && is_stale(path) && ++tries < RCH_STALE_TRIES);
+	if (ret) {
+		error = path->error;
+		explain_refusal(link, &error);
+		rch_link_kill(link, &error);
+		return;
+	}
+	agree(link, &theirs, theirs.frame_size, mine.next_seq);
+	spin_lock_bh(&link->lock);
+	if (rch_link_set_state(link, RCH_LINK_UP))
+		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+	spin_unlock_bh(&link->lock);
+	rch_link_heartbeat(link, RCH_FRAME_F_HELLO);
+	/* The path may have failed before it was our turn to hear of it. */
+	smp_mb(); /* state before path->failed; pairs with the path's down() */
+	if (READ_ONCE(path->failed))
+		path->ops->down(path);
+}
+
+static void refuse(const struct rch_path_request *request, u32 reason, u32 detail)
+{
+	struct rch_refusal refusal = {
+		.version_min = RCH_WIRE_VERSION_MIN,
+		.version_max = RCH_WIRE_VERSION,
+		.reason = reason,
+		.detail = detail,
+	};
+	u8 data[sizeof(struct rch_wire_refusal)];
+
+	rch_wire_refusal_put(data, &refusal);
+	rch_path_refuse(request, data, sizeof(data));
+}
+
+static u32 judge_hello(const struct net *net, const struct rch_path_request *request,
+		       struct rch_hello *h, kuid_t *uid, u32 *detail)
+{
+	enum rch_rule rule = rch_wire_hello_get(request->data, request->data_len, h);
+	u32 reason;
+
+	*detail = 0;
+	if (rule == RCH_RULE_MAGIC)
+		return RCH_REJECT_PROTOCOL;
+	if (!rch_wire_version(h->version_min, h->version_max))
+		return RCH_REJECT_VERSION;
+	if (rule)
+		return RCH_REJECT_PROTOCOL;
+	*detail = h->required & ~RCH_FEATURES;
+	if (*detail)
+		return RCH_REJECT_FEATURE;
+	reason = rch_link_ops->service_domain(net, h->service, uid);
+	if (reason)
+		return reason;
+	*detail = from_kuid(&init_user_ns, *uid);
+	if (h->peer_domain != RCH_DOMAIN_ANY && h->peer_domain != *detail)
+		return RCH_REJECT_DOMAIN;
+	return 0;
+}
+
+static int accept_hello(struct rch_link *link, const struct rch_path_request *request,
+			const struct rch_hello *theirs)
+{
+	u32 frame_size = min(theirs->frame_size, RCH_FRAME_SIZE);
+	u8 data[sizeof(struct rch_wire_hello)];
+	struct rch_hello mine;
+	int ret;
+
+	rch_path_adopt(&link->path, request->id);
+	ret = rch_path_setup(&link->path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
+	if (ret)
+		return ret;
+	hello_fill(link, &mine);
+	mine.version_min = RCH_WIRE_VERSION;
+	mine.epoch = theirs->epoch;
+	mine.frame_size = frame_size;
+	agree(link, theirs, frame_size, mine.next_seq);
+	rch_wire_hello_put(data, &mine);
+	return rch_path_accept(&link->path, theirs->depth, data, sizeof(data));
+}
+
+/**
+ * rch_link_incoming - a peer wants to connect
+ * @net: network namespace
+ * @request: the peer's wish
+ *
+ * Called in the connection manager's handler for the new id. Return: 0 when a link has
+ * taken the id over, else the core destroys it.
+ */
+int rch_link_incoming(struct net *net, const struct rch_path_request *request)
+{
+	struct rch_hello theirs;
+	struct rch_link *link;
+	u32 reason, detail;
+	kuid_t uid;
+
+	reason = judge_hello(net, request, &theirs, &uid, &detail);
+	if (reason == RCH_REJECT_PROTOCOL)
+		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
+				      &request->id->route.addr.dst_addr);
+	if (!reason && rch_links_crowded(net, &request->id->route.addr.dst_addr)) {
+		reason = RCH_REJECT_RESOURCES;
+		detail = 0;
+	}
+	if (reason) {
+		refuse(request, reason, detail);
+		return -ECONNREFUSED;
+	}
+	link = rch_link_alloc(net, uid, &request->id->route.addr.dst_addr, RCH_LINK_HELLO);
+	if (!link) {
+		refuse(request, RCH_REJECT_RESOURCES, 0);
+		return -ENOMEM;
+	}
+	rch_links_enter(link);
+	if (accept_hello(link, request, &theirs)) {
+		refuse(request, RCH_REJECT_RESOURCES, 0);
+		rch_link_kill(link, &link->path.error);
+	} else {
+		rch_link_note_place(link);
+		rch_links_doubt(link);
+		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+	}
+	complete_all(&link->built);
+	rch_link_put(link);
+	return 0;
+}
+

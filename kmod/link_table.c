@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_table.c - all links: found, counted, ended together
+ *
+ * The table has a reference to each link in it. A link leaves it last of all when it is
+ * taken apart (link.c), so whoever must see the end of links, because their device, their
+ * network namespace or the module goes, kills them and waits until they have left.
+ */
+#include <linux/in.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "error.h"
+#include "link.h"
+#include "rch.h"
+
+/* Links that one host has made, and that have no channel. */
+#define RCH_UNUSED_MAX 64
+
+const struct rch_link_ops *rch_link_ops;
+
+static DEFINE_MUTEX(links_lock); /* protects links and link->list; outermost */
+static LIST_HEAD(links);
+static DECLARE_WAIT_QUEUE_HEAD(links_wait);
+/* How often a link has left the table or become idle; whoever waits for that looks at it. */
+static atomic_t links_changes;
+
+/**
+ * struct rch_net - what a network namespace has
+ * @lock: protects @listener
+ * @listener: waits for peers, since the first LISTEN
+ */
+struct rch_net {
+	struct mutex lock;
+	struct rch_path_listener *listener;
+};
+
+static unsigned int net_id;
+
+static void link_publish(struct rch_link *link)
+{
+	lockdep_assert_held(&links_lock);
+	list_add_tail(&link->list, &links);
+}
+
+/** rch_links_enter - put a link into the table, which takes a reference */
+void rch_links_enter(struct rch_link *link)
+{
+	mutex_lock(&links_lock);
+	kref_get(&link->ref);
+	link_publish(link);
+	mutex_unlock(&links_lock);
+}
+
+/** rch_links_changed - a link has no channel any more; any context */
+void rch_links_changed(void)
+{
+	atomic_inc_return(&links_changes); /* after what has changed */
+	wake_up_all(&links_wait);
+}
+
+/** rch_links_leave - take a link out of the table, and drop the table's reference */
+void rch_links_leave(struct rch_link *link)
+{
+	mutex_lock(&links_lock);
+	list_del_init(&link->list);
+	mutex_unlock(&links_lock);
+	rch_link_put(link);
+	rch_links_changed();
+}
+
+/** rch_links_twin - the other end of a link from this host to itself, with a reference */
+struct rch_link *rch_links_twin(const struct rch_link *link)
+{
+	struct rch_link *other, *twin = NULL;
+
+	if (link->peer_boot != rch_boot_id)
+		return NULL;
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list)
+		if (other->object.id == link->peer_link)
+			twin = other;
+	if (twin)
+		kref_get(&twin->ref);
+	mutex_unlock(&links_lock);
+	return twin;
+}
+
+static __be16 port_of(const struct sockaddr_storage *ss)
+{
+	/* At the same place in both families. */
+	return ((const struct sockaddr_in *)ss)->sin_port;
+}
+
+/* A link that the peer made comes from any port: it leads to the module on our own. */
+static bool same_module(const struct rch_link *link, const struct sockaddr_storage *peer)
+{
+	return port_of(peer) == (link->active ? port_of(&link->peer) : htons(rch_port));
+}
+
+static bool matches(const struct rch_link *link, const struct net *net, kuid_t uid,
+		    const struct sockaddr_storage *peer, u32 domain)
+{
+	enum rch_link_state state = READ_ONCE(link->state);
+
+	if (link->net != net || !uid_eq(link->uid, uid) || state == RCH_LINK_DEAD ||
+	    state == RCH_LINK_HELLO || !rch_addr_same_host(&link->peer, peer) ||
+	    !same_module(link, peer))
+		return false;
+	if (domain == RCH_DOMAIN_ANY)
+		return true;
+	return (state == RCH_LINK_UP ? link->peer_domain : link->want_domain) == domain;
+}
+
+/**
+ * rch_link_get - find or make the link to a peer
+ * @net: network namespace
+ * @uid: trust domain here
+ * @peer: address
+ * @domain: trust domain there, or RCH_DOMAIN_ANY
+ * @service: that is wanted, if the link must be made
+ * @deadline: for connecting, in jiffies
+ *
+ * Context: may sleep, but does not wait for the connection.
+ * Return: a link with a reference, perhaps CONNECTING; or NULL without memory.
+ */
+struct rch_link *rch_link_get(struct net *net, kuid_t uid,
+			      const struct sockaddr_storage *peer, u32 domain,
+			      u32 service, unsigned long deadline)
+{
+	struct rch_link *link;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list) {
+		if (matches(link, net, uid, peer, domain)) {
+			kref_get(&link->ref);
+			goto out;
+		}
+	}
+	link = rch_link_alloc(net, uid, peer, RCH_LINK_CONNECTING);
+	if (!link)
+		goto out;
+	link->active = true;
+	link->service = service;
+	link->want_domain = domain;
+	link->deadline = deadline;
+	complete_all(&link->built);
+	kref_get(&link->ref);
+	link_publish(link);
+	queue_work(rch_wq, &link->connect_work);
+out:
+	mutex_unlock(&links_lock);
+	return link;
+}
+
+/**
+ * rch_links_doubt - doubt the other links to the same host
+ * @link: link that the host has just made
+ *
+ * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its
+ * host can say so: what is doubted ends only if it is silent, and soon.
+ */
+void rch_links_doubt(const struct rch_link *link)
+{
+	struct rch_link *other;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list) {
+		if (other == link || other->net != link->net ||
+		    !rch_addr_same_host(&other->peer, &link->peer))
+			continue;
+		spin_lock_bh(&other->lock);
+		if (other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot)
+			other->doubt = true;
+		spin_unlock_bh(&other->lock);
+	}
+	mutex_unlock(&links_lock);
+}
+
+/**
+ * rch_links_crowded - whether a host may make no other link
+ * @net: network namespace
+ * @peer: its address
+ *
+ * A host may make links and not use them. Each costs a ring of buffers: when there are
+ * too many the oldest gives way, or the new one is refused.
+ */
+bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer)
+{
+	struct rch_link *other, *idle = NULL;
+	u32 count = 0;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(other, &links, list) {
+		if (other->active || other->net != net || READ_ONCE(other->lane_count) ||
+		    !rch_addr_same_host(&other->peer, peer))
+			continue;
+		count++;
+		if (!idle && READ_ONCE(other->state) == RCH_LINK_UP)
+			idle = other;
+	}
+	if (idle && count >= RCH_UNUSED_MAX / 2)
+		rch_link_kill_cause(idle, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	mutex_unlock(&links_lock);
+	return count >= RCH_UNUSED_MAX;
+}
+
+static bool selected(const struct rch_link *link, const struct net *net,
+		     const struct ib_device *dev)
+{
+	return (!net || link->net == net) && (!dev || link->path.dev == dev);
+}
+
+/* Whether a link is still there that @net and @dev, where given, select. */
+static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
+{
+	struct rch_link *link;
+	bool left = false;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list)
+		if (selected(link, net, dev))
+			WRITE_ONCE(link->doom, cause);
+	list_for_each_entry(link, &links, list) {
+		if (!selected(link, net, dev))
+			continue;
+		rch_link_kill_cause(link, RDMACHAN_OP_NONE, cause, 0);
+		left = true;
+	}
+	mutex_unlock(&links_lock);
+	return left;
+}
+
+/* End the links that @net and @dev, where given, select, and wait until they are gone. */
+static void end_links(struct net *net, struct ib_device *dev, u32 cause)
+{
+	int seen;
+
+	for (;;) {
+		seen = atomic_read(&links_changes);
+		if (!any_left(net, dev, cause))
+			return;
+		wait_event(links_wait, atomic_read(&links_changes) != seen);
+	}
+}
+
+/** rch_link_device_gone - end all links on a device, and wait until they are gone */
+void rch_link_device_gone(struct ib_device *dev)
+{
+	end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
+}
+
+/** rch_link_count_device - links on a device */
+u32 rch_link_count_device(struct ib_device *dev)
+{
+	struct rch_link *link;
+	u32 count = 0;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list)
+		if (link->path.dev == dev)
+			count++;
+	mutex_unlock(&links_lock);
+	return count;
+}
+
+static int rch_net_init(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	mutex_init(&rn->lock);
+	return 0;
+}
+
+static void rch_net_exit(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	if (rn->listener)
+		rch_path_unlisten(rn->listener);
+	end_links(net, NULL, RDMACHAN_CAUSE_UNLOAD);
+}
+
+static struct pernet_operations net_ops = {
+	.init = rch_net_init,
+	.exit = rch_net_exit,
+	.id = &net_id,
+	.size = sizeof(struct rch_net),
+};
+
+/**
+ * rch_link_listen - begin to wait for peers, unless that was done
+ * @net: network namespace
+ *
+ * Peers are waited for as long as the network namespace lives. Context: may sleep.
+ * Return: 0, or why not: -EADDRINUSE when another program has the port.
+ */
+int rch_link_listen(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+	struct rch_path_listener *listener;
+	int ret = 0;
+
+	mutex_lock(&rn->lock);
+	if (!rn->listener) {
+		listener = rch_path_listen(net, rch_port, rch_link_incoming);
+		if (IS_ERR(listener))
+			ret = PTR_ERR(listener);
+		else
+			rn->listener = listener;
+	}
+	mutex_unlock(&rn->lock);
+	return ret;
+}
+
+/** rch_link_init - once, at load */
+int rch_link_init(const struct rch_link_ops *ops)
+{
+	int ret;
+
+	rch_link_ops = ops;
+	ret = rch_frame_init();
+	if (ret)
+		return ret;
+	ret = register_pernet_subsys(&net_ops);
+	if (ret)
+		rch_frame_exit();
+	return ret;
+}
+
+static bool all_idle(void)
+{
+	struct rch_link *link;
+	bool idle = true;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list)
+		if (READ_ONCE(link->lane_count))
+			idle = false;
+	mutex_unlock(&links_lock);
+	return idle;
+}
+
+/* Channels that were closed may still be delivering. */
+static void await_idle(long patience)
+{
+	int seen;
+
+	do {
+		seen = atomic_read(&links_changes);
+		if (all_idle())
+			return;
+		patience = wait_event_timeout(links_wait, atomic_read(&links_changes) != seen,
+					      patience);
+	} while (patience);
+}
+
+/** rch_link_exit - once, at unload, when no program uses the module */
+void rch_link_exit(void)
+{
+	await_idle(msecs_to_jiffies(READ_ONCE(rch_dead_ms)));
+	unregister_pernet_subsys(&net_ops);
+	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
+	/* A connect in the background that its program has given up may have begun a link
+	 * just now; it begins no other.
+	 */
+	flush_workqueue(rch_wq);
+	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
+	flush_workqueue(rch_wq);
+	/* Channels and links are freed after a grace period. */
+	rcu_barrier();
+	rch_frame_exit();
+}
