@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * end_test.c - how channels end: shut down, closed, killed
+ */
+#include <poll.h>
+#include <signal.h>
+
+#include "common.h"
+#include "harness.h"
+#include "pair.h"
+
+#define BIG (4U << 20)
+
+FIXTURE_PAIR(end)
+
+TEST_F(end, shutdown_send)
+{
+	struct rdmachan_error error;
+	struct rdmachan_object object;
+	struct rdmachan_recv recv;
+	char back[8];
+
+	EXPECT_EQ(write(self->a, "last", 4), 4);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_ERR(do_send(self->a, "x", 1, 0, &(struct opts){ .error = &error }), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SHUTDOWN);
+	EXPECT_EQ(read(self->b, back, 8), 4);
+	ASSERT_EQ(do_recv(self->b, back, 8, &recv, TIMEOUT(1000)), 0);
+	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_EOF);
+	EXPECT_EQ(recv.out_length, 0);
+	EXPECT_EQ(read(self->b, back, 8), 0);
+	ASSERT_EQ(get_object(self->b, &object), 0);
+	EXPECT_EQ(object.peer_shutdown, RDMACHAN_SHUTDOWN_SEND);
+	ASSERT_EQ(get_object(self->a, &object), 0);
+	EXPECT_EQ(object.shutdown, RDMACHAN_SHUTDOWN_SEND);
+	/* The other direction goes on. */
+	EXPECT_EQ(write(self->b, "back", 4), 4);
+	EXPECT_EQ(read(self->a, back, 8), 4);
+}
+
+TEST_F(end, shutdown_receive)
+{
+	struct rdmachan_error error;
+	char back[8];
+	int i;
+
+	EXPECT_EQ(write(self->a, "unread", 6), 6);
+	EXPECT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_EQ(read(self->b, back, 8), 0);
+	for (i = 0; i < 100 && write(self->a, "x", 1) == 1; i++)
+		sleep_ms(5);
+	EXPECT_ERR(do_send(self->a, "x", 1, 0, &(struct opts){ .error = &error }), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_SHUTDOWN);
+	EXPECT_EQ(write(self->b, "back", 4), 4);
+	EXPECT_EQ(read(self->a, back, 8), 4);
+}
+
+TEST_F(end, shutdown_wakes)
+{
+	char *data = calloc(1, 30000);
+	pid_t child;
+
+	child = LATER(100, do_shutdown(self->a, RDMACHAN_SHUTDOWN_RECV));
+	EXPECT_EQ(read(self->a, data, 8), 0);
+	child_status(child);
+	fill_up(self->a, 30000);
+	child = LATER(100, do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND));
+	EXPECT_ERR(write(self->a, data, 8), EPIPE);
+	child_status(child);
+	fill_up(self->b, 30000);
+}
+
+/* A writer that waits learns that the peer reads no more. */
+TEST_F(end, shutdown_wakes_peer)
+{
+	char data[8] = "";
+
+	fill_up(self->a, 30000);
+	LATER(100, do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV));
+	/* What is thrown away there may make room here, a moment before. */
+	while (write(self->a, data, 8) == 8)
+		;
+	EXPECT_EQ(errno, EPIPE);
+}
+
+TEST_F(end, close_delivers)
+{
+	static const char out[30000];
+	static char back[30000];
+	struct rdmachan_recv recv;
+	int i, count = fill_up(self->a, sizeof(out));
+
+	ASSERT_GT(count, 10);
+	memset(back, 1, sizeof(back));
+	close(self->a);
+	for (i = 0; i < count; i++)
+		ASSERT_EQ(do_recv(self->b, back, sizeof(back), &recv, TIMEOUT(3000)), 0);
+	EXPECT_EQ(memcmp(out, back, sizeof(out)), 0);
+	ASSERT_EQ(do_recv(self->b, back, sizeof(back), &recv, TIMEOUT(3000)), 0);
+	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_EOF);
+	EXPECT_ERR(write(self->b, "x", 1), EPIPE);
+	self->a = -1;
+}
+
+TEST_F(end, close_and_the_writer)
+{
+	struct rdmachan_error error;
+	struct rdmachan_object object;
+
+	close(self->b);
+	self->b = -1;
+	EXPECT_TRUE(wait_state(self->a, RDMACHAN_STATE_PEER_CLOSED, 2000));
+	EXPECT_ERR(do_send(self->a, "x", 1, 0, &(struct opts){ .error = &error }), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_CLOSED);
+	ASSERT_EQ(get_object(self->a, &object), 0);
+	EXPECT_EQ(object.state, RDMACHAN_STATE_PEER_CLOSED);
+}
+
+TEST_F(end, no_linger)
+{
+	const struct opts none = { .tuning = { .linger_ms = RDMACHAN_LINGER_NONE } };
+	struct rdmachan_error error;
+	char data[8];
+	int fds[2];
+
+	pair_up(self->ctx, fds, &none);
+	LATER(100, (void)0);
+	fill_up(fds[0], 30000);
+	close(fds[0]);
+	EXPECT_TRUE(wait_state(fds[1], RDMACHAN_STATE_FAILED, 2000) ||
+		    poll_mask(fds[1], POLLIN, 0));
+	while (!do_recv(fds[1], calloc(1, 30000), 30000, NULL, TIMEOUT(1000)))
+		;
+	EXPECT_EQ(errno, ECONNRESET);
+	EXPECT_ERR(do_send(fds[1], data, 1, 0, &(struct opts){ .error = &error }), ECONNRESET);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
+}
+
+TEST_F(end, linger_runs_out)
+{
+	const struct opts brief = { .tuning = { .linger_ms = 300 } };
+	struct rdmachan_error error;
+	int fds[2];
+
+	pair_up(self->ctx, fds, &brief);
+	fill_up(fds[0], 30000);
+	close(fds[0]);
+	EXPECT_TRUE(wait_state(fds[1], RDMACHAN_STATE_FAILED, 3000));
+	ASSERT_EQ(get_error(fds[1], &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
+	EXPECT_EQ(error.error, ECONNRESET);
+}
+
+TEST_F(end, listener_closed)
+{
+	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int chan = do_connect(self->ctx, SERVICE, NULL);
+	struct rdmachan_error error;
+	char back[8];
+
+	ASSERT_GE(chan, 0);
+	close(listener);
+	EXPECT_ERR(do_recv(chan, back, 8, NULL,
+			   &(struct opts){ .timeout_ms = 2000, .error = &error }), ECONNRESET);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
+	EXPECT_ERR(write(chan, "x", 1), ECONNRESET);
+}
+
+/* A program of its own that holds the other end. Return: its pid */
+static pid_t peer_program(int ctx, int *chan, void (*program)(int fd))
+{
+	int listener = do_listen(ctx, SERVICE, NULL), fd;
+	pid_t child = fork();
+
+	if (!child) {
+		fd = do_connect(ctx, SERVICE, NULL);
+		ASSERT_GE(fd, 0);
+		program(fd);
+		sleep_ms(60000);
+		_exit(0);
+	}
+	*chan = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(*chan, 0);
+	close(listener);
+	return child;
+}
+
+static void do_nothing(int fd)
+{
+	(void)fd;
+}
+
+static void write_and_crash(int fd)
+{
+	ASSERT_EQ(write(fd, "last", 4), 4);
+	sleep_ms(100);
+	signal(SIGSEGV, SIG_DFL);
+	kill(getpid(), SIGSEGV);
+}
+
+TEST_F(end, killed_peer_of_reader)
+{
+	struct rdmachan_error error;
+	pid_t peer;
+	int chan;
+	char c;
+
+	peer = peer_program(self->ctx, &chan, do_nothing);
+	LATER(100, kill(peer, SIGKILL));
+	EXPECT_ERR(do_recv(chan, &c, 1, NULL, &(struct opts){ .error = &error }), ECONNRESET);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_KILLED);
+	EXPECT_EQ(error.detail, SIGKILL);
+	EXPECT_EQ(error.error, ECONNRESET);
+	EXPECT_EQ(error.service, SERVICE);
+}
+
+TEST_F(end, killed_peer_of_writer)
+{
+	struct rdmachan_error error;
+	pid_t peer;
+	int chan;
+
+	peer = peer_program(self->ctx, &chan, do_nothing);
+	fill_up(chan, 30000);
+	LATER(100, kill(peer, SIGKILL));
+	EXPECT_ERR(do_send(chan, "x", 1, 0, &(struct opts){ .error = &error }), ECONNRESET);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_KILLED);
+	EXPECT_EQ(error.detail, SIGKILL);
+}
+
+TEST_F(end, killed_peer_in_large_message)
+{
+	char *data = calloc(1, 60 << 20);
+	pid_t peer;
+	int chan;
+
+	peer = peer_program(self->ctx, &chan, do_nothing);
+	/* What is not read keeps the large one from being taken whole. */
+	EXPECT_EQ(do_send(chan, data, 700000, 0, NULL), 0);
+	LATER(100, kill(peer, SIGKILL));
+	EXPECT_ERR(do_send(chan, data, 60 << 20, 0, NULL), ECONNRESET);
+}
+
+/* Both close with messages that nobody has read or will read. */
+TEST_F(end, both_close_full)
+{
+	struct rdmachan_info info;
+	int64_t until;
+	int fds[2];
+
+	pair_up(self->ctx, fds, NULL);
+	ASSERT_GT(fill_up(fds[0], 30000), 10);
+	ASSERT_GT(fill_up(fds[1], 30000), 10);
+	close(fds[0]);
+	close(fds[1]);
+	for (until = now_ms() + 3000; now_ms() < until; sleep_ms(10)) {
+		ASSERT_EQ(get_info(self->ctx, &info), 0);
+		if (info.out_channels == 2)
+			break;
+	}
+	EXPECT_EQ(info.out_channels, 2);
+}
+
+/* The reader is killed and the writer closes, in whatever order: both forget. */
+TEST_F(end, killed_and_closed_at_once)
+{
+	struct rdmachan_info before, after;
+	char *data = calloc(1, 60 << 20);
+	int64_t until;
+	pid_t peer;
+	int i, chan;
+
+	ASSERT_EQ(get_info(self->ctx, &before), 0);
+	for (i = 0; i < 40; i++) {
+		peer = peer_program(self->ctx, &chan, do_nothing);
+		if (i % 4 == 0)
+			do_send(chan, data, 60 << 20, 0, TIMEOUT(1000));
+		else if (i % 4 == 1)
+			fill_up(chan, 30000);
+		else if (i % 4 == 2)
+			do_send(chan, data, BIG, 0, TIMEOUT(20));
+		if (i & 4) {
+			close(chan);
+			kill(peer, SIGKILL);
+		} else {
+			kill(peer, SIGKILL);
+			close(chan);
+		}
+		child_status(peer);
+	}
+	for (until = now_ms() + 5000; now_ms() < until; sleep_ms(20)) {
+		ASSERT_EQ(get_info(self->ctx, &after), 0);
+		if (after.out_channels <= before.out_channels)
+			break;
+	}
+	EXPECT_EQ(after.out_channels, before.out_channels);
+}
+
+TEST_F(end, crashed_peer)
+{
+	struct rdmachan_error error;
+	char back[8];
+	int chan;
+
+	peer_program(self->ctx, &chan, write_and_crash);
+	EXPECT_EQ(read(chan, back, 8), 4);
+	EXPECT_ERR(do_recv(chan, back, 8, NULL, &(struct opts){ .error = &error }),
+		   ECONNRESET);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_KILLED);
+	EXPECT_EQ(error.detail, SIGSEGV);
+}
+
+/* What came before the end is delivered first. */
+TEST_F(end, killed_peer_after_messages)
+{
+	char back[8];
+	pid_t peer;
+	int chan;
+
+	peer = peer_program(self->ctx, &chan, do_nothing);
+	kill(peer, SIGKILL);
+	EXPECT_TRUE(wait_state(chan, RDMACHAN_STATE_FAILED, 3000));
+	EXPECT_EQ(poll_mask(chan, POLLIN | POLLOUT, 0) & (POLLIN | POLLOUT | POLLERR | POLLHUP),
+		  POLLIN | POLLOUT | POLLERR | POLLHUP);
+	EXPECT_ERR(read(chan, back, 8), ECONNRESET);
+	EXPECT_ERR(write(chan, back, 8), ECONNRESET);
+	EXPECT_ERR(do_shutdown(chan, RDMACHAN_SHUTDOWN_SEND), ENOTCONN);
+}
+
+TEST_HARNESS_MAIN
