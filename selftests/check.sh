@@ -30,6 +30,7 @@ lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
+declare -A running
 begun=$SECONDS
 
 honest=(abi_test chan_test end_test place_test conn_test)
@@ -54,15 +55,21 @@ one() {
 	fi
 }
 
-# tap NAME COMMAND...: a run that prints TAP; each of its tests counts
-tap() {
-	local name=$1 log status good bad skip
+# begin NAME COMMAND...: begin a run that prints TAP; finish NAME counts each of its tests.
+# A guest has one CPU or two: what has one may run beside another.
+begin() {
+	local name=$1 log=$out/$1.log
 
 	shift
-	log=$out/$name.log
 	mkdir -p "$(dirname "$log")"
-	"$@" >"$log" 2>&1 </dev/null
-	status=$?
+	"$@" >"$log" 2>&1 </dev/null &
+	running[$name]=$!
+}
+
+finish() {
+	local name=$1 log=$out/$1.log status=0 good bad skip
+
+	wait "${running[$name]}" || status=$?
 	skip=$(grep -ciE '^ *ok [0-9-].*# skip' "$log")
 	good=$(($(grep -cE '^ *ok [0-9-]' "$log") - skip))
 	bad=$(grep -cE '^ *not ok [0-9-]' "$log")
@@ -74,6 +81,12 @@ tap() {
 		tail -n 40 "$log" | sed 's/^/# /'
 		fail "$name: exit status $status (log: $log)"
 	fi
+}
+
+# tap NAME COMMAND...: such a run by itself
+tap() {
+	begin "$@"
+	finish "$1"
 }
 
 check_static() {
@@ -116,14 +129,25 @@ check_kunit() {
 
 check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
-	stage "selftests, User Mode Linux, rxe"
-	tap uml-rxe "$lab/uml.sh" --provider rxe --mem 1536 --timeout 500 \
+	stage "selftests, User Mode Linux, rxe and siw"
+	begin uml-rxe "$lab/uml.sh" --provider rxe --mem 1536 --timeout 500 \
 		--payload "$out/payload-uml-6.12" --out "$out/run/uml-rxe" -- bash run.sh
-	stage "selftests, User Mode Linux, siw"
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
-	tap uml-siw "$lab/uml.sh" --provider siw --mem 1536 --timeout 400 \
+	begin uml-siw "$lab/uml.sh" --provider siw --mem 1536 --timeout 400 \
 		--payload "$out/payload-uml-6.12" --out "$out/run/uml-siw" \
 		-- bash run.sh "${honest[@]}"
+	finish uml-rxe
+	finish uml-siw
+}
+
+# san NAME PROGRAM...
+san() {
+	local name=$1
+
+	shift
+	begin "$name" "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
+		--timeout 900 --payload "$out/payload-uml-6.12-san" \
+		--out "$out/run/$name" -- bash run.sh "$@"
 }
 
 check_san() {
@@ -132,9 +156,10 @@ check_san() {
 	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
-	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
-		--timeout 900 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san" -- bash run.sh "${honest[@]}" fault_test nomem_test
+	san san "${honest[@]}"
+	san san-faults fault_test nomem_test
+	finish san
+	finish san-faults
 }
 
 # dbg_guest NAME COMMAND...; the ACPI interpreter alone would take a minute there.
@@ -210,6 +235,7 @@ check_pairs() {
 }
 
 mkdir -p "$out"
+trap 'jobs -pr | xargs -r kill' EXIT
 "$lab/packages.sh" check || { echo "packages are missing"; echo "0 passed, 1 failed"; exit 1; }
 "$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
