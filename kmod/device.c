@@ -4,7 +4,9 @@
  *
  * Our client is registered after the connection manager's, so on removal of a device
  * it is told first: all paths on the device are destroyed before the connection
- * manager looks for ids that are still bound to it.
+ * manager looks for ids that are still bound to it. Until it does, it goes on giving
+ * the device to who asks; that none of them becomes a path is seen to by
+ * rch_device_bind(), or programs that connect anew at once would keep it for ever.
  */
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -20,7 +22,7 @@ struct rch_device {
 	struct ib_device *dev;
 };
 
-static DEFINE_MUTEX(devices_lock); /* protects devices */
+static DEFINE_MUTEX(devices_lock); /* protects devices, and binding to one of them */
 static LIST_HEAD(devices);
 static rch_device_gone device_gone;
 
@@ -90,6 +92,28 @@ static void port_info(struct ib_device *dev, u32 port, struct rdmachan_device *o
 	out->port_state = attr.state;
 	out->mtu = ib_mtu_enum_to_int(attr.active_mtu);
 	out->max_mtu = ib_mtu_enum_to_int(attr.max_mtu);
+}
+
+/**
+ * rch_device_bind - settle which device a path is on: that of its id
+ * @path: path
+ *
+ * Context: may sleep. Return: false when the device is being removed; otherwise the one
+ * who removes it waits for the path.
+ */
+bool rch_device_bind(struct rch_path *path)
+{
+	struct rch_device *d;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(d, &devices, list) {
+		if (d->dev == path->id->device) {
+			path->dev = d->dev;
+			path->port = path->id->port_num;
+		}
+	}
+	mutex_unlock(&devices_lock);
+	return path->dev;
 }
 
 /** rch_device_count - ports of all devices; may sleep */

@@ -229,12 +229,16 @@ static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadl
 	return path->cm_event == event ? 0 : -EPROTO;
 }
 
-static void settle_device(struct rch_path *path)
+/* Return: 0, or -ENODEV when the device is going. */
+static int settle_device(struct rch_path *path)
 {
-	path->dev = path->id->device;
-	path->port = path->id->port_num;
+	if (!rch_device_bind(path)) {
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_DEVICE_REMOVED, 0);
+		return -ENODEV;
+	}
 	rdma_set_ack_timeout(path->id, RCH_ACK_TIMEOUT);
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
+	return 0;
 }
 
 /**
@@ -271,9 +275,9 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return ret;
 	}
 	ret = wait_cm(path, RDMA_CM_EVENT_ADDR_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
+	ret = ret ?: settle_device(path);
 	if (ret)
 		return ret;
-	settle_device(path);
 	ret = rdma_resolve_route(id, ms);
 	if (ret) {
 		fail_cm(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ROUTE,
@@ -411,14 +415,15 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
  * @path: path after rch_path_init()
  * @id: connection manager's id
  *
- * Called in the connection manager's handler for the id.
+ * Called in the connection manager's handler for the id. Return: 0, or -ENODEV with
+ * @path->error set.
  */
-void rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id)
+int rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id)
 {
 	path->id = id;
 	id->context = path;
 	id->event_handler = rch_path_cm_event;
-	settle_device(path);
+	return settle_device(path);
 }
 
 /**

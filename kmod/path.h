@@ -151,7 +151,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size);
 int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 		     unsigned long deadline);
-void rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
+int rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
 void rch_path_abort(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
@@ -200,6 +200,7 @@ typedef void (*rch_device_gone)(struct ib_device *dev);
 
 int rch_device_init(rch_device_gone gone);
 void rch_device_exit(void);
+bool rch_device_bind(struct rch_path *path);
 u32 rch_device_count(void);
 bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev);
 
