@@ -124,6 +124,15 @@ static bool is_connection_error(int ret)
 	}
 }
 
+/* Nothing was made, for a reason that is not in an error record. */
+static int refused(int ret, u64 ptr)
+{
+	const struct rdmachan_error error = { .size = sizeof(error) };
+
+	error_out(ptr, &error);
+	return ret;
+}
+
 static void chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -247,12 +256,12 @@ static int run_listen(struct rch_call *call)
 	listener = rch_listener_create(ctx->net, ctx->uid, listen->service,
 				       listen->backlog ?: 128, &listen->tuning);
 	if (IS_ERR(listener))
-		return PTR_ERR(listener);
+		return refused(PTR_ERR(listener), listen->error_ptr);
 	ret = reserve_fd(call, "[rdmachan-listener]", &rch_listener_fops, listener,
 			 listen->flags);
 	if (ret) {
 		rch_listener_release(listener);
-		return ret;
+		return refused(ret, listen->error_ptr);
 	}
 	listen->out_fd = call->fd;
 	return 0;
@@ -318,7 +327,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
 	if (ret) {
 		rch_chan_release(chan, 0);
-		return ret;
+		return refused(ret, connect->error_ptr);
 	}
 	get_net(chan->net);
 	connect->out_fd = call->fd;
@@ -346,7 +355,7 @@ static int run_connect(struct rch_call *call)
 	chan = rch_chan_alloc(ctx->net, ctx->uid, connect->service, &connect->tuning,
 			      RCH_CHAN_CONNECTING, GFP_KERNEL);
 	if (!chan)
-		return -ENOMEM;
+		return refused(-ENOMEM, connect->error_ptr);
 	chan->active = true;
 	chan->peer = peer;
 	chan->deadline = rch_deadline(connect->timeout_ms ?: READ_ONCE(rch_connect_ms));

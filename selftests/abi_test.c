@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -625,6 +626,25 @@ TEST_F(abi, info)
 	EXPECT_EQ(devices[0].port, 1);
 	info.devices_ptr = NOWHERE;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EFAULT);
+}
+
+/* A record that was asked for is written, and tells of no connection. */
+TEST_F(abi, error_without_a_connection)
+{
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	struct rlimit files;
+
+	EXPECT_ERR(do_listen(self->ctx, SERVICE, &told), EADDRINUSE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_EQ(error.error, 0);
+	ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = 0;
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+	EXPECT_ERR(do_listen(self->ctx, SPARE, &told), EMFILE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_ERR(do_connect(self->ctx, SERVICE, &told), EMFILE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
 }
 
 TEST_F(abi, descriptor_flags)
