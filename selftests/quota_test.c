@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "common.h"
@@ -780,6 +781,58 @@ TEST_F(quota, killed_program)
 	EXPECT_EQ(LISTENERS(self->alice).user, 0);
 	EXPECT_EQ(CONTEXTS(self->alice).user, 1);
 	EXPECT_EQ(BYTES(self->alice).user, 0);
+}
+
+#define GROUP "/run/rch-cgroup"
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+	close(fd);
+	return ret;
+}
+
+static long long in_group(void)
+{
+	char text[32] = "";
+	int fd = open(GROUP "/own/memory.current", O_RDONLY);
+
+	ASSERT_GT(read(fd, text, sizeof(text) - 1), 0);
+	close(fd);
+	return atoll(text);
+}
+
+/* What waits to be sent is the memory of who sends, also for memory cgroups. */
+TEST_F(quota, memory_of_who_sends)
+{
+	const struct opts little = { .tuning = small };
+	const struct opts much = { .tuning = { 16 * MIB, 64 * KIB, 0, 0 } };
+	int listener = do_listen(self->root, SERVICE, &little), a;
+	long long before;
+
+	if ((mkdir(GROUP, 0755) && errno != EEXIST) ||
+	    mount("rch", GROUP, "cgroup2", 0, NULL))
+		SKIP("there are no cgroups");
+	if (put(GROUP "/cgroup.subtree_control", "+memory")) {
+		umount(GROUP);
+		SKIP("there are no memory cgroups");
+	}
+	ASSERT_EQ(mkdir(GROUP "/own", 0755), 0);
+	ASSERT_EQ(put(GROUP "/own/cgroup.procs", "0"), 0);
+	a = do_connect(self->root, SERVICE, &much);
+	ASSERT_GE(a, 0);
+	before = in_group();
+	ASSERT_GT(fill_up(a, 16000), 900);
+	EXPECT_GE(in_group() - before, 14 * MIB);
+	close(a);
+	close(do_accept(listener, NULL));
+	EXPECT_EQ(put(GROUP "/cgroup.procs", "0"), 0);
+	EXPECT_EQ(rmdir(GROUP "/own"), 0);
+	EXPECT_EQ(umount(GROUP), 0);
 }
 
 int main(int argc, char **argv)
