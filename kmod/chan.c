@@ -112,25 +112,44 @@ int rch_chan_tune(struct rdmachan_tuning *tuning)
 	return 0;
 }
 
+static int charge(struct rch_chan *chan, const struct rch_charge *owner,
+		  const struct rdmachan_tuning *tuning, struct rdmachan_error *error)
+{
+	const struct rch_cost cost = {
+		.of[RDMACHAN_LIMIT_CHANNELS] = 1,
+		.of[RDMACHAN_LIMIT_PENDING] = 1,
+		.of[RDMACHAN_LIMIT_BYTES] = (u64)tuning->send_buffer + tuning->recv_buffer,
+	};
+
+	rch_charge_begin(&chan->charge, owner->user, owner->exempt);
+	return rch_charge_object(&chan->charge, &cost, RDMACHAN_OP_OPEN, error);
+}
+
 /**
  * rch_chan_alloc - make a channel
  * @net: network namespace
- * @uid: owner
+ * @owner: charge of the context or listener it comes from
  * @service: service
  * @tuning: after rch_chan_tune()
- * @state: RCH_CHAN_CONNECTING or RCH_CHAN_WAITING
- * @gfp: how to allocate
+ * @state: RCH_CHAN_CONNECTING; or RCH_CHAN_WAITING, then this does not sleep
+ * @error: which limit it was, with -EMFILE, -ENOBUFS and -ENFILE
  *
- * Return: a channel with one reference, or NULL.
+ * Return: a channel with one reference; or an ERR_PTR(): -ENOMEM, -EMFILE, -ENOBUFS or
+ * -ENFILE.
  */
-struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
-				const struct rdmachan_tuning *tuning,
-				enum rch_chan_state state, gfp_t gfp)
+struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
+				u32 service, const struct rdmachan_tuning *tuning,
+				enum rch_chan_state state, struct rdmachan_error *error)
 {
+	gfp_t gfp = state == RCH_CHAN_WAITING ? GFP_ATOMIC : GFP_KERNEL;
 	struct rch_chan *chan = kmem_cache_zalloc(chan_cache, gfp);
+	int ret;
 
 	if (!chan)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	ret = charge(chan, owner, tuning, error);
+	if (ret)
+		goto err_charge;
 	kref_init(&chan->ref);
 	rch_lane_init(&chan->lane, tuning->send_buffer);
 	chan->net = net;
@@ -151,13 +170,17 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 	chan->lane.open.service = service;
 	chan->lane.open.window = tuning->recv_buffer;
 	chan->lane.open.message_max = tuning->message_max;
-	if (rch_object_enter(&chan->object, &chan_object_ops, net, uid, gfp)) {
-		kmem_cache_free(chan_cache, chan);
-		return NULL;
-	}
+	ret = rch_object_enter(&chan->object, &chan_object_ops, net, owner->user->uid, gfp);
+	if (ret)
+		goto err_charge;
 	atomic_inc(&rch_counts.channels);
 	pr_debug("rdmachan: channel created %p\n", chan);
 	return chan;
+
+err_charge:
+	rch_charge_end(&chan->charge);
+	kmem_cache_free(chan_cache, chan);
+	return ERR_PTR(ret);
 }
 
 static void chan_free_rcu(struct rcu_head *rcu)
@@ -174,6 +197,7 @@ static void chan_free(struct kref *ref)
 	rch_chan_drop_received(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);
+	rch_charge_end(&chan->charge);
 	atomic_dec(&rch_counts.channels);
 	call_rcu(&chan->rcu, chan_free_rcu);
 }
@@ -190,6 +214,9 @@ bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
 	lockdep_assert_held(&chan->lock);
 	if (!rch_chan_state_allowed(chan->state, to))
 		return false;
+	/* One that is closed meanwhile goes on costing both hosts until it is gone. */
+	if (chan->state == RCH_CHAN_CONNECTING && to != RCH_CHAN_DEAD)
+		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
 	WRITE_ONCE(chan->state, to);
 	/* Whoever waits for the peer's bytes is not interruptible. */
 	wake_up_all(&chan->wait);

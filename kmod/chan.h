@@ -16,6 +16,7 @@
 #define _RCH_CHAN_H
 
 #include "link.h"
+#include "quota.h"
 
 struct iov_iter;
 
@@ -66,6 +67,7 @@ enum rch_grant {
  * @active: made by CONNECT; immutable
  * @peer: active: where to; immutable
  * @tuning: sizes and times, with defaults filled in; immutable
+ * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
  * @backlog: in the listener's queue; protected by the listener's lock
@@ -91,6 +93,10 @@ enum rch_grant {
  * @window: what the peer may send
  * @expect: bytes of the message that is arriving which are still to come
  * @arriving: a message is arriving
+ * @excess: bytes of what @window has promised that are beyond the receive buffer, and
+ *	charged besides it
+ * @over: why there could not be more @excess: &enum rdmachan_cause. Set before the
+ *	channel fails for that
  * @queued: bytes in @segments
  * @wants_data: nobody waits in read(): messages shall come as DATA
  * @offered: the peer asks where to write @offer
@@ -121,6 +127,7 @@ struct rch_chan {
 	bool active;
 	struct sockaddr_storage peer;
 	struct rdmachan_tuning tuning;
+	struct rch_charge charge;
 	wait_queue_head_t wait;
 	unsigned long busy;
 	struct list_head backlog;
@@ -145,6 +152,8 @@ struct rch_chan {
 	struct rch_window_rx window;
 	u32 expect;
 	bool arriving;
+	u64 excess;
+	u32 over;
 	u64 queued;
 	bool wants_data;
 	bool offered;
@@ -190,9 +199,9 @@ struct rch_recv_result {
 int rch_chan_init(void);
 void rch_chan_exit(void);
 int rch_chan_tune(struct rdmachan_tuning *tuning);
-struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
-				const struct rdmachan_tuning *tuning,
-				enum rch_chan_state state, gfp_t gfp);
+struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
+				u32 service, const struct rdmachan_tuning *tuning,
+				enum rch_chan_state state, struct rdmachan_error *error);
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
 void rch_chan_await_answer(struct rch_chan *chan);

@@ -12,8 +12,9 @@
  * when all bytes have reached the program; if they do not, the message stays.
  *
  * Error handling. A record that the channel's state does not allow is the peer's fault
- * and ends the link. If there is no memory to keep a record, the channel is reset: a
- * message that cannot be delivered is told, never left out.
+ * and ends the link. If there is no memory to keep a record, or a limit is in the way of
+ * a message that is larger than the receive buffer, the channel is reset: a message that
+ * cannot be delivered is told, never left out.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -25,6 +26,9 @@
 
 /* Records up to this are copied: at worst an eighth of a frame holds the whole. */
 #define RCH_COPY_BREAK 2048
+
+/* Instead of a new limit to tell: the message that is coming may not be kept. */
+#define RCH_CREDIT_OVER U64_MAX
 
 static struct rch_segment *segment_alloc(const struct rch_record *r, struct page *page)
 {
@@ -70,14 +74,67 @@ static bool only_incomplete(const struct rch_chan *chan)
 	return chan->arriving && !chan->complete && chan->state != RCH_CHAN_WAITING;
 }
 
-/* A new limit to tell, or 0. */
+/*
+ * What is promised beyond the receive buffer, so that a message that is larger goes on
+ * coming, is charged before it is told. Most channels never promise any.
+ */
+static noinline_for_stack bool charge_excess(struct rch_chan *chan, u64 told)
+{
+	u64 promised = told - chan->window.consumed;
+	u64 excess = promised > chan->window.size ? promised - chan->window.size : 0;
+	struct rch_cost cost = {};
+	u32 cause, limit;
+
+	lockdep_assert_held(&chan->lock);
+	if (excess > chan->excess) {
+		cost.of[RDMACHAN_LIMIT_BYTES] = excess - chan->excess;
+		cause = rch_charge_take(&chan->charge, &cost, &limit);
+		if (cause) {
+			WRITE_ONCE(chan->over, cause);
+			return false;
+		}
+	} else if (excess < chan->excess) {
+		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->excess - excess);
+	}
+	chan->excess = excess;
+	return true;
+}
+
+/* A new limit to tell; 0; or RCH_CREDIT_OVER. For tell_credit(), without the lock. */
 static u64 credit_due(struct rch_chan *chan)
 {
+	u64 limit = chan->window.told;
+
 	lockdep_assert_held(&chan->lock);
-	if (!rch_window_must_tell(&chan->window, only_incomplete(chan)))
+	if (rch_window_must_tell(&chan->window, only_incomplete(chan)))
+		limit = rch_window_target(&chan->window, only_incomplete(chan));
+	else if (!chan->excess)
 		return 0;
-	chan->window.told = rch_window_target(&chan->window, only_incomplete(chan));
-	return chan->window.told;
+	if (!charge_excess(chan, limit))
+		return RCH_CREDIT_OVER;
+	if (limit == chan->window.told)
+		return 0;
+	chan->window.told = limit;
+	return limit;
+}
+
+/* The channel ends, as it must not leave a message out. */
+static noinline_for_stack void cannot_keep(struct rch_chan *chan, u32 cause, u64 detail)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, RDMACHAN_OP_RECV, cause, detail);
+	rch_link_where(chan->lane.link, &error);
+	rch_chan_fail(chan, &error);
+	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
+}
+
+static void tell_credit(struct rch_chan *chan, u64 credit)
+{
+	if (credit == RCH_CREDIT_OVER)
+		cannot_keep(chan, READ_ONCE(chan->over), RDMACHAN_LIMIT_BYTES);
+	else if (credit)
+		rch_lane_credit(&chan->lane, credit);
 }
 
 /** rch_chan_accepted - a program has taken the channel out of its listener's queue */
@@ -85,12 +142,12 @@ void rch_chan_accepted(struct rch_chan *chan)
 {
 	u64 credit = 0;
 
+	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_WAITING && rch_chan_set_state(chan, RCH_CHAN_OPEN))
 		credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
-	if (credit)
-		rch_lane_credit(&chan->lane, credit);
+	tell_credit(chan, credit);
 }
 
 /* Whether @r goes on with the message that is arriving, or begins one. */
@@ -130,16 +187,6 @@ static void take_arriving(struct rch_chan *chan, struct list_head *out)
 			break;
 	}
 	chan->arriving = false;
-}
-
-static void out_of_memory(struct rch_chan *chan)
-{
-	struct rdmachan_error error = {};
-
-	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
-	rch_link_where(chan->lane.link, &error);
-	rch_chan_fail(chan, &error);
-	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
 }
 
 static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *r,
@@ -191,7 +238,7 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
 		seg = segment_alloc(r, page);
 		if (!seg) {
-			out_of_memory(chan);
+			cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;
 		}
 		INIT_LIST_HEAD(&seg->list);
@@ -209,8 +256,7 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
 	segments_free(&drop);
-	if (credit)
-		rch_lane_credit(&chan->lane, credit);
+	tell_credit(chan, credit);
 	return rule;
 }
 
@@ -440,8 +486,7 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 		return ret;
 	credit = take_first(chan, &taken);
 	segments_free(&taken);
-	if (credit)
-		rch_lane_credit(&chan->lane, credit);
+	tell_credit(chan, credit);
 	return 0;
 }
 
@@ -548,6 +593,7 @@ void rch_chan_drop_received(struct rch_chan *chan)
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	segments_free(&drop);
-	if (credit && chan->lane.link)
-		rch_lane_credit(&chan->lane, credit);
+	/* Without a lane there is nobody to tell. */
+	if (chan->lane.link)
+		tell_credit(chan, credit);
 }

@@ -114,7 +114,7 @@ static void send_abort(struct rch_chan *chan, u32 total)
 	struct rch_item *item;
 	void *data;
 
-	item = rch_lane_item(&chan->lane, 0, GFP_KERNEL | __GFP_NOFAIL, &data);
+	item = rch_lane_item(&chan->lane, 0, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL, &data);
 	item->flags = RCH_DATA_F_ABORT;
 	item->msg_flags = 0;
 	item->total = total;

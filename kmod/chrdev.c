@@ -12,8 +12,8 @@ static int rch_ctx_open(struct inode *inode, struct file *file)
 {
 	struct rch_ctx *ctx = rch_ctx_create();
 
-	if (!ctx)
-		return -ENOMEM;
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
 	file->private_data = ctx;
 	return nonseekable_open(inode, file);
 }

@@ -5,18 +5,19 @@
 #ifndef _RCH_CTX_H
 #define _RCH_CTX_H
 
-#include <linux/uidgid.h>
+#include "quota.h"
 
 struct net;
 
 /**
  * struct rch_ctx - a program's way in
  * @net: network namespace of who opened; referenced
- * @uid: trust domain: effective user id of who opened
+ * @charge: its share of the limits. Its user is the trust domain: the effective user id
+ *	of who opened; listeners and channels belong to him, and are exempt as he is
  */
 struct rch_ctx {
 	struct net *net;
-	kuid_t uid;
+	struct rch_charge charge;
 };
 
 struct rch_ctx *rch_ctx_create(void);

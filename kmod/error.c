@@ -38,6 +38,9 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_SHUTDOWN] = EPIPE,
 	[RDMACHAN_CAUSE_MESSAGE_SIZE] = EMSGSIZE,
 	[RDMACHAN_CAUSE_UNLOAD] = ENODEV,
+	[RDMACHAN_CAUSE_USER_LIMIT] = EMFILE,
+	[RDMACHAN_CAUSE_USER_BYTES] = ENOBUFS,
+	[RDMACHAN_CAUSE_TOTAL_LIMIT] = ENFILE,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */

@@ -124,6 +124,16 @@ static bool is_connection_error(int ret)
 	}
 }
 
+/* Nothing was made. @error has what is known of it, or nothing but where. */
+static int refused(int ret, u64 ptr, struct rdmachan_error *error)
+{
+	if (!error->error)
+		memset(error, 0, sizeof(*error));
+	error->size = sizeof(*error);
+	error_out(ptr, error);
+	return ret;
+}
+
 static void chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -193,9 +203,19 @@ static int devices_out(struct rdmachan_info *info)
 	return 0;
 }
 
+static void use_out(struct rch_user *user, struct rdmachan_info *info)
+{
+	rch_quota_tell(user, RDMACHAN_LIMIT_CONTEXTS, &info->out_use_contexts);
+	rch_quota_tell(user, RDMACHAN_LIMIT_LISTENERS, &info->out_use_listeners);
+	rch_quota_tell(user, RDMACHAN_LIMIT_CHANNELS, &info->out_use_channels);
+	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
+	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
+}
+
 static int run_info(struct rch_call *call)
 {
 	struct rdmachan_info *info = &call->arg.info;
+	struct rch_ctx *ctx = call->file->private_data;
 
 	if (info->flags)
 		return -EOPNOTSUPP;
@@ -222,6 +242,7 @@ static int run_info(struct rch_call *call)
 	info->out_dropped = atomic64_read(&rch_counts.dropped);
 	info->out_cm_connects = atomic64_read(&rch_counts.cm_connects);
 	strscpy(info->out_version, RCH_VERSION, sizeof(info->out_version));
+	use_out(ctx->charge.user, info);
 	return devices_out(info);
 }
 
@@ -230,6 +251,7 @@ static int run_info(struct rch_call *call)
 static int run_listen(struct rch_call *call)
 {
 	struct rdmachan_listen *listen = &call->arg.listen;
+	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_listener *listener;
 	int ret;
@@ -244,15 +266,16 @@ static int run_listen(struct rch_call *call)
 	if (listen->service < RDMACHAN_SERVICE_PRIVILEGED &&
 	    !ns_capable(ctx->net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
-	listener = rch_listener_create(ctx->net, ctx->uid, listen->service,
-				       listen->backlog ?: 128, &listen->tuning);
+	error.service = listen->service;
+	listener = rch_listener_create(ctx->net, &ctx->charge, listen->service,
+				       listen->backlog ?: 128, &listen->tuning, &error);
 	if (IS_ERR(listener))
-		return PTR_ERR(listener);
+		return refused(PTR_ERR(listener), listen->error_ptr, &error);
 	ret = reserve_fd(call, "[rdmachan-listener]", &rch_listener_fops, listener,
 			 listen->flags);
 	if (ret) {
 		rch_listener_release(listener);
-		return ret;
+		return refused(ret, listen->error_ptr, &error);
 	}
 	listen->out_fd = call->fd;
 	return 0;
@@ -312,13 +335,14 @@ static int connect_check(struct rdmachan_connect *connect)
 /* The file exists: from here on closing it cleans up. */
 static int connect_file(struct rch_call *call, struct rch_chan *chan)
 {
+	struct rdmachan_error none = { .size = sizeof(none) };
 	struct rdmachan_connect *connect = &call->arg.connect;
 	int ret;
 
 	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
 	if (ret) {
 		rch_chan_release(chan, 0);
-		return ret;
+		return refused(ret, connect->error_ptr, &none);
 	}
 	get_net(chan->net);
 	connect->out_fd = call->fd;
@@ -335,6 +359,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 static int run_connect(struct rch_call *call)
 {
 	struct rdmachan_connect *connect = &call->arg.connect;
+	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rch_ctx *ctx = call->file->private_data;
 	struct sockaddr_storage peer;
 	struct rch_chan *chan;
@@ -343,10 +368,12 @@ static int run_connect(struct rch_call *call)
 	ret = connect_check(connect) ?: rch_addr_to_sockaddr(&peer, &connect->addr);
 	if (ret)
 		return ret;
-	chan = rch_chan_alloc(ctx->net, ctx->uid, connect->service, &connect->tuning,
-			      RCH_CHAN_CONNECTING, GFP_KERNEL);
-	if (!chan)
-		return -ENOMEM;
+	error.service = connect->service;
+	rch_addr_from_sockaddr(&error.peer, &peer);
+	chan = rch_chan_alloc(ctx->net, &ctx->charge, connect->service, &connect->tuning,
+			      RCH_CHAN_CONNECTING, &error);
+	if (IS_ERR(chan))
+		return refused(PTR_ERR(chan), connect->error_ptr, &error);
 	chan->active = true;
 	chan->peer = peer;
 	chan->deadline = rch_deadline(connect->timeout_ms ?: READ_ONCE(rch_connect_ms));
@@ -517,7 +544,7 @@ static int run_list(struct rch_call *call)
 		return -EPERM;
 	list->out_count = 0;
 	while (list->out_count < list->objects_max &&
-	       rch_object_next(ctx->net, all ? NULL : &ctx->uid, &after, &about)) {
+	       rch_object_next(ctx->net, all ? NULL : &ctx->charge.user->uid, &after, &about)) {
 		if (object_out(ptr, list->object_size, &about))
 			return -EFAULT;
 		ptr += list->object_size;

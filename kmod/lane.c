@@ -486,7 +486,7 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 
 static struct rch_item *word(u8 type, u8 flags, u32 length)
 {
-	struct rch_item *item = rch_item_alloc(length, GFP_KERNEL | __GFP_NOFAIL);
+	struct rch_item *item = rch_item_alloc(length, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 
 	item->type = type;
 	item->flags = flags;

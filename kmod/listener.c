@@ -26,6 +26,7 @@ static void listener_free(struct kref *ref)
 
 	pr_debug("rdmachan: listener destroyed %p\n", listener);
 	atomic_dec(&rch_counts.listeners);
+	rch_charge_end(&listener->charge);
 	kfree_rcu(listener, rcu);
 }
 
@@ -100,17 +101,21 @@ static int enter(struct rch_listener *listener)
 /**
  * rch_listener_create - offer a service
  * @net: network namespace; the listener takes a reference
- * @uid: owner, and trust domain of the service
+ * @owner: charge of the context: whose user owns it, and is the service's trust domain
  * @service: service
  * @backlog: how many channels may wait
  * @tuning: for channels, after rch_chan_tune()
+ * @error: which limit it was, with -EMFILE and -ENFILE
  *
- * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, or why the module's port
- * cannot be listened on.
+ * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EMFILE, -ENFILE, or why
+ * the module's port cannot be listened on.
  */
-struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 service,
-					 u32 backlog, const struct rdmachan_tuning *tuning)
+struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
+					 u32 service, u32 backlog,
+					 const struct rdmachan_tuning *tuning,
+					 struct rdmachan_error *error)
 {
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_LISTENERS] = 1 };
 	struct rch_listener *listener;
 	int ret;
 
@@ -125,12 +130,17 @@ struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 servic
 	init_waitqueue_head(&listener->wait);
 	spin_lock_init(&listener->lock);
 	INIT_LIST_HEAD(&listener->waiting);
+	rch_charge_begin(&listener->charge, owner->user, owner->exempt);
+	ret = rch_charge_object(&listener->charge, &cost, RDMACHAN_OP_LISTEN, error);
+	if (ret)
+		goto err_charge;
 	ret = rch_link_listen(net);
 	if (ret)
-		goto err_free;
-	ret = rch_object_enter(&listener->object, &listener_object_ops, net, uid, GFP_KERNEL);
+		goto err_charge;
+	ret = rch_object_enter(&listener->object, &listener_object_ops, net,
+			       owner->user->uid, GFP_KERNEL);
 	if (ret)
-		goto err_free;
+		goto err_charge;
 	/* From here on peers find it. */
 	ret = enter(listener);
 	if (ret)
@@ -143,7 +153,8 @@ struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 servic
 err_object:
 	rch_object_strike(&listener->object);
 	synchronize_rcu();
-err_free:
+err_charge:
+	rch_charge_end(&listener->charge);
 	kfree(listener);
 	return ERR_PTR(ret);
 }
@@ -285,11 +296,12 @@ static bool publish(struct rch_listener *listener, struct rch_chan *chan)
 static struct rch_chan *make_chan(struct rch_listener *listener, struct rch_link *link,
 				  const struct rch_open *open)
 {
+	struct rdmachan_error error;
 	struct rch_chan *chan;
 
-	chan = rch_chan_alloc(listener->net, listener->object.uid, listener->service,
-			      &listener->tuning, RCH_CHAN_WAITING, GFP_ATOMIC);
-	if (!chan)
+	chan = rch_chan_alloc(listener->net, &listener->charge, listener->service,
+			      &listener->tuning, RCH_CHAN_WAITING, &error);
+	if (IS_ERR(chan))
 		return NULL;
 	chan->peer = link->peer;
 	chan->peer_message_max = min(open->message_max, RDMACHAN_MESSAGE_MAX);

@@ -20,6 +20,7 @@
  * @service: service; immutable
  * @backlog: how many channels may wait; immutable
  * @tuning: for channels; immutable
+ * @charge: its share of the limits; channels that come belong to the same user
  * @wait: woken when a channel waits
  * @lock: protects all that follows; taken in softirq
  * @closed: there is no file any more
@@ -37,6 +38,7 @@ struct rch_listener {
 	u32 service;
 	u32 backlog;
 	struct rdmachan_tuning tuning;
+	struct rch_charge charge;
 	wait_queue_head_t wait;
 	spinlock_t lock;
 	bool closed;
@@ -47,8 +49,10 @@ struct rch_listener {
 };
 
 /* Process context */
-struct rch_listener *rch_listener_create(struct net *net, kuid_t uid, u32 service,
-					 u32 backlog, const struct rdmachan_tuning *tuning);
+struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
+					 u32 service, u32 backlog,
+					 const struct rdmachan_tuning *tuning,
+					 struct rdmachan_error *error);
 void rch_listener_release(struct rch_listener *listener);
 int rch_listener_wait(struct rch_listener *listener, bool nonblock,
 		      unsigned int timeout_ms, struct rch_chan **chan);

@@ -10,6 +10,7 @@
 #include "file.h"
 #include "link.h"
 #include "listener.h"
+#include "quota.h"
 #include "rch.h"
 
 struct workqueue_struct *rch_wq;
@@ -67,6 +68,7 @@ static void __exit rch_exit(void)
 	rch_device_exit();
 	rch_chan_exit();
 	rch_object_exit();
+	rch_quota_exit();
 	destroy_workqueue(rch_wq);
 }
 

@@ -2,14 +2,38 @@
 /*
  * mem.c - pins and maps a program's memory
  *
- * The pins are short, as those of direct I/O are, and so are not charged to the
- * program's limit of locked memory.
+ * The pins last no longer than a call of the program, but a peer can prolong the call,
+ * and a message may have 1 GiB: unlike those of direct I/O, which are as many pages as
+ * one request has, they could take a machine's memory out of reclaim. So they are charged
+ * to the program's limit of locked memory, as the RDMA core does with those of regions.
+ * Beyond it the message is copied.
  */
+#include <linux/capability.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "mem.h"
+
+/* The sum of one program's pins is in its mm, with those of the RDMA core. */
+static bool charge(struct rch_mem *mem, unsigned int pages)
+{
+	u64 max = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	mem->mm = current->mm;
+	mem->charged = pages;
+	if ((u64)atomic64_add_return(pages, &mem->mm->pinned_vm) <= max ||
+	    capable(CAP_IPC_LOCK))
+		return true;
+	atomic64_sub(pages, &mem->mm->pinned_vm);
+	return false;
+}
+
+static void uncharge(struct rch_mem *mem)
+{
+	atomic64_sub(mem->charged, &mem->mm->pinned_vm);
+}
 
 static int pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
 {
@@ -42,7 +66,8 @@ static void unpin_pages(struct rch_mem *mem)
  * @length: bytes, not 0
  * @direction: see &struct rch_mem
  *
- * Return: 0, -EFAULT, -ENOMEM, or what else pin_user_pages() says.
+ * Return: 0, -EFAULT, -ENOMEM (also when the limit of locked memory is in the way), or
+ * what else pin_user_pages() says.
  */
 int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
 		size_t length, enum dma_data_direction direction)
@@ -54,9 +79,12 @@ int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
 	mem->dev = dev;
 	mem->direction = direction;
 	mem->count = 0;
+	if (!charge(mem, wanted))
+		return -ENOMEM;
+	ret = -ENOMEM;
 	mem->pages = kvmalloc_array(wanted, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
 	if (!mem->pages)
-		return -ENOMEM;
+		goto err_charge;
 	ret = pin_pages(mem, addr & PAGE_MASK, wanted);
 	if (ret)
 		goto err_pages;
@@ -74,6 +102,8 @@ err_table:
 	sg_free_table(&mem->table);
 err_pages:
 	unpin_pages(mem);
+err_charge:
+	uncharge(mem);
 	return ret;
 }
 
@@ -83,4 +113,5 @@ void rch_mem_unpin(struct rch_mem *mem)
 	ib_dma_unmap_sgtable_attrs(mem->dev, &mem->table, mem->direction, 0);
 	sg_free_table(&mem->table);
 	unpin_pages(mem);
+	uncharge(mem);
 }

@@ -12,6 +12,7 @@
 #include <linux/scatterlist.h>
 
 struct ib_device;
+struct mm_struct;
 
 /**
  * struct rch_mem - a range of a program's memory
@@ -19,6 +20,8 @@ struct ib_device;
  * @direction: DMA_TO_DEVICE: the adapter reads it; DMA_FROM_DEVICE: it writes
  * @pages: pinned pages
  * @count: of them
+ * @mm: the program's, whose thread waits for the transfer and so keeps it
+ * @charged: pages on its account of pinned memory
  * @table: the range, mapped
  */
 struct rch_mem {
@@ -26,6 +29,8 @@ struct rch_mem {
 	enum dma_data_direction direction;
 	struct page **pages;
 	unsigned int count;
+	struct mm_struct *mm;
+	unsigned int charged;
 	struct sg_table table;
 };
 

@@ -49,6 +49,10 @@ static const struct kernel_param_ops range_ops = {
 	module_param_cb(name, &range_ops, (void *)&name##_range, mode);		\
 	MODULE_PARM_DESC(name, text)
 
+/* Of objects, and of MiB: more than fit. */
+#define RCH_COUNT_MAX	(16U << 20)
+#define RCH_MIB_MAX	(16U << 20)
+
 RCH_PARAM(port, RDMACHAN_PORT, 1, 65535, 0444,
 	  "rdma_cm port (TCP port space) on which the modules of two hosts meet");
 RCH_PARAM(dead_ms, 5000, RCH_DEAD_MIN, 600000, 0644,
@@ -63,5 +67,25 @@ RCH_PARAM(buffer, 1 << 20, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX, 0644,
 	  "default send and receive buffer of a channel in bytes");
 RCH_PARAM(message_max, 64 << 20, 1, RDMACHAN_MESSAGE_MAX, 0644,
 	  "default of the largest message that a channel receives, in bytes");
+RCH_PARAM(user_contexts, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "contexts that a user may have");
+RCH_PARAM(all_contexts, 8192, 0, RCH_COUNT_MAX, 0644,
+	  "contexts that all users together may have");
+RCH_PARAM(user_listeners, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "listeners that a user may have");
+RCH_PARAM(all_listeners, 8192, 0, RCH_COUNT_MAX, 0644,
+	  "listeners that all users together may have");
+RCH_PARAM(user_channels, 8192, 0, RCH_COUNT_MAX, 0644,
+	  "channels that a user may have, with those that linger");
+RCH_PARAM(all_channels, 65536, 0, RCH_COUNT_MAX, 0644,
+	  "channels that all users together may have");
+RCH_PARAM(user_pending, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "channels of a user that may be connecting, or wait to be accepted");
+RCH_PARAM(all_pending, 8192, 0, RCH_COUNT_MAX, 0644,
+	  "such channels of all users together");
+RCH_PARAM(user_buffer_mib, 0, 0, RCH_MIB_MAX, 0644,
+	  "MiB that the channels of a user may make the kernel hold; 0 is a quarter of the memory");
+RCH_PARAM(all_buffer_mib, 0, 0, RCH_MIB_MAX, 0644,
+	  "MiB that the channels of all users together may; 0 is half of the memory");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");

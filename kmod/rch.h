@@ -7,7 +7,7 @@
  *
  *   main                               order of init and exit
  *   chrdev, ioctl, file                what programs see; the only user pointers
- *   ctx, listener, chan                objects and their rules
+ *   ctx, listener, chan, quota         objects and their rules, and how many there may be
  *   link, lane                         the conversation of two hosts
  *   path, device                       one queue pair; RDMA and its connection manager
  *   pure/                              arithmetic
@@ -40,6 +40,11 @@ extern unsigned int rch_idle_ms;
 extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;
 extern unsigned int rch_depth;
+extern unsigned int rch_user_contexts, rch_all_contexts;
+extern unsigned int rch_user_listeners, rch_all_listeners;
+extern unsigned int rch_user_channels, rch_all_channels;
+extern unsigned int rch_user_pending, rch_all_pending;
+extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U

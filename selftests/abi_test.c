@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -64,20 +65,27 @@ struct command {
 	unsigned int cmd;
 	unsigned int kinds;
 	uint32_t size;
+	uint32_t first_size; /* of the first version */
 	int result;
 	int out_fd;
 	int flags;
 };
 
+#define COMMAND_GROWN(name, cmd, kinds, type, first, result, flags) \
+	{ name, cmd, kinds, sizeof(struct type), first, result, -1, flags }
 #define COMMAND(name, cmd, kinds, type, result, flags) \
-	{ name, cmd, kinds, sizeof(struct type), result, -1, flags }
-#define COMMAND_FD(name, cmd, kinds, type, result, flags) \
-	{ name, cmd, kinds, sizeof(struct type), result, offsetof(struct type, out_fd), flags }
+	COMMAND_GROWN(name, cmd, kinds, type, sizeof(struct type), result, flags)
+#define COMMAND_FD(name, cmd, kinds, type, result, flags)		\
+	{								\
+		name, cmd, kinds, sizeof(struct type), sizeof(struct type), result, \
+		offsetof(struct type, out_fd), flags			\
+	}
 #define FLAGS(type) ((int)offsetof(struct type, flags))
 
 /* With what prepare() gives each: the errno, or 0. */
 static const struct command commands[] = {
-	COMMAND("INFO", RDMACHAN_INFO, CTX, rdmachan_info, 0, FLAGS(rdmachan_info)),
+	COMMAND_GROWN("INFO", RDMACHAN_INFO, CTX, rdmachan_info, 152, 0,
+		      FLAGS(rdmachan_info)),
 	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen, 0, FLAGS(rdmachan_listen)),
 	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect, 0,
 		   FLAGS(rdmachan_connect)),
@@ -169,12 +177,29 @@ TEST_F(abi, too_short)
 
 	EACH_COMMAND(c) {
 		prepare(&arg, c, self);
-		arg.size = c->size - 1;
+		arg.size = c->first_size - 1;
 		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
 		arg.size = 0;
 		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
 		arg.size = 4;
 		EXPECT_CALL(c, call(c, &arg, self), EINVAL);
+	}
+}
+
+/* What a program was compiled with that knows the first version: outputs end there. */
+TEST_F(abi, first_version)
+{
+	const struct command *c;
+	union arg arg;
+	uint32_t i;
+
+	EACH_COMMAND(c) {
+		prepare(&arg, c, self);
+		arg.size = c->first_size;
+		memset(arg.bytes + c->first_size, 0xee, c->size - c->first_size);
+		EXPECT_CALL(c, call(c, &arg, self), c->result);
+		for (i = c->first_size; i < c->size; i++)
+			EXPECT_EQ((unsigned char)arg.bytes[i], 0xee);
 	}
 }
 
@@ -625,6 +650,25 @@ TEST_F(abi, info)
 	EXPECT_EQ(devices[0].port, 1);
 	info.devices_ptr = NOWHERE;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EFAULT);
+}
+
+/* A record that was asked for is written, and tells of no connection. */
+TEST_F(abi, error_without_a_connection)
+{
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	struct rlimit files;
+
+	EXPECT_ERR(do_listen(self->ctx, SERVICE, &told), EADDRINUSE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_EQ(error.error, 0);
+	ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = 0;
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+	EXPECT_ERR(do_listen(self->ctx, SPARE, &told), EMFILE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_ERR(do_connect(self->ctx, SERVICE, &told), EMFILE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
 }
 
 TEST_F(abi, descriptor_flags)

@@ -12,6 +12,14 @@
 /* Frames and segments that an idle link may keep. */
 #define PER_LINK 64
 
+/* But for the context that asks. */
+static bool is_given_back(const struct rdmachan_info *info)
+{
+	return info->out_use_contexts.all == 1 && !info->out_use_listeners.all &&
+	       !info->out_use_channels.all && !info->out_use_pending.all &&
+	       !info->out_use_bytes.all;
+}
+
 static bool is_clean(const struct rdmachan_info *info)
 {
 	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
@@ -28,12 +36,15 @@ int main(int argc, char **argv)
 	do {
 		if (get_info(ctx, &info))
 			return 1;
-		clean = is_clean(&info);
+		clean = is_clean(&info) && is_given_back(&info);
 		if (!clean)
 			sleep_ms(20);
 	} while (!clean && now_ms() < until);
 	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
 	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
 	       info.out_frames, info.out_segments);
+	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes\n",
+	       info.out_use_listeners.all, info.out_use_channels.all,
+	       info.out_use_pending.all, info.out_use_bytes.all);
 	return clean ? 0 : 1;
 }

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "common.h"
@@ -555,6 +556,52 @@ TEST_TIMEOUT(device_removed_in_message, 120)
 		close(fds[1]);
 		EXPECT_EQ(add_device(), 0);
 	}
+}
+
+/* Pages that the program has pinned now, in KiB. */
+static int pinned(void)
+{
+	char line[128];
+	int kib = -1;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "VmPin: %d", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+/* What may not be locked is copied, as if nobody had asked for anything else. */
+TEST_F(place, limit_of_locked_memory)
+{
+	const struct rlimit limit = { MIB, MIB };
+	size_t len[] = { BIG, 256 * 1024, BIG };
+	struct reading r;
+	int i;
+
+	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	ASSERT_EQ(setuid(1000), 0);
+	for (i = 0; i < 3; i++) {
+		fill_random(self->out, len[i], i);
+		begin_reading(&r, self->b, self->back, BIG);
+		ASSERT_EQ(write(self->a, self->out, len[i]), len[i]);
+		ASSERT_EQ(end_reading(&r), len[i]);
+		EXPECT_TRUE(is_random(self->back, len[i], i));
+		EXPECT_EQ(placed(self->b, false), i ? 1 : 0);
+		EXPECT_EQ(pinned(), 0);
+	}
+}
+
+TEST_F(place, right_to_lock_memory)
+{
+	const struct rlimit limit = { 0, 0 };
+
+	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	one_message(self, BIG, 0, 0);
+	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(pinned(), 0);
 }
 
 TEST_TIMEOUT(one_gibibyte, 300)

@@ -11,7 +11,8 @@
 /**
  * DOC: rules of the interface
  *
- * A program opens /dev/rdmachan and gets a *context*. %RDMACHAN_LISTEN and
+ * A program opens /dev/rdmachan and gets a *context*, or EMFILE or ENFILE when there are
+ * as many as may be (&enum rdmachan_limit). %RDMACHAN_LISTEN and
  * %RDMACHAN_CONNECT on the context, and %RDMACHAN_ACCEPT on a listener, give
  * further file descriptors. All of them are close-on-exec if asked for, may be
  * inherited over fork() and passed by SCM_RIGHTS, and work with poll().
@@ -127,6 +128,12 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_MESSAGE_SIZE: the message is larger than the receiver takes;
  *	see detail for its limit in bytes
  * @RDMACHAN_CAUSE_UNLOAD: the local module is being unloaded
+ * @RDMACHAN_CAUSE_USER_LIMIT: the user has as many objects as one user may have; see
+ *	detail for which (&enum rdmachan_limit)
+ * @RDMACHAN_CAUSE_USER_BYTES: the buffers of the user's channels are as large as those
+ *	of one user may be
+ * @RDMACHAN_CAUSE_TOTAL_LIMIT: all users together have as much as may be; see detail
+ *	for of what (&enum rdmachan_limit)
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -156,6 +163,9 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_SHUTDOWN = 24,
 	RDMACHAN_CAUSE_MESSAGE_SIZE = 25,
 	RDMACHAN_CAUSE_UNLOAD = 26,
+	RDMACHAN_CAUSE_USER_LIMIT = 27,
+	RDMACHAN_CAUSE_USER_BYTES = 28,
+	RDMACHAN_CAUSE_TOTAL_LIMIT = 29,
 };
 
 /**
@@ -274,6 +284,42 @@ struct rdmachan_device {
 };
 
 /**
+ * enum rdmachan_limit - what there is a limit of, for each user and in all
+ * @RDMACHAN_LIMIT_CONTEXTS: contexts
+ * @RDMACHAN_LIMIT_LISTENERS: listeners
+ * @RDMACHAN_LIMIT_CHANNELS: channels, until the last byte is delivered or given up
+ * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted
+ * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
+ *	receive buffers, and what comes beyond them of a message that is larger
+ *
+ * The user is who opened the context. Channels that peers open belong to the user of
+ * the listener; one that is beyond a limit is refused, and the peer's error record has
+ * %RDMACHAN_CAUSE_PEER_RESOURCES. A context that was opened with CAP_SYS_RESOURCE, and
+ * all that comes from it, may exceed the limits of a user, not those in all.
+ */
+enum rdmachan_limit {
+	RDMACHAN_LIMIT_CONTEXTS = 0,
+	RDMACHAN_LIMIT_LISTENERS = 1,
+	RDMACHAN_LIMIT_CHANNELS = 2,
+	RDMACHAN_LIMIT_PENDING = 3,
+	RDMACHAN_LIMIT_BYTES = 4,
+};
+
+/**
+ * struct rdmachan_use - what is in use of something that there is a limit of
+ * @user: In use by the user of the context
+ * @user_max: The most that a user may have
+ * @all: In use by all users
+ * @all_max: The most that all users together may have
+ */
+struct rdmachan_use {
+	__aligned_u64 user;
+	__aligned_u64 user_max;
+	__aligned_u64 all;
+	__aligned_u64 all_max;
+};
+
+/**
  * struct rdmachan_info - ioctl(RDMACHAN_INFO) on a context
  * @size: sizeof(struct rdmachan_info)
  * @flags: Must be 0
@@ -302,6 +348,11 @@ struct rdmachan_device {
  * @out_dropped: Received frames dropped as duplicates, since load
  * @out_cm_connects: Connections that were established as active side, since load
  * @out_version: Version of the module as text
+ * @out_use_contexts: Contexts in use, and their limits
+ * @out_use_listeners: The same of listeners
+ * @out_use_channels: The same of channels
+ * @out_use_pending: The same of channels that connect or wait to be accepted
+ * @out_use_bytes: The same of bytes of buffers
  *
  * Errors: as in "rules of the interface".
  */
@@ -332,6 +383,11 @@ struct rdmachan_info {
 	__aligned_u64 out_dropped;
 	__aligned_u64 out_cm_connects;
 	char out_version[32];
+	struct rdmachan_use out_use_contexts;
+	struct rdmachan_use out_use_listeners;
+	struct rdmachan_use out_use_channels;
+	struct rdmachan_use out_use_pending;
+	struct rdmachan_use out_use_bytes;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -398,7 +454,10 @@ struct rdmachan_tuning {
  *    not CAP_NET_BIND_SERVICE.
  *  - EADDRINUSE: Somebody listens for the service already, or the module's port
  *    is taken by another program.
- *  - EMFILE, ENFILE: No file descriptor is left.
+ *  - EMFILE: The user has as many listeners as one user may have
+ *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
+ *  - ENFILE: All users together have as many listeners as may be
+ *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
 struct rdmachan_listen {
 	__u32 size;
@@ -466,7 +525,13 @@ struct rdmachan_accept {
  *  - EHOSTUNREACH: The address does not resolve.
  *  - ENODEV: No RDMA device serves the route to the address.
  *  - ETIMEDOUT: The peer does not answer.
- *  - EMFILE, ENFILE: No file descriptor is left.
+ *  - EMFILE: The user has as many channels, or channels that connect or wait, as one
+ *    user may have (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file
+ *    descriptor left.
+ *  - ENOBUFS: The buffers of the user's channels would be larger than those of one
+ *    user may be (%RDMACHAN_CAUSE_USER_BYTES). Smaller ones in @tuning may do.
+ *  - ENFILE: All users together have as much as may be
+ *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
 struct rdmachan_connect {
 	__u32 size;
@@ -558,6 +623,9 @@ enum rdmachan_recv_out {
  *
  *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
+ *  - ENOBUFS, ENFILE: The channel has failed, because the message that was coming is
+ *    larger than the receive buffer and may not be kept: %RDMACHAN_CAUSE_USER_BYTES,
+ *    %RDMACHAN_CAUSE_TOTAL_LIMIT.
  *  - ECONNRESET and others: The channel has failed. Messages that came before
  *    are delivered first.
  */

@@ -97,6 +97,74 @@ static void print_text(const struct rdmachan_info *info)
 	       (uint64_t)info->out_cm_connects, (uint64_t)info->out_dropped);
 }
 
+struct limit {
+	const char *name;
+	const struct rdmachan_use *use;
+	bool bytes;
+};
+
+#define LIMITS 5
+
+static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMITS])
+{
+	limits[0] = (struct limit){ "contexts", &info->out_use_contexts, false };
+	limits[1] = (struct limit){ "listeners", &info->out_use_listeners, false };
+	limits[2] = (struct limit){ "channels", &info->out_use_channels, false };
+	limits[3] = (struct limit){ "pending", &info->out_use_pending, false };
+	limits[4] = (struct limit){ "buffers", &info->out_use_bytes, true };
+}
+
+static void add_amount(struct table *table, uint64_t amount, bool bytes)
+{
+	char text[UNITS_MAX];
+
+	if (bytes)
+		table_add(table, "%s", units_bytes(amount, text));
+	else
+		table_add(table, "%" PRIu64, amount);
+}
+
+static void print_limits(const struct rdmachan_info *info)
+{
+	struct limit limits[LIMITS];
+	struct table table;
+	int i;
+
+	/* A module that is older than limits says nothing. */
+	if (!info->out_use_contexts.user)
+		return;
+	limits_of(info, limits);
+	table_init(&table, "LIMIT -YOURS -MAX -ALL -MAX");
+	for (i = 0; i < LIMITS; i++) {
+		table_add(&table, "%s", limits[i].name);
+		add_amount(&table, limits[i].use->user, limits[i].bytes);
+		add_amount(&table, limits[i].use->user_max, limits[i].bytes);
+		add_amount(&table, limits[i].use->all, limits[i].bytes);
+		add_amount(&table, limits[i].use->all_max, limits[i].bytes);
+	}
+	putchar('\n');
+	table_print(&table, stdout, "");
+	table_free(&table);
+}
+
+static void json_limits(struct json *json, const struct rdmachan_info *info)
+{
+	struct limit limits[LIMITS];
+	int i;
+
+	limits_of(info, limits);
+	json_object(json, "limits");
+	for (i = 0; i < LIMITS; i++) {
+		json_object(json, limits[i].name);
+		json_number(json, "user", limits[i].use->user);
+		json_number(json, "user_max", limits[i].use->user_max);
+		json_number(json, "all", limits[i].use->all);
+		json_number(json, "all_max", limits[i].use->all_max);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void json_device(struct json *json, const struct rdmachan_device *device)
 {
 	json_object(json, NULL);
@@ -149,6 +217,7 @@ static void print_json(const struct rdmachan_info *info, const struct rdmachan_d
 	json_number(&json, "dead_ms", info->out_dead_ms);
 	json_number(&json, "linger_ms", info->out_linger_ms);
 	json_counts(&json, info);
+	json_limits(&json, info);
 	json_array(&json, "devices");
 	for (i = 0; i < count; i++)
 		json_device(&json, &devices[i]);
@@ -184,6 +253,7 @@ static int run(int argc, char **argv)
 		print_json(&info, devices, count);
 	} else {
 		print_text(&info);
+		print_limits(&info);
 		print_devices(devices, count);
 	}
 	free(devices);
@@ -197,7 +267,8 @@ const struct command cmd_info = {
 	"Usage: rdmachan info [--json]\n"
 	"\n"
 	"Shows the version of the module, the limits and times it works with, how many\n"
-	"contexts, listeners, channels and links are alive, and its RDMA devices.\n"
+	"contexts, listeners, channels and links are alive, what this user and all users\n"
+	"have of what there is a limit of, and the RDMA devices.\n"
 	"\n"
 	"  -j, --json   write one JSON object\n"
 	"\n"

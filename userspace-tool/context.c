@@ -16,6 +16,9 @@ const char *context_open_hint(int error)
 	case ENODEV:
 	case ENXIO:
 		return "The module is not loaded: modprobe rdmachan";
+	case EMFILE:
+	case ENFILE:
+		return "Too many files or contexts are open; \"modinfo rdmachan\" has the limits.";
 	case EACCES:
 	case EPERM:
 		return "Be root, or a member of the device's group: usermod -aG rdmachan USER";

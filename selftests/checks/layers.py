@@ -18,7 +18,7 @@ LAYERS = (
     ("pure", ("pure/*",)),
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
-    ("objects", ("ctx*", "listener*", "chan.*", "chan_*")),
+    ("objects", ("ctx*", "listener*", "quota*", "chan.*", "chan_*")),
     ("programs", ("chrdev*", "ioctl*", "file*")),
     ("main", ("main.c",)),
 )

@@ -128,8 +128,8 @@ static const struct cause causes[] = {
 	},
 	[RDMACHAN_CAUSE_PEER_RESOURCES] = {
 		"peer-resources",
-		"The peer host could not get what a connection needs, such as memory or queue pairs.",
-		"See \"rdma resource\" and the kernel's log at the peer.",
+		"The peer host could not get what a connection needs, such as memory or queue pairs, or the user of the service has reached a limit there.",
+		"See \"rdmachan info\" at the peer, as that user, for the limits, and \"rdma resource\" and the kernel's log for the rest.",
 	},
 	[RDMACHAN_CAUSE_SHUTDOWN] = {
 		"shutdown",
@@ -145,6 +145,21 @@ static const struct cause causes[] = {
 		"unload",
 		"The rdmachan module of this host is being unloaded.",
 		"Load it again (modprobe rdmachan), then connect again.",
+	},
+	[RDMACHAN_CAUSE_USER_LIMIT] = {
+		"user-limit",
+		"The user has as many objects of that kind as one user may have.",
+		"Close what is not needed (\"rdmachan list\" shows it), or have the administrator raise the limit in /sys/module/rdmachan/parameters. \"rdmachan info\" shows limits and use.",
+	},
+	[RDMACHAN_CAUSE_USER_BYTES] = {
+		"user-bytes",
+		"The buffers of the user's channels are as large as those of one user may be.",
+		"Close channels that are not needed, give them smaller buffers, read large messages sooner, or have the administrator raise user_buffer_mib in /sys/module/rdmachan/parameters. \"rdmachan info\" shows limits and use.",
+	},
+	[RDMACHAN_CAUSE_TOTAL_LIMIT] = {
+		"total-limit",
+		"All users of this host together have as much as they may.",
+		"See with \"rdmachan list --all\" who has most of it, or have the administrator raise the limit in /sys/module/rdmachan/parameters. \"rdmachan info\" shows limits and use.",
 	},
 };
 

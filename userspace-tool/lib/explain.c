@@ -108,6 +108,13 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 		else if (detail)
 			add(text, " The signal was number %llu.", detail);
 		break;
+	case RDMACHAN_CAUSE_USER_LIMIT:
+	case RDMACHAN_CAUSE_TOTAL_LIMIT:
+		name = lib_limit_name(detail);
+		if (name)
+			add(text, " The limit is the module's parameter %s_%s.",
+			    err->cause == RDMACHAN_CAUSE_USER_LIMIT ? "user" : "all", name);
+		break;
 	case RDMACHAN_CAUSE_FEATURE:
 		add(text, " The feature bits are 0x%llx.", detail);
 		break;

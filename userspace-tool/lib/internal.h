@@ -18,6 +18,7 @@ int lib_options_check(const struct rdmachan_options *options);
 
 /* names.c: words that only explanations need */
 const char *lib_op_text(uint32_t op);
+const char *lib_limit_name(uint64_t limit);
 const char *lib_errno_name(uint32_t error);
 const char *lib_errno_text(uint32_t error);
 const char *lib_signal_name(uint64_t signal);

@@ -66,6 +66,20 @@ const char *lib_op_text(uint32_t op)
 	return text ? text : "The connection to";
 }
 
+/* As the parameters of the module are called, but for user_ or all_ before it. */
+static const char *const limits[] = {
+	[RDMACHAN_LIMIT_CONTEXTS] = "contexts",
+	[RDMACHAN_LIMIT_LISTENERS] = "listeners",
+	[RDMACHAN_LIMIT_CHANNELS] = "channels",
+	[RDMACHAN_LIMIT_PENDING] = "pending",
+	[RDMACHAN_LIMIT_BYTES] = "buffer_mib",
+};
+
+const char *lib_limit_name(uint64_t limit)
+{
+	return WORD(limits, limit);
+}
+
 static const struct {
 	uint32_t error;
 	const char *name;
@@ -83,8 +97,8 @@ static const struct {
 	{ EBUSY, "EBUSY", "busy" },
 	{ ENODEV, "ENODEV", "no such device" },
 	{ EINVAL, "EINVAL", "a value is not valid" },
-	{ ENFILE, "ENFILE", "the system has no file descriptor left" },
-	{ EMFILE, "EMFILE", "the program has no file descriptor left" },
+	{ ENFILE, "ENFILE", "there are too many open in the system" },
+	{ EMFILE, "EMFILE", "there are too many open" },
 	{ ENOTTY, "ENOTTY", "the file descriptor is of another kind" },
 	{ EPIPE, "EPIPE", "the peer takes no more" },
 	{ EPROTO, "EPROTO", "protocol error" },
@@ -98,6 +112,7 @@ static const struct {
 	{ ENETUNREACH, "ENETUNREACH", "the network is unreachable" },
 	{ ECONNABORTED, "ECONNABORTED", "the connection was given up" },
 	{ ECONNRESET, "ECONNRESET", "the connection was reset" },
+	{ ENOBUFS, "ENOBUFS", "there is no room for more buffers" },
 	{ ENOTCONN, "ENOTCONN", "the channel is not connected" },
 	{ ESHUTDOWN, "ESHUTDOWN", "the channel was shut down" },
 	{ ETIMEDOUT, "ETIMEDOUT", "it took too long" },

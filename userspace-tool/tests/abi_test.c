@@ -19,7 +19,7 @@ int main(void)
 	size_is(rdmachan_addr, 28);
 	size_is(rdmachan_error, 176);
 	size_is(rdmachan_device, 152);
-	size_is(rdmachan_info, 152);
+	size_is(rdmachan_info, 312);
 	size_is(rdmachan_object, 304);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);

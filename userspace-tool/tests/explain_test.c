@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_UNLOAD
+#define CAUSE_LAST	RDMACHAN_CAUSE_TOTAL_LIMIT
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
@@ -103,6 +103,16 @@ static void test_records(void)
 	ok(explained(&err, "The signal was SIGKILL."), "the signal");
 	err.detail = UINT64_MAX;
 	ok(explained(&err, "number 18446744073709551615"), "an absurd signal");
+	err = example();
+	err.error = EMFILE;
+	err.cause = RDMACHAN_CAUSE_USER_LIMIT;
+	err.detail = RDMACHAN_LIMIT_CHANNELS;
+	ok(explained(&err, "parameter user_channels."), "the limit of a user");
+	err.cause = RDMACHAN_CAUSE_TOTAL_LIMIT;
+	err.detail = RDMACHAN_LIMIT_BYTES;
+	ok(explained(&err, "parameter all_buffer_mib."), "the limit of all");
+	err.detail = UINT64_MAX;
+	ok(explained(&err, "as much as they may.\n"), "an absurd limit");
 }
 
 static void test_addresses(void)

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * quota.c - what each user has, and may have
+ *
+ * A user is known as long as something is charged to him. Limits are parameters and may
+ * change at any time; one that is lowered below what is in use takes nothing away.
+ */
+#include <linux/capability.h>
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+
+#include "error.h"
+#include "quota.h"
+#include "rch.h"
+
+static DEFINE_SPINLOCK(quota_lock); /* protects all of quota.h; innermost, any context */
+static DEFINE_HASHTABLE(users, 6);
+static struct rch_cost total;
+
+/* Of the memory of this host, where nothing else is set. */
+#define USER_SHARE 4
+#define ALL_SHARE 2
+
+static const struct {
+	const unsigned int *user;
+	const unsigned int *all;
+} params[RCH_LIMITS] = {
+	[RDMACHAN_LIMIT_CONTEXTS] = { &rch_user_contexts, &rch_all_contexts },
+	[RDMACHAN_LIMIT_LISTENERS] = { &rch_user_listeners, &rch_all_listeners },
+	[RDMACHAN_LIMIT_CHANNELS] = { &rch_user_channels, &rch_all_channels },
+	[RDMACHAN_LIMIT_PENDING] = { &rch_user_pending, &rch_all_pending },
+	[RDMACHAN_LIMIT_BYTES] = { &rch_user_buffer_mib, &rch_all_buffer_mib },
+};
+
+static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)
+{
+	u64 value = READ_ONCE(*param);
+
+	if (limit != RDMACHAN_LIMIT_BYTES)
+		return value;
+	return value ? value * SZ_1M : ((u64)totalram_pages() << PAGE_SHIFT) / share;
+}
+
+static u64 user_max(u32 limit)
+{
+	return max_of(limit, params[limit].user, USER_SHARE);
+}
+
+static u64 all_max(u32 limit)
+{
+	return max_of(limit, params[limit].all, ALL_SHARE);
+}
+
+static struct rch_user *find(kuid_t uid)
+{
+	struct rch_user *user;
+
+	lockdep_assert_held(&quota_lock);
+	hash_for_each_possible(users, user, node, __kuid_val(uid))
+		if (uid_eq(user->uid, uid))
+			return user;
+	return NULL;
+}
+
+/** rch_user_get - find or begin a user. Return: him, referenced; or NULL without memory */
+struct rch_user *rch_user_get(kuid_t uid)
+{
+	struct rch_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	struct rch_user *user;
+
+	if (!fresh)
+		return NULL;
+	fresh->uid = uid;
+	spin_lock_bh(&quota_lock);
+	user = find(uid);
+	if (!user) {
+		user = fresh;
+		fresh = NULL;
+		hash_add(users, &user->node, __kuid_val(uid));
+	}
+	user->refs++;
+	spin_unlock_bh(&quota_lock);
+	kfree(fresh);
+	return user;
+}
+
+/* Return: whether the caller is to free him, without the lock. */
+static bool put_locked(struct rch_user *user)
+{
+	lockdep_assert_held(&quota_lock);
+	if (--user->refs)
+		return false;
+	hash_del(&user->node);
+	return true;
+}
+
+/** rch_user_put - drop a reference. Any context */
+void rch_user_put(struct rch_user *user)
+{
+	bool last;
+
+	spin_lock_bh(&quota_lock);
+	last = put_locked(user);
+	spin_unlock_bh(&quota_lock);
+	if (last)
+		kfree(user);
+}
+
+/** rch_quota_exempt - whether the caller may exceed the limits of a user */
+bool rch_quota_exempt(void)
+{
+	/* It is no offence not to be: nothing for an audit. */
+	return ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE);
+}
+
+/** rch_charge_begin - @charge belongs to @user, and has nothing yet. Any context */
+void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exempt)
+{
+	memset(charge, 0, sizeof(*charge));
+	charge->user = user;
+	charge->exempt = exempt;
+	spin_lock_bh(&quota_lock);
+	user->refs++;
+	spin_unlock_bh(&quota_lock);
+}
+
+/* Return: &enum rdmachan_cause, with @limit set; or 0 */
+static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
+{
+	u32 i;
+
+	lockdep_assert_held(&quota_lock);
+	for (i = 0; i < RCH_LIMITS; i++) {
+		*limit = i;
+		if (!cost->of[i])
+			continue;
+		if (!charge->exempt &&
+		    charge->user->used.of[i] + cost->of[i] > user_max(i))
+			return i == RDMACHAN_LIMIT_BYTES ? RDMACHAN_CAUSE_USER_BYTES :
+							   RDMACHAN_CAUSE_USER_LIMIT;
+		if (total.of[i] + cost->of[i] > all_max(i))
+			return RDMACHAN_CAUSE_TOTAL_LIMIT;
+	}
+	return RDMACHAN_CAUSE_NONE;
+}
+
+/**
+ * rch_charge_take - take all of @cost, or nothing
+ * @charge: charge that was begun
+ * @cost: what is wanted more
+ * @limit: on refusal, &enum rdmachan_limit: which one
+ *
+ * Context: any. Return: 0, or &enum rdmachan_cause: whose limit it is.
+ */
+u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
+{
+	u32 cause, i;
+
+	spin_lock_bh(&quota_lock);
+	cause = refusal(charge, cost, limit);
+	for (i = 0; !cause && i < RCH_LIMITS; i++) {
+		charge->held.of[i] += cost->of[i];
+		charge->user->used.of[i] += cost->of[i];
+		total.of[i] += cost->of[i];
+	}
+	spin_unlock_bh(&quota_lock);
+	return cause;
+}
+
+/**
+ * rch_charge_object - take @cost for an object that is being made
+ * @charge: charge that was begun
+ * @cost: what it takes
+ * @op: &enum rdmachan_op
+ * @error: on refusal, says which limit it was
+ *
+ * Context: any. Return: 0; or -EMFILE, -ENOBUFS or -ENFILE, as @error says.
+ */
+int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
+		      struct rdmachan_error *error)
+{
+	u32 limit, cause = rch_charge_take(charge, cost, &limit);
+
+	if (!cause)
+		return 0;
+	rch_error_set(error, op, cause, limit);
+	return -(int)error->error;
+}
+
+static void give_locked(struct rch_charge *charge, u32 limit, u64 amount)
+{
+	lockdep_assert_held(&quota_lock);
+	if (WARN_ON_ONCE(amount > charge->held.of[limit]))
+		amount = charge->held.of[limit];
+	charge->held.of[limit] -= amount;
+	charge->user->used.of[limit] -= amount;
+	total.of[limit] -= amount;
+}
+
+/** rch_charge_give - give back @amount before the object ends. Any context */
+void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount)
+{
+	spin_lock_bh(&quota_lock);
+	give_locked(charge, limit, amount);
+	spin_unlock_bh(&quota_lock);
+}
+
+/** rch_charge_end - the object ends: give back all that is held. Any context */
+void rch_charge_end(struct rch_charge *charge)
+{
+	bool last;
+	u32 i;
+
+	spin_lock_bh(&quota_lock);
+	for (i = 0; i < RCH_LIMITS; i++)
+		give_locked(charge, i, charge->held.of[i]);
+	last = put_locked(charge->user);
+	spin_unlock_bh(&quota_lock);
+	if (last)
+		kfree(charge->user);
+}
+
+/** rch_quota_tell - what is in use, and the most there may be. Any context */
+void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use)
+{
+	spin_lock_bh(&quota_lock);
+	use->user = user->used.of[limit];
+	use->all = total.of[limit];
+	spin_unlock_bh(&quota_lock);
+	use->user_max = user_max(limit);
+	use->all_max = all_max(limit);
+}
+
+/** rch_quota_exit - the module is unloaded: nobody has anything */
+void rch_quota_exit(void)
+{
+	WARN_ON_ONCE(!hash_empty(users));
+	WARN_ON_ONCE(memchr_inv(&total, 0, sizeof(total)));
+}

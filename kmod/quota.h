@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * quota.h - what each user has, and may have
+ *
+ * Everything that a program makes is charged to the user who opened the device, and to
+ * the module as a whole. An object carries its *charge*, which knows what was taken for
+ * it: ending the charge gives back just that, whatever happened between.
+ *
+ * Bytes are those that a channel may make the kernel hold, not those it holds: its two
+ * buffers, from its making to its end, and what its peer is promised beyond the receive
+ * buffer while a larger message comes. The window is a promise that cannot be taken
+ * back, so the room must be there before; and sending and receiving count nothing that
+ * channels share.
+ *
+ * Locks. quota_lock (in quota.c) protects all of this. It is taken in softirq, inside
+ * chan->lock and others, and nothing is taken inside it. It is global: objects are made
+ * and ended under it, messages are not.
+ */
+#ifndef _RCH_QUOTA_H
+#define _RCH_QUOTA_H
+
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <rdmachan.h>
+
+/** RCH_LIMITS - how many limits there are: &enum rdmachan_limit */
+#define RCH_LIMITS (RDMACHAN_LIMIT_BYTES + 1)
+
+/** struct rch_cost - what something takes; indexed by &enum rdmachan_limit */
+struct rch_cost {
+	u64 of[RCH_LIMITS];
+};
+
+/**
+ * struct rch_user - what belongs to one user
+ * @node: in the table of users
+ * @uid: user; immutable
+ * @refs: references: charges, and who looks for a moment
+ * @used: sum of his charges
+ */
+struct rch_user {
+	struct hlist_node node;
+	kuid_t uid;
+	unsigned int refs;
+	struct rch_cost used;
+};
+
+/**
+ * struct rch_charge - what an object has taken; part of the object
+ * @user: whose it is; referenced, immutable
+ * @exempt: not bound by the limits of a user; immutable
+ * @held: what was taken
+ */
+struct rch_charge {
+	struct rch_user *user;
+	bool exempt;
+	struct rch_cost held;
+};
+
+/* Process context */
+struct rch_user *rch_user_get(kuid_t uid);
+bool rch_quota_exempt(void);
+void rch_quota_exit(void);
+
+/* Any context */
+void rch_user_put(struct rch_user *user);
+void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exempt);
+u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit);
+int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
+		      struct rdmachan_error *error);
+void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount);
+void rch_charge_end(struct rch_charge *charge);
+void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use);
+
+#endif /* _RCH_QUOTA_H */

@@ -1,0 +1,848 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * quota_test.c - limits: what a user may have, and all users together
+ *
+ * Limits are set for the whole module, so each test begins with those that were found,
+ * and so does whoever comes after this program.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "common.h"
+#include "harness.h"
+
+#define PARAMETERS "/sys/module/rdmachan/parameters/"
+#define ABSENT "10.77.0.99"
+#define ALICE 1000
+#define BOB 1001
+#define KIB 1024U
+#define MIB (1024U * KIB)
+
+static const char *const names[] = {
+	"user_contexts", "all_contexts", "user_listeners", "all_listeners",
+	"user_channels", "all_channels", "user_pending", "all_pending",
+	"user_buffer_mib", "all_buffer_mib",
+};
+
+#define NAMES (sizeof(names) / sizeof(*names))
+
+static unsigned int found[NAMES];
+
+static const struct rdmachan_tuning small = { 64 * KIB, 64 * KIB, 0, 0 };
+
+static int set(const char *name, unsigned int value)
+{
+	char path[128], text[16];
+	int fd, len, ret;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	len = snprintf(text, sizeof(text), "%u", value);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, len) == len ? 0 : -1;
+	close(fd);
+	return ret;
+}
+
+static unsigned int get(const char *name)
+{
+	char path[128], text[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		exit(1);
+	close(fd);
+	return atoi(text);
+}
+
+static void restore(void)
+{
+	size_t i;
+
+	for (i = 0; i < NAMES; i++)
+		set(names[i], found[i]);
+}
+
+/* A context that belongs to another user, and is not exempt. */
+static int open_as(uid_t uid)
+{
+	int ctx, error;
+
+	ASSERT_EQ(setresuid(-1, uid, -1), 0);
+	ctx = open(DEVICE, O_RDWR | O_CLOEXEC);
+	error = errno;
+	ASSERT_EQ(setresuid(-1, 0, -1), 0);
+	errno = error;
+	return ctx;
+}
+
+static struct rdmachan_use use_of(int ctx, enum rdmachan_limit limit)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	switch (limit) {
+	case RDMACHAN_LIMIT_CONTEXTS:
+		return info.out_use_contexts;
+	case RDMACHAN_LIMIT_LISTENERS:
+		return info.out_use_listeners;
+	case RDMACHAN_LIMIT_CHANNELS:
+		return info.out_use_channels;
+	case RDMACHAN_LIMIT_PENDING:
+		return info.out_use_pending;
+	default:
+		return info.out_use_bytes;
+	}
+}
+
+#define CONTEXTS(ctx) use_of(ctx, RDMACHAN_LIMIT_CONTEXTS)
+#define LISTENERS(ctx) use_of(ctx, RDMACHAN_LIMIT_LISTENERS)
+#define CHANNELS(ctx) use_of(ctx, RDMACHAN_LIMIT_CHANNELS)
+#define PENDING(ctx) use_of(ctx, RDMACHAN_LIMIT_PENDING)
+#define BYTES(ctx) use_of(ctx, RDMACHAN_LIMIT_BYTES)
+
+/* Closed channels are delivered in the background. Return: what is left at the end */
+static uint64_t wait_use(int ctx, enum rdmachan_limit limit, uint64_t want)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (use_of(ctx, limit).user != want && now_ms() < until)
+		sleep_ms(2);
+	return use_of(ctx, limit).user;
+}
+
+FIXTURE(quota)
+{
+	int root;
+	int alice;
+	int bob;
+};
+
+FIXTURE_SETUP(quota)
+{
+	restore();
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	self->root = open_ctx();
+	self->alice = open_as(ALICE);
+	self->bob = open_as(BOB);
+	ASSERT_GE(self->alice, 0);
+	ASSERT_GE(self->bob, 0);
+	/* What an earlier test has closed. */
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	EXPECT_EQ(wait_use(self->bob, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	EXPECT_EQ(wait_use(self->root, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+}
+
+FIXTURE_TEARDOWN(quota)
+{
+	restore();
+	close(self->bob);
+	close(self->alice);
+	close(self->root);
+}
+
+/* Send and receive a message each way. */
+static void talk(int a, int b)
+{
+	char back[8];
+
+	ASSERT_EQ(write(a, "ping", 4), 4);
+	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
+	ASSERT_EQ(write(b, "pong", 4), 4);
+	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
+}
+
+/* All that a program does. */
+static void works(int ctx)
+{
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(ctx, SERVICE + 9, &o), a, b;
+
+	ASSERT_GE(listener, 0);
+	a = do_connect(ctx, SERVICE + 9, &o);
+	ASSERT_GE(a, 0);
+	b = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(b, 0);
+	talk(a, b);
+	close(a);
+	close(b);
+	close(listener);
+}
+
+#define EXPECT_RECORD(e, err, why, what, which)					\
+	do {									\
+		EXPECT_EQ((e).error, err);					\
+		EXPECT_EQ((e).cause, why);					\
+		EXPECT_EQ((e).op, what);					\
+		EXPECT_EQ((e).detail, which);					\
+		EXPECT_GT((e).time_ns, 0);					\
+	} while (0)
+
+TEST_F(quota, contexts_of_a_user)
+{
+	int one;
+
+	ASSERT_EQ(set("user_contexts", 3), 0);
+	one = open_as(ALICE);
+	ASSERT_GE(one, 0);
+	ASSERT_GE(open_as(ALICE), 0);
+	EXPECT_ERR(open_as(ALICE), EMFILE);
+	EXPECT_GE(open_as(BOB), 0);
+	works(self->bob);
+	close(one);
+	EXPECT_GE(open_as(ALICE), 0);
+	EXPECT_ERR(open_as(ALICE), EMFILE);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 3);
+}
+
+TEST_F(quota, contexts_in_all)
+{
+	ASSERT_EQ(set("all_contexts", CONTEXTS(self->root).all + 1), 0);
+	ASSERT_GE(open_as(ALICE), 0);
+	EXPECT_ERR(open_as(BOB), ENFILE);
+	/* Nobody is exempt from this. */
+	EXPECT_ERR(open(DEVICE, O_RDWR), ENFILE);
+	works(self->bob);
+}
+
+TEST_F(quota, listeners_of_a_user)
+{
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	int one;
+
+	ASSERT_EQ(set("user_listeners", 2), 0);
+	one = do_listen(self->alice, SERVICE, NULL);
+	ASSERT_GE(one, 0);
+	ASSERT_GE(do_listen(self->alice, SERVICE + 1, NULL), 0);
+	EXPECT_ERR(do_listen(self->alice, SERVICE + 2, &told), EMFILE);
+	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_LISTEN,
+		      RDMACHAN_LIMIT_LISTENERS);
+	EXPECT_EQ(error.service, SERVICE + 2);
+	works(self->bob);
+	close(one);
+	EXPECT_GE(do_listen(self->alice, SERVICE + 2, NULL), 0);
+	/* A failure for another reason charges nothing, and says nothing of limits. */
+	ASSERT_EQ(set("user_listeners", 3), 0);
+	EXPECT_ERR(do_listen(self->alice, SERVICE + 2, &told), EADDRINUSE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_GE(do_listen(self->alice, SERVICE + 3, NULL), 0);
+}
+
+TEST_F(quota, listeners_in_all)
+{
+	struct rdmachan_error error;
+
+	ASSERT_EQ(set("all_listeners", LISTENERS(self->root).all + 1), 0);
+	ASSERT_GE(do_listen(self->alice, SERVICE, NULL), 0);
+	EXPECT_ERR(do_listen(self->root, SERVICE + 1, &(struct opts){ .error = &error }),
+		   ENFILE);
+	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_LISTEN,
+		      RDMACHAN_LIMIT_LISTENERS);
+}
+
+TEST_F(quota, channels_of_a_user)
+{
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	int listener = do_listen(self->root, SERVICE, NULL), one, two, accepted;
+
+	ASSERT_EQ(set("user_channels", 2), 0);
+	one = do_connect(self->alice, SERVICE, NULL);
+	two = do_connect(self->alice, SERVICE, NULL);
+	ASSERT_GE(two, 0);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, &told), EMFILE);
+	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_CHANNELS);
+	EXPECT_EQ(error.service, SERVICE);
+	EXPECT_EQ(error.peer.family, own_address().family);
+	EXPECT_ERR(do_connect(self->alice, SERVICE,
+			      &(struct opts){ .flags = RDMACHAN_FD_F_NONBLOCK }), EMFILE);
+	works(self->bob);
+	accepted = do_accept(listener, TIMEOUT(5000));
+	talk(one, accepted);
+	close(one);
+	close(accepted);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 1), 1);
+	EXPECT_GE(do_connect(self->alice, SERVICE, NULL), 0);
+}
+
+TEST_F(quota, channels_in_all)
+{
+	struct rdmachan_error error;
+
+	/* One for each end. */
+	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_EQ(set("all_channels", CHANNELS(self->root).all + 2), 0);
+	ASSERT_GE(do_connect(self->alice, SERVICE, NULL), 0);
+	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
+	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_CHANNELS);
+}
+
+/* Channels that a peer opens are charged to who listens. */
+TEST_F(quota, channels_that_come)
+{
+	int listener = do_listen(self->alice, SERVICE, NULL), mine[3], theirs[3], i;
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+
+	ASSERT_EQ(set("user_channels", 3), 0);
+	for (i = 0; i < 3; i++) {
+		mine[i] = do_connect(self->root, SERVICE, NULL);
+		ASSERT_GE(mine[i], 0);
+	}
+	for (i = 0; i < 20; i++) {
+		EXPECT_ERR(do_connect(self->root, SERVICE, &told), ECONNREFUSED);
+		EXPECT_RECORD(error, ECONNREFUSED, RDMACHAN_CAUSE_PEER_RESOURCES,
+			      RDMACHAN_OP_OPEN, error.detail);
+	}
+	EXPECT_EQ(CHANNELS(self->alice).user, 3);
+	for (i = 0; i < 3; i++) {
+		theirs[i] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(theirs[i], 0);
+		talk(mine[i], theirs[i]);
+	}
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	works(self->bob);
+	close(theirs[1]);
+	close(mine[1]);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 2), 2);
+	EXPECT_GE(do_connect(self->root, SERVICE, NULL), 0);
+	talk(mine[0], theirs[0]);
+	talk(mine[2], theirs[2]);
+}
+
+TEST_F(quota, connects_in_progress)
+{
+	struct rdmachan_error error;
+	const struct opts later = {
+		.flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 2000, .error = &error,
+	};
+	struct rdmachan_addr addr = address_of(ABSENT);
+	int fds[3], i;
+
+	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_EQ(set("user_pending", 3), 0);
+	for (i = 0; i < 3; i++) {
+		fds[i] = do_connect_to(self->alice, &addr, SERVICE, &later);
+		ASSERT_GE(fds[i], 0);
+	}
+	EXPECT_EQ(PENDING(self->alice).user, 3);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, &later), EMFILE);
+	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_PENDING);
+	works(self->bob);
+	/* They fail, and are channels still but not pending. */
+	for (i = 0; i < 3; i++)
+		ASSERT_TRUE(wait_state(fds[i], RDMACHAN_STATE_FAILED, 8000));
+	EXPECT_EQ(PENDING(self->alice).user, 0);
+	EXPECT_EQ(CHANNELS(self->alice).user, 3);
+	for (i = 0; i < 4; i++)
+		EXPECT_GE(do_connect(self->alice, SERVICE, NULL), 0);
+}
+
+/* Closing does not make them free at once: they still cost something. */
+TEST_F(quota, connects_given_up)
+{
+	const struct opts later = { .flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 1000 };
+	struct rdmachan_addr addr = address_of(ABSENT);
+	int i, fd;
+
+	for (i = 0; i < 50; i++) {
+		fd = do_connect_to(self->alice, &addr, SERVICE, &later);
+		ASSERT_GE(fd, 0);
+		close(fd);
+	}
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_PENDING, 0), 0);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+}
+
+TEST_F(quota, channels_that_wait)
+{
+	int listener = do_listen(self->alice, SERVICE, NULL), mine[3], theirs;
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+
+	ASSERT_EQ(set("user_pending", 2), 0);
+	mine[0] = do_connect(self->root, SERVICE, NULL);
+	mine[1] = do_connect(self->root, SERVICE, NULL);
+	ASSERT_GE(mine[1], 0);
+	EXPECT_ERR(do_connect(self->root, SERVICE, &told), ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
+	/* One that was closed by its peer waits all the same. */
+	close(mine[1]);
+	sleep_ms(50);
+	EXPECT_ERR(do_connect(self->root, SERVICE, NULL), ECONNREFUSED);
+	theirs = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(theirs, 0);
+	talk(mine[0], theirs);
+	EXPECT_EQ(PENDING(self->alice).user, 1);
+	mine[2] = do_connect(self->root, SERVICE, NULL);
+	ASSERT_GE(mine[2], 0);
+	close(do_accept(listener, TIMEOUT(5000)));
+	theirs = do_accept(listener, TIMEOUT(5000));
+	talk(mine[2], theirs);
+	EXPECT_EQ(PENDING(self->alice).user, 0);
+}
+
+TEST_F(quota, pending_in_all)
+{
+	struct rdmachan_error error;
+
+	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_EQ(set("all_pending", PENDING(self->root).all), 0);
+	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
+	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_PENDING);
+}
+
+TEST_F(quota, bytes_of_a_user)
+{
+	const struct rdmachan_tuning half = { 512 * KIB, 512 * KIB, 0, 0 };
+	struct rdmachan_error error;
+	const struct opts o = { .tuning = half, .error = &error };
+	const struct opts less = { .tuning = small };
+	int listener = do_listen(self->root, SERVICE, NULL), one, accepted;
+
+	ASSERT_EQ(set("user_buffer_mib", 2), 0);
+	one = do_connect(self->alice, SERVICE, &o);
+	ASSERT_GE(one, 0);
+	ASSERT_GE(do_connect(self->alice, SERVICE, &less), 0);
+	EXPECT_EQ(BYTES(self->alice).user, MIB + 128 * KIB);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, &o), ENOBUFS);
+	EXPECT_RECORD(error, ENOBUFS, RDMACHAN_CAUSE_USER_BYTES, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_BYTES);
+	EXPECT_GE(do_connect(self->alice, SERVICE, &less), 0);
+	works(self->bob);
+	accepted = do_accept(listener, TIMEOUT(5000));
+	talk(one, accepted);
+}
+
+TEST_F(quota, bytes_in_all)
+{
+	const struct rdmachan_tuning half = { 512 * KIB, 512 * KIB, 0, 0 };
+	struct rdmachan_error error;
+	const struct opts o = { .tuning = half, .error = &error };
+	int i;
+
+	ASSERT_EQ(BYTES(self->root).all, 0);
+	ASSERT_GE(do_listen(self->root, SERVICE, &o), 0);
+	ASSERT_EQ(set("all_buffer_mib", 4), 0);
+	for (i = 0; i < 2; i++)
+		ASSERT_GE(do_connect(self->alice, SERVICE, &o), 0);
+	EXPECT_ERR(do_connect(self->root, SERVICE, &o), ENFILE);
+	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+		      RDMACHAN_LIMIT_BYTES);
+}
+
+TEST_F(quota, bytes_of_channels_that_come)
+{
+	const struct rdmachan_tuning half = { 512 * KIB, 512 * KIB, 0, 0 };
+	const struct opts o = { .tuning = half };
+	int listener = do_listen(self->alice, SERVICE, &o), one, accepted;
+	struct rdmachan_error error;
+
+	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	one = do_connect(self->root, SERVICE, NULL);
+	ASSERT_GE(one, 0);
+	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }),
+		   ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
+	accepted = do_accept(listener, TIMEOUT(5000));
+	talk(one, accepted);
+}
+
+#define LARGE (8 * MIB)
+
+/* A channel with small buffers from root, on which a large message comes to Alice. */
+static void pair_of_two(struct fixture_quota *self, int listener, int fds[2])
+{
+	const struct opts o = { .tuning = small };
+
+	fds[0] = do_connect(self->root, SERVICE, &o);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(fds[1], 0);
+}
+
+TEST_F(quota, message_larger_than_the_buffer)
+{
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(self->alice, SERVICE, &o), fds[2];
+	char *data = calloc(1, LARGE);
+	uint64_t idle;
+	pid_t child;
+
+	pair_of_two(self, listener, fds);
+	ASSERT_EQ(set("user_buffer_mib", 16), 0);
+	idle = BYTES(self->alice).user;
+	EXPECT_EQ(idle, 128 * KIB);
+	child = LATER(0, write(fds[0], data, LARGE));
+	ASSERT_TRUE(wait_readable(fds[1], 20000));
+	EXPECT_EQ(child_status(child), 0);
+	/* It is all here, and charged. */
+	EXPECT_GE(BYTES(self->alice).user, LARGE);
+	EXPECT_EQ(read(fds[1], data, LARGE), LARGE);
+	EXPECT_EQ(BYTES(self->alice).user, idle);
+	talk(fds[0], fds[1]);
+	free(data);
+}
+
+TEST_F(quota, message_beyond_the_limit)
+{
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(self->alice, SERVICE, &o), fds[2], other[2];
+	char *data = calloc(1, LARGE);
+	struct rdmachan_error error;
+	pid_t child;
+
+	pair_of_two(self, listener, fds);
+	pair_of_two(self, listener, other);
+	ASSERT_EQ(set("user_buffer_mib", 4), 0);
+	child = fork();
+	if (!child) {
+		EXPECT_ERR(do_send(fds[0], data, LARGE, 0, &(struct opts){ .error = &error }),
+			   ECONNRESET);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
+		_exit(harness_failures);
+	}
+	/* Who polls gets no message written straight to its memory. */
+	EXPECT_EQ(poll_mask(fds[1], POLLIN, 20000), POLLIN | POLLERR | POLLHUP);
+	EXPECT_ERR(do_recv(fds[1], data, LARGE, NULL, DONTWAIT), ENOBUFS);
+	ASSERT_EQ(get_error(fds[1], &error), 0);
+	EXPECT_RECORD(error, ENOBUFS, RDMACHAN_CAUSE_USER_BYTES, RDMACHAN_OP_RECV,
+		      RDMACHAN_LIMIT_BYTES);
+	EXPECT_EQ(child_status(child), 0);
+	talk(other[0], other[1]);
+	close(fds[0]);
+	close(fds[1]);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_BYTES, 128 * KIB), 128 * KIB);
+	works(self->bob);
+	free(data);
+}
+
+/* CAP_SYS_RESOURCE, by who opened the context. */
+TEST_F(quota, exempt)
+{
+	const char *const user[] = {
+		"user_contexts", "user_listeners", "user_channels", "user_pending",
+	};
+	size_t i;
+	int ctx;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(set(user[i], 0), 0);
+	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	ctx = open(DEVICE, O_RDWR);
+	ASSERT_GE(ctx, 0);
+	works(ctx);
+	ASSERT_GE(do_listen(ctx, SERVICE, NULL), 0);
+	EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
+	EXPECT_ERR(open_as(ALICE), EMFILE);
+	EXPECT_ERR(do_listen(self->alice, SERVICE + 1, NULL), EMFILE);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+}
+
+TEST_F(quota, set_at_run_time)
+{
+	int listener = do_listen(self->alice, SERVICE, NULL), fds[2], again;
+
+	ASSERT_GE(listener, 0);
+	pair_of_two(self, listener, fds);
+	/* Below what is in use: nothing is taken away. */
+	ASSERT_EQ(set("user_channels", 0), 0);
+	ASSERT_EQ(set("user_pending", 0), 0);
+	ASSERT_EQ(set("user_listeners", 0), 0);
+	ASSERT_EQ(set("user_contexts", 0), 0);
+	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	talk(fds[0], fds[1]);
+	EXPECT_ERR(do_connect(self->root, SERVICE, NULL), ECONNREFUSED);
+	restore();
+	again = do_connect(self->root, SERVICE, NULL);
+	ASSERT_GE(again, 0);
+	talk(again, do_accept(listener, TIMEOUT(5000)));
+	EXPECT_ERR(set("user_channels", 0xffffffffU), EINVAL);
+}
+
+TEST_F(quota, info_tells)
+{
+	const struct opts o = { .tuning = small };
+	struct rdmachan_info info = { .size = offsetof(struct rdmachan_info, out_use_contexts) };
+	int listener, a, b;
+
+	ASSERT_EQ(set("user_channels", 77), 0);
+	ASSERT_EQ(set("all_channels", 777), 0);
+	ASSERT_EQ(set("user_buffer_mib", 5), 0);
+	EXPECT_EQ(CHANNELS(self->alice).user_max, 77);
+	EXPECT_EQ(CHANNELS(self->alice).all_max, 777);
+	EXPECT_EQ(BYTES(self->alice).user_max, 5 * MIB);
+	ASSERT_EQ(set("user_buffer_mib", 0), 0);
+	EXPECT_GT(BYTES(self->alice).user_max, 64 * MIB);
+	EXPECT_GT(BYTES(self->alice).all_max, BYTES(self->alice).user_max);
+
+	listener = do_listen(self->alice, SERVICE, &o);
+	a = do_connect(self->root, SERVICE, &o);
+	ASSERT_GE(a, 0);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 1);
+	EXPECT_EQ(CONTEXTS(self->alice).all, 3);
+	EXPECT_EQ(LISTENERS(self->alice).user, 1);
+	EXPECT_EQ(LISTENERS(self->root).user, 0);
+	EXPECT_EQ(PENDING(self->alice).user, 1);
+	EXPECT_EQ(PENDING(self->root).user, 0);
+	b = do_accept(listener, NULL);
+	ASSERT_GE(b, 0);
+	EXPECT_EQ(PENDING(self->alice).user, 0);
+	EXPECT_EQ(CHANNELS(self->alice).user, 1);
+	EXPECT_EQ(CHANNELS(self->root).user, 1);
+	EXPECT_EQ(CHANNELS(self->root).all, 2);
+	EXPECT_EQ(BYTES(self->root).user, 128 * KIB);
+	EXPECT_EQ(BYTES(self->root).all, 256 * KIB);
+	/* A program that was compiled before there were limits. */
+	EXPECT_EQ(ioctl(self->alice, RDMACHAN_INFO, &info), 0);
+	EXPECT_EQ(info.out_channels, 2);
+	EXPECT_EQ(info.out_use_channels.all_max, 0);
+}
+
+/* A closed channel that is not delivered costs what it did when it was open. */
+TEST_F(quota, lingering)
+{
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(self->root, SERVICE, &o), a, b, sent, got = 0;
+	char data[4096];
+
+	ASSERT_EQ(set("user_channels", 1), 0);
+	a = do_connect(self->alice, SERVICE, &o);
+	b = do_accept(listener, NULL);
+	ASSERT_GE(b, 0);
+	sent = fill_up(a, sizeof(data));
+	ASSERT_GT(sent, 16);
+	close(a);
+	sleep_ms(100);
+	EXPECT_EQ(CHANNELS(self->alice).user, 1);
+	EXPECT_EQ(BYTES(self->alice).user, 128 * KIB);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	while (read(b, data, sizeof(data)) == sizeof(data))
+		got++;
+	EXPECT_EQ(got, sent);
+	close(b);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	EXPECT_EQ(BYTES(self->alice).user, 0);
+	EXPECT_GE(do_connect(self->alice, SERVICE, &o), 0);
+}
+
+/* With limits that allow for one pair, and no more. */
+static int thousand_pairs(void)
+{
+	const struct opts o = { .tuning = small };
+	int ctx, listener, a, b, i;
+
+	ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
+	for (i = 0; i < 1000; i++) {
+		ctx = open_ctx();
+		listener = do_listen(ctx, SERVICE, &o);
+		ASSERT_GE(listener, 0);
+		a = do_connect(ctx, SERVICE, &o);
+		ASSERT_GE(a, 0);
+		b = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(b, 0);
+		if (i % 100 == 0)
+			talk(a, b);
+		close(a);
+		close(b);
+		close(listener);
+		ASSERT_EQ(wait_use(ctx, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+		ASSERT_EQ(BYTES(ctx).user, 0);
+		ASSERT_EQ(PENDING(ctx).user, 0);
+		close(ctx);
+	}
+	return 0;
+}
+
+TEST_F_TIMEOUT(quota, a_thousand_times, 120)
+{
+	pid_t child;
+
+	close(self->alice);
+	ASSERT_EQ(set("user_contexts", 1), 0);
+	ASSERT_EQ(set("user_listeners", 1), 0);
+	ASSERT_EQ(set("user_channels", 2), 0);
+	ASSERT_EQ(set("user_pending", 2), 0);
+	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	child = fork();
+	if (!child)
+		_exit(thousand_pairs());
+	EXPECT_EQ(child_status(child), 0);
+}
+
+/* A thousand refusals leave no more behind than a thousand channels. */
+TEST_F(quota, refused_a_thousand_times)
+{
+	struct rdmachan_error error;
+	int listener = do_listen(self->alice, SERVICE, NULL), i;
+
+	ASSERT_GE(listener, 0);
+	ASSERT_EQ(set("user_channels", 0), 0);
+	for (i = 0; i < 1000; i++) {
+		ASSERT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }),
+			   ECONNREFUSED);
+		ASSERT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
+		ASSERT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	}
+	EXPECT_EQ(CHANNELS(self->alice).user, 0);
+	EXPECT_EQ(BYTES(self->alice).user, 0);
+	EXPECT_EQ(wait_use(self->root, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	restore();
+	EXPECT_GE(do_connect(self->root, SERVICE, NULL), 0);
+}
+
+/* Connects and closes; what is refused must be refused for a limit. */
+static int knock(int ctx, uint64_t max)
+{
+	const struct opts o = { .tuning = small };
+	int i, fd, made = 0;
+
+	for (i = 0; i < 300; i++) {
+		fd = do_connect(ctx, SERVICE, &o);
+		if (fd < 0)
+			EXPECT_TRUE(errno == EMFILE || errno == ECONNREFUSED);
+		made += fd >= 0;
+		EXPECT_LE(CHANNELS(ctx).user, max);
+		close(fd);
+	}
+	EXPECT_GT(made, 0);
+	return harness_failures;
+}
+
+/* Two users who have too little, and a third who has to do with both. */
+TEST_F(quota, many_at_once)
+{
+	const int ctx[] = { self->alice, self->bob, self->alice, self->bob };
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(self->bob, SERVICE, &o), i;
+	pid_t acceptor, children[4];
+
+	ASSERT_GE(listener, 0);
+	ASSERT_EQ(set("user_channels", 3), 0);
+	acceptor = fork();
+	while (!acceptor)
+		close(do_accept(listener, NULL));
+	for (i = 0; i < 4; i++) {
+		children[i] = fork();
+		if (!children[i])
+			_exit(knock(ctx[i], 3));
+	}
+	works(self->root);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(child_status(children[i]), 0);
+	kill(acceptor, SIGKILL);
+	child_status(acceptor);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	close(listener);
+	EXPECT_EQ(wait_use(self->bob, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	EXPECT_EQ(BYTES(self->bob).user + BYTES(self->alice).user, 0);
+	EXPECT_EQ(PENDING(self->bob).user + PENDING(self->alice).user, 0);
+}
+
+TEST_F(quota, killed_program)
+{
+	int i, ready[2];
+	pid_t child;
+	char c;
+
+	ASSERT_EQ(pipe(ready), 0);
+	child = fork();
+	if (!child) {
+		int ctx, listener;
+
+		ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
+		ctx = open_ctx();
+		listener = do_listen(ctx, SERVICE, NULL);
+		for (i = 0; i < 10; i++)
+			ASSERT_GE(do_connect(ctx, SERVICE, NULL), 0);
+		for (i = 0; i < 5; i++)
+			ASSERT_GE(do_accept(listener, NULL), 0);
+		ASSERT_EQ(write(ready[1], "r", 1), 1);
+		pause();
+	}
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	EXPECT_EQ(CHANNELS(self->alice).user, 20);
+	EXPECT_EQ(PENDING(self->alice).user, 5);
+	kill(child, SIGKILL);
+	child_status(child);
+	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
+	EXPECT_EQ(PENDING(self->alice).user, 0);
+	EXPECT_EQ(LISTENERS(self->alice).user, 0);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 1);
+	EXPECT_EQ(BYTES(self->alice).user, 0);
+}
+
+#define GROUP "/run/rch-cgroup"
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+	close(fd);
+	return ret;
+}
+
+static long long in_group(void)
+{
+	char text[32] = "";
+	int fd = open(GROUP "/own/memory.current", O_RDONLY);
+
+	ASSERT_GT(read(fd, text, sizeof(text) - 1), 0);
+	close(fd);
+	return atoll(text);
+}
+
+/* What waits to be sent is the memory of who sends, also for memory cgroups. */
+TEST_F(quota, memory_of_who_sends)
+{
+	const struct opts little = { .tuning = small };
+	const struct opts much = { .tuning = { 16 * MIB, 64 * KIB, 0, 0 } };
+	int listener = do_listen(self->root, SERVICE, &little), a;
+	long long before;
+
+	if ((mkdir(GROUP, 0755) && errno != EEXIST) ||
+	    mount("rch", GROUP, "cgroup2", 0, NULL))
+		SKIP("there are no cgroups");
+	if (put(GROUP "/cgroup.subtree_control", "+memory")) {
+		umount(GROUP);
+		SKIP("there are no memory cgroups");
+	}
+	ASSERT_EQ(mkdir(GROUP "/own", 0755), 0);
+	ASSERT_EQ(put(GROUP "/own/cgroup.procs", "0"), 0);
+	a = do_connect(self->root, SERVICE, &much);
+	ASSERT_GE(a, 0);
+	before = in_group();
+	ASSERT_GT(fill_up(a, 16000), 900);
+	EXPECT_GE(in_group() - before, 14 * MIB);
+	close(a);
+	close(do_accept(listener, NULL));
+	EXPECT_EQ(put(GROUP "/cgroup.procs", "0"), 0);
+	EXPECT_EQ(rmdir(GROUP "/own"), 0);
+	EXPECT_EQ(umount(GROUP), 0);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+	int ret;
+
+	for (i = 0; i < NAMES; i++)
+		found[i] = get(names[i]);
+	ret = harness_main(argc, argv);
+	restore();
+	return ret;
+}
