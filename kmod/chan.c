@@ -14,6 +14,7 @@
 
 #include "chan.h"
 #include "error.h"
+#include "inject.h"
 #include "rch.h"
 
 static struct kmem_cache *chan_cache;
@@ -127,7 +128,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, kuid_t uid, u32 service,
 				const struct rdmachan_tuning *tuning,
 				enum rch_chan_state state, gfp_t gfp)
 {
-	struct rch_chan *chan = kmem_cache_zalloc(chan_cache, gfp);
+	struct rch_chan *chan = rch_try(RCH_SITE_CHANNEL, kmem_cache_zalloc(chan_cache, gfp));
 
 	if (!chan)
 		return NULL;

@@ -9,12 +9,14 @@
 #include <net/net_namespace.h>
 
 #include "ctx.h"
+#include "inject.h"
 #include "rch.h"
 
 /** rch_ctx_create - for the calling program. Return: the context, or NULL */
 struct rch_ctx *rch_ctx_create(void)
 {
-	struct rch_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	struct rch_ctx *ctx = rch_try(RCH_SITE_CONTEXT,
+				      kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT));
 
 	if (!ctx)
 		return NULL;

@@ -16,7 +16,8 @@
  *     which looks at the state before it queues itself again.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
- *  3. The path is drained: no softirq of this link runs any more. Frames are unmapped
+ *  3. The path is drained: no softirq of this link runs any more, and no work of an
+ *     injected fault. Frames are unmapped
  *     and freed while the device is still there. Then the path is destroyed.
  *  4. Channels learn the error; each gives up its lane, and with it its reference.
  *     Lanes of @gone are reaped first, so that none is told twice.
@@ -33,6 +34,7 @@
 #include <net/netns/generic.h>
 
 #include "error.h"
+#include "inject.h"
 #include "link.h"
 #include "rch.h"
 
@@ -80,7 +82,10 @@ static void queue_dead(struct rch_link *link)
 
 static void path_received(struct rch_path *path, struct page *page, u32 length)
 {
-	rch_link_received(path_link(path), page, length);
+	if (rch_inject_on())
+		rch_link_inject(path_link(path), page, length);
+	else
+		rch_link_received(path_link(path), page, length);
 }
 
 static void path_reposted(struct rch_path *path, u32 count)
@@ -88,7 +93,10 @@ static void path_reposted(struct rch_path *path, u32 count)
 	struct rch_link *link = path_link(path);
 
 	spin_lock_bh(&link->lock);
-	rch_credit_posted(&link->credit, count);
+	if (rch_inject_on())
+		rch_link_inject_posted(link, count);
+	else
+		rch_credit_posted(&link->credit, count);
 	rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 }
@@ -194,7 +202,8 @@ static struct rch_link *link_alloc(struct net *net, kuid_t uid,
 				   const struct sockaddr_storage *peer,
 				   enum rch_link_state state)
 {
-	struct rch_link *link = kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT);
+	struct rch_link *link = rch_try(RCH_SITE_LINK,
+					kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT));
 
 	if (!link)
 		return NULL;
@@ -221,6 +230,7 @@ static struct rch_link *link_alloc(struct net *net, kuid_t uid,
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->tick_work, rch_link_tick_work);
+	rch_link_inject_init(link);
 	link->last_rx = jiffies;
 	link->idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
@@ -563,6 +573,7 @@ static void take_apart(struct rch_link *link)
 	cancel_delayed_work_sync(&link->tick_work);
 	wait_posted(link);
 	rch_path_drain(&link->path);
+	rch_link_inject_stop(link);
 	rch_link_purge(link);
 	flush_work(&link->reap_work);
 	reap(link);
@@ -623,6 +634,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (!READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
+	rch_link_inject_lift(link);
 	if (beat)
 		rch_link_heartbeat(link, 0);
 	rch_link_run(link);

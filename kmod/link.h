@@ -12,6 +12,7 @@
  *
  * Locks, outermost first:
  *   links_lock (mutex)      the table of links
+ *   link->faults.lock (spin, bh)   while faults are injected: handing frames over
  *   link->lock (spin, bh)   everything to do with sending, and the states
  *   path->lock, path->error_lock
  * A channel's lock is never taken inside link->lock, nor the reverse.
@@ -43,6 +44,29 @@
 
 struct iov_iter;
 struct rch_lane;
+
+/**
+ * struct rch_link_faults - what injected faults have in hand; see link_inject.c
+ * @lock: whoever hands frames over, while faults are on; taken from softirq, held in
+ *	rch_link_received()
+ * @held: frames that are held back, in order; protected by @lock
+ * @swap: the last of @held lets the next frame pass; protected by @lock
+ * @hold_work: hands them over
+ * @kill_work: breaks the queue pair
+ * @posted: buffers that are posted and were not told; protected by @link->lock
+ * @debt: how many of them must not be told; protected by @link->lock
+ * @withheld: part of @debt, until the fault is off; protected by @link->lock
+ */
+struct rch_link_faults {
+	spinlock_t lock;
+	struct list_head held;
+	bool swap;
+	struct delayed_work hold_work;
+	struct work_struct kill_work;
+	u32 posted;
+	u32 debt;
+	u32 withheld;
+};
 
 /**
  * struct rch_link - conversation with another host
@@ -103,6 +127,7 @@ struct rch_lane;
  * @tx_frames: frames sent
  * @rx_frames: frames received
  * @stalls: how often a frame waited for credit
+ * @faults: injected ones
  */
 struct rch_link {
 	struct kref ref;
@@ -161,6 +186,7 @@ struct rch_link {
 	u64 tx_frames;
 	u64 rx_frames;
 	u64 stalls;
+	struct rch_link_faults faults;
 };
 
 /** enum rch_lane_control - what a lane has to tell besides data */
@@ -294,6 +320,23 @@ void rch_link_purge(struct rch_link *link);
 
 /* link_rx.c APIs: softirq */
 void rch_link_received(struct rch_link *link, struct page *page, u32 length);
+
+/* link_inject.c APIs: softirq */
+void rch_link_inject(struct rch_link *link, struct page *page, u32 length);
+
+/* link_inject.c APIs: any context; locked */
+void rch_link_inject_posted(struct rch_link *link, u32 count);
+
+/* link_inject.c APIs: may sleep */
+#ifdef RCH_INJECT
+void rch_link_inject_init(struct rch_link *link);
+void rch_link_inject_lift(struct rch_link *link);
+void rch_link_inject_stop(struct rch_link *link);
+#else
+static inline void rch_link_inject_init(struct rch_link *link) {}
+static inline void rch_link_inject_lift(struct rch_link *link) {}
+static inline void rch_link_inject_stop(struct rch_link *link) {}
+#endif
 
 /* lane.c APIs: any context; take link->lock */
 void rch_lane_init(struct rch_lane *lane, u64 room);

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "inject.h"
 #include "mem.h"
 
 static int pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
@@ -54,7 +55,8 @@ int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
 	mem->dev = dev;
 	mem->direction = direction;
 	mem->count = 0;
-	mem->pages = kvmalloc_array(wanted, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
+	mem->pages = rch_try(RCH_SITE_PIN, kvmalloc_array(wanted, sizeof(*mem->pages),
+							  GFP_KERNEL_ACCOUNT));
 	if (!mem->pages)
 		return -ENOMEM;
 	ret = pin_pages(mem, addr & PAGE_MASK, wanted);

@@ -28,6 +28,7 @@
 #include <rdma/iw_cm.h>
 
 #include "error.h"
+#include "inject.h"
 #include "path.h"
 #include "path_rdma.h"
 #include "rch.h"
@@ -257,7 +258,8 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->failed = false;
 	reinit_completion(&path->cm_done);
 	reinit_completion(&path->drained);
-	id = rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP, IB_QPT_RC);
+	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
+					 IB_QPT_RC));
 	if (IS_ERR(id)) {
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
 		return PTR_ERR(id);
@@ -315,6 +317,8 @@ static int create_qp(struct rch_path *path)
 		.port_num = path->port,
 	};
 
+	if (rch_no_memory(RCH_SITE_VERBS))
+		return -ENOMEM;
 	return rdma_create_qp(path->id, path->pd, &attr);
 }
 
@@ -338,15 +342,16 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
-	path->pd = ib_alloc_pd(path->dev, 0);
+	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {
 		ret = PTR_ERR(path->pd);
 		path->pd = NULL;
 		goto err_fail;
 	}
 	/* Every work request that can be outstanding, and a marker for each queue. */
-	path->cq = ib_alloc_cq_any(path->dev, path, path->depth + path->send_depth +
-				   RCH_PATH_RDMA_WRS + 2, IB_POLL_SOFTIRQ);
+	path->cq = rch_try_verb(ib_alloc_cq_any(path->dev, path, path->depth +
+						path->send_depth + RCH_PATH_RDMA_WRS + 2,
+						IB_POLL_SOFTIRQ));
 	if (IS_ERR(path->cq)) {
 		ret = PTR_ERR(path->cq);
 		path->cq = NULL;
@@ -472,6 +477,14 @@ void rch_path_drain(struct rch_path *path)
 	}
 	complete_all(&path->drained);
 	wake_up_all(&path->left);
+}
+
+/** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
+void rch_path_break(struct rch_path *path)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
 }
 
 /*

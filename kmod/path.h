@@ -149,6 +149,7 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 void rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
 void rch_path_abort(struct rch_path *path);
+void rch_path_break(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
 void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,

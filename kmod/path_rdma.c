@@ -20,6 +20,7 @@
  */
 #include <linux/slab.h>
 
+#include "inject.h"
 #include "mem.h"
 #include "path.h"
 #include "path_rdma.h"
@@ -117,11 +118,11 @@ static struct rch_mr *mr_make(struct rch_path *path)
 
 	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return NULL;
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT));
 	if (!mr)
 		return NULL;
 	mr->pages = pages;
-	mr->mr = ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages);
+	mr->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages));
 	if (IS_ERR(mr->mr)) {
 		kfree(mr);
 		return NULL;
@@ -263,7 +264,7 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	struct rch_write *w;
 	size_t sges = RCH_WRITE_WRS * path->write_sges;
 
-	w = kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT);
+	w = rch_try(RCH_SITE_WRITE, kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
 	if (!w)
 		return NULL;
 	w->quiet.done = wc_quiet;
