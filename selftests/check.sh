@@ -32,7 +32,7 @@ out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
 begun=$SECONDS
 
-honest=(abi_test chan_test place_test inject_test conn_test)
+honest=(abi_test chan_test place_test inject_test inject_nomem_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 

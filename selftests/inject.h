@@ -118,9 +118,35 @@ static inline void inject_begin(void)
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
 }
 
-static inline void inject_end(void)
+static inline bool inject_forgotten(int ctx, struct rdmachan_info *info)
+{
+	ASSERT_EQ(get_info(ctx, info), 0);
+	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
+	       !info->out_links && !info->out_frames && !info->out_segments;
+}
+
+/* All files but a context are closed: the module forgets everything, idle links too. */
+static inline void inject_expect_forgotten(int ctx)
+{
+	struct rdmachan_info info;
+	int64_t until = now_ms() + 15000;
+
+	while (!inject_forgotten(ctx, &info) && now_ms() < until)
+		sleep_ms(10);
+	if (inject_forgotten(ctx, &info))
+		return;
+	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
+	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
+	       info.out_frames, info.out_segments);
+	harness_failures++;
+}
+
+/* Closes @ctx, the last file of a test. */
+static inline void inject_end(int ctx)
 {
 	inject_all_off();
+	inject_expect_forgotten(ctx);
+	close(ctx);
 	chmod(DEVICE, 0600);
 	put(PARAMETERS "dead_ms", "5000");
 	put(PARAMETERS "idle_ms", "30000");

@@ -58,38 +58,12 @@ FIXTURE_SETUP(inject)
 	pair(self);
 }
 
-static bool is_empty(int ctx, struct rdmachan_info *info)
-{
-	ASSERT_EQ(get_info(ctx, info), 0);
-	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
-	       !info->out_links && !info->out_frames && !info->out_segments;
-}
-
-/* All faults are off, all files but a context closed: the module forgets everything. */
-static void expect_empty(int ctx)
-{
-	struct rdmachan_info info;
-	int64_t until = now_ms() + 15000;
-
-	while (!is_empty(ctx, &info) && now_ms() < until)
-		sleep_ms(10);
-	if (is_empty(ctx, &info))
-		return;
-	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
-	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
-	       info.out_frames, info.out_segments);
-	harness_failures++;
-}
-
 FIXTURE_TEARDOWN(inject)
 {
-	inject_all_off();
 	close(self->a);
 	close(self->b);
 	close(self->listener);
-	expect_empty(self->ctx);
-	close(self->ctx);
-	inject_end();
+	inject_end(self->ctx);
 }
 
 /*
