@@ -485,10 +485,12 @@ static void rch_link_connect_work(struct work_struct *work)
 	}
 	agree(link, &theirs, theirs.frame_size, mine.next_seq);
 	spin_lock_bh(&link->lock);
+	link->hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
 		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 	spin_unlock_bh(&link->lock);
-	rch_link_heartbeat(link, RCH_FRAME_F_HELLO);
+	/* Whoever waited for the link may be faster; then his frame is the first. */
+	rch_link_heartbeat(link);
 	/* The path may have failed before it was our turn to hear of it. */
 	smp_mb(); /* state before path->failed; pairs with path_down() */
 	if (READ_ONCE(path->failed))
@@ -636,7 +638,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	rch_path_refill(&link->path, GFP_KERNEL);
 	rch_link_inject_lift(link);
 	if (beat)
-		rch_link_heartbeat(link, 0);
+		rch_link_heartbeat(link);
 	rch_link_run(link);
 	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 }

@@ -106,6 +106,7 @@ struct rch_link_faults {
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
  * @posting: somebody posts @ready, with @lock dropped
+ * @hello: the next frame is the active side's first, whatever is in it
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
  * @orphans: control records without a lane, as &struct rch_item
@@ -165,6 +166,7 @@ struct rch_link {
 	u32 done;
 	u32 signalled;
 	bool posting;
+	bool hello;
 	struct rch_drr drr;
 	struct list_head control;
 	struct list_head orphans;
@@ -312,7 +314,7 @@ void rch_link_run_locked(struct rch_link *link);
 struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
-void rch_link_heartbeat(struct rch_link *link, u8 flags);
+void rch_link_heartbeat(struct rch_link *link);
 void rch_link_completed(struct rch_link *link, struct rch_txf *txf);
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain);
 void rch_link_release_sent(struct rch_link *link);

@@ -199,6 +199,23 @@ TEST_F(nomem, connect_anew)
 	}
 }
 
+/* Without memory for the active side's first frame another one is the first: it says HELLO. */
+TEST_F(nomem, hello)
+{
+	struct rdmachan_info before, after;
+	int ctx = new_ctx(), fd;
+
+	ASSERT_EQ(get_info(ctx, &before), 0);
+	fail("frame", 0);
+	fd = do_connect(ctx, SERVICE, PATIENCE);
+	EXPECT_GE(fd, 0);
+	mend();
+	ASSERT_EQ(get_info(ctx, &after), 0);
+	EXPECT_EQ(after.out_cm_connects - before.out_cm_connects, 1);
+	close(fd);
+	close(ctx);
+}
+
 /* A refusal that there is no memory for is no answer. */
 TEST_F(nomem, refusal)
 {
