@@ -248,7 +248,8 @@ int rch_inject_set(enum rch_fault fault, char *text)
 	struct rule rule;
 	int ret;
 
-	mutex_lock(&key_lock);
+	if (mutex_lock_killable(&key_lock))
+		return -EINTR;
 	if (sysfs_streq(text, "off")) {
 		ret = turn_off(fault);
 		goto out;
@@ -291,10 +292,15 @@ void rch_inject_show(struct seq_file *file, enum rch_fault fault)
 /** rch_inject_show_total - how often each fault has happened since load */
 void rch_inject_show_total(struct seq_file *file)
 {
+	u64 now[RCH_FAULTS];
 	enum rch_fault fault;
+	unsigned long flags;
 
+	spin_lock_irqsave(&rules_lock, flags);
+	memcpy(now, totals, sizeof(now));
+	spin_unlock_irqrestore(&rules_lock, flags);
 	for (fault = 0; fault < RCH_FAULTS; fault++)
-		seq_printf(file, "%s %llu\n", fault_names[fault], READ_ONCE(totals[fault]));
+		seq_printf(file, "%s %llu\n", fault_names[fault], now[fault]);
 }
 
 /** rch_inject_stop - no fault happens any more; at unload, when nobody can set one */

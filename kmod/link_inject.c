@@ -236,7 +236,7 @@ void rch_link_inject(struct rch_link *link, struct page *page, u32 length)
 	spin_unlock(&link->faults.lock);
 }
 
-/** rch_link_inject_lift - tell of buffers that are not withheld any more; often */
+/** rch_link_inject_lift - tell of what is withheld no more; at each tick of the link */
 void rch_link_inject_lift(struct rch_link *link)
 {
 	struct rch_link_faults *faults = &link->faults;
