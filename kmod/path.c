@@ -41,6 +41,8 @@
 #define RCH_RETRY_COUNT 7
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
+/* How long a path that ends waits for its connection to stand first. */
+#define RCH_RTU_MS 1000
 
 /** rch_path_init - begin; nothing is allocated */
 void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
@@ -209,8 +211,9 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		return 0;
 	}
-	path->cm_event = event->event;
+	WRITE_ONCE(path->cm_event, event->event);
 	complete(&path->cm_done);
+	wake_up_all(&path->left);
 	if (READ_ONCE(path->failed))
 		path->ops->down(path);
 	return 0;
@@ -445,6 +448,8 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	if (ret)
 		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+	else
+		path->accepted = true;
 	return ret;
 }
 
@@ -471,6 +476,12 @@ void rch_path_drain(struct rch_path *path)
 	spin_unlock_bh(&path->lock);
 	if (was)
 		return;
+	/* The peer's frames can be faster than its RTU is handled, and before that the
+	 * connection manager has nobody to tell.
+	 */
+	if (path->accepted)
+		wait_event_timeout(path->left, READ_ONCE(path->cm_event),
+				   msecs_to_jiffies(RCH_RTU_MS));
 	if (path->id && path->id->qp) {
 		rdma_disconnect(path->id);
 		ib_drain_qp(path->id->qp);

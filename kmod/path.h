@@ -81,7 +81,8 @@ struct rch_rxb {
  * @stopped: nothing may be posted any more
  * @drained: rch_path_drain() has ended
  * @users: see path_rdma.h; protected by @lock
- * @left: woken when @users becomes 0, @drained is, or what a user waits for has come
+ * @left: woken when @users becomes 0, @drained is, @cm_event changes, or what a user
+ *	waits for has come
  * @mrs: pool of &struct rch_mr; protected by @lock
  * @mr_count: how many there are, in the pool or not; protected by @lock
  * @writers: who may write
@@ -90,6 +91,7 @@ struct rch_rxb {
  * @cm_done: the connection manager has answered, or @aborted
  * @cm_event: what it answered
  * @aborted: connecting shall end
+ * @accepted: the peer was let in; @cm_event will tell that the connection stands
  * @reply: private data of the answer
  * @reply_len: bytes of it
  * @error_lock: protects @error and @failed; taken with interrupts off, as some
@@ -125,6 +127,7 @@ struct rch_path {
 	struct completion cm_done;
 	int cm_event;
 	bool aborted;
+	bool accepted;
 	u8 reply[RCH_PATH_REPLY_MAX];
 	u8 reply_len;
 	spinlock_t error_lock;

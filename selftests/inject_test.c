@@ -384,6 +384,25 @@ TEST_F(inject, corrupt_message)
 	expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_FRAME_EPOCH);
 }
 
+/*
+ * The first frame of a link: its receiver ends the link before its connection manager has
+ * heard that the connection stands. The peer is told all the same, and connects again.
+ */
+TEST_F(inject, corrupt_first)
+{
+	int i, ctx, fd;
+
+	for (i = 0; i < 10; i++) {
+		ctx = fault_ctx_of(100000 + getpid() * 10 + i);
+		inject("corrupt", "on");
+		fd = do_connect(ctx, SERVICE, TIMEOUT(10000));
+		EXPECT_GE(fd, 0);
+		EXPECT_EQ(inject_done("corrupt"), 1);
+		close(fd);
+		close(ctx);
+	}
+}
+
 TEST_F(inject, kill)
 {
 	static const char *const links[] = { "a", "b" };
