@@ -121,6 +121,8 @@ TEST_F(nomem, port)
 	} rows[] = { { "port", 0 }, { "verbs", 0 }, { "verbs", 1 } };
 	int i, ctx, fd;
 
+	if (is_siw())
+		SKIP("siw has all its sockets in the first namespace");
 	if (unshare(CLONE_NEWNET))
 		SKIP("there are no network namespaces");
 	ctx = open_ctx();
@@ -398,7 +400,10 @@ TEST_F(nomem, placed)
 		close(ctx);
 		ASSERT_GE(self->b, 0);
 		fail(rows[i].site, rows[i].skip);
-		EXPECT_EQ(placed(self, out, back), 0);
+		/* A reader that is not quick enough has the message copied anyway. */
+		do
+			EXPECT_EQ(placed(self, out, back), 0);
+		while (!inject_done("nomem") && !harness_failures);
 		mend();
 		if (harness_failures)
 			printf("# this was %s after %u\n", rows[i].site, rows[i].skip);
