@@ -14,6 +14,7 @@
 
 #include "chan.h"
 #include "error.h"
+#include "inject.h"
 #include "rch.h"
 
 static struct kmem_cache *chan_cache;
@@ -142,7 +143,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 				enum rch_chan_state state, struct rdmachan_error *error)
 {
 	gfp_t gfp = state == RCH_CHAN_WAITING ? GFP_ATOMIC : GFP_KERNEL;
-	struct rch_chan *chan = kmem_cache_zalloc(chan_cache, gfp);
+	struct rch_chan *chan = rch_try(RCH_SITE_CHANNEL, kmem_cache_zalloc(chan_cache, gfp));
 	int ret;
 
 	if (!chan)

@@ -22,6 +22,7 @@
 
 #include "chan.h"
 #include "error.h"
+#include "inject.h"
 #include "rch.h"
 
 /* Records up to this are copied: at worst an eighth of a frame holds the whole. */
@@ -35,7 +36,8 @@ static struct rch_segment *segment_alloc(const struct rch_record *r, struct page
 	bool copy = r->length <= RCH_COPY_BREAK;
 	struct rch_segment *seg;
 
-	seg = kmalloc(sizeof(*seg) + (copy ? r->length : 0), GFP_ATOMIC | __GFP_NOWARN);
+	seg = rch_try(RCH_SITE_SEGMENT, kmalloc(sizeof(*seg) + (copy ? r->length : 0),
+						GFP_ATOMIC | __GFP_NOWARN));
 	if (!seg)
 		return NULL;
 	seg->length = r->length;

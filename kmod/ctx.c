@@ -9,6 +9,7 @@
 #include <net/net_namespace.h>
 
 #include "ctx.h"
+#include "inject.h"
 #include "rch.h"
 
 static int charge(struct rch_ctx *ctx)
@@ -36,7 +37,8 @@ static int charge(struct rch_ctx *ctx)
  */
 struct rch_ctx *rch_ctx_create(void)
 {
-	struct rch_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	struct rch_ctx *ctx = rch_try(RCH_SITE_CONTEXT,
+				      kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT));
 	int ret;
 
 	if (!ctx)

@@ -22,6 +22,15 @@ struct file *rch_file_create(const char *name, const struct file_operations *fop
 			     void *object, u32 flags);
 bool rch_file_nonblock(const struct file *file, u32 io_flags);
 
+/* debugfs.c APIs */
+#ifdef RCH_INJECT
+void rch_debugfs_init(void);
+void rch_debugfs_exit(void);
+#else
+static inline void rch_debugfs_init(void) {}
+static inline void rch_debugfs_exit(void) {}
+#endif
+
 /* ioctl.c APIs */
 long rch_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rch_listener_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

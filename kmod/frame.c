@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "frame.h"
+#include "inject.h"
 #include "pure/wire.h"
 #include "rch.h"
 
@@ -19,11 +20,11 @@ static struct kmem_cache *txf_cache;
  */
 struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp)
 {
-	struct rch_txf *txf = kmem_cache_alloc(txf_cache, gfp);
+	struct rch_txf *txf = rch_try(RCH_SITE_FRAME, kmem_cache_alloc(txf_cache, gfp));
 
 	if (!txf)
 		return NULL;
-	txf->data = kmalloc(size, gfp | __GFP_NOWARN);
+	txf->data = rch_try(RCH_SITE_FRAME, kmalloc(size, gfp | __GFP_NOWARN));
 	if (!txf->data) {
 		kmem_cache_free(txf_cache, txf);
 		return NULL;
@@ -58,8 +59,11 @@ void rch_txf_free(struct rch_txf *txf)
 /** rch_item_alloc - get a small item for @length bytes, or NULL */
 struct rch_item *rch_item_alloc(u32 length, gfp_t gfp)
 {
-	struct rch_small *small = kmalloc(struct_size(small, data, length), gfp);
+	struct rch_small *small;
 
+	if (!(gfp & __GFP_NOFAIL) && rch_no_memory(RCH_SITE_ITEM))
+		return NULL;
+	small = kmalloc(struct_size(small, data, length), gfp);
 	if (!small)
 		return NULL;
 	INIT_LIST_HEAD(&small->item.list);

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
+#include "inject.h"
 #include "link.h"
 #include "rch.h"
 
@@ -51,6 +52,8 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 	u32 id;
 	int ret;
 
+	if (rch_no_memory(RCH_SITE_LANE))
+		return -ENOMEM;
 	ret = xa_alloc_cyclic_bh(&link->lanes, &id, NULL, xa_limit_32b,
 				 &link->lanes_next, gfp);
 	if (ret < 0)

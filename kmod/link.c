@@ -12,8 +12,9 @@
  *     which looks at the state before it queues itself again.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
- *  3. The path is drained: no softirq of this link runs any more. Frames are unmapped
- *     and freed while the device is still there. Then the path is destroyed.
+ *  3. The path is drained: no softirq of this link runs any more, and no work of an
+ *     injected fault. Frames are unmapped and freed while the device is still there.
+ *     Then the path is destroyed.
  *  4. Channels learn the error; each gives up its lane, and with it its reference.
  *     Lanes of @gone are reaped first, so that none is told twice.
  *  5. The link leaves the table and loses the table's reference.
@@ -24,6 +25,7 @@
 #include <linux/slab.h>
 
 #include "error.h"
+#include "inject.h"
 #include "link.h"
 #include "rch.h"
 
@@ -46,7 +48,10 @@ static void queue_dead(struct rch_link *link)
 
 static void path_received(struct rch_path *path, struct page *page, u32 length)
 {
-	rch_link_received(path_link(path), page, length);
+	if (rch_inject_on())
+		rch_link_inject(path_link(path), page, length);
+	else
+		rch_link_received(path_link(path), page, length);
 }
 
 static void path_reposted(struct rch_path *path, u32 count)
@@ -54,7 +59,10 @@ static void path_reposted(struct rch_path *path, u32 count)
 	struct rch_link *link = path_link(path);
 
 	spin_lock_bh(&link->lock);
-	rch_credit_posted(&link->credit, count);
+	if (rch_inject_on())
+		rch_link_inject_posted(link, count);
+	else
+		rch_credit_posted(&link->credit, count);
 	rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 }
@@ -169,7 +177,8 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 				const struct sockaddr_storage *peer,
 				enum rch_link_state state)
 {
-	struct rch_link *link = kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT);
+	struct rch_link *link = rch_try(RCH_SITE_LINK,
+					kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT));
 
 	if (!link)
 		return NULL;
@@ -196,6 +205,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->tick_work, rch_link_tick_work);
+	rch_link_inject_init(link);
 	link->last_rx = jiffies;
 	link->idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
@@ -363,6 +373,7 @@ static void take_apart(struct rch_link *link)
 	cancel_delayed_work_sync(&link->tick_work);
 	wait_posted(link);
 	rch_path_drain(&link->path);
+	rch_link_inject_stop(link);
 	rch_link_purge(link);
 	flush_work(&link->reap_work);
 	reap(link);
@@ -418,8 +429,9 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (!READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
+	rch_link_inject_lift(link);
 	if (beat)
-		rch_link_heartbeat(link, 0);
+		rch_link_heartbeat(link);
 	rch_link_run(link);
 	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 }

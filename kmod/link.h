@@ -12,6 +12,7 @@
  *
  * Locks, outermost first:
  *   links_lock (mutex)      the table of links
+ *   link->faults.lock (spin, bh)   while faults are injected: handing frames over
  *   link->lock (spin, bh)   everything to do with sending, and the states
  *   path->lock, path->error_lock
  * A channel's lock is never taken inside link->lock, nor the reverse.
@@ -43,6 +44,29 @@
 
 struct iov_iter;
 struct rch_lane;
+
+/**
+ * struct rch_link_faults - what injected faults have in hand; see link_inject.c
+ * @lock: whoever hands frames over, while faults are on; taken from softirq, held in
+ *	rch_link_received()
+ * @held: frames that are held back, in order; protected by @lock
+ * @swap: the last of @held lets the next frame pass; protected by @lock
+ * @hold_work: hands them over
+ * @kill_work: breaks the queue pair
+ * @posted: buffers that are posted and were not told; protected by @link->lock
+ * @debt: how many of them must not be told; protected by @link->lock
+ * @withheld: part of @debt, until the fault is off; protected by @link->lock
+ */
+struct rch_link_faults {
+	spinlock_t lock;
+	struct list_head held;
+	bool swap;
+	struct delayed_work hold_work;
+	struct work_struct kill_work;
+	u32 posted;
+	u32 debt;
+	u32 withheld;
+};
 
 /**
  * struct rch_link - conversation with another host
@@ -82,6 +106,7 @@ struct rch_lane;
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
  * @posting: somebody posts @ready, with @lock dropped
+ * @hello: the next frame is the active side's first, whatever is in it
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
  * @orphans: control records without a lane, as &struct rch_item
@@ -103,6 +128,7 @@ struct rch_lane;
  * @tx_frames: frames sent
  * @rx_frames: frames received
  * @stalls: how often a frame waited for credit
+ * @faults: injected ones
  */
 struct rch_link {
 	struct kref ref;
@@ -140,6 +166,7 @@ struct rch_link {
 	u32 done;
 	u32 signalled;
 	bool posting;
+	bool hello;
 	struct rch_drr drr;
 	struct list_head control;
 	struct list_head orphans;
@@ -161,6 +188,7 @@ struct rch_link {
 	u64 tx_frames;
 	u64 rx_frames;
 	u64 stalls;
+	struct rch_link_faults faults;
 };
 
 /** enum rch_lane_control - what a lane has to tell besides data */
@@ -300,7 +328,7 @@ void rch_link_run_locked(struct rch_link *link);
 struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
-void rch_link_heartbeat(struct rch_link *link, u8 flags);
+void rch_link_heartbeat(struct rch_link *link);
 void rch_link_completed(struct rch_link *link, struct rch_txf *txf);
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain);
 void rch_link_release_sent(struct rch_link *link);
@@ -308,6 +336,23 @@ void rch_link_purge(struct rch_link *link);
 
 /* link_rx.c APIs: softirq */
 void rch_link_received(struct rch_link *link, struct page *page, u32 length);
+
+/* link_inject.c APIs: softirq */
+void rch_link_inject(struct rch_link *link, struct page *page, u32 length);
+
+/* link_inject.c APIs: any context; locked */
+void rch_link_inject_posted(struct rch_link *link, u32 count);
+
+/* link_inject.c APIs: may sleep */
+#ifdef RCH_INJECT
+void rch_link_inject_init(struct rch_link *link);
+void rch_link_inject_lift(struct rch_link *link);
+void rch_link_inject_stop(struct rch_link *link);
+#else
+static inline void rch_link_inject_init(struct rch_link *link) {}
+static inline void rch_link_inject_lift(struct rch_link *link) {}
+static inline void rch_link_inject_stop(struct rch_link *link) {}
+#endif
 
 /* lane.c APIs: any context; take link->lock */
 void rch_lane_init(struct rch_lane *lane, u64 room);

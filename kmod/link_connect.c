@@ -178,10 +178,12 @@ void rch_link_connect_work(struct work_struct *work)
 	}
 	agree(link, &theirs, theirs.frame_size, mine.next_seq);
 	spin_lock_bh(&link->lock);
+	link->hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
 		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 	spin_unlock_bh(&link->lock);
-	rch_link_heartbeat(link, RCH_FRAME_F_HELLO);
+	/* Whoever waited for the link may be faster; then his frame is the first. */
+	rch_link_heartbeat(link);
 	/* The path may have failed before it was our turn to hear of it. */
 	smp_mb(); /* state before path->failed; pairs with the path's down() */
 	if (READ_ONCE(path->failed))

@@ -305,7 +305,7 @@ static void fill(struct rch_link *link)
 		close_open(link);
 }
 
-static void pure_frame(struct rch_link *link, u8 flags)
+static void pure_frame(struct rch_link *link)
 {
 	struct rch_txf *txf;
 
@@ -314,7 +314,7 @@ static void pure_frame(struct rch_link *link, u8 flags)
 	txf = rch_txf_alloc(sizeof(struct rch_wire_frame), GFP_ATOMIC);
 	if (!txf)
 		return;
-	txf->flags = RCH_FRAME_F_PURE | flags;
+	txf->flags = RCH_FRAME_F_PURE;
 	close_frame(link, txf);
 }
 
@@ -332,7 +332,8 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	struct rch_txf *txf;
 
 	list_for_each_entry(txf, &link->ready, list) {
-		f.flags = txf->flags;
+		f.flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
+		link->hello = false;
 		f.seq = txf->seq;
 		f.length = txf->used;
 		rch_wire_frame_put(txf->data, &f);
@@ -383,7 +384,7 @@ void rch_link_run_locked(struct rch_link *link)
 		return;
 	fill(link);
 	if (list_empty(&link->ready) && rch_credit_must_tell(&link->credit))
-		pure_frame(link, 0);
+		pure_frame(link);
 	post_ready(link);
 }
 
@@ -395,12 +396,12 @@ void rch_link_run(struct rch_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
-/** rch_link_heartbeat - send a frame without records; @flags: RCH_FRAME_F_* */
-void rch_link_heartbeat(struct rch_link *link, u8 flags)
+/** rch_link_heartbeat - send a frame without records */
+void rch_link_heartbeat(struct rch_link *link)
 {
 	spin_lock_bh(&link->lock);
 	if (link->state == RCH_LINK_UP) {
-		pure_frame(link, flags);
+		pure_frame(link);
 		post_ready(link);
 	}
 	spin_unlock_bh(&link->lock);

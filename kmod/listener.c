@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "inject.h"
 #include "listener.h"
 #include "rch.h"
 
@@ -119,7 +120,7 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 	struct rch_listener *listener;
 	int ret;
 
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	listener = rch_try(RCH_SITE_LISTENER, kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT));
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&listener->ref);

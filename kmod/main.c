@@ -46,6 +46,7 @@ static int __init rch_init(void)
 	ret = rch_chrdev_init();
 	if (ret)
 		goto err_device;
+	rch_debugfs_init();
 	pr_info("rdmachan: version " RCH_VERSION ", protocol %u\n", RCH_WIRE_VERSION);
 	return 0;
 
@@ -63,6 +64,7 @@ err_wq:
 /* No file is open, or the module could not be unloaded. */
 static void __exit rch_exit(void)
 {
+	rch_debugfs_exit();
 	rch_chrdev_exit();
 	rch_link_exit();
 	rch_device_exit();

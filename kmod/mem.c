@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "inject.h"
 #include "mem.h"
 
 /* The sum of one program's pins is in its mm, with those of the RDMA core. */
@@ -82,7 +83,8 @@ int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
 	if (!charge(mem, wanted))
 		return -ENOMEM;
 	ret = -ENOMEM;
-	mem->pages = kvmalloc_array(wanted, sizeof(*mem->pages), GFP_KERNEL_ACCOUNT);
+	mem->pages = rch_try(RCH_SITE_PIN, kvmalloc_array(wanted, sizeof(*mem->pages),
+							  GFP_KERNEL_ACCOUNT));
 	if (!mem->pages)
 		goto err_charge;
 	ret = pin_pages(mem, addr & PAGE_MASK, wanted);

@@ -8,6 +8,7 @@
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 
+#include "inject.h"
 #include "object.h"
 
 static DEFINE_XARRAY_FLAGS(objects, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
@@ -32,6 +33,8 @@ int rch_object_enter(struct rch_object *obj, const struct rch_object_ops *ops,
 	obj->net = net;
 	obj->uid = uid;
 	obj->created_ns = ktime_get_real_ns();
+	if (rch_no_memory(RCH_SITE_OBJECT))
+		return -ENOMEM;
 	ret = xa_alloc_cyclic_bh(&objects, &obj->id, obj, xa_limit_32b,
 				 &objects_next, gfp);
 	return ret < 0 ? ret : 0;

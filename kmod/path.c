@@ -28,6 +28,7 @@
 #include <rdma/iw_cm.h>
 
 #include "error.h"
+#include "inject.h"
 #include "path.h"
 #include "path_rdma.h"
 #include "rch.h"
@@ -40,6 +41,8 @@
 #define RCH_RETRY_COUNT 7
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
+/* How long a path that ends waits for its connection to stand first. */
+#define RCH_RTU_MS 1000
 
 /** rch_path_init - begin; nothing is allocated */
 void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
@@ -209,8 +212,9 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		return 0;
 	}
-	path->cm_event = event->event;
+	WRITE_ONCE(path->cm_event, event->event);
 	complete(&path->cm_done);
+	wake_up_all(&path->left);
 	if (READ_ONCE(path->failed))
 		path->ops->down(path);
 	return 0;
@@ -262,7 +266,8 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->failed = false;
 	reinit_completion(&path->cm_done);
 	reinit_completion(&path->drained);
-	id = rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP, IB_QPT_RC);
+	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
+					 IB_QPT_RC));
 	if (IS_ERR(id)) {
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
 		return PTR_ERR(id);
@@ -320,6 +325,8 @@ static int create_qp(struct rch_path *path)
 		.port_num = path->port,
 	};
 
+	if (rch_no_memory(RCH_SITE_VERBS))
+		return -ENOMEM;
 	return rdma_create_qp(path->id, path->pd, &attr);
 }
 
@@ -343,15 +350,16 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
-	path->pd = ib_alloc_pd(path->dev, 0);
+	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {
 		ret = PTR_ERR(path->pd);
 		path->pd = NULL;
 		goto err_fail;
 	}
 	/* Every work request that can be outstanding, and a marker for each queue. */
-	path->cq = ib_alloc_cq_any(path->dev, path, path->depth + path->send_depth +
-				   RCH_PATH_RDMA_WRS + 2, IB_POLL_SOFTIRQ);
+	path->cq = rch_try_verb(ib_alloc_cq_any(path->dev, path, path->depth +
+						path->send_depth + RCH_PATH_RDMA_WRS + 2,
+						IB_POLL_SOFTIRQ));
 	if (IS_ERR(path->cq)) {
 		ret = PTR_ERR(path->cq);
 		path->cq = NULL;
@@ -446,6 +454,8 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	if (ret)
 		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+	else
+		path->accepted = true;
 	return ret;
 }
 
@@ -472,12 +482,26 @@ void rch_path_drain(struct rch_path *path)
 	spin_unlock_bh(&path->lock);
 	if (was)
 		return;
+	/* The peer's frames can be faster than its RTU is handled, and before that the
+	 * connection manager has nobody to tell.
+	 */
+	if (path->accepted)
+		wait_event_timeout(path->left, READ_ONCE(path->cm_event),
+				   msecs_to_jiffies(RCH_RTU_MS));
 	if (path->id && path->id->qp) {
 		rdma_disconnect(path->id);
 		ib_drain_qp(path->id->qp);
 	}
 	complete_all(&path->drained);
 	wake_up_all(&path->left);
+}
+
+/** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
+void rch_path_break(struct rch_path *path)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
 }
 
 /*

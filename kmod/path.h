@@ -82,7 +82,8 @@ struct rch_rxb {
  * @stopped: nothing may be posted any more
  * @drained: rch_path_drain() has ended
  * @users: see path_rdma.h; protected by @lock
- * @left: woken when @users becomes 0, @drained is, or what a user waits for has come
+ * @left: woken when @users becomes 0, @drained is, @cm_event changes, or what a user
+ *	waits for has come
  * @mrs: pool of &struct rch_mr; protected by @lock
  * @mr_count: how many there are, in the pool or not; protected by @lock
  * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
@@ -93,6 +94,7 @@ struct rch_rxb {
  * @cm_done: the connection manager has answered, or @aborted
  * @cm_event: what it answered
  * @aborted: connecting shall end
+ * @accepted: the peer was let in; @cm_event will tell that the connection stands
  * @reply: private data of the answer
  * @reply_len: bytes of it
  * @error_lock: protects @error and @failed; taken with interrupts off, as some
@@ -130,6 +132,7 @@ struct rch_path {
 	struct completion cm_done;
 	int cm_event;
 	bool aborted;
+	bool accepted;
 	u8 reply[RCH_PATH_REPLY_MAX];
 	u8 reply_len;
 	spinlock_t error_lock;
@@ -154,6 +157,7 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 int rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
 void rch_path_abort(struct rch_path *path);
+void rch_path_break(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
 void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,

@@ -22,6 +22,7 @@
 
 #include "error.h"
 #include "frame.h"
+#include "inject.h"
 #include "path.h"
 #include "rch.h"
 
@@ -168,7 +169,8 @@ err_page:
 
 static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
 {
-	rxb->page = alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order);
+	rxb->page = rch_try(RCH_SITE_PAGE,
+			    alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order));
 	return rxb->page ? rxb_post_page(path, rxb) : -ENOMEM;
 }
 
@@ -300,8 +302,9 @@ int rch_path_buffers_get(struct rch_path *path)
 	u32 i;
 	int ret;
 
-	path->rxb = kvcalloc(path->depth, sizeof(*path->rxb), GFP_KERNEL);
-	path->lent = kvcalloc(path->depth, sizeof(*path->lent), GFP_KERNEL);
+	path->rxb = rch_try(RCH_SITE_RING, kvcalloc(path->depth, sizeof(*path->rxb), GFP_KERNEL));
+	path->lent = rch_try(RCH_SITE_RING,
+			     kvcalloc(path->depth, sizeof(*path->lent), GFP_KERNEL));
 	if (!path->rxb || !path->lent)
 		return -ENOMEM;
 	for (i = 0; i < path->depth; i++) {

@@ -11,6 +11,7 @@
 #include <rdma/ib_cm.h>
 #include <net/net_namespace.h>
 
+#include "inject.h"
 #include "path.h"
 #include "rch.h"
 
@@ -65,8 +66,8 @@ static struct rdma_cm_id *listen_on(struct rch_path_listener *listener,
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(listener->net, rch_path_listen_event, listener,
-			    RDMA_PS_TCP, IB_QPT_RC);
+	id = rch_try_verb(rdma_create_id(listener->net, rch_path_listen_event, listener,
+					 RDMA_PS_TCP, IB_QPT_RC));
 	if (IS_ERR(id))
 		return id;
 	if (addr->sa_family == AF_INET6)
@@ -100,7 +101,7 @@ struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
 	struct rch_path_listener *listener;
 	int ret;
 
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	listener = rch_try(RCH_SITE_PORT, kzalloc(sizeof(*listener), GFP_KERNEL));
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
 	listener->net = net;

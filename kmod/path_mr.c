@@ -20,6 +20,7 @@
  */
 #include <linux/slab.h>
 
+#include "inject.h"
 #include "mem.h"
 #include "path.h"
 #include "path_rdma.h"
@@ -70,7 +71,7 @@ static int registrar_make(struct rch_path *path)
 		.qp_type = IB_QPT_RC,
 		.port_num = path->port,
 	};
-	struct ib_qp *qp = ib_create_qp(path->pd, &init);
+	struct ib_qp *qp = rch_try_verb(ib_create_qp(path->pd, &init));
 	int ret;
 
 	if (IS_ERR(qp))
@@ -105,11 +106,11 @@ static struct rch_mr *mr_make(struct rch_path *path)
 	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
 	    registrar_get(path))
 		return NULL;
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	mr = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT));
 	if (!mr)
 		return NULL;
 	mr->pages = pages;
-	mr->mr = ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages);
+	mr->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages));
 	if (IS_ERR(mr->mr)) {
 		kfree(mr);
 		return NULL;

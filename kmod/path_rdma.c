@@ -15,6 +15,7 @@
  */
 #include <linux/slab.h>
 
+#include "inject.h"
 #include "mem.h"
 #include "path.h"
 #include "path_rdma.h"
@@ -123,7 +124,7 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	struct rch_write *w;
 	size_t sges = RCH_WRITE_WRS * path->write_sges;
 
-	w = kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT);
+	w = rch_try(RCH_SITE_WRITE, kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
 	if (!w)
 		return NULL;
 	w->quiet.done = rch_write_quiet_wc;

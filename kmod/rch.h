@@ -6,13 +6,13 @@
  * an ops structure:
  *
  *   main                               order of init and exit
- *   chrdev, ioctl, file                what programs see; the only user pointers
+ *   chrdev, ioctl, file, debugfs       what programs see; the only user pointers
  *   ctx, listener, chan, quota         objects and their rules, and how many there may be
  *   link, lane                         the conversation of two hosts
  *   path, device                       one queue pair; RDMA and its connection manager
  *   pure/                              arithmetic
  *
- * params, error, object and this file serve all of them.
+ * params, error, object, inject and this file serve all of them.
  */
 #ifndef _RCH_H
 #define _RCH_H

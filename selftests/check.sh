@@ -33,7 +33,7 @@ passed=0 failed=0 skipped=0
 declare -A running
 begun=$SECONDS
 
-honest=(abi_test chan_test end_test place_test quota_test conn_test)
+honest=(abi_test chan_test end_test place_test quota_test inject_test inject_nomem_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 

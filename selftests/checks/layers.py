@@ -19,11 +19,11 @@ LAYERS = (
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
     ("objects", ("ctx*", "listener*", "quota*", "chan.*", "chan_*")),
-    ("programs", ("chrdev*", "ioctl*", "file*")),
+    ("programs", ("chrdev*", "ioctl*", "file*", "debugfs*")),
     ("main", ("main.c",)),
 )
 # Serve all layers, and use only pure and each other.
-COMMON = ("rch.h", "params.c", "error.*", "object.*", "trace.*", "compat/*")
+COMMON = ("rch.h", "params.c", "error.*", "object.*", "inject.*", "trace.*", "compat/*")
 # Another module.
 IGNORED = ("kunit/*", "*.mod.c")
 

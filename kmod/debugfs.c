@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs.c - files for those who test the module: rdmachan/inject in debugfs
+ *
+ * One file for each fault of inject.h, and one that counts them. Only root reads and
+ * writes them. Nothing depends on their being there: a kernel may have no debugfs, or be
+ * locked down.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "file.h"
+#include "inject.h"
+
+static struct dentry *root;
+
+static int fault_show(struct seq_file *file, void *data)
+{
+	rch_inject_show(file, (uintptr_t)file->private);
+	return 0;
+}
+
+static int fault_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, fault_show, inode->i_private);
+}
+
+static ssize_t fault_write(struct file *file, const char __user *from, size_t len,
+			   loff_t *pos)
+{
+	enum rch_fault fault = (uintptr_t)file_inode(file)->i_private;
+	char text[128] = {};
+	int ret;
+
+	if (len >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, from, len))
+		return -EFAULT;
+	ret = rch_inject_set(fault, text);
+	return ret ?: len;
+}
+
+static const struct file_operations fault_fops = {
+	.owner = THIS_MODULE,
+	.open = fault_open,
+	.read = seq_read,
+	.write = fault_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int total_show(struct seq_file *file, void *data)
+{
+	rch_inject_show_total(file);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(total);
+
+/** rch_debugfs_init - once, at load */
+void rch_debugfs_init(void)
+{
+	enum rch_fault fault;
+	struct dentry *inject;
+
+	root = debugfs_create_dir("rdmachan", NULL);
+	inject = debugfs_create_dir("inject", root);
+	for (fault = 0; fault < RCH_FAULTS; fault++)
+		debugfs_create_file(rch_inject_name(fault), 0600, inject,
+				    (void *)(uintptr_t)fault, &fault_fops);
+	debugfs_create_file("total", 0400, inject, NULL, &total_fops);
+}
+
+/** rch_debugfs_exit - once, at unload: no fault happens after this */
+void rch_debugfs_exit(void)
+{
+	debugfs_remove(root);
+	rch_inject_stop();
+}

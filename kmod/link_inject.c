@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_inject.c - what injected faults do to a link
+ *
+ * Where. A reliable connection loses nothing, so all of this is done to frames that have
+ * come, before the link looks at them: for its rules it makes no difference where on the
+ * way a frame was lost. Only the queue pair's failure is a real one.
+ *
+ * Who hands frames over. Completions do, one after the other; and @hold_work, when a
+ * frame has been held back for its time. @lock keeps the two apart, and soft interrupts
+ * off, as rch_link_received() is promised. While a frame is held the key is on (see
+ * inject.c), so no completion gets around @lock.
+ *
+ * Buffers. A frame that is held has a reference to its page, so the path puts another
+ * page in the ring and tells that a buffer is posted. But to the peer the frame is still
+ * on the way: a promise of that buffer would be for one frame more than the ring has. So
+ * it is a *debt*, which is paid when the frame is handed over: what is posted is told
+ * only as far as it is more than the debts. A lost frame never is paid for. A buffer
+ * whose promise is withheld is a debt too, until the fault is turned off. Frames without
+ * records are left out there: the peer needs their numbers to say that it is alive.
+ *
+ * Taking apart. rch_link_inject_stop() comes when the path was drained: no completion
+ * holds another frame back or queues work. It waits for the works, and only then frees
+ * what is held. Pages are not mapped any more, so the device may be gone.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "inject.h"
+#include "link.h"
+#include "rch.h"
+
+/**
+ * struct held - a frame that is held back
+ * @list: in @faults.held
+ * @page: holds it, with a reference
+ * @length: its length
+ * @due: not to be handed over before this, in jiffies
+ */
+struct held {
+	struct list_head list;
+	struct page *page;
+	u32 length;
+	unsigned long due;
+};
+
+static bool hits(const struct rch_link *link, enum rch_fault fault, u32 *value)
+{
+	return rch_inject_hits(fault, link->object.id, value);
+}
+
+/* Tell of what is posted as far as nothing is owed. */
+static void settle(struct rch_link *link)
+{
+	struct rch_link_faults *faults = &link->faults;
+
+	lockdep_assert_held(&link->lock);
+	if (faults->posted <= faults->debt)
+		return;
+	rch_credit_posted(&link->credit, faults->posted - faults->debt);
+	faults->posted = faults->debt;
+}
+
+/** rch_link_inject_posted - buffers are posted again, and may be told; locked */
+void rch_link_inject_posted(struct rch_link *link, u32 count)
+{
+	link->faults.posted += count;
+	settle(link);
+}
+
+/* The buffer of a frame that has just come shall not be told: the path is about to. */
+static void owe(struct rch_link *link)
+{
+	spin_lock(&link->lock);
+	link->faults.debt++;
+	spin_unlock(&link->lock);
+}
+
+static void pay(struct rch_link *link)
+{
+	spin_lock(&link->lock);
+	link->faults.debt--;
+	settle(link);
+	rch_link_run_locked(link);
+	spin_unlock(&link->lock);
+}
+
+static void hand_over(struct rch_link *link, struct page *page, u32 length)
+{
+	rch_link_received(link, page, length);
+	if (!hits(link, RCH_FAULT_DUPLICATE, NULL))
+		return;
+	rch_link_received(link, page, length);
+	/* A real one would have come in a buffer of its own. */
+	spin_lock(&link->lock);
+	rch_link_inject_posted(link, 1);
+	spin_unlock(&link->lock);
+}
+
+static void held_free(struct held *held)
+{
+	list_del(&held->list);
+	put_page(held->page);
+	kfree(held);
+	rch_inject_held(-1);
+}
+
+static void release_first(struct rch_link *link)
+{
+	struct held *held = list_first_entry(&link->faults.held, struct held, list);
+
+	hand_over(link, held->page, held->length);
+	pay(link);
+	held_free(held);
+}
+
+/* Hand over what is due. The last one, if it lets the next pass, waits for that. */
+static void release(struct rch_link *link)
+{
+	struct rch_link_faults *faults = &link->faults;
+	struct held *held;
+
+	lockdep_assert_held(&faults->lock);
+	while (!list_empty(&faults->held)) {
+		held = list_first_entry(&faults->held, struct held, list);
+		if (faults->swap && list_is_singular(&faults->held))
+			return;
+		if (time_before(jiffies, held->due)) {
+			mod_delayed_work(rch_wq, &faults->hold_work, held->due - jiffies);
+			return;
+		}
+		release_first(link);
+	}
+}
+
+static void rch_link_hold_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
+					     faults.hold_work);
+
+	spin_lock_bh(&link->faults.lock);
+	release(link);
+	spin_unlock_bh(&link->faults.lock);
+}
+
+/* Without memory nothing is held back any longer; the order stays. */
+static void release_all(struct rch_link *link)
+{
+	link->faults.swap = false;
+	while (!list_empty(&link->faults.held))
+		release_first(link);
+}
+
+/* Hold a frame back, or have it wait behind others. Return: false when it shall not. */
+static bool hold(struct rch_link *link, struct page *page, u32 length)
+{
+	struct rch_link_faults *faults = &link->faults;
+	bool swap = !faults->swap && hits(link, RCH_FAULT_REORDER, NULL);
+	u32 ms = 0;
+	bool delay = hits(link, RCH_FAULT_DELAY, &ms);
+	struct held *held;
+
+	if (list_empty(&faults->held) && !swap && !delay)
+		return false;
+	held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
+	if (!held) {
+		release_all(link);
+		return false;
+	}
+	get_page(page);
+	held->page = page;
+	held->length = length;
+	held->due = jiffies + msecs_to_jiffies(ms);
+	/* Where another one waits to be passed it is the last. */
+	if (faults->swap)
+		list_add_tail(&held->list, faults->held.prev);
+	else
+		list_add_tail(&held->list, &faults->held);
+	faults->swap = swap;
+	rch_inject_held(1);
+	owe(link);
+	release(link);
+	return true;
+}
+
+static void corrupt(struct rch_link *link, struct page *page, u32 length)
+{
+	u8 *frame = page_address(page);
+	u32 at;
+
+	/* The page is ours: nobody else has seen it, and it is not mapped. */
+	if (length && hits(link, RCH_FAULT_CORRUPT, &at))
+		frame[at % length] ^= 0xff;
+}
+
+static bool carries_records(struct page *page, u32 length)
+{
+	struct rch_frame f;
+
+	return !rch_wire_frame_get(page_address(page), length, &f) &&
+	       !(f.flags & RCH_FRAME_F_PURE);
+}
+
+static void withhold(struct rch_link *link, struct page *page, u32 length)
+{
+	if (!rch_inject_armed(RCH_FAULT_WITHHOLD) || !carries_records(page, length) ||
+	    !hits(link, RCH_FAULT_WITHHOLD, NULL))
+		return;
+	spin_lock(&link->lock);
+	link->faults.debt++;
+	link->faults.withheld++;
+	spin_unlock(&link->lock);
+}
+
+/**
+ * rch_link_inject - a frame came while faults are on
+ * @link: link
+ * @page: holds it
+ * @length: its length
+ *
+ * As rch_link_received(), which this calls for it: now, later, twice or never.
+ */
+void rch_link_inject(struct rch_link *link, struct page *page, u32 length)
+{
+	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
+		return;
+	spin_lock(&link->faults.lock);
+	if (hits(link, RCH_FAULT_KILL, NULL))
+		queue_work(rch_wq, &link->faults.kill_work);
+	withhold(link, page, length);
+	corrupt(link, page, length);
+	if (hits(link, RCH_FAULT_DROP, NULL))
+		owe(link);
+	else if (!hold(link, page, length))
+		hand_over(link, page, length);
+	spin_unlock(&link->faults.lock);
+}
+
+/** rch_link_inject_lift - tell of what is withheld no more; at each tick of the link */
+void rch_link_inject_lift(struct rch_link *link)
+{
+	struct rch_link_faults *faults = &link->faults;
+
+	if (rch_inject_armed(RCH_FAULT_WITHHOLD))
+		return;
+	spin_lock_bh(&link->lock);
+	faults->debt -= faults->withheld;
+	faults->withheld = 0;
+	settle(link);
+	spin_unlock_bh(&link->lock);
+}
+
+static void rch_link_kill_work(struct work_struct *work)
+{
+	rch_path_break(&container_of(work, struct rch_link, faults.kill_work)->path);
+}
+
+/** rch_link_inject_init - a link is being made */
+void rch_link_inject_init(struct rch_link *link)
+{
+	struct rch_link_faults *faults = &link->faults;
+
+	spin_lock_init(&faults->lock);
+	INIT_LIST_HEAD(&faults->held);
+	INIT_DELAYED_WORK(&faults->hold_work, rch_link_hold_work);
+	INIT_WORK(&faults->kill_work, rch_link_kill_work);
+}
+
+/** rch_link_inject_stop - free what is held back: the link is DEAD and its path drained */
+void rch_link_inject_stop(struct rch_link *link)
+{
+	struct held *held, *tmp;
+
+	cancel_work_sync(&link->faults.kill_work);
+	cancel_delayed_work_sync(&link->faults.hold_work);
+	list_for_each_entry_safe(held, tmp, &link->faults.held, list)
+		held_free(held);
+}

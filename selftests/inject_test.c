@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * inject_test.c - the module's own faults: to frames and to the queue pair
+ *
+ * On any kernel with debugfs. Frames of checked traffic are lost, changed, late, doubled
+ * or out of order, the queue pair fails, credits stay away. What cannot be healed ends
+ * the link with a cause that every waiter is told; what can be is not seen at all. After
+ * each test nothing may be left of the module's objects, idle links included.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+
+#include "../kmod/pure/wire.h"
+#include "common.h"
+#include "fault.h"
+#include "harness.h"
+#include "inject.h"
+
+#define LONGEST 40000
+#define PATIENCE TIMEOUT(20000)
+
+FIXTURE(inject)
+{
+	int ctx;
+	int listener;
+	int a;
+	int b;
+	uint64_t a_link;
+	uint64_t b_link;
+};
+
+static uint64_t link_of(int chan)
+{
+	struct rdmachan_object object;
+
+	ASSERT_EQ(get_object(chan, &object), 0);
+	return object.link_id;
+}
+
+static void pair(struct fixture_inject *self)
+{
+	self->a = do_connect(self->ctx, SERVICE, TIMEOUT(10000));
+	ASSERT_GE(self->a, 0);
+	self->b = do_accept(self->listener, TIMEOUT(10000));
+	ASSERT_GE(self->b, 0);
+	self->a_link = link_of(self->a);
+	self->b_link = link_of(self->b);
+}
+
+/* A user of its own for each test, and so links that no other test has seen. */
+FIXTURE_SETUP(inject)
+{
+	inject_begin();
+	self->ctx = fault_ctx_of(20000 + getpid());
+	self->listener = do_listen(self->ctx, SERVICE, NULL);
+	ASSERT_GE(self->listener, 0);
+	pair(self);
+}
+
+FIXTURE_TEARDOWN(inject)
+{
+	close(self->a);
+	close(self->b);
+	close(self->listener);
+	inject_end(self->ctx);
+}
+
+/*
+ * Checked traffic
+ */
+
+static size_t random_size(uint64_t *seed)
+{
+	uint64_t value = next_random(seed);
+
+	return (value >> 8) % (value & 3 ? 3000 : LONGEST);
+}
+
+static int send_one(int chan, uint64_t *seed, struct rdmachan_error *error)
+{
+	static char data[LONGEST];
+	size_t len = random_size(seed);
+
+	fill_random(data, len, *seed);
+	return do_send(chan, data, len, 0, &(struct opts){ .timeout_ms = 20000, .error = error });
+}
+
+static int receive_one(int chan, uint64_t *seed, struct rdmachan_error *error)
+{
+	static char data[LONGEST];
+	struct rdmachan_recv recv;
+	size_t len = random_size(seed);
+	int ret;
+
+	ret = do_recv(chan, data, LONGEST, &recv,
+		      &(struct opts){ .timeout_ms = 20000, .error = error });
+	if (ret)
+		return ret;
+	ASSERT_EQ(recv.out_flags, 0);
+	ASSERT_EQ(recv.out_length, len);
+	ASSERT_TRUE(is_random(data, len, *seed));
+	return 0;
+}
+
+typedef int (*one_message)(int chan, uint64_t *seed, struct rdmachan_error *error);
+
+static void all_of(one_message one, int chan, int count, uint64_t seed)
+{
+	struct rdmachan_error error;
+
+	while (count--)
+		ASSERT_EQ(one(chan, &seed, &error), 0);
+}
+
+/* Every message is the one that was expected, until there is an error, with a cause. */
+static void until_error(one_message one, int chan, int count, uint64_t seed)
+{
+	struct rdmachan_error error;
+
+	while (count--) {
+		if (!one(chan, &seed, &error))
+			continue;
+		ASSERT_NE(error.cause, RDMACHAN_CAUSE_NONE);
+		ASSERT_NE(error.cause, RDMACHAN_CAUSE_TIMEOUT);
+		ASSERT_EQ(errno, error.error);
+		return;
+	}
+	ASSERT_TRUE(!"the link goes on");
+}
+
+typedef void (*many_messages)(one_message one, int chan, int count, uint64_t seed);
+
+/* Two who send and two who receive, each a process. */
+static void traffic_begin(struct fixture_inject *self, pid_t children[4], int count,
+			  many_messages many)
+{
+	const struct {
+		one_message one;
+		int chan;
+		uint64_t seed;
+	} jobs[4] = {
+		{ receive_one, self->b, 1 }, { receive_one, self->a, 2 },
+		{ send_one, self->a, 1 }, { send_one, self->b, 2 },
+	};
+	int i;
+
+	fflush(stdout);
+	for (i = 0; i < 4; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		many(jobs[i].one, jobs[i].chan, count, jobs[i].seed);
+		fflush(stdout);
+		_exit(0);
+	}
+}
+
+static void traffic_end(pid_t children[4])
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(child_status(children[i]), 0);
+}
+
+static void traffic(struct fixture_inject *self, int count)
+{
+	pid_t children[4];
+
+	traffic_begin(self, children, count, all_of);
+	traffic_end(children);
+}
+
+static uint64_t dropped(int ctx)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	return info.out_dropped;
+}
+
+/* After a link has ended, the next one works. */
+static void begin_anew(struct fixture_inject *self)
+{
+	inject_all_off();
+	close(self->a);
+	close(self->b);
+	pair(self);
+	talk(self->a, self->b);
+}
+
+/* The link of @b has ended by itself for this cause; that of @a because its peer has. */
+static void expect_ended(struct fixture_inject *self, uint32_t cause, uint64_t detail)
+{
+	struct rdmachan_error error;
+
+	ASSERT_TRUE(wait_state(self->b, RDMACHAN_STATE_FAILED, 10000));
+	ASSERT_EQ(get_error(self->b, &error), 0);
+	EXPECT_EQ(error.cause, cause);
+	EXPECT_EQ(error.detail, detail);
+	ASSERT_TRUE(wait_state(self->a, RDMACHAN_STATE_FAILED, 10000));
+	ASSERT_EQ(get_error(self->a, &error), 0);
+	EXPECT_TRUE(error.cause == RDMACHAN_CAUSE_DISCONNECTED ||
+		    error.cause == RDMACHAN_CAUSE_TRANSPORT);
+}
+
+/*
+ * The files
+ */
+
+TEST_F(inject, files)
+{
+	char text[256];
+	size_t i;
+
+	for (i = 0; i < INJECT_FAULTS; i++) {
+		inject_read(inject_faults[i], text, sizeof(text));
+		EXPECT_EQ(strncmp(text, "off ", 4), 0);
+	}
+	inject_read("total", text, sizeof(text));
+	for (i = 0; i < INJECT_FAULTS; i++)
+		EXPECT_TRUE(strstr(text, inject_faults[i]));
+	inject("delay", "every=7 skip=1000000 count=5 link=3 ms=20");
+	inject_read("delay", text, sizeof(text));
+	EXPECT_EQ(strcmp(text, "every=7 skip=1000000 count=5 link=3 ms=20 seen=0 done=0\n"), 0);
+	inject("nomem", "skip=1000000 site=lane\n");
+	inject_read("nomem", text, sizeof(text));
+	EXPECT_EQ(strcmp(text, "every=1 skip=1000000 count=1 site=lane seen=0 done=0\n"), 0);
+}
+
+TEST_F(inject, wrong_words)
+{
+	static const struct {
+		const char *fault;
+		const char *text;
+	} rows[] = {
+		{ "drop", "often" }, { "drop", "every" }, { "drop", "every=" },
+		{ "drop", "every=0" }, { "drop", "skip=-1" }, { "drop", "count=x" },
+		{ "drop", "count=4294967296" }, { "drop", "ms=5" }, { "drop", "site=link" },
+		{ "drop", "byte=1" }, { "delay", "ms=0" }, { "delay", "ms=60001" },
+		{ "corrupt", "byte=65536" }, { "nomem", "link=1" }, { "nomem", "site=" },
+		{ "nomem", "site=moon" }, { "kill", "off now" },
+	};
+	char text[256];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		errno = 0;
+		EXPECT_TRUE(!inject_write(rows[i].fault, rows[i].text));
+		EXPECT_TRUE(errno == EINVAL || errno == ERANGE);
+		inject_read(rows[i].fault, text, sizeof(text));
+		EXPECT_EQ(strncmp(text, "off ", 4), 0);
+	}
+	memset(text, ' ', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	EXPECT_TRUE(!inject_write("drop", text));
+}
+
+TEST_F(inject, only_root)
+{
+	struct stat st;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < INJECT_FAULTS; i++) {
+		fd = inject_open(inject_faults[i], O_RDONLY);
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(fstat(fd, &st), 0);
+		EXPECT_EQ(st.st_mode & 0777, 0600);
+		EXPECT_EQ(st.st_uid, 0);
+		close(fd);
+	}
+	ASSERT_EQ(seteuid(1000), 0);
+	EXPECT_ERR(inject_open("drop", O_RDONLY), EACCES);
+	EXPECT_ERR(inject_open("drop", O_WRONLY), EACCES);
+	ASSERT_EQ(seteuid(0), 0);
+}
+
+/* A rule for another link is none for this one. */
+TEST_F(inject, other_link)
+{
+	inject("drop", "link=%llu count=0", (unsigned long long)self->b_link + 100000);
+	inject("nomem", "site=port count=0");
+	traffic(self, 30);
+	EXPECT_EQ(inject_done("drop"), 0);
+	EXPECT_EQ(inject_done("nomem"), 0);
+}
+
+TEST_F(inject, skip_every_count)
+{
+	char text[256];
+
+	inject("duplicate", "skip=20 every=3 count=5");
+	traffic(self, 100);
+	inject_off("duplicate");
+	inject_read("duplicate", text, sizeof(text));
+	EXPECT_TRUE(strstr(text, "done=5\n"));
+	/* 20, 21, 24, 27, 30, 33 */
+	EXPECT_GE(strtoul(strstr(text, "seen=") + 5, NULL, 10), 33);
+}
+
+/*
+ * What ends the link
+ */
+
+static void lose(struct fixture_inject *self, const char *fault)
+{
+	pid_t children[4];
+
+	inject(fault, "link=%llu skip=40", (unsigned long long)self->b_link);
+	traffic_begin(self, children, 100000, until_error);
+	traffic_end(children);
+	EXPECT_EQ(inject_done(fault), 1);
+	expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_SEQ_GAP);
+	begin_anew(self);
+}
+
+TEST_F(inject, drop)
+{
+	lose(self, "drop");
+}
+
+TEST_F(inject, reorder)
+{
+	lose(self, "reorder");
+}
+
+/* Bytes of a frame with one message, and the rule that each breaks. */
+TEST_F(inject, corrupt)
+{
+	static const struct {
+		size_t byte;
+		enum rch_rule rule;
+	} rows[] = {
+		{ offsetof(struct rch_wire_frame, version), RCH_RULE_FRAME_VERSION },
+		{ offsetof(struct rch_wire_frame, flags), RCH_RULE_FRAME_FLAGS },
+		{ offsetof(struct rch_wire_frame, reserved), RCH_RULE_RESERVED },
+		{ offsetof(struct rch_wire_frame, epoch), RCH_RULE_FRAME_EPOCH },
+		{ offsetof(struct rch_wire_frame, ack) + 3, RCH_RULE_NUMBERS },
+		{ offsetof(struct rch_wire_frame, limit) + 3, RCH_RULE_NUMBERS },
+		{ offsetof(struct rch_wire_frame, length), RCH_RULE_FRAME_LENGTH },
+		{ sizeof(struct rch_wire_frame) + offsetof(struct rch_wire_record, chan),
+		  RCH_RULE_CHANNEL },
+		{ sizeof(struct rch_wire_frame) + offsetof(struct rch_wire_record, type),
+		  RCH_RULE_RECORD_TYPE },
+		{ sizeof(struct rch_wire_frame) + offsetof(struct rch_wire_record, flags),
+		  RCH_RULE_RECORD_FLAGS },
+	};
+	size_t i;
+
+	/* From the second link on; a heartbeat may be the first one's frame. */
+	put(PARAMETERS "dead_ms", "60000");
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		inject("corrupt", "link=%llu byte=%zu", (unsigned long long)self->b_link,
+		       rows[i].byte);
+		ASSERT_EQ(write(self->a, "x", 1), 1);
+		expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, rows[i].rule);
+		if (harness_failures)
+			printf("# this was byte %zu\n", rows[i].byte);
+		put(PARAMETERS "dead_ms", i + 2 < sizeof(rows) / sizeof(*rows) ? "60000" : "2000");
+		begin_anew(self);
+	}
+}
+
+/* What no rule is about arrives as it is: the bytes of messages are the adapter's care. */
+TEST_F(inject, corrupt_message)
+{
+	const size_t at = sizeof(struct rch_wire_frame) + sizeof(struct rch_wire_record) + 7;
+	char out[100], back[100];
+	pid_t children[4];
+
+	fill_random(out, sizeof(out), 1);
+	inject("corrupt", "link=%llu byte=%zu", (unsigned long long)self->b_link, at);
+	ASSERT_EQ(write(self->a, out, sizeof(out)), sizeof(out));
+	ASSERT_EQ(do_recv(self->b, back, sizeof(back), NULL, PATIENCE), 0);
+	EXPECT_EQ((unsigned char)(out[7] ^ back[7]), 0xff);
+	out[7] = back[7];
+	EXPECT_EQ(memcmp(out, back, sizeof(out)), 0);
+	talk(self->a, self->b);
+	inject("corrupt", "link=%llu skip=40 byte=4", (unsigned long long)self->b_link);
+	traffic_begin(self, children, 100000, until_error);
+	traffic_end(children);
+	expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_FRAME_EPOCH);
+}
+
+/*
+ * The first frame of a link: its receiver ends the link before its connection manager has
+ * heard that the connection stands. The peer is told all the same, and connects again.
+ */
+TEST_F(inject, corrupt_first)
+{
+	int i, ctx, fd;
+
+	for (i = 0; i < 10; i++) {
+		ctx = fault_ctx_of(100000 + getpid() * 10 + i);
+		inject("corrupt", "on");
+		fd = do_connect(ctx, SERVICE, TIMEOUT(10000));
+		EXPECT_GE(fd, 0);
+		EXPECT_EQ(inject_done("corrupt"), 1);
+		close(fd);
+		close(ctx);
+	}
+}
+
+TEST_F(inject, kill)
+{
+	static const char *const links[] = { "a", "b" };
+	struct rdmachan_error error;
+	pid_t children[4];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		inject("kill", "link=%llu skip=60", (unsigned long long)
+		       (*links[i] == 'a' ? self->a_link : self->b_link));
+		traffic_begin(self, children, 100000, until_error);
+		traffic_end(children);
+		EXPECT_EQ(inject_done("kill"), 1);
+		ASSERT_TRUE(wait_state(self->a, RDMACHAN_STATE_FAILED, 10000));
+		ASSERT_TRUE(wait_state(self->b, RDMACHAN_STATE_FAILED, 10000));
+		ASSERT_EQ(get_error(*links[i] == 'a' ? self->a : self->b, &error), 0);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DISCONNECTED);
+		begin_anew(self);
+	}
+}
+
+/* Who waits for what may never come is told too: to read, to write, to poll. */
+TEST_F(inject, kill_waiters)
+{
+	pid_t children[3];
+	char back[8];
+	int i;
+
+	ASSERT_GT(fill_up(self->a, 5000), 0);
+	fflush(stdout);
+	for (i = 0; i < 3; i++) {
+		children[i] = fork();
+		if (children[i])
+			continue;
+		if (i == 0)
+			ASSERT_ERR(write(self->a, "x", 1), ECONNRESET);
+		else if (i == 1)
+			ASSERT_ERR(read(self->a, back, sizeof(back)), ECONNRESET);
+		else
+			ASSERT_TRUE(poll_mask(self->a, POLLIN, 20000) & POLLERR);
+		fflush(stdout);
+		_exit(0);
+	}
+	sleep_ms(100);
+	/* A heartbeat is the frame that brings it. */
+	inject("kill", "link=%llu", (unsigned long long)self->b_link);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(child_status(children[i]), 0);
+	begin_anew(self);
+}
+
+/*
+ * What is not seen
+ */
+
+TEST_F(inject, duplicate)
+{
+	uint64_t before = dropped(self->ctx);
+
+	inject("duplicate", "every=3 count=0");
+	traffic(self, 400);
+	inject_off("duplicate");
+	EXPECT_GE(inject_done("duplicate"), 50);
+	EXPECT_EQ(dropped(self->ctx) - before, inject_done("duplicate"));
+	talk(self->a, self->b);
+}
+
+TEST_F(inject, duplicate_all)
+{
+	inject("duplicate", "count=0");
+	traffic(self, 400);
+	talk(self->a, self->b);
+}
+
+/* Both directions wait. */
+TEST_F(inject, delay)
+{
+	int64_t begun;
+
+	inject("delay", "count=0 ms=100");
+	begun = now_ms();
+	talk(self->a, self->b);
+	EXPECT_GE(now_ms() - begun, 190);
+	EXPECT_LE(now_ms() - begun, 1000);
+	inject("delay", "count=0 ms=4");
+	traffic(self, 400);
+	EXPECT_GE(inject_done("delay"), 50);
+	inject("delay", "every=5 count=0 ms=7");
+	traffic(self, 400);
+}
+
+/* When a fault has been turned off, nothing waits any more. */
+TEST_F(inject, delay_off)
+{
+	int64_t begun = now_ms();
+	char back[8];
+
+	inject("delay", "link=%llu ms=300", (unsigned long long)self->b_link);
+	ASSERT_EQ(write(self->a, "late", 4), 4);
+	ASSERT_TRUE(inject_wait("delay", 1, 5000));
+	inject_off("delay");
+	EXPECT_GE(now_ms() - begun, 290);
+	EXPECT_EQ(do_recv(self->b, back, 8, NULL, DONTWAIT), 0);
+}
+
+/* Later than the dead time is never; what is held back goes with the link. */
+TEST_F(inject, delay_to_death)
+{
+	pid_t children[4];
+
+	inject("delay", "link=%llu ms=60000 skip=40", (unsigned long long)self->b_link);
+	traffic_begin(self, children, 100000, until_error);
+	traffic_end(children);
+	expect_ended(self, RDMACHAN_CAUSE_PEER_DEAD, 2000);
+	begin_anew(self);
+}
+
+/* Two faults at once: all of it is late, and some of it twice. */
+TEST_F(inject, delay_and_duplicate)
+{
+	inject("delay", "every=4 count=0 ms=3");
+	inject("duplicate", "every=2 count=0");
+	traffic(self, 400);
+	EXPECT_GE(inject_done("duplicate"), 50);
+}
+
+/* Held frames when their device goes. */
+TEST_F(inject, delay_device_removed)
+{
+	pid_t children[4];
+	int64_t begun;
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	inject("delay", "ms=60000 skip=40 count=2");
+	traffic_begin(self, children, 100000, until_error);
+	ASSERT_TRUE(inject_wait("delay", 1, 10000));
+	begun = now_ms();
+	ASSERT_EQ(remove_device(), 0);
+	EXPECT_LE(now_ms() - begun, 10000);
+	traffic_end(children);
+	inject_all_off();
+	ASSERT_EQ(add_device(), 0);
+	close(self->a);
+	close(self->b);
+	self->a = connect_again(self->ctx);
+	ASSERT_GE(self->a, 0);
+	self->b = do_accept(self->listener, PATIENCE);
+	talk(self->a, self->b);
+}
+
+/* The way back is open all the while, and so is the first one when the fault is off. */
+TEST_F(inject, withhold)
+{
+	struct rdmachan_object object;
+	uint64_t seed = 3, sent = 0;
+	pid_t child;
+
+	inject("withhold", "link=%llu count=0", (unsigned long long)self->b_link);
+	child = fork();
+	if (!child) {
+		while (sent < 3000 && !send_one(self->a, &seed, NULL))
+			sent++;
+		_exit(sent == 3000 ? 0 : 1);
+	}
+	/* Longer than it would take to be given up for dead. */
+	for (sent = 0; sent < 30; sent++) {
+		ASSERT_EQ(write(self->b, "back", 4), 4);
+		ASSERT_EQ(do_recv(self->a, &seed, 8, NULL, PATIENCE), 0);
+		sleep_ms(150);
+	}
+	ASSERT_EQ(get_object(self->b, &object), 0);
+	EXPECT_EQ(object.state, RDMACHAN_STATE_OPEN);
+	/* No more than the ring has, each as full as can be. */
+	EXPECT_LE(inject_done("withhold"), 16);
+	EXPECT_GE(inject_done("withhold"), 8);
+	EXPECT_EQ(waitpid(child, NULL, WNOHANG), 0);
+	inject_off("withhold");
+	all_of(receive_one, self->b, 3000, 3);
+	EXPECT_EQ(child_status(child), 0);
+	traffic(self, 100);
+}
+
+/* A few buffers less are only fewer buffers. */
+TEST_F(inject, withhold_some)
+{
+	inject("withhold", "count=7");
+	traffic(self, 300);
+	EXPECT_EQ(inject_done("withhold"), 7);
+	inject_off("withhold");
+	traffic(self, 100);
+}
+
+/* Faults come and go in the middle of traffic, and with them the way that frames take. */
+TEST_F(inject, on_and_off)
+{
+	pid_t children[4];
+	int i;
+
+	traffic_begin(self, children, 1500, all_of);
+	for (i = 0; i < 40; i++) {
+		inject("delay", "every=2 count=0 ms=2");
+		sleep_ms(5);
+		inject_off("delay");
+		sleep_ms(2);
+		inject("duplicate", "count=0");
+		sleep_ms(5);
+		inject_off("duplicate");
+		inject("withhold", "every=3 count=2");
+		sleep_ms(5);
+		inject_off("withhold");
+	}
+	traffic_end(children);
+	talk(self->a, self->b);
+}
+
+TEST_HARNESS_MAIN
