@@ -8,7 +8,7 @@ B := $(CURDIR)/build
 # Seconds of a fuzzing campaign.
 TIME ?= 600
 
-.PHONY: all module tool install modules_install clean demo check check-debug coverage fuzz \
+.PHONY: all module tool install modules_install clean demo check check-debug soak coverage fuzz \
 	bench help
 
 all: module tool
@@ -58,6 +58,9 @@ fuzz:
 check-debug:
 	@selftests/check.sh debug
 
+soak:
+	@selftests/check.sh soak
+
 coverage:
 	@selftests/coverage.sh
 
@@ -72,6 +75,7 @@ help:
 	@echo "make check         all tests, in guests; installs what is missing"
 	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
 	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
+	@echo "make soak          life and death under load, 200 times each; hours"
 	@echo "make coverage      what of the module the tests execute: build/coverage"
 	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

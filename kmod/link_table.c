@@ -29,12 +29,14 @@ static atomic_t links_changes;
 
 /**
  * struct rch_net - what a network namespace has
- * @lock: protects @listener
- * @listener: waits for peers, since the first LISTEN
+ * @lock: protects the others
+ * @listener: waits for peers; it keeps the namespace alive
+ * @services: that are offered
  */
 struct rch_net {
 	struct mutex lock;
 	struct rch_path_listener *listener;
+	u32 services;
 };
 
 static unsigned int net_id;
@@ -291,11 +293,11 @@ static struct pernet_operations net_ops = {
 };
 
 /**
- * rch_link_listen - begin to wait for peers, unless that was done
+ * rch_link_listen - wait for peers, as there is a service
  * @net: network namespace
  *
- * Peers are waited for as long as the network namespace lives. Context: may sleep.
- * Return: 0, or why not: -EADDRINUSE when another program has the port.
+ * Context: may sleep. Return: 0, or why not: -EADDRINUSE when another program has the
+ * port; else rch_link_unlisten() is the opposite.
  */
 int rch_link_listen(struct net *net)
 {
@@ -311,8 +313,30 @@ int rch_link_listen(struct net *net)
 		else
 			rn->listener = listener;
 	}
+	if (!ret)
+		rn->services++;
 	mutex_unlock(&rn->lock);
 	return ret;
+}
+
+/**
+ * rch_link_unlisten - a service is no more
+ * @net: network namespace
+ *
+ * The first namespace waits for peers ever after, so that they learn that there is no
+ * such service, and not that there is no module. Another would be kept alive by that.
+ * Context: may sleep.
+ */
+void rch_link_unlisten(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	mutex_lock(&rn->lock);
+	if (!--rn->services && net != &init_net) {
+		rch_path_unlisten(rn->listener);
+		rn->listener = NULL;
+	}
+	mutex_unlock(&rn->lock);
 }
 
 /** rch_link_init - once, at load */

@@ -141,7 +141,7 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 	ret = rch_object_enter(&listener->object, &listener_object_ops, net,
 			       owner->user->uid, GFP_KERNEL);
 	if (ret)
-		goto err_charge;
+		goto err_listen;
 	/* From here on peers find it. */
 	ret = enter(listener);
 	if (ret)
@@ -154,6 +154,8 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 err_object:
 	rch_object_strike(&listener->object);
 	synchronize_rcu();
+err_listen:
+	rch_link_unlisten(net);
 err_charge:
 	rch_charge_end(&listener->charge);
 	kfree(listener);
@@ -178,6 +180,7 @@ void rch_listener_release(struct rch_listener *listener)
 		rch_chan_release(chan, -1);
 	}
 	rch_object_strike(&listener->object);
+	rch_link_unlisten(listener->net);
 	put_net(listener->net);
 	listener_put(listener);
 }

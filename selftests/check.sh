@@ -16,8 +16,9 @@
 #   stock     selftests and the tool's flow test on the stock kernels, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
-# And one that runs only when it is named, as it builds a kernel and takes long:
+# And those that run only when they are named, as they take long:
 #   debug     san, and the same on x86-64 with such checks and two CPUs
+#   soak      life and death under load, 200 times each, on kernels with sanitizers
 #
 # Each line "ok" or "not ok" of a test is counted. A run in which the kernel complained,
 # or which did not end, counts as a failure of its own. The last line is
@@ -33,7 +34,8 @@ passed=0 failed=0 skipped=0
 declare -A running
 begun=$SECONDS
 
-honest=(abi_test chan_test end_test place_test quota_test inject_test inject_nomem_test conn_test)
+honest=(abi_test chan_test end_test place_test quota_test inject_test inject_nomem_test
+	conn_test life_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -209,12 +211,14 @@ qemu_pair() {
 # uml_pair NAME TEST ARGUMENT...
 uml_pair() {
 	local name=$1 test=$2
+	local env="DEAD_MS=${DEAD_MS:-5000} IDLE_MS=${IDLE_MS:-30000} ROUNDS=${ROUNDS:-5}"
 
 	shift 2
-	one "pairs/$name" "$lab/uml-pair.sh" --timeout 200 \
-		--payload "$out/payload-uml-6.12" --out "$out/run/$name" \
-		--a "SIZE=${SIZE:-4194304} DEAD_MS=${DEAD_MS:-5000} sh pair_a.sh $test" \
-		--b "DEAD_MS=${DEAD_MS:-5000} sh pair_b.sh $test" "$@"
+	one "pairs/$name" "$lab/uml-pair.sh" --timeout "${TIMEOUT:-200}" \
+		--kernel "${KERNEL:-uml-6.12}" --payload "$out/payload-${KERNEL:-uml-6.12}" \
+		--out "$out/run/$name" \
+		--a "SIZE=${SIZE:-4194304} $env sh pair_a.sh $test" \
+		--b "$env sh pair_b.sh $test" "$@"
 }
 
 check_pairs() {
@@ -231,7 +235,30 @@ check_pairs() {
 	SIZE=1048576 uml_pair uml-bad-cable loss \
 		--cable-args "--delay 1 --duplicate 1 --reorder 0.1 --seed 2"
 	SIZE=67108864 uml_pair uml-cut cut
+	DEAD_MS=1000 IDLE_MS=100 uml_pair uml-crossing crossing --cable-args "--delay 20"
 	DEAD_MS=2000 uml_pair uml-dead dead --kill-b-on "kill host b now"
+}
+
+# soak PROVIDER
+soak() {
+	tap "soak-$1" "$lab/uml.sh" --kernel uml-6.12-san --provider "$1" --mem 2048 \
+		--timeout 5400 --payload "$out/payload-uml-6.12-san" --out "$out/run/soak-$1" \
+		-- sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"
+}
+
+check_soak() {
+	local rounds=${ROUNDS:-200}
+
+	stage "life and death, $rounds times: User Mode Linux with sanitizers"
+	payload uml-6.12-san || fail "payload for uml-6.12-san"
+	soak rxe
+	soak siw
+	KERNEL=uml-6.12-san TIMEOUT=5400 ROUNDS=$rounds DEAD_MS=1000 IDLE_MS=100 \
+		uml_pair soak-crossing crossing --cable-args "--delay 20" --mem 1024
+	stage "life and death, $rounds times: x86-64 with sanitizers, two CPUs"
+	"$lab/kernel.sh" --quiet dbg-6.12 >/dev/null
+	payload dbg-6.12 || fail "payload for dbg-6.12"
+	dbg_guest soak-dbg sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"
 }
 
 mkdir -p "$out"

@@ -7,10 +7,11 @@
 #   loss          the same over a cable that loses 1 % of the frames
 #   busy          a transfer beside small messages, while the receiver's frames get lost
 #   cut           a transfer during which the cable is cut for two seconds
+#   crossing      both connect to each other at once, ROUNDS times
 #   dead          the peer host dies: found within the dead time, and explained
 
 cd /test || exit 1
-insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" || exit 1
+insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" idle_ms="${IDLE_MS:-30000}" || exit 1
 size=${SIZE:-4194304}
 head -c "$size" /dev/urandom >/tmp/file
 lab-await listening 60 || exit 1
@@ -42,6 +43,12 @@ cut)
 	(sleep 1; lab-cable cut; sleep 2; lab-cable mend) &
 	transfer || exit 1
 	wait
+	;;
+crossing)
+	./rdmachan listen --echo 7002 &
+	until ./rdmachan list --listeners | grep -q open; do sleep 0.1; done
+	./crossing.sh a b || exit 1
+	kill $!
 	;;
 dead)
 	# A channel that is open and quiet, with a reader that waits on it.

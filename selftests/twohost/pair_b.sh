@@ -4,7 +4,7 @@
 # pair_b.sh TEST - host b's part of a test of two hosts, see pair_a.sh
 
 cd /test || exit 1
-insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" || exit 1
+insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" idle_ms="${IDLE_MS:-30000}" || exit 1
 mkdir -p /tmp/in
 ./rdmachan listen --echo 7002 &
 echo=$!
@@ -16,6 +16,9 @@ if [ "$1" = dead ]; then
 	lab-await ready 60
 	echo "kill host b now"
 	sleep 1000
+fi
+if [ "$1" = crossing ]; then
+	./crossing.sh b a || exit 1
 fi
 lab-await finished 150 || exit 1
 cat /tmp/received
