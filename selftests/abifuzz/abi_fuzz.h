@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <sys/uio.h>
 
-#define CALLS_MAX 24
+#define CALLS_MAX 40
 #define THREADS_MAX 4
 #define PROCS_MAX 8
 #define SLOTS 8
@@ -66,6 +66,8 @@ struct abi_case {
  * @index: its number
  * @tid: for signals
  * @busy: it has calls of the current case left
+ * @made: calls that it made
+ * @seen: @made when somebody looked last
  * @guarded: a fault is expected, and @guard knows where to go on
  * @guard: see @guarded
  * @iov: for calls that take vectors
@@ -76,6 +78,8 @@ struct actor {
 	int index;
 	pid_t tid;
 	atomic_bool busy;
+	atomic_uint made;
+	unsigned int seen;
 	volatile bool guarded;
 	sigjmp_buf guard;
 	struct iovec iov[IOVS_MAX];
@@ -164,7 +168,8 @@ struct engine_stats {
  * struct engine_options - how cases are run
  * @threads: how many
  * @proc: number of this process: its own services go by that
- * @limit_ms: after this long whatever a case does is interrupted
+ * @tick_ms: a call that lasts longer than this is interrupted, though not at once
+ * @limit_ms: after this long the case is ended
  * @exchange: sockets through which files travel between processes
  * @stats: what came of it; shared by all processes
  * @cover: have the kernel tell what is executed
@@ -173,6 +178,7 @@ struct engine_stats {
 struct engine_options {
 	int threads;
 	int proc;
+	unsigned int tick_ms;
 	unsigned int limit_ms;
 	int exchange[2];
 	struct engine_stats *stats;
@@ -195,7 +201,7 @@ bool cover_find_module(void);
 size_t cover_size(void);
 void cover_open(struct actor *actor);
 void cover_begin(struct actor *actor);
-void cover_collect(const struct actor *actor, uint8_t *bitmap);
+void cover_collect(const struct actor *actor, uint64_t *bitmap);
 
 /* calls_command.c */
 long call_info(struct actor *actor, const struct call *call);

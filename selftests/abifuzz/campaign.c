@@ -23,7 +23,7 @@
 #define KEPT_MAX 4096
 /* Cases in one file of the corpus. */
 #define PACK 64
-#define BITMAP_SIZE (256UL << 10)
+#define BITMAP_WORDS (32UL << 10)
 #define REPORT_S 20
 #define SILENT_S 60
 
@@ -45,7 +45,7 @@ struct shared {
 	struct engine_stats stats;
 	atomic_uint kept_count;
 	struct kept kept[KEPT_MAX];
-	_Atomic uint8_t seen[BITMAP_SIZE];
+	atomic_uint_least64_t seen[BITMAP_WORDS];
 	atomic_long beats[PROCS_MAX];
 	struct abi_case doing[PROCS_MAX];
 };
@@ -53,7 +53,7 @@ struct shared {
 static const struct campaign *campaign;
 static struct shared *shared;
 static int self;
-static uint8_t executed[BITMAP_SIZE];
+static uint64_t executed[BITMAP_WORDS];
 static uint64_t seed;
 
 /* A file of the out folder that lines are added to. */
@@ -84,6 +84,12 @@ static void finding(const struct abi_case *c, const char *what)
 	fclose(file);
 }
 
+/* Words that the module needs. */
+static size_t words(void)
+{
+	return cover_size() / 64 + 1;
+}
+
 static void run_one(const struct abi_case *c)
 {
 	int i;
@@ -95,20 +101,22 @@ static void run_one(const struct abi_case *c)
 		fflush(stdout);
 		_exit(1);
 	}
-	memset(executed, 0, cover_size() / 8 + 1);
+	memset(executed, 0, words() * sizeof(*executed));
 	for (i = 0; i < campaign->threads; i++)
 		cover_collect(engine_actor(i), executed);
 }
 
 /* What was executed now and never before. Return: whether there is any. */
-static bool is_new(uint8_t *fresh)
+static bool is_new(uint64_t *fresh)
 {
-	size_t i, bytes = cover_size() / 8 + 1;
+	uint64_t seen;
 	bool any = false;
+	size_t i;
 
-	memset(fresh, 0, bytes);
-	for (i = 0; i < bytes; i++) {
-		if (!(executed[i] & ~shared->seen[i]))
+	for (i = 0; i < words(); i++) {
+		fresh[i] = 0;
+		seen = atomic_load_explicit(&shared->seen[i], memory_order_relaxed);
+		if (!(executed[i] & ~seen))
 			continue;
 		fresh[i] = executed[i] & ~atomic_fetch_or(&shared->seen[i], executed[i]);
 		any |= fresh[i];
@@ -117,22 +125,22 @@ static bool is_new(uint8_t *fresh)
 }
 
 /* Whether @c executes all of @wanted, once in two times. */
-static bool executes(const struct abi_case *c, const uint8_t *wanted)
+static bool executes(const struct abi_case *c, const uint64_t *wanted)
 {
-	size_t i, bytes = cover_size() / 8 + 1;
+	size_t i, count = words();
 	int tries;
 
 	for (tries = 0; tries < 2; tries++) {
 		run_one(c);
-		for (i = 0; i < bytes && !(wanted[i] & ~executed[i]); i++)
+		for (i = 0; i < count && !(wanted[i] & ~executed[i]); i++)
 			;
-		if (i == bytes)
+		if (i == count)
 			return true;
 	}
 	return false;
 }
 
-static bool try_instead(struct abi_case *c, const struct abi_case *other, const uint8_t *wanted)
+static bool try_instead(struct abi_case *c, const struct abi_case *other, const uint64_t *wanted)
 {
 	if (!memcmp(c, other, sizeof(*c)) || !executes(other, wanted))
 		return false;
@@ -141,7 +149,7 @@ static bool try_instead(struct abi_case *c, const struct abi_case *other, const 
 }
 
 /* Leave out, and make plain, what does not matter. */
-static void minimise(struct abi_case *c, const uint8_t *wanted)
+static void minimise(struct abi_case *c, const uint64_t *wanted)
 {
 	struct abi_case less;
 	unsigned int i, value;
@@ -190,7 +198,7 @@ static void keep(const struct abi_case *c)
 
 static void judge(struct abi_case *c, bool smaller)
 {
-	static uint8_t fresh[BITMAP_SIZE];
+	static uint64_t fresh[BITMAP_WORDS];
 
 	if (!is_new(fresh))
 		return;
@@ -254,7 +262,8 @@ static void fuzz_once(void)
 static pid_t start_process(int number, const int exchange[2], int64_t until)
 {
 	struct engine_options options = {
-		.threads = campaign->threads, .proc = number, .limit_ms = 25,
+		.threads = campaign->threads, .proc = number,
+		.tick_ms = 8, .limit_ms = 100,
 		.exchange = { exchange[0], exchange[1] }, .stats = &shared->stats,
 		.cover = cover_size(), .complain = finding,
 	};
@@ -278,8 +287,8 @@ static unsigned int seen_count(void)
 	unsigned int count = 0;
 	size_t i;
 
-	for (i = 0; i < BITMAP_SIZE; i++)
-		count += __builtin_popcount(shared->seen[i]);
+	for (i = 0; i < BITMAP_WORDS; i++)
+		count += __builtin_popcountll(shared->seen[i]);
 	return count;
 }
 
@@ -375,6 +384,19 @@ static void write_corpus(void)
 		fclose(file);
 }
 
+/* Where in the module's code, for addr2line. */
+static void write_places(void)
+{
+	FILE *file = out_file("places");
+	size_t i;
+
+	for (i = 0; file && i < cover_size(); i++)
+		if (shared->seen[i / 64] >> i % 64 & 1)
+			fprintf(file, "0x%zx\n", i);
+	if (file)
+		fclose(file);
+}
+
 /* An old corpus is judged by what is in it, before anything new is tried. */
 static int load_and_fuzz(int exchange[2], int64_t begun)
 {
@@ -407,7 +429,7 @@ int campaign_run(const struct campaign *wanted)
 		perror("abi_fuzz");
 		return 1;
 	}
-	if (!cover_find_module() || cover_size() / 8 >= BITMAP_SIZE) {
+	if (!cover_find_module() || words() > BITMAP_WORDS) {
 		printf("# the module is not loaded, or larger than was thought\n");
 		return 1;
 	}
@@ -415,6 +437,7 @@ int campaign_run(const struct campaign *wanted)
 	mkdir(path, 0755);
 	failed = load_and_fuzz(exchange, begun);
 	write_corpus();
+	write_places();
 	report_outcomes();
 	report("abi_fuzz", begun);
 	return failed || shared->stats.unexpected;

@@ -64,7 +64,7 @@ void cover_begin(struct actor *actor)
 }
 
 /* Set the bits of what the last case executed. */
-void cover_collect(const struct actor *actor, uint8_t *bitmap)
+void cover_collect(const struct actor *actor, uint64_t *bitmap)
 {
 	unsigned long i, count, offset;
 
@@ -74,6 +74,6 @@ void cover_collect(const struct actor *actor, uint8_t *bitmap)
 	for (i = 1; i <= count && i < ENTRIES; i++) {
 		offset = actor->cover[i] - base;
 		if (offset < size)
-			bitmap[offset / 8] |= 1 << offset % 8;
+			bitmap[offset / 64] |= 1ULL << offset % 64;
 	}
 }

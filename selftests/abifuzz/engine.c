@@ -146,6 +146,7 @@ static void make_call(struct actor *actor, const struct call *call)
 	while (times-- && !stop) {
 		errno = 0;
 		ret = op->run(actor, call);
+		actor->made++;
 		atomic_fetch_add_explicit(&options.stats->calls, 1, memory_order_relaxed);
 		if (ret >= 0)
 			errno = 0;
@@ -262,25 +263,37 @@ long engine_fork(struct actor *actor, const struct call *call, unsigned int call
  * The whole case
  */
 
+/* Interrupt who makes the same call as before, or, at last, whoever is left. */
+static void interrupt(void)
+{
+	unsigned int i, made;
+
+	for (i = 0; i < options.threads; i++) {
+		made = actors[i].made;
+		if (actors[i].busy && (stop || made == actors[i].seen))
+			engine_poke(i, SIGUSR1);
+		actors[i].seen = made;
+	}
+}
+
 /* Return: false when calls go on and on. */
 static bool wait_end(void)
 {
-	int64_t late = now_ms() + HANG_MS;
-	unsigned int left, wait = options.limit_ms, i;
+	int64_t begun_at = now_ms(), now;
+	unsigned int left;
 
 	while ((left = running)) {
-		if (!futex_wait(&running, left, wait) || errno != ETIMEDOUT)
+		if (!futex_wait(&running, left, options.tick_ms) || errno != ETIMEDOUT)
 			continue;
-		if (!stop)
+		now = now_ms();
+		if (!stop && now - begun_at >= options.limit_ms) {
 			atomic_fetch_add(&options.stats->slow, 1);
-		stop = true;
-		futex_wake(&begun);
-		for (i = 0; i < options.threads; i++)
-			if (actors[i].busy)
-				engine_poke(i, SIGUSR1);
-		if (now_ms() > late)
+			stop = true;
+			futex_wake(&begun);
+		}
+		interrupt();
+		if (now - begun_at > HANG_MS)
 			return false;
-		wait = 2;
 	}
 	return true;
 }

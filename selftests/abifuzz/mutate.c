@@ -70,13 +70,16 @@ static void some_call(struct call *call, uint64_t *seed)
 
 	memset(call, 0, sizeof(*call));
 	call->op = choose_op(seed);
+	/* A child costs as much as a hundred other calls. */
+	if (ops[call->op].run == call_fork && !one_in(seed, 4))
+		call->op = choose_op(seed);
 	op = &ops[call->op];
 	call->slot = some_slot(op->home, seed);
 	call->to = one_in(seed, 4) ? below(seed, SLOTS) : op->to;
 	if (one_in(seed, 3))
 		call->thread = below(seed, THREADS_MAX);
-	if (one_in(seed, 12))
-		call->times = below(seed, 5);
+	if (one_in(seed, 3))
+		call->times = below(seed, 6);
 	for (i = 0; i < VALUES; i++)
 		if (one_in(seed, 4))
 			call->value[i] = some_value(seed);
@@ -111,7 +114,7 @@ static void plain(struct abi_case *c, long (*run)(struct actor *actor, const str
 /* A beginning, and some calls. */
 void case_make(struct abi_case *c, uint64_t *seed)
 {
-	unsigned int depth = below(seed, 8), calls = 1 + below(seed, 10);
+	unsigned int depth = below(seed, 8), calls = 1 + below(seed, 30);
 	struct call call;
 
 	memset(c, 0, sizeof(*c));
@@ -141,7 +144,7 @@ static void change_call(struct call *call, uint64_t *seed)
 		call->to = below(seed, SLOTS);
 		break;
 	case 3:
-		call->times = below(seed, 5);
+		call->times = below(seed, 6);
 		break;
 	case 4:
 		call->op = choose_op(seed);

@@ -64,7 +64,7 @@ const unsigned int ops_count = ARRAY_SIZE(ops);
 
 unsigned int times_of(const struct call *call)
 {
-	static const unsigned int times[] = { 1, 2, 4, 16, 64 };
+	static const unsigned int times[] = { 1, 2, 4, 16, 64, 512 };
 
 	return times[call->times % ARRAY_SIZE(times)];
 }

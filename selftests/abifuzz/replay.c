@@ -12,19 +12,28 @@
 #include "../common.h"
 #include "abi_fuzz.h"
 
-/* Visit the cases of a file. Return: false when it cannot be read, or a visit failed. */
+#define FILE_CASES_MAX 4096
+
+/*
+ * Visit the cases of a file, once it is closed: cases close files. Return: false when it
+ * cannot be read, or a visit failed.
+ */
 bool corpus_visit(const char *path, case_visitor visit, void *data)
 {
+	struct abi_case *cases = calloc(FILE_CASES_MAX, sizeof(*cases));
 	FILE *file = fopen(path, "r");
-	struct abi_case c;
-	bool bad = false, ok = file;
+	bool bad = false, ok = file && cases;
+	int i, count = 0;
 
-	while (ok && case_read(file, &c, &bad))
-		ok = visit(&c, data);
+	while (ok && count < FILE_CASES_MAX && case_read(file, &cases[count], &bad))
+		count++;
+	if (!file || bad || !ok)
+		printf("# %s: %s\n", path, bad ? "is no list of cases" : strerror(errno));
 	if (file)
 		fclose(file);
-	if (!file || bad)
-		printf("# %s: %s\n", path, file ? "is no list of cases" : strerror(errno));
+	for (i = 0; i < count && ok; i++)
+		ok = visit(&cases[i], data);
+	free(cases);
 	return ok && !bad;
 }
 
@@ -92,7 +101,7 @@ int replay(const char *dir, const char *word)
 {
 	static struct engine_stats stats;
 	struct engine_options options = {
-		.threads = THREADS_MAX, .limit_ms = 100, .stats = &stats, .complain = complain,
+		.threads = THREADS_MAX, .tick_ms = 20, .limit_ms = 200, .stats = &stats, .complain = complain,
 	};
 	int i, count, number = 0, failed = 0;
 	char **names;
