@@ -134,7 +134,8 @@ check_san() {
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
 		--timeout 900 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san" -- bash run.sh "${honest[@]}" fault_test nomem_test
+		--out "$out/run/san" -- bash run.sh "${honest[@]}" \
+		abi_fuzz fault_test nomem_test
 }
 
 # dbg_guest NAME COMMAND...; the ACPI interpreter alone would take a minute there.

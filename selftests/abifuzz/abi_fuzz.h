@@ -80,7 +80,7 @@ struct actor {
 	atomic_bool busy;
 	atomic_uint made;
 	unsigned int seen;
-	volatile bool guarded;
+	atomic_bool guarded;
 	sigjmp_buf guard;
 	struct iovec iov[IOVS_MAX];
 	unsigned long *cover;
@@ -194,14 +194,18 @@ int fd_of(unsigned int slot);
 long fd_put(unsigned int slot, long fd);
 int fd_high(int fd);
 long engine_fork(struct actor *actor, const struct call *call, unsigned int calls, bool kill);
+void engine_complain(const char *what);
 void engine_poke(unsigned int actor, int sig);
 
 /* cover.c */
+#define COVER_STEPS 65536UL
+
 bool cover_find_module(void);
+bool cover_there(void);
 size_t cover_size(void);
 void cover_open(struct actor *actor);
 void cover_begin(struct actor *actor);
-void cover_collect(const struct actor *actor, uint64_t *bitmap);
+void cover_collect(const struct actor *actor, uint64_t *bitmap, uint64_t *steps);
 
 /* calls_command.c */
 long call_info(struct actor *actor, const struct call *call);

@@ -189,6 +189,7 @@ static long issue(struct actor *actor, const struct call *call, struct command *
 {
 	size_t size = command->size;
 	char *place;
+	int error;
 	long ret;
 
 	spoil(command, call->value[7]);
@@ -198,12 +199,19 @@ static long issue(struct actor *actor, const struct call *call, struct command *
 	place = memory_args(actor, call->value[0] % 16, size);
 	memory_copy(actor, place, &command->arg, size);
 	ret = ioctl(fd_of(call->slot), command->cmd, place);
-	if (!ret && !memory_copy(actor, &command->arg, place, command->size))
-		return 0;
+	error = errno;
+	memory_copy(actor, &command->arg, place, command->size);
+	errno = error;
 	return ret;
 }
 
-/* A command that makes a file. What it is is not known where the answer got lost. */
+/* Whether nobody can have meddled with the structure. */
+static bool is_plain(const struct call *call)
+{
+	return !(call->value[0] % 16 || call->value[1] || call->value[7]);
+}
+
+/* A command that makes a file. Where the answer got lost nobody knows it. */
 static long issue_fd(struct actor *actor, const struct call *call, struct command *command,
 		     const int32_t *out)
 {
@@ -213,6 +221,8 @@ static long issue_fd(struct actor *actor, const struct call *call, struct comman
 		return ret;
 	if (*out >= 0)
 		fd_put(call->to, *out);
+	else if (is_plain(call))
+		engine_complain("success without a file");
 	return 0;
 }
 
@@ -334,10 +344,20 @@ long call_send(struct actor *actor, const struct call *call)
 	return issue(actor, call, &command);
 }
 
+/* What the length says, against what there was room for. */
+static void judge_length(const struct rdmachan_recv *recv, int error, uint64_t room)
+{
+	if (!error && recv->out_length > room)
+		engine_complain("more was received than there was room for");
+	if (error == EMSGSIZE && recv->out_length <= room)
+		engine_complain("a message that fits was too large");
+}
+
 long call_recv(struct actor *actor, const struct call *call)
 {
 	struct command command = { RDMACHAN_RECV, sizeof(struct rdmachan_recv) };
 	struct rdmachan_recv *recv = &command.arg.recv;
+	long ret;
 
 	recv->flags = io_flags_of(call->value[2]);
 	/* Plain is a buffer that takes most messages. */
@@ -346,7 +366,10 @@ long call_recv(struct actor *actor, const struct call *call)
 	recv->iov_ptr = vector_at(actor, call->value[4], recv->iov_count);
 	recv->timeout_ms = timeout_of(call->value[5]);
 	recv->error_ptr = error_ptr(actor, call);
-	return issue(actor, call, &command);
+	ret = issue(actor, call, &command);
+	if (is_plain(call) && !call->value[4])
+		judge_length(recv, ret ? errno : 0, actor->iov[0].iov_len);
+	return ret;
 }
 
 long call_shutdown(struct actor *actor, const struct call *call)
@@ -398,7 +421,7 @@ long call_list(struct actor *actor, const struct call *call)
 	return issue(actor, call, &command);
 }
 
-/* Numbers that are no commands, and commands on whatever file it is. */
+/* Numbers that are no commands. */
 long call_unknown(struct actor *actor, const struct call *call)
 {
 	static const unsigned int cmds[] = {
@@ -406,8 +429,7 @@ long call_unknown(struct actor *actor, const struct call *call)
 		_IOWR(RDMACHAN_TYPE, 0, int), 0, 0xffffffff,
 	};
 	struct command command = { 0, 64 };
-	unsigned int value = call->value[2];
 
-	command.cmd = value % 16 < 7 ? PICK(cmds, value) : _IO(RDMACHAN_TYPE, value % 9);
+	command.cmd = PICK(cmds, call->value[2]);
 	return issue(actor, call, &command);
 }

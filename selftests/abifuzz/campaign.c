@@ -3,7 +3,9 @@
  * campaign.c - makes cases, runs them, and keeps those that execute something new
  *
  * Some processes do so side by side; what they found and what was executed is in memory
- * that they share. A case that is kept is first made smaller.
+ * that they share. A case that executes a new place is made smaller, and stays; one that
+ * only goes a new way between places is kept as it is, for this campaign. Where the kernel
+ * does not tell what is executed, cases are made of those of the corpus.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,7 @@
 #include "../common.h"
 #include "abi_fuzz.h"
 
-#define KEPT_MAX 4096
+#define KEPT_MAX 8192
 /* Cases in one file of the corpus. */
 #define PACK 64
 #define BITMAP_WORDS (32UL << 10)
@@ -29,6 +31,7 @@
 
 struct kept {
 	atomic_bool ready;
+	bool stays;
 	struct abi_case c;
 };
 
@@ -36,16 +39,20 @@ struct kept {
  * struct shared - what the processes share
  * @stats: of all
  * @kept_count: cases that were kept
+ * @stay_count: and those of them that stay
  * @kept: those
  * @seen: a bit for each address of the module that was executed
+ * @steps_seen: the same for ways from one to the next
  * @beats: of each process, when it ended its last case
  * @doing: and the case that it runs now
  */
 struct shared {
 	struct engine_stats stats;
 	atomic_uint kept_count;
+	atomic_uint stay_count;
 	struct kept kept[KEPT_MAX];
 	atomic_uint_least64_t seen[BITMAP_WORDS];
+	atomic_uint_least64_t steps_seen[COVER_STEPS / 64];
 	atomic_long beats[PROCS_MAX];
 	struct abi_case doing[PROCS_MAX];
 };
@@ -54,6 +61,7 @@ static const struct campaign *campaign;
 static struct shared *shared;
 static int self;
 static uint64_t executed[BITMAP_WORDS];
+static uint64_t steps[COVER_STEPS / 64];
 static uint64_t seed;
 
 /* A file of the out folder that lines are added to. */
@@ -76,6 +84,7 @@ static void finding(const struct abi_case *c, const char *what)
 	/* The first dozens tell what there is to tell. */
 	if (shared->stats.unexpected > 200)
 		return;
+	printf("# process %d: %s\n", self, what);
 	file = out_file("findings");
 	if (!file)
 		return;
@@ -102,23 +111,25 @@ static void run_one(const struct abi_case *c)
 		_exit(1);
 	}
 	memset(executed, 0, words() * sizeof(*executed));
+	memset(steps, 0, sizeof(steps));
 	for (i = 0; i < campaign->threads; i++)
-		cover_collect(engine_actor(i), executed);
+		cover_collect(engine_actor(i), executed, steps);
 }
 
-/* What was executed now and never before. Return: whether there is any. */
-static bool is_new(uint64_t *fresh)
+/* What of @bits, of @count words, is new. Return: whether there is any. */
+static bool is_new(atomic_uint_least64_t *seen, const uint64_t *bits, uint64_t *fresh,
+		   size_t count)
 {
-	uint64_t seen;
 	bool any = false;
+	uint64_t before;
 	size_t i;
 
-	for (i = 0; i < words(); i++) {
+	for (i = 0; i < count; i++) {
 		fresh[i] = 0;
-		seen = atomic_load_explicit(&shared->seen[i], memory_order_relaxed);
-		if (!(executed[i] & ~seen))
+		before = atomic_load_explicit(&seen[i], memory_order_relaxed);
+		if (!(bits[i] & ~before))
 			continue;
-		fresh[i] = executed[i] & ~atomic_fetch_or(&shared->seen[i], executed[i]);
+		fresh[i] = bits[i] & ~atomic_fetch_or(&seen[i], bits[i]);
 		any |= fresh[i];
 	}
 	return any;
@@ -177,7 +188,7 @@ static void minimise(struct abi_case *c, const uint64_t *wanted)
 	}
 }
 
-static void keep(const struct abi_case *c)
+static void keep(const struct abi_case *c, bool stays)
 {
 	unsigned int place = atomic_fetch_add(&shared->kept_count, 1);
 	FILE *file;
@@ -185,7 +196,11 @@ static void keep(const struct abi_case *c)
 	if (place >= KEPT_MAX)
 		return;
 	shared->kept[place].c = *c;
+	shared->kept[place].stays = stays;
 	shared->kept[place].ready = true;
+	if (!stays)
+		return;
+	atomic_fetch_add(&shared->stay_count, 1);
 	/* At once: the machine may not live to the end. */
 	file = out_file("kept");
 	if (!file)
@@ -196,25 +211,38 @@ static void keep(const struct abi_case *c)
 	fclose(file);
 }
 
-static void judge(struct abi_case *c, bool smaller)
+/* Return: whether the case stays. */
+static bool judge(struct abi_case *c, bool smaller)
 {
-	static uint64_t fresh[BITMAP_WORDS];
+	static uint64_t fresh[BITMAP_WORDS], fresh_steps[COVER_STEPS / 64];
+	bool goes_new_way = is_new(shared->steps_seen, steps, fresh_steps, COVER_STEPS / 64);
 
-	if (!is_new(fresh))
-		return;
-	/* What does not happen again was a matter of chance. */
-	if (smaller && executes(c, fresh))
-		minimise(c, fresh);
-	keep(c);
+	if (is_new(shared->seen, executed, fresh, words())) {
+		/* What does not happen again was a matter of chance. */
+		if (smaller && executes(c, fresh))
+			minimise(c, fresh);
+		keep(c, true);
+		return true;
+	}
+	if (goes_new_way)
+		keep(c, false);
+	return false;
 }
 
 static bool judge_given(const struct abi_case *given, void *unused)
 {
 	struct abi_case c = *given;
+	int tries = 3;
 
 	(void)unused;
-	run_one(&c);
-	judge(&c, false);
+	/* It may have to do with chance. */
+	if (!cover_there()) {
+		keep(&c, true);
+		return true;
+	}
+	do {
+		run_one(&c);
+	} while (!judge(&c, false) && --tries);
 	return true;
 }
 
@@ -265,7 +293,7 @@ static pid_t start_process(int number, const int exchange[2], int64_t until)
 		.threads = campaign->threads, .proc = number,
 		.tick_ms = 8, .limit_ms = 100,
 		.exchange = { exchange[0], exchange[1] }, .stats = &shared->stats,
-		.cover = cover_size(), .complain = finding,
+		.cover = cover_there(), .complain = finding,
 	};
 	pid_t child = fork();
 
@@ -297,9 +325,10 @@ static void report(const char *head, int64_t begun)
 	double seconds = (now_ms() - begun) / 1000.0;
 	unsigned long calls = shared->stats.calls;
 
-	printf("%s: %lu calls in %.0f s (%.0f/s), %lu cases, %lu interrupted, %u kept, %u PCs, %lu unexpected errors\n",
+	printf("%s: %lu calls in %.0f s (%.0f/s), %lu cases, %lu interrupted, %u of %u kept stay, %u places, %lu unexpected errors\n",
 	       head, calls, seconds, seconds > 0 ? calls / seconds : 0,
-	       shared->stats.cases, shared->stats.slow, shared->kept_count, seen_count(),
+	       shared->stats.cases, shared->stats.slow, shared->stay_count,
+	       shared->kept_count, seen_count(),
 	       shared->stats.unexpected);
 	fflush(stdout);
 }
@@ -366,19 +395,22 @@ static int await_processes(pid_t *children, int count, int64_t begun)
 /* The corpus anew, in files of some cases each. */
 static void write_corpus(void)
 {
-	unsigned int i, count = shared->kept_count;
+	unsigned int i, written = 0;
 	FILE *file = NULL;
 	char name[32];
 
-	for (i = 0; i < count && i < KEPT_MAX; i++) {
-		if (i % PACK == 0) {
+	for (i = 0; i < KEPT_MAX; i++) {
+		if (!shared->kept[i].stays)
+			continue;
+		if (written % PACK == 0) {
 			if (file)
 				fclose(file);
-			snprintf(name, sizeof(name), "corpus/cases-%02u", i / PACK);
+			snprintf(name, sizeof(name), "corpus/cases-%02u", written / PACK);
 			file = out_file(name);
 		}
 		if (file)
 			case_write(file, &shared->kept[i].c);
+		written++;
 	}
 	if (file)
 		fclose(file);

@@ -14,6 +14,7 @@
 #include "../common.h"
 #include "abi_fuzz.h"
 
+#define KCOV "/sys/kernel/debug/kcov"
 #define ENTRIES (128UL << 10)
 
 static unsigned long base, size;
@@ -39,10 +40,16 @@ size_t cover_size(void)
 	return size;
 }
 
+/* Return: whether the kernel tells what is executed. */
+bool cover_there(void)
+{
+	return !access(KCOV, R_OK | W_OK);
+}
+
 /* Called by the thread itself. */
 void cover_open(struct actor *actor)
 {
-	actor->cover_fd = fd_high(open("/sys/kernel/debug/kcov", O_RDWR));
+	actor->cover_fd = fd_high(open(KCOV, O_RDWR));
 	if (actor->cover_fd < 0 ||
 	    ioctl(actor->cover_fd, KCOV_INIT_TRACE, ENTRIES)) {
 		perror("abi_fuzz: kcov");
@@ -63,17 +70,24 @@ void cover_begin(struct actor *actor)
 		__atomic_store_n(actor->cover, 0, __ATOMIC_RELAXED);
 }
 
-/* Set the bits of what the last case executed. */
-void cover_collect(const struct actor *actor, uint64_t *bitmap)
+/*
+ * Set the bits of what the last case executed, and of the steps from one place to the
+ * next: in @steps, of COVER_STEPS bits, by a hash.
+ */
+void cover_collect(const struct actor *actor, uint64_t *bitmap, uint64_t *steps)
 {
-	unsigned long i, count, offset;
+	unsigned long i, count, offset, before = 0, step;
 
 	if (!actor->cover)
 		return;
 	count = __atomic_load_n(actor->cover, __ATOMIC_RELAXED);
 	for (i = 1; i <= count && i < ENTRIES; i++) {
 		offset = actor->cover[i] - base;
-		if (offset < size)
-			bitmap[offset / 64] |= 1ULL << offset % 64;
+		if (offset >= size)
+			continue;
+		bitmap[offset / 64] |= 1ULL << offset % 64;
+		step = (offset ^ before * 0x9e3779b1UL) % COVER_STEPS;
+		steps[step / 64] |= 1ULL << step % 64;
+		before = offset;
 	}
 }

@@ -127,14 +127,22 @@ static void catch_all(void)
  * Making calls
  */
 
-static void complain(const struct op *op, int error)
+/** engine_complain - the current case has found something */
+void engine_complain(const char *what)
+{
+	atomic_fetch_add(&options.stats->unexpected, 1);
+	options.complain(current, what);
+}
+
+static void judge_error(const struct op *op, int error)
 {
 	char what[80];
 
-	atomic_fetch_add(&options.stats->unexpected, 1);
+	if (errno_expected(op, error))
+		return;
 	snprintf(what, sizeof(what), "%s gave errno %d (%s)", op->name, error,
 		 strerror(error));
-	options.complain(current, what);
+	engine_complain(what);
 }
 
 static void make_call(struct actor *actor, const struct call *call)
@@ -152,8 +160,11 @@ static void make_call(struct actor *actor, const struct call *call)
 			errno = 0;
 		atomic_fetch_add_explicit(&options.stats->outcomes[call->op][errno % 160], 1,
 					  memory_order_relaxed);
-		if (ret < 0 && !errno_expected(op, errno))
-			complain(op, errno);
+		if (ret < 0)
+			judge_error(op, errno);
+		/* It will not be there the next time. */
+		if (errno == EBADF)
+			break;
 	}
 }
 

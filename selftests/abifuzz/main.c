@@ -7,9 +7,9 @@
  *        abi_fuzz replay DIR
  *        abi_fuzz [WORD]
  *
- * run fuzzes, guided by the kernel's KCOV; replay, or neither, runs the cases of a folder
- * (abi-corpus beside the program) as a test. It wants the module loaded, root, and LAB_IP
- * and LAB_IP6, own addresses on an RDMA device.
+ * run fuzzes, guided by the kernel's KCOV if it has that; replay, or neither, runs the
+ * cases of a folder (abi-corpus beside the program) as a test. It wants the module loaded,
+ * root, and LAB_IP and LAB_IP6, own addresses on an RDMA device.
  */
 #include <fcntl.h>
 #include <getopt.h>

@@ -13,7 +13,7 @@
 #include "abi_fuzz.h"
 
 #define PAGE 4096UL
-#define LARGE (1UL << 20)
+#define LARGE (256 * PAGE)
 #define SMALL (16 * PAGE)
 #define NOWHERE ((char *)-8192L)
 

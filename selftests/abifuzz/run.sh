@@ -51,7 +51,7 @@ keep_corpus() {
 }
 
 main() {
-	local left=${1:-600} seed=${ABI_FUZZ_SEED:-1} seconds calls=0 log
+	local left=${1:-600} seed=${ABI_FUZZ_SEED:-1} seconds calls=0 round log
 
 	mkdir -p "$out"
 	"$top/selftests/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
@@ -61,11 +61,12 @@ main() {
 		fuzz $seconds "$seed"
 		keep_corpus
 		log=$(grep '^abi_fuzz:' "$out/round.log")
-		calls=$((calls + $(sed 's/^abi_fuzz: \([0-9]*\) calls.*/\1/' <<<"$log")))
+		read -r _ round _ <<<"$log"
+		calls=$((calls + round))
 		left=$((left - seconds))
 		seed=$((seed + 1))
 	done
-	echo "abi-fuzz: $calls calls, $(cat "$here"/corpus/* | grep -c '^$') cases of $(cat "$here"/corpus/* | wc -c) bytes, $(sed 's/.* \([0-9]*\) PCs.*/\1/' <<<"$log") places of the module"
+	echo "abi-fuzz: $calls calls, corpus of $(cat "$here"/corpus/* | grep -c '^$') cases, $(wc -l <"$out/round/places") places of the module"
 }
 
 main "$@"

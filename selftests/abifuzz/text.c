@@ -10,6 +10,8 @@
 
 #include "abi_fuzz.h"
 
+#define BLANK "\n "
+
 static int op_named(const char *name)
 {
 	unsigned int i;
@@ -30,14 +32,14 @@ static bool parse_call(struct call *call, char *line)
 	memset(call, 0, sizeof(*call));
 	for (i = 0; i < VALUES; i++)
 		numbers[3 + i] = &call->value[i];
-	word = strtok_r(line, " \n", &rest);
+	word = strtok_r(line, BLANK, &rest);
 	call->thread = strtoul(word, &end, 10);
-	word = *end ? NULL : strtok_r(NULL, " \n", &rest);
+	word = *end ? NULL : strtok_r(NULL, BLANK, &rest);
 	op = word ? op_named(word) : -1;
 	if (op < 0)
 		return false;
 	call->op = op;
-	for (i = 0; (word = strtok_r(NULL, " \n", &rest)); i++) {
+	for (i = 0; (word = strtok_r(NULL, BLANK, &rest)); i++) {
 		if (i == 3 + VALUES)
 			return false;
 		*numbers[i] = strtoul(word, &end, 10);
