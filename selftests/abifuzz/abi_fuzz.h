@@ -20,7 +20,7 @@
 
 #define CALLS_MAX 40
 #define THREADS_MAX 4
-#define PROCS_MAX 8
+#define PROCS_MAX 16
 #define SLOTS 8
 #define VALUES 8
 #define IOVS_MAX 1025
@@ -153,7 +153,7 @@ long memory_unmap(unsigned int page, unsigned int pages);
 long memory_map(unsigned int page, unsigned int pages);
 long memory_protect(unsigned int page, unsigned int pages, unsigned int how);
 long memory_forget(unsigned int page, unsigned int pages);
-long memory_truncate(unsigned int pages);
+long memory_beyond(unsigned int page, unsigned int pages);
 
 /* engine.c */
 struct engine_stats {
@@ -244,7 +244,7 @@ long call_unmap(struct actor *actor, const struct call *call);
 long call_map(struct actor *actor, const struct call *call);
 long call_protect(struct actor *actor, const struct call *call);
 long call_forget(struct actor *actor, const struct call *call);
-long call_truncate(struct actor *actor, const struct call *call);
+long call_beyond(struct actor *actor, const struct call *call);
 long call_fork(struct actor *actor, const struct call *call);
 long call_signal(struct actor *actor, const struct call *call);
 long call_timer(struct actor *actor, const struct call *call);

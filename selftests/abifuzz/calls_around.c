@@ -96,10 +96,10 @@ long call_forget(struct actor *actor, const struct call *call)
 	return memory_forget(call->value[0], 1 + call->value[1]);
 }
 
-long call_truncate(struct actor *actor, const struct call *call)
+long call_beyond(struct actor *actor, const struct call *call)
 {
 	(void)actor;
-	return memory_truncate(call->value[0]);
+	return memory_beyond(call->value[0], 1 + call->value[1]);
 }
 
 long call_fork(struct actor *actor, const struct call *call)

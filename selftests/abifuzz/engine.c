@@ -149,6 +149,7 @@ static void make_call(struct actor *actor, const struct call *call)
 {
 	const struct op *op = &ops[call->op];
 	unsigned int times = times_of(call);
+	int error;
 	long ret;
 
 	while (times-- && !stop) {
@@ -156,14 +157,13 @@ static void make_call(struct actor *actor, const struct call *call)
 		ret = op->run(actor, call);
 		actor->made++;
 		atomic_fetch_add_explicit(&options.stats->calls, 1, memory_order_relaxed);
-		if (ret >= 0)
-			errno = 0;
-		atomic_fetch_add_explicit(&options.stats->outcomes[call->op][errno % 160], 1,
+		error = ret < 0 ? errno : 0;
+		atomic_fetch_add_explicit(&options.stats->outcomes[call->op][error % 160], 1,
 					  memory_order_relaxed);
-		if (ret < 0)
-			judge_error(op, errno);
-		/* It will not be there the next time. */
-		if (errno == EBADF)
+		if (error)
+			judge_error(op, error);
+		/* The next time it will not be there either, or be waited for again. */
+		if (error == EBADF || error == EINTR || error == ETIMEDOUT)
 			break;
 	}
 }

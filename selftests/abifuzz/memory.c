@@ -62,7 +62,6 @@ void memory_reset(void)
 	dirty = false;
 	memory_map(0, SMALL / PAGE);
 	dirty = false;
-	must(!ftruncate(fd, SMALL));
 }
 
 char *memory_of(unsigned int kind)
@@ -179,8 +178,11 @@ long memory_forget(unsigned int page, unsigned int pages)
 	return madvise(danger + page * PAGE, size, MADV_DONTNEED);
 }
 
-long memory_truncate(unsigned int pages)
+/* Pages of a file that ends before them. */
+long memory_beyond(unsigned int page, unsigned int pages)
 {
-	dirty = true;
-	return ftruncate(fd, pages % (SMALL / PAGE) * PAGE);
+	size_t size = range(&page, pages);
+
+	return mmap(danger + page * PAGE, size, PROT_READ | PROT_WRITE,
+		    MAP_FIXED | MAP_SHARED, fd, SMALL) == MAP_FAILED ? -1 : 0;
 }

@@ -51,7 +51,7 @@ const struct op ops[] = {
 	{ "map", call_map, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
 	{ "protect", call_protect, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
 	{ "forget", call_forget, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
-	{ "truncate", call_truncate, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
+	{ "beyond", call_beyond, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "fork", call_fork, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "signal", call_signal, SLOT_OTHER, SLOT_OTHER, 3, E_ANY },
 	{ "timer", call_timer, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
