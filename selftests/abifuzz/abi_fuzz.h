@@ -65,6 +65,7 @@ struct abi_case {
  * struct actor - a thread that makes calls
  * @index: its number
  * @tid: for signals
+ * @turn: number of the last case that it has a part in
  * @busy: it has calls of the current case left
  * @made: calls that it made
  * @seen: @made when somebody looked last
@@ -77,6 +78,7 @@ struct abi_case {
 struct actor {
 	int index;
 	pid_t tid;
+	atomic_uint turn;
 	atomic_bool busy;
 	atomic_uint made;
 	unsigned int seen;
@@ -156,11 +158,19 @@ long memory_forget(unsigned int page, unsigned int pages);
 long memory_beyond(unsigned int page, unsigned int pages);
 
 /* engine.c */
+/**
+ * struct engine_stats - figures
+ * @calls: calls that were made
+ * @cases: cases that were run
+ * @cut: those of them that were ended after their time
+ * @complaints: what was found
+ * @outcomes: of each kind of call, how often each errno; 0 is success
+ */
 struct engine_stats {
 	atomic_ulong calls;
 	atomic_ulong cases;
-	atomic_ulong slow;
-	atomic_ulong unexpected;
+	atomic_ulong cut;
+	atomic_ulong complaints;
 	atomic_ulong outcomes[64][160];
 };
 

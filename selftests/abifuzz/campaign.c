@@ -82,7 +82,7 @@ static void finding(const struct abi_case *c, const char *what)
 	FILE *file;
 
 	/* The first dozens tell what there is to tell. */
-	if (shared->stats.unexpected > 200)
+	if (shared->stats.complaints > 200)
 		return;
 	printf("# process %d: %s\n", self, what);
 	file = out_file("findings");
@@ -235,11 +235,11 @@ static bool judge_given(const struct abi_case *given, void *unused)
 	int tries = 3;
 
 	(void)unused;
-	/* It may have to do with chance. */
 	if (!cover_there()) {
 		keep(&c, true);
 		return true;
 	}
+	/* Some of it may be a matter of chance. */
 	do {
 		run_one(&c);
 	} while (!judge(&c, false) && --tries);
@@ -325,11 +325,10 @@ static void report(const char *head, int64_t begun)
 	double seconds = (now_ms() - begun) / 1000.0;
 	unsigned long calls = shared->stats.calls;
 
-	printf("%s: %lu calls in %.0f s (%.0f/s), %lu cases, %lu interrupted, %u of %u kept stay, %u places, %lu unexpected errors\n",
+	printf("%s: %lu calls in %.0f s (%.0f/s), %lu cases, %lu cut short, %u of %u kept stay, %u places, %lu complaints\n",
 	       head, calls, seconds, seconds > 0 ? calls / seconds : 0,
-	       shared->stats.cases, shared->stats.slow, shared->stay_count,
-	       shared->kept_count, seen_count(),
-	       shared->stats.unexpected);
+	       shared->stats.cases, shared->stats.cut, shared->stay_count,
+	       shared->kept_count, seen_count(), shared->stats.complaints);
 	fflush(stdout);
 }
 
@@ -472,5 +471,5 @@ int campaign_run(const struct campaign *wanted)
 	write_places();
 	report_outcomes();
 	report("abi_fuzz", begun);
-	return failed || shared->stats.unexpected;
+	return failed || shared->stats.complaints;
 }

@@ -130,7 +130,7 @@ static void catch_all(void)
 /** engine_complain - the current case has found something */
 void engine_complain(const char *what)
 {
-	atomic_fetch_add(&options.stats->unexpected, 1);
+	atomic_fetch_add(&options.stats->complaints, 1);
 	options.complain(current, what);
 }
 
@@ -234,14 +234,15 @@ static void *actor_main(void *data)
 		while (generation == seen)
 			futex_wait(&generation, seen, 0);
 		seen = generation;
-		if (self->busy)
+		/* The next case may be on its way already. */
+		if (self->turn == seen)
 			play(self);
 	}
 	return NULL;
 }
 
 /**
- * engine_fork - a child makes the next calls of this thread instead of it
+ * engine_fork - a child makes the next calls of this thread, as the thread itself does
  * @actor: thread
  * @call: the fork
  * @calls: how many calls
@@ -298,7 +299,7 @@ static bool wait_end(void)
 			continue;
 		now = now_ms();
 		if (!stop && now - begun_at >= options.limit_ms) {
-			atomic_fetch_add(&options.stats->slow, 1);
+			atomic_fetch_add(&options.stats->cut, 1);
 			stop = true;
 			futex_wake(&begun);
 		}
@@ -346,22 +347,24 @@ static void tidy(void)
  */
 bool engine_run(const struct abi_case *c)
 {
-	unsigned int i, count = 0;
+	unsigned int i, count = 0, turn = generation + 1;
 
 	current = c;
 	begun = 0;
 	stop = false;
-	for (i = 0; i < options.threads; i++)
-		actors[i].busy = false;
 	for (i = 0; i < c->count; i++)
 		actors[thread_of(&c->calls[i])].busy = true;
 	/* It tells the others how far it is. */
 	actors[0].busy = true;
-	for (i = 0; i < options.threads; i++)
-		count += actors[i].busy;
+	for (i = 0; i < options.threads; i++) {
+		if (!actors[i].busy)
+			continue;
+		actors[i].turn = turn;
+		count++;
+	}
 	followed = count > 1;
 	running = count;
-	atomic_fetch_add(&generation, 1);
+	generation = turn;
 	futex_wake(&generation);
 	if (!wait_end()) {
 		options.complain(c, "does not end");
