@@ -29,11 +29,8 @@ long call_open(struct actor *actor, const struct call *call)
 
 long call_close(struct actor *actor, const struct call *call)
 {
-	int fd = fd_of(call->slot);
-
 	(void)actor;
-	/* The process keeps its own. */
-	return fd < 3 ? 0 : close(fd);
+	return close(fd_of(call->slot));
 }
 
 long call_dup(struct actor *actor, const struct call *call)
@@ -42,7 +39,7 @@ long call_dup(struct actor *actor, const struct call *call)
 
 	(void)actor;
 	/* In place of another file, which is closed by that. */
-	if (call->value[0] % 4 == 3 && to >= 3)
+	if (call->value[0] % 4 == 3)
 		return dup3(fd, to, O_CLOEXEC);
 	return fd_put(call->to, dup(fd));
 }
@@ -81,12 +78,8 @@ long call_read(struct actor *actor, const struct call *call)
 
 long call_write(struct actor *actor, const struct call *call)
 {
-	int fd = fd_of(call->slot);
-
 	(void)actor;
-	if (fd < 3 && fd >= 0)
-		return 0;
-	return write(fd, memory_of(call->value[1]), length_of(call->value[0]));
+	return write(fd_of(call->slot), memory_of(call->value[1]), length_of(call->value[0]));
 }
 
 long call_readv(struct actor *actor, const struct call *call)
@@ -103,8 +96,6 @@ long call_writev(struct actor *actor, const struct call *call)
 	int fd = fd_of(call->slot);
 	int count = make_vector(actor, call->value[1], length_of(call->value[0]));
 
-	if (fd < 3 && fd >= 0)
-		return 0;
 	if (call->value[2] % 4 == 3)
 		return pwritev2(fd, actor->iov, count, -1, RWF_NOWAIT);
 	return writev(fd, actor->iov, count);
@@ -150,10 +141,9 @@ long call_fionread(struct actor *actor, const struct call *call)
 long call_nonblock(struct actor *actor, const struct call *call)
 {
 	static const int flags[] = { O_NONBLOCK, 0, O_NONBLOCK | O_ASYNC, O_DIRECT, O_APPEND };
-	int fd = fd_of(call->slot);
 
 	(void)actor;
-	return fd < 3 ? 0 : fcntl(fd, F_SETFL, flags[call->value[0] % 5]);
+	return fcntl(fd_of(call->slot), F_SETFL, flags[call->value[0] % 5]);
 }
 
 /* Calls that make no sense here. */
@@ -165,8 +155,6 @@ long call_misc(struct actor *actor, const struct call *call)
 	void *map;
 
 	(void)actor;
-	if (fd < 3 || to < 3)
-		return 0;
 	switch (call->value[0] % 12) {
 	case 0:
 		return lseek(fd, 0, SEEK_END);

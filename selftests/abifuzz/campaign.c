@@ -291,7 +291,7 @@ static pid_t start_process(int number, const int exchange[2], int64_t until)
 {
 	struct engine_options options = {
 		.threads = campaign->threads, .proc = number,
-		.tick_ms = 5, .limit_ms = 100,
+		.tick_ms = 5, .limit_ms = 150,
 		.exchange = { exchange[0], exchange[1] }, .stats = &shared->stats,
 		.cover = cover_there(), .complain = finding,
 	};

@@ -35,7 +35,7 @@ static const struct abi_case *current;
 static atomic_uint generation, begun, running;
 static atomic_bool stop;
 static bool followed;
-static atomic_int fds[SLOTS];
+static atomic_int fds[SLOTS]; /* each -1, or above those the process came with */
 static atomic_int children[CHILDREN_MAX];
 static atomic_uint children_count;
 static __thread struct actor *self;
