@@ -9,7 +9,7 @@ B := $(CURDIR)/build
 TIME ?= 600
 
 .PHONY: all module tool install modules_install clean demo check check-debug soak coverage fuzz \
-	bench help
+	abi-fuzz bench help
 
 all: module tool
 
@@ -55,6 +55,10 @@ fuzz:
 	@selftests/lab/packages.sh fuzz
 	@selftests/fuzz/run.sh run $(TIME)
 
+abi-fuzz:
+	@selftests/lab/packages.sh check
+	@selftests/abifuzz/run.sh $(TIME)
+
 check-debug:
 	@selftests/check.sh debug
 
@@ -74,6 +78,7 @@ help:
 	@echo "make demo          two guests exchange data over RDMA; installs what is missing"
 	@echo "make check         all tests, in guests; installs what is missing"
 	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
+	@echo "make abi-fuzz      fuzz the calls of programs, in a guest; TIME=600 seconds"
 	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
 	@echo "make soak          life and death under load, 200 times each; hours"
 	@echo "make coverage      what of the module the tests execute: build/coverage"

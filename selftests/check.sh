@@ -35,7 +35,7 @@ declare -A running
 begun=$SECONDS
 
 honest=(abi_test chan_test end_test place_test quota_test inject_test inject_nomem_test
-	conn_test life_test)
+	conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -137,7 +137,7 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	begin uml-siw "$lab/uml.sh" --provider siw --mem 1536 --timeout 400 \
 		--payload "$out/payload-uml-6.12" --out "$out/run/uml-siw" \
-		-- bash run.sh "${honest[@]}"
+		-- bash run.sh "${honest[@]}" abi_fuzz life_test
 	finish uml-rxe
 	finish uml-siw
 }
@@ -159,7 +159,7 @@ check_san() {
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	san san "${honest[@]}"
-	san san-faults fault_test nomem_test
+	san san-faults abi_fuzz fault_test nomem_test
 	finish san
 	finish san-faults
 }

@@ -32,4 +32,5 @@ cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/*.sh \
 if [ -e "$top/selftests/Makefile" ]; then
 	make --no-print-directory -s -C "$top/selftests" O="$build/selftests"
 	find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
+	cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
 fi

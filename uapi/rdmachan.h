@@ -29,7 +29,7 @@
  *  - EINVAL: The structure is shorter than its first version, a reserved member
  *    is not zero, or a member has a value outside its documented range.
  *  - E2BIG: The structure is longer than the module knows and the unknown part
- *    is not zero.
+ *    is not zero, or it is longer than a page.
  *  - EOPNOTSUPP: A flag is not known to this module.
  *  - EFAULT: A pointer is not valid. Nothing was sent, received or created.
  *  - ENOMEM: The kernel has no memory. Nothing was lost.
@@ -812,11 +812,12 @@ enum rdmachan_list_flags {
  * struct rdmachan_list - ioctl(RDMACHAN_LIST) on a context
  * @size: sizeof(struct rdmachan_list)
  * @flags: &enum rdmachan_list_flags
- * @after: Only objects with an id above this; 0 begins, the last id that was
- *	returned goes on
+ * @after: Only objects with an id above this, at most 0xffffffff; 0 begins, the
+ *	last id that was returned goes on
  * @objects_ptr: Address of an array of &struct rdmachan_object
  * @objects_max: Elements of the array, 1 to 65536
- * @object_size: sizeof(struct rdmachan_object); at least that of the first version
+ * @object_size: sizeof(struct rdmachan_object); at least that of the first version,
+ *	at most a page
  * @out_count: Elements written; below @objects_max when there are no more
  * @__reserved: Must be 0
  *

@@ -9,6 +9,7 @@
 # uml-6.12               User Mode Linux built from Debian's source (4 minutes)
 # uml-6.12-san           the same with the sanitizers and lockdep
 # uml-6.12-cov           the same with gcov for modules, and fault injection
+# uml-6.12-kcov          as uml-6.12-san, and each thread learns what it executes in modules
 # dbg-6.12               for QEMU, with the sanitizers and lockdep (10 to 15 minutes)
 # src-7.2                a source tree prepared for compiling modules only
 # checkpatch             scripts/checkpatch.pl of the newest 6.12 source
@@ -252,6 +253,7 @@ uml_kernel() {
 	case $variant in
 	san) fragments+=("$LAB"/config/{,uml-}sanitizers.config) ;;
 	cov) fragments+=("$LAB/config/coverage.config") ;;
+	kcov) fragments+=("$LAB"/config/{,uml-}sanitizers.config "$LAB/config/kcov.config") ;;
 	esac
 	fetch_source "$series"
 	if source_is_current "$dir" "${fragments[@]}"; then
@@ -263,6 +265,7 @@ uml_kernel() {
 	# themselves.
 	[ "$variant" != cov ] ||
 		sed -i 's/$/ GCOV_PROFILE=y KCFLAGS=-fno-early-inlining/' "$dir/make.args"
+	[ "$variant" != kcov ] || sed -i 's/$/ KCOV_INSTRUMENT=y/' "$dir/make.args"
 	echo "$KEY" >"$dir/key"
 }
 
@@ -339,6 +342,7 @@ get_kernel() {
 		fi ;;
 	uml-*-san) uml_kernel "${series%-san}" san "$dir" ;;
 	uml-*-cov) uml_kernel "${series%-cov}" cov "$dir" ;;
+	uml-*-kcov) uml_kernel "${series%-kcov}" kcov "$dir" ;;
 	uml-*) uml_kernel "$series" plain "$dir" ;;
 	dbg-*) debug_kernel "$series" "$dir" ;;
 	src-*) compile_only_kernel "$series" "$dir" ;;

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calls_command.c - the commands of the interface
+ *
+ * value[0] is the place of the structure (below 16) and of the error record, value[1] its
+ * size, value[7] what is spoiled; the others are the command's own.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "../common.h"
+#include "abi_fuzz.h"
+
+#define PICK(table, value) ((table)[(value) % (sizeof(table) / sizeof(*(table)))])
+/* Larger than any structure, with what may lie beyond its end. */
+#define ARG_MAX_SIZE 512
+
+struct command {
+	unsigned int cmd;
+	size_t size;
+	union {
+		unsigned char bytes[ARG_MAX_SIZE];
+		uint32_t words[ARG_MAX_SIZE / 4];
+		uint32_t size_member;
+		struct rdmachan_info info;
+		struct rdmachan_listen listen;
+		struct rdmachan_accept accept;
+		struct rdmachan_connect connect;
+		struct rdmachan_send send;
+		struct rdmachan_recv recv;
+		struct rdmachan_shutdown shutdown;
+		struct rdmachan_query query;
+		struct rdmachan_list list;
+	} arg;
+};
+
+unsigned int timeout_of(unsigned int value)
+{
+	static const unsigned int timeouts[] = {
+		10, 1, 3, 30, 0, 200, 3600000, 3600001, 0xffffffff, 0x80000000,
+	};
+
+	return PICK(timeouts, value);
+}
+
+unsigned int length_of(unsigned int value)
+{
+	static const unsigned int lengths[] = {
+		100, 1, 0, 8, 2048, 2049, 4096, 16320, 16384, 16385, 65536, 131072, 262144,
+		300000, 1000000, 1048576, 1048577, 64 << 20, 0x7fffffff, 0xffffffff,
+	};
+
+	return PICK(lengths, value);
+}
+
+static uint32_t service_of(unsigned int value)
+{
+	const uint32_t own = 6000 + 8 * engine_options()->proc;
+	const uint32_t services[] = {
+		own, own + 1, 5000, own + 2, 5001, 80, 0, 0xffffffff, 0xfffffffe, 1,
+	};
+
+	return PICK(services, value);
+}
+
+static uint32_t fd_flags_of(unsigned int value)
+{
+	static const uint32_t flags[] = {
+		0, RDMACHAN_FD_F_NONBLOCK, RDMACHAN_FD_F_CLOEXEC,
+		RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK, 4, 0x80000000, 0xffffffff,
+	};
+
+	return PICK(flags, value);
+}
+
+static uint32_t io_flags_of(unsigned int value)
+{
+	static const uint32_t flags[] = { 0, RDMACHAN_IO_F_DONTWAIT, 0, 2, 0xffffffff };
+
+	return PICK(flags, value);
+}
+
+static struct rdmachan_tuning tuning_of(unsigned int value)
+{
+	static const struct rdmachan_tuning tunings[] = {
+		{ 0 },
+		{ RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MIN, 0, 0 },
+		{ 0, 0, 0, RDMACHAN_LINGER_NONE },
+		{ 0, 0, 0, 1 },
+		{ 0, 0, 2048, 0 },
+		{ 0, RDMACHAN_BUFFER_MIN, 1, 50 },
+		{ RDMACHAN_BUFFER_MIN, 0, 1 << 20, 5 },
+		{ RDMACHAN_BUFFER_MAX, RDMACHAN_BUFFER_MAX, RDMACHAN_MESSAGE_MAX, 0 },
+		{ RDMACHAN_BUFFER_MIN - 1, 0, 0, 0 },
+		{ 0, RDMACHAN_BUFFER_MAX + 1, 0, 0 },
+		{ 0, 0, RDMACHAN_MESSAGE_MAX + 1, 0 },
+	};
+
+	return PICK(tunings, value);
+}
+
+static struct rdmachan_addr address_value(unsigned int value)
+{
+	static const char *const texts[] = {
+		"127.0.0.1", "10.77.0.99", "0.0.0.0", "::", "::1", "255.255.255.255",
+		"224.0.0.1", "fe80::1", "ff02::1", "::ffff:10.77.0.1", "192.0.2.1",
+		"2001:db8::1", "10.77.0.255", "no address",
+	};
+	struct rdmachan_addr addr;
+
+	value %= 24;
+	if (value >= 10)
+		return address_of(texts[value - 10]);
+	addr = value == 4 || value == 5 ? own_address6() : own_address();
+	if (value == 6)
+		addr.port = htons(7);
+	if (value == 7)
+		addr.flowinfo = 1;
+	if (value == 8)
+		addr.scope_id = 77;
+	if (value == 9)
+		addr.addr[15] = 1;
+	return addr;
+}
+
+/* Where an error record goes; its size is set as well as it goes. */
+static uint64_t error_ptr(struct actor *actor, const struct call *call)
+{
+	static const uint32_t sizes[] = {
+		sizeof(struct rdmachan_error), sizeof(struct rdmachan_error) - 1, 0,
+		0xffffffff,
+	};
+	unsigned int kind = call->value[0] / 16;
+	char *place;
+
+	if (kind < 8)
+		return 0;
+	place = memory_args(actor, kind == 8 || kind == 9 ? 0 : kind - 7,
+			    sizeof(struct rdmachan_error));
+	/* Not where the structure is, as far as that is plain. */
+	if (kind == 8 || kind == 9)
+		place += 1024;
+	memory_copy(actor, place, &sizes[kind == 9], sizeof(*sizes));
+	return (uintptr_t)place;
+}
+
+static void spoil(struct command *command, unsigned int value)
+{
+	static const uint32_t words[] = {
+		0xffffffff, 1, 0x80000000, 0x7fffffff, 0x10000, 2, 0xfffffff8,
+	};
+	unsigned int count = command->size / 4;
+
+	if (value)
+		command->arg.words[value % count] = PICK(words, value / count);
+}
+
+static uint32_t size_of(struct command *command, unsigned int value)
+{
+	switch (value % 10) {
+	case 1: /* longer, and nothing is there */
+		return command->size + 8;
+	case 2:
+		command->arg.bytes[command->size + 4] = 1;
+		return command->size + 8;
+	case 3:
+		return command->size - 1;
+	case 4:
+		return command->size - 8;
+	case 5:
+		return 4096;
+	case 6:
+		return 4097;
+	case 7:
+		return 0xffffffff;
+	case 8:
+		return 0;
+	case 9:
+		return ARG_MAX_SIZE;
+	default:
+		return command->size;
+	}
+}
+
+/* Put the structure where the case says, call, and take back what came out. */
+static long issue(struct actor *actor, const struct call *call, struct command *command)
+{
+	size_t size = command->size;
+	char *place;
+	int error;
+	long ret;
+
+	spoil(command, call->value[7]);
+	command->arg.size_member = size_of(command, call->value[1]);
+	if (command->arg.size_member > size && command->arg.size_member <= ARG_MAX_SIZE)
+		size = command->arg.size_member;
+	place = memory_args(actor, call->value[0] % 16, size);
+	memory_copy(actor, place, &command->arg, size);
+	ret = ioctl(fd_of(call->slot), command->cmd, place);
+	error = errno;
+	memory_copy(actor, &command->arg, place, command->size);
+	errno = error;
+	return ret;
+}
+
+/* Whether nobody can have meddled with the structure. */
+static bool is_plain(const struct call *call)
+{
+	return !(call->value[0] % 16 || call->value[1] || call->value[7]);
+}
+
+/* A command that makes a file. Where the answer got lost nobody knows it. */
+static long issue_fd(struct actor *actor, const struct call *call, struct command *command,
+		     const int32_t *out)
+{
+	long ret = issue(actor, call, command);
+
+	if (ret)
+		return ret;
+	if (*out >= 0)
+		fd_put(call->to, *out);
+	else if (is_plain(call))
+		engine_complain("success without a file");
+	return 0;
+}
+
+long call_info(struct actor *actor, const struct call *call)
+{
+	static const uint32_t counts[] = { 0, 1, 16, 0xffffffff };
+	static const uint32_t sizes[] = { sizeof(struct rdmachan_device), 0, 4096, 0xffffffff };
+	struct command command = { RDMACHAN_INFO, sizeof(struct rdmachan_info) };
+	struct rdmachan_info *info = &command.arg.info;
+
+	info->flags = call->value[2] % 8 == 7;
+	info->devices_max = PICK(counts, call->value[3]);
+	info->device_size = PICK(sizes, call->value[4]);
+	info->devices_ptr = (uintptr_t)memory_of(call->value[5]);
+	return issue(actor, call, &command);
+}
+
+long call_listen(struct actor *actor, const struct call *call)
+{
+	static const uint32_t backlogs[] = { 0, 1, 2, 65535, 65536, 0xffffffff };
+	struct command command = { RDMACHAN_LISTEN, sizeof(struct rdmachan_listen) };
+	struct rdmachan_listen *listen = &command.arg.listen;
+
+	listen->flags = fd_flags_of(call->value[2]);
+	listen->service = service_of(call->value[3]);
+	listen->backlog = PICK(backlogs, call->value[4]);
+	listen->tuning = tuning_of(call->value[5]);
+	listen->error_ptr = error_ptr(actor, call);
+	listen->out_fd = -1;
+	return issue_fd(actor, call, &command, &listen->out_fd);
+}
+
+long call_accept(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_ACCEPT, sizeof(struct rdmachan_accept) };
+	struct rdmachan_accept *accept = &command.arg.accept;
+
+	accept->flags = fd_flags_of(call->value[2]);
+	accept->timeout_ms = timeout_of(call->value[3]);
+	accept->out_fd = -1;
+	return issue_fd(actor, call, &command, &accept->out_fd);
+}
+
+long call_connect(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_CONNECT, sizeof(struct rdmachan_connect) };
+	struct rdmachan_connect *connect = &command.arg.connect;
+
+	connect->flags = fd_flags_of(call->value[2]);
+	connect->service = service_of(call->value[3]);
+	/* A link takes a while to be made. */
+	connect->timeout_ms = call->value[4] ? timeout_of(call->value[4]) : 100;
+	connect->tuning = tuning_of(call->value[5]);
+	connect->addr = address_value(call->value[6]);
+	connect->error_ptr = error_ptr(actor, call);
+	connect->out_fd = -1;
+	return issue_fd(actor, call, &command, &connect->out_fd);
+}
+
+/* Fill in the thread's vector. Return: how many elements are to be told. */
+int make_vector(struct actor *actor, unsigned int value, unsigned int length)
+{
+	static const uint8_t counts[] = { 1, 2, 16, 0, 8, 1, 2 };
+	struct iovec *iov = actor->iov;
+	char *memory = memory_of(value / 16);
+	unsigned int count, i;
+
+	value %= 16;
+	count = value == 7 ? 1024 : value == 8 ? 1025 : PICK(counts, value);
+	for (i = 0; i < count; i++) {
+		iov[i].iov_base = memory;
+		iov[i].iov_len = length;
+		/* Pieces of one message, or the same all over. */
+		if (value == 1 || value == 2 || value == 7) {
+			iov[i].iov_len = length / count + (i ? 0 : length % count);
+			memory += memory ? iov[i].iov_len : 0;
+		}
+	}
+	if (value == 5)
+		iov[0].iov_len = SIZE_MAX;
+	if (value == 6)
+		iov[1].iov_base = memory_of(MEMORY_KERNEL);
+	return count;
+}
+
+/* The address of the thread's vector, or of a copy in memory that may go. */
+static uint64_t vector_at(struct actor *actor, unsigned int value, unsigned int count)
+{
+	char *place;
+
+	switch (value % 16) {
+	case 9:
+		return (uintptr_t)memory_of(MEMORY_KERNEL);
+	case 10:
+		place = memory_of(MEMORY_DANGER);
+		break;
+	case 11:
+		place = memory_of(MEMORY_FILE);
+		break;
+	default:
+		return (uintptr_t)actor->iov;
+	}
+	memory_copy(actor, place, actor->iov, count * sizeof(*actor->iov));
+	return (uintptr_t)place;
+}
+
+long call_send(struct actor *actor, const struct call *call)
+{
+	static const uint32_t flags[] = { 0, 1, 0xffff, 0x8000, 0x10000, 0xffffffff };
+	struct command command = { RDMACHAN_SEND, sizeof(struct rdmachan_send) };
+	struct rdmachan_send *send = &command.arg.send;
+
+	send->flags = io_flags_of(call->value[2]);
+	send->iov_count = make_vector(actor, call->value[4], length_of(call->value[3]));
+	send->iov_ptr = vector_at(actor, call->value[4], send->iov_count);
+	send->timeout_ms = timeout_of(call->value[5]);
+	send->msg_flags = PICK(flags, call->value[6]);
+	send->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+/* What the length says, against what there was room for. */
+static void judge_length(const struct rdmachan_recv *recv, int error, uint64_t room)
+{
+	if (!error && recv->out_length > room)
+		engine_complain("more was received than there was room for");
+	if (error == EMSGSIZE && recv->out_length <= room)
+		engine_complain("a message that fits was too large");
+}
+
+long call_recv(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_RECV, sizeof(struct rdmachan_recv) };
+	struct rdmachan_recv *recv = &command.arg.recv;
+	long ret;
+
+	recv->flags = io_flags_of(call->value[2]);
+	/* Plain is a buffer that takes most messages. */
+	recv->iov_count = make_vector(actor, call->value[4], call->value[3] ?
+				      length_of(call->value[3]) : 1 << 20);
+	recv->iov_ptr = vector_at(actor, call->value[4], recv->iov_count);
+	recv->timeout_ms = timeout_of(call->value[5]);
+	recv->error_ptr = error_ptr(actor, call);
+	ret = issue(actor, call, &command);
+	if (is_plain(call) && !call->value[4])
+		judge_length(recv, ret ? errno : 0, actor->iov[0].iov_len);
+	return ret;
+}
+
+long call_shutdown(struct actor *actor, const struct call *call)
+{
+	static const uint32_t hows[] = { 2, 1, 3, 0, 4, 0xffffffff };
+	struct command command = { RDMACHAN_SHUTDOWN, sizeof(struct rdmachan_shutdown) };
+
+	command.arg.shutdown.how = PICK(hows, call->value[2]);
+	return issue(actor, call, &command);
+}
+
+long call_query(struct actor *actor, const struct call *call)
+{
+	static const uint32_t sizes[] = {
+		sizeof(struct rdmachan_object), 0, sizeof(struct rdmachan_object) - 1, 4096,
+		0xffffffff,
+	};
+	struct command command = { RDMACHAN_QUERY, sizeof(struct rdmachan_query) };
+	struct rdmachan_query *query = &command.arg.query;
+	char *place = call->value[4] % 12 ?
+		      memory_args(actor, call->value[4], sizeof(struct rdmachan_object)) :
+		      memory_args(actor, 0, 0) + 2048;
+
+	query->flags = call->value[2] % 8 == 7;
+	if (call->value[3] % 8 != 7) {
+		memory_copy(actor, place, &PICK(sizes, call->value[3]), sizeof(*sizes));
+		query->object_ptr = (uintptr_t)place;
+	}
+	query->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+long call_list(struct actor *actor, const struct call *call)
+{
+	static const uint32_t counts[] = { 16, 1, 0, 65536, 65537, 2 };
+	static const uint32_t sizes[] = {
+		sizeof(struct rdmachan_object), 4096, 4097, sizeof(struct rdmachan_object) - 1,
+		0, sizeof(struct rdmachan_object) + 1,
+	};
+	static const uint64_t afters[] = { 0, 1, 0xffffffff, 0x100000000, ~0ULL };
+	struct command command = { RDMACHAN_LIST, sizeof(struct rdmachan_list) };
+	struct rdmachan_list *list = &command.arg.list;
+
+	list->flags = call->value[2] % 8 == 7 ? 2 : call->value[2] & 1;
+	list->objects_max = PICK(counts, call->value[3]);
+	list->object_size = PICK(sizes, call->value[4]);
+	list->after = PICK(afters, call->value[5]);
+	list->objects_ptr = (uintptr_t)memory_of(call->value[6]);
+	return issue(actor, call, &command);
+}
+
+/* Numbers that are no commands. */
+long call_unknown(struct actor *actor, const struct call *call)
+{
+	static const unsigned int cmds[] = {
+		_IO(RDMACHAN_TYPE, 9), _IO(RDMACHAN_TYPE, 255), _IO(0xB6, 0),
+		_IOWR(RDMACHAN_TYPE, 0, int), 0, 0xffffffff,
+	};
+	struct command command = { 0, 64 };
+
+	command.cmd = PICK(cmds, call->value[2]);
+	return issue(actor, call, &command);
+}
