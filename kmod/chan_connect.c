@@ -213,5 +213,5 @@ void rch_chan_connect_start(struct rch_chan *chan)
 {
 	kref_get(&chan->ref);
 	get_net(chan->net);
-	queue_work(rch_wq, &chan->connect_work);
+	queue_work(rch_open_wq, &chan->connect_work);
 }

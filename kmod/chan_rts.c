@@ -123,7 +123,7 @@ static int path_error(struct rch_chan *chan)
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
-static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
+static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
 {
 	u32 n = min(cts->length, *left);
 	int ret;
@@ -138,6 +138,18 @@ static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *lef
 	if (rch_write_wait(s->path, s->write))
 		return path_error(s->chan);
 	return ret ? rch_chan_tx_check(s->chan) ?: ret : 0;
+}
+
+/* The turn is given back while the peer is waited for. */
+static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
+{
+	int ret = rch_write_begin(s->path);
+
+	if (ret)
+		return ret;
+	ret = write_piece(s, cts, left);
+	rch_write_end(s->path);
+	return ret;
 }
 
 static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
@@ -156,7 +168,7 @@ static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
 		if (ret)
 			break;
 	}
-	rch_write_put(s->path, s->write);
+	rch_write_put(s->write);
 	return ret;
 }
 

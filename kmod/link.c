@@ -42,7 +42,7 @@ static struct rch_link *path_link(struct rch_path *path)
 static void queue_dead(struct rch_link *link)
 {
 	kref_get(&link->ref);
-	if (!queue_work(rch_wq, &link->dead_work))
+	if (!queue_work(rch_dead_wq, &link->dead_work))
 		rch_link_put(link);
 }
 
@@ -191,6 +191,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	spin_lock_init(&link->lock);
 	link->state = state;
 	link->dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
+	link->path.patience = RCH_PATIENCE_DEADS * link->dead;
 	INIT_LIST_HEAD(&link->list);
 	INIT_LIST_HEAD(&link->spare);
 	INIT_LIST_HEAD(&link->ready);

@@ -382,6 +382,8 @@ int rch_lane_fin(struct rch_lane *lane, bool more);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 
+/** RCH_PATIENCE_DEADS - dead times that a peer may take to acknowledge what is written */
+#define RCH_PATIENCE_DEADS 4
 /** RCH_SPARE_MAX - frames that a link keeps to use again */
 #define RCH_SPARE_MAX 16
 /** RCH_ORPHANS_MAX - refusals that wait; a ring of frames full of OPEN asks for fewer */

@@ -156,10 +156,8 @@ static bool is_stale(const struct rch_path *path)
 	       path->error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
 }
 
-/** rch_link_connect_work - the active side; @work: of the link */
-void rch_link_connect_work(struct work_struct *work)
+static void connect_link(struct rch_link *link)
 {
-	struct rch_link *link = container_of(work, struct rch_link, connect_work);
 	struct rch_path *path = &link->path;
 	struct rdmachan_error error;
 	struct rch_hello mine, theirs;
@@ -188,6 +186,16 @@ void rch_link_connect_work(struct work_struct *work)
 	smp_mb(); /* state before path->failed; pairs with the path's down() */
 	if (READ_ONCE(path->failed))
 		path->ops->down(path);
+}
+
+/** rch_link_connect_work - the active side; @work: of the link */
+void rch_link_connect_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, connect_work);
+	struct net *net = link->net;
+
+	connect_link(link);
+	put_net(net);
 }
 
 static void refuse(const struct rch_path_request *request, u32 reason, u32 detail)

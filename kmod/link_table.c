@@ -151,7 +151,9 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 	complete_all(&link->built);
 	kref_get(&link->ref);
 	link_publish(link);
-	queue_work(rch_wq, &link->connect_work);
+	/* connect_work has a reference of its own: the namespace may be about to go. */
+	get_net(net);
+	queue_work(rch_link_wq, &link->connect_work);
 out:
 	mutex_unlock(&links_lock);
 	return link;
@@ -390,9 +392,9 @@ void rch_link_exit(void)
 	/* A connect in the background that its program has given up may have begun a link
 	 * just now; it begins no other.
 	 */
-	flush_workqueue(rch_wq);
+	rch_work_flush();
 	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
-	flush_workqueue(rch_wq);
+	rch_work_flush();
 	/* Channels and links are freed after a grace period. */
 	rcu_barrier();
 	rch_frame_exit();

@@ -13,7 +13,6 @@
 #include "quota.h"
 #include "rch.h"
 
-struct workqueue_struct *rch_wq;
 u64 rch_boot_id;
 struct rch_counts rch_counts;
 
@@ -31,9 +30,9 @@ static int __init rch_init(void)
 	int ret;
 
 	rch_boot_id = get_random_u64();
-	rch_wq = alloc_workqueue("rdmachan", WQ_UNBOUND, 0);
-	if (!rch_wq)
-		return -ENOMEM;
+	ret = rch_work_init();
+	if (ret)
+		goto err_wq;
 	ret = rch_chan_init();
 	if (ret)
 		goto err_wq;
@@ -57,7 +56,7 @@ err_link:
 err_chan:
 	rch_chan_exit();
 err_wq:
-	destroy_workqueue(rch_wq);
+	rch_work_exit();
 	return ret;
 }
 
@@ -71,7 +70,7 @@ static void __exit rch_exit(void)
 	rch_chan_exit();
 	rch_object_exit();
 	rch_quota_exit();
-	destroy_workqueue(rch_wq);
+	rch_work_exit();
 }
 
 module_init(rch_init);

@@ -38,7 +38,9 @@ static void uncharge(struct rch_mem *mem)
 
 static int pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
 {
-	unsigned int flags = mem->direction == DMA_FROM_DEVICE ? FOLL_WRITE : 0;
+	/* A peer can prolong it: not where pages must be free to move, nor files to shrink. */
+	unsigned int flags = FOLL_LONGTERM |
+			     (mem->direction == DMA_FROM_DEVICE ? FOLL_WRITE : 0);
 	int got;
 
 	while (mem->count < wanted) {

@@ -79,7 +79,7 @@ RCH_PARAM(user_channels, 8192, 0, RCH_COUNT_MAX, 0644,
 	  "channels that a user may have, with those that linger");
 RCH_PARAM(all_channels, 65536, 0, RCH_COUNT_MAX, 0644,
 	  "channels that all users together may have");
-RCH_PARAM(user_pending, 1024, 0, RCH_COUNT_MAX, 0644,
+RCH_PARAM(user_pending, 256, 0, RCH_COUNT_MAX, 0644,
 	  "channels of a user that may be connecting, or wait to be accepted");
 RCH_PARAM(all_pending, 8192, 0, RCH_COUNT_MAX, 0644,
 	  "such channels of all users together");

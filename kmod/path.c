@@ -273,6 +273,11 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
+	/* Who aborts sets the flag before the completion that was begun anew above. */
+	if (READ_ONCE(path->aborted)) {
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_TIMEOUT, 0);
+		return -ECANCELED;
+	}
 	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, ms);
 	if (ret) {
 		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret),

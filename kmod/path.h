@@ -89,6 +89,7 @@ struct rch_rxb {
  * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
  * @registrar_lock: held while that is made; outer to @lock
  * @writers: who may write
+ * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
  * @empty: receive buffers that could not be replaced
  * @cm_done: the connection manager has answered, or @aborted
@@ -127,6 +128,7 @@ struct rch_path {
 	struct ib_qp *registrar;
 	struct mutex registrar_lock;
 	struct semaphore writers;
+	unsigned long patience;
 	u32 write_sges;
 	u32 empty;
 	struct completion cm_done;
@@ -169,6 +171,7 @@ bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *err
 
 /* path_io.c APIs: any context */
 int rch_path_post(struct rch_path *path, struct list_head *frames);
+void rch_path_post_failed(struct rch_path *path, int ret);
 void rch_path_unmap(struct rch_path *path, struct rch_txf *txf);
 void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op);
 void rch_path_refill(struct rch_path *path, gfp_t gfp);

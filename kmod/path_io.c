@@ -46,6 +46,16 @@ void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 	path->ops->down(path);
 }
 
+/** rch_path_post_failed - posting has failed with @ret; any context */
+void rch_path_post_failed(struct rch_path *path, int ret)
+{
+	/* siw refuses what it would flush a moment later. */
+	if (ret == -ENOTCONN)
+		rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	else
+		rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, -ret);
+}
+
 static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rch_path *path = cq->cq_context;
@@ -101,7 +111,7 @@ int rch_path_post(struct rch_path *path, struct list_head *frames)
 	spin_unlock_bh(&path->lock);
 	if (!ret)
 		return 0;
-	rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, -ret);
+	rch_path_post_failed(path, ret);
 	return -ENOTCONN;
 }
 

@@ -75,10 +75,22 @@ static bool io_ended(struct rch_path *path, struct rch_io *io)
 	return !path->registrar && completion_done(&path->drained);
 }
 
-/** rch_io_wait - wait for a completion. Return: 0 or -ENOTCONN */
+/**
+ * rch_io_wait - wait for a completion
+ * @path: path
+ * @io: that of it
+ *
+ * Nobody can be let go before, killed or not: the adapter has his memory. But a peer that
+ * is alive and does not acknowledge loses its path.
+ * Return: 0 or -ENOTCONN.
+ */
 int rch_io_wait(struct rch_path *path, struct rch_io *io)
 {
-	wait_event(path->left, io_ended(path, io));
+	if (!wait_event_timeout(path->left, io_ended(path, io), path->patience)) {
+		rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, ETIMEDOUT);
+		path->ops->down(path);
+		wait_event(path->left, io_ended(path, io));
+	}
 	return io->ended && io->status == IB_WC_SUCCESS ? 0 : -ENOTCONN;
 }
 
@@ -89,7 +101,8 @@ int rch_io_wait(struct rch_path *path, struct rch_io *io)
  * @first: chain
  *
  * Return: 0; or an error, then nothing of it is queued any more: where part of it was,
- * the path was drained first.
+ * the path was drained first. That does not drain a registrar, but its queue has room for
+ * all that can be posted, so it takes all or, being in error, nothing.
  */
 int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first)
 {
@@ -102,7 +115,7 @@ int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr
 	spin_unlock_bh(&path->lock);
 	if (!ret || (ret == -ENOTCONN && bad == first && READ_ONCE(path->stopped)))
 		return ret;
-	rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, -ret);
+	rch_path_post_failed(path, ret);
 	path->ops->down(path);
 	wait_for_completion(&path->drained);
 	return ret;
@@ -118,7 +131,7 @@ static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_write, cqe)->io);
 }
 
-/** rch_write_get - become one who writes; waits for a turn. Return: what it takes, or NULL */
+/** rch_write_get - become one who writes. Return: what it takes, or NULL */
 struct rch_write *rch_write_get(struct rch_path *path)
 {
 	struct rch_write *w;
@@ -130,14 +143,12 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	w->quiet.done = rch_write_quiet_wc;
 	w->cqe.done = rch_write_wc;
 	w->posted = false;
-	down(&path->writers);
 	return w;
 }
 
 /** rch_write_put - the opposite; nothing is under way */
-void rch_write_put(struct rch_path *path, struct rch_write *w)
+void rch_write_put(struct rch_write *w)
 {
-	up(&path->writers);
 	kfree(w);
 }
 
@@ -195,6 +206,24 @@ static int post_batch(struct rch_path *path, struct rch_write *w,
 	ret = rch_io_post(path, path->id->qp, &w->wrs[0].wr);
 	w->posted = !ret;
 	return ret;
+}
+
+/**
+ * rch_write_begin - wait for a turn to write, for one range that the peer has opened
+ * @path: path
+ *
+ * Others wait as long as this one has it: no waiting for anybody but the adapter.
+ * Return: 0, then rch_write_end() is the opposite; or -EINTR when killed.
+ */
+int rch_write_begin(struct rch_path *path)
+{
+	return down_killable(&path->writers);
+}
+
+/** rch_write_end - leave the turn to others; nothing is under way */
+void rch_write_end(struct rch_path *path)
+{
+	up(&path->writers);
 }
 
 /**

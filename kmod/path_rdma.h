@@ -97,7 +97,9 @@ struct rch_write *rch_write_get(struct rch_path *path);
 int rch_write_post(struct rch_path *path, struct rch_write *w,
 		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length);
 int rch_write_wait(struct rch_path *path, struct rch_write *w);
-void rch_write_put(struct rch_path *path, struct rch_write *w);
+void rch_write_put(struct rch_write *w);
+int rch_write_begin(struct rch_path *path);
+void rch_write_end(struct rch_path *path);
 
 /* path_rdma.c APIs: softirq */
 void rch_io_judge(struct ib_cq *cq, struct ib_wc *wc);

@@ -12,7 +12,7 @@
  *   path, device                       one queue pair; RDMA and its connection manager
  *   pure/                              arithmetic
  *
- * params, error, object, inject and this file serve all of them.
+ * params, work, error, object, inject and this file serve all of them.
  */
 #ifndef _RCH_H
 #define _RCH_H
@@ -26,10 +26,18 @@
 struct workqueue_struct;
 
 /* main.c APIs: */
-/** rch_wq: unbound; all work that may sleep runs here */
-extern struct workqueue_struct *rch_wq;
 /** rch_boot_id: random number of this life of the module */
 extern u64 rch_boot_id;
+
+/* work.c APIs: */
+extern struct workqueue_struct *rch_open_wq;
+extern struct workqueue_struct *rch_dead_wq;
+extern struct workqueue_struct *rch_link_wq;
+extern struct workqueue_struct *rch_wq;
+
+int rch_work_init(void);
+void rch_work_flush(void);
+void rch_work_exit(void);
 
 /* params.c APIs: settled at load, or changed by root at any time */
 extern unsigned int rch_port;

@@ -36,6 +36,7 @@ run() {
 	name=${1%%:*}
 	word=${1#"$name"}
 	log=$(mktemp)
+	begun=$(date +%s)
 	"$here/$name" ${word:+"${word#:}"} > "$log" 2>&1
 	status=$?
 	cat "$log"
@@ -48,6 +49,7 @@ run() {
 	rm -f "$log"
 	"$here/leak_check" 8000
 	verdict $? "$name left nothing behind"
+	echo "# $name: $(($(date +%s) - begun)) s"
 }
 
 [ -f "$here/rdmachan.ko" ] && ! grep -q '^rdmachan ' /proc/modules &&

@@ -23,7 +23,7 @@ LAYERS = (
     ("main", ("main.c",)),
 )
 # Serve all layers, and use only pure and each other.
-COMMON = ("rch.h", "params.c", "error.*", "object.*", "inject.*", "trace.*", "compat/*")
+COMMON = ("rch.h", "params.c", "work.c", "error.*", "object.*", "inject.*", "trace.*", "compat/*")
 # Another module.
 IGNORED = ("kunit/*", "*.mod.c")
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * work.c - the queues of work that may sleep
+ *
+ * Work that waits for other work is never in the same queue as that: a queue runs a
+ * limited number of items, and if all of them wait, none goes on. And nobody's waiting
+ * may hold up the heartbeats of everybody. So, each may wait for those after it:
+ *
+ *   rch_open_wq   channels that connect in the background; they wait for links and peers
+ *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
+ *   rch_link_wq   links being connected; they wait for peers
+ *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers
+ */
+#include <linux/workqueue.h>
+
+#include "rch.h"
+
+struct workqueue_struct *rch_open_wq;
+struct workqueue_struct *rch_dead_wq;
+struct workqueue_struct *rch_link_wq;
+struct workqueue_struct *rch_wq;
+
+static struct workqueue_struct **const queues[] = {
+	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_wq,
+};
+
+/** rch_work_init - once, at load; rch_work_exit() cleans up after an error too */
+int rch_work_init(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		*queues[i] = alloc_workqueue("rdmachan", WQ_UNBOUND, WQ_MAX_ACTIVE);
+		if (!*queues[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/** rch_work_flush - wait for all work that is queued now, and what it has queued in turn */
+void rch_work_flush(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		flush_workqueue(*queues[i]);
+}
+
+/** rch_work_exit - once, at unload, when nothing is queued */
+void rch_work_exit(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		if (*queues[i])
+			destroy_workqueue(*queues[i]);
+}
