@@ -32,7 +32,7 @@ out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
 begun=$SECONDS
 
-honest=(abi_test chan_test place_test conn_test)
+honest=(abi_test abi_fuzz chan_test place_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -134,8 +134,7 @@ check_san() {
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	tap san "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
 		--timeout 900 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san" -- bash run.sh "${honest[@]}" \
-		abi_fuzz fault_test nomem_test
+		--out "$out/run/san" -- bash run.sh "${honest[@]}" fault_test nomem_test
 }
 
 # dbg_guest NAME COMMAND...; the ACPI interpreter alone would take a minute there.
