@@ -150,6 +150,7 @@ void memory_init(void);
 void memory_reset(void);
 char *memory_of(unsigned int kind);
 char *memory_args(const struct actor *actor, unsigned int place, size_t size);
+char *memory_writable(char *place);
 bool memory_copy(struct actor *actor, void *to, const void *from, size_t size);
 long memory_unmap(unsigned int page, unsigned int pages);
 long memory_map(unsigned int page, unsigned int pages);

@@ -142,7 +142,7 @@ static uint64_t error_ptr(struct actor *actor, const struct call *call)
 	/* Not where the structure is, as far as that is plain. */
 	if (kind == 8 || kind == 9)
 		place += 1024;
-	memory_copy(actor, place, &sizes[kind == 9], sizeof(*sizes));
+	memory_copy(actor, memory_writable(place), &sizes[kind == 9], sizeof(*sizes));
 	return (uintptr_t)place;
 }
 
@@ -197,7 +197,7 @@ static long issue(struct actor *actor, const struct call *call, struct command *
 	if (command->arg.size_member > size && command->arg.size_member <= ARG_MAX_SIZE)
 		size = command->arg.size_member;
 	place = memory_args(actor, call->value[0] % 16, size);
-	memory_copy(actor, place, &command->arg, size);
+	memory_copy(actor, memory_writable(place), &command->arg, size);
 	ret = ioctl(fd_of(call->slot), command->cmd, place);
 	error = errno;
 	memory_copy(actor, &command->arg, place, command->size);
@@ -395,7 +395,8 @@ long call_query(struct actor *actor, const struct call *call)
 
 	query->flags = call->value[2] % 8 == 7;
 	if (call->value[3] % 8 != 7) {
-		memory_copy(actor, place, &PICK(sizes, call->value[3]), sizeof(*sizes));
+		memory_copy(actor, memory_writable(place), &PICK(sizes, call->value[3]),
+			    sizeof(*sizes));
 		query->object_ptr = (uintptr_t)place;
 	}
 	query->error_ptr = error_ptr(actor, call);

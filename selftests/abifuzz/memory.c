@@ -121,6 +121,12 @@ char *memory_args(const struct actor *actor, unsigned int place, size_t size)
 	}
 }
 
+/* Where this program can write what the kernel finds at @place. */
+char *memory_writable(char *place)
+{
+	return place >= file && place < file + SMALL ? file_rw + (place - file) : place;
+}
+
 /* Return: false when there was no memory. */
 bool memory_copy(struct actor *actor, void *to, const void *from, size_t size)
 {

@@ -101,7 +101,7 @@ int replay(const char *dir, const char *word)
 {
 	static struct engine_stats stats;
 	struct engine_options options = {
-		.threads = THREADS_MAX, .tick_ms = 20, .limit_ms = 200, .stats = &stats,
+		.threads = THREADS_MAX, .tick_ms = 30, .limit_ms = 300, .stats = &stats,
 		.complain = complain,
 	};
 	int i, count, number = 0, failed = 0;
