@@ -42,23 +42,8 @@ stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 pass() { passed=$((passed + 1)); echo "ok - $*"; }
 fail() { failed=$((failed + 1)); echo "not ok - $*"; }
 
-# one NAME COMMAND...: a test that is one command; its output is shown when it fails
-one() {
-	local name=$1 log
-
-	shift
-	log=$out/$name.log
-	mkdir -p "$(dirname "$log")"
-	if "$@" >"$log" 2>&1 </dev/null; then
-		pass "$name"
-	else
-		tail -n 40 "$log" | sed 's/^/# /'
-		fail "$name (log: $log)"
-	fi
-}
-
-# begin NAME COMMAND...: begin a run that prints TAP; finish NAME counts each of its tests.
-# A guest has one CPU or two: what has one may run beside another.
+# begin NAME COMMAND...: begin a run; its output goes to a file. A guest has one CPU or
+# two: what has one may run beside another.
 begin() {
 	local name=$1 log=$out/$1.log
 
@@ -68,6 +53,25 @@ begin() {
 	running[$name]=$!
 }
 
+# settle NAME: the run was one test, whose output is shown when it failed
+settle() {
+	local name=$1 log=$out/$1.log
+
+	if wait "${running[$name]}"; then
+		pass "$name"
+	else
+		tail -n 40 "$log" | sed 's/^/# /'
+		fail "$name (log: $log)"
+	fi
+}
+
+# one NAME COMMAND...: such a run by itself
+one() {
+	begin "$@"
+	settle "$1"
+}
+
+# finish NAME: the run has printed TAP; each of its tests counts
 finish() {
 	local name=$1 log=$out/$1.log status=0 good bad skip
 
@@ -92,12 +96,16 @@ tap() {
 }
 
 check_static() {
+	local name names=(layers checkpatch sparse kerneldoc shell)
+
 	stage "static checks"
-	one static/layers "$top/selftests/checks/layers.py"
-	one static/checkpatch "$top/selftests/checks/checkpatch.sh"
-	one static/sparse "$top/selftests/checks/sparse.sh"
-	one static/kerneldoc "$top/selftests/checks/kerneldoc.sh"
-	one static/shell "$top/selftests/checks/shell.sh"
+	begin static/layers "$top/selftests/checks/layers.py"
+	for name in "${names[@]:1}"; do
+		begin "static/$name" "$top/selftests/checks/$name.sh"
+	done
+	for name in "${names[@]}"; do
+		settle "static/$name"
+	done
 }
 
 check_compile() {
@@ -129,27 +137,28 @@ check_kunit() {
 		--payload "$out/payload-uml-6.12" --out "$out/run/kunit" -- sh kunit.sh
 }
 
+# uml_guest NAME KERNEL PROVIDER MEM PROGRAM...: a guest that is begun
+uml_guest() {
+	local name=$1 kernel=$2 provider=$3 mem=$4
+
+	shift 4
+	begin "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" --mem "$mem" \
+		--timeout 900 --payload "$out/payload-$kernel" --out "$out/run/$name" \
+		-- bash run.sh "$@"
+}
+
+# Programs wait more than they compute: three guests fit two processors.
 check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
 	stage "selftests, User Mode Linux, rxe and siw"
-	begin uml-rxe "$lab/uml.sh" --provider rxe --mem 1536 --timeout 500 \
-		--payload "$out/payload-uml-6.12" --out "$out/run/uml-rxe" -- bash run.sh
+	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz life_test
+	uml_guest uml-rxe-more uml-6.12 rxe 1536 quota_test inject_nomem_test \
+		hostile_peer hostile_flood
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
-	begin uml-siw "$lab/uml.sh" --provider siw --mem 1536 --timeout 400 \
-		--payload "$out/payload-uml-6.12" --out "$out/run/uml-siw" \
-		-- bash run.sh "${honest[@]}" inject_nomem_test abi_fuzz life_test
+	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	finish uml-rxe
+	finish uml-rxe-more
 	finish uml-siw
-}
-
-# san NAME PROGRAM...
-san() {
-	local name=$1
-
-	shift
-	begin "$name" "$lab/uml.sh" --kernel uml-6.12-san --provider rxe --mem 2048 \
-		--timeout 900 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/$name" -- bash run.sh "$@"
 }
 
 check_san() {
@@ -158,8 +167,9 @@ check_san() {
 	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
-	san san "${honest[@]}"
-	san san-more quota_test inject_nomem_test abi_fuzz fault_test nomem_test
+	uml_guest san uml-6.12-san rxe 2048 "${honest[@]}"
+	uml_guest san-more uml-6.12-san rxe 2048 quota_test inject_nomem_test abi_fuzz \
+		fault_test nomem_test
 	finish san
 	finish san-more
 }

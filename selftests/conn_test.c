@@ -17,6 +17,7 @@
 #include "harness.h"
 
 #define ABSENT "10.77.0.99"
+#define SILENT "10.77.0.98"
 #define ALICE 1000
 
 static uint64_t cm_connects(int ctx)
@@ -419,6 +420,54 @@ TEST(connects_given_up)
 	b = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(b, 0);
 	talk(a, b);
+}
+
+static void set_dead_ms(unsigned int value)
+{
+	FILE *file = fopen("/sys/module/rdmachan/parameters/dead_ms", "w");
+
+	ASSERT_TRUE(file);
+	fprintf(file, "%u", value);
+	ASSERT_EQ(fclose(file), 0);
+}
+
+/* A host that has an address and never answers. */
+static void make_silent(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "ip neigh replace %s lladdr 02:00:00:00:00:01 dev %s", SILENT,
+		 getenv("LAB_DEV"));
+	ASSERT_EQ(system(command), 0);
+}
+
+/* Many who wait for a host hold up nobody's heartbeats: a quiet channel stays. */
+TEST(heartbeats_while_many_connect)
+{
+	const struct opts o = { .flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 5000 };
+	const struct rdmachan_addr silent = address_of(SILENT);
+	const struct rlimit limit = { 4096, 4096 };
+	int ctx = open_ctx(), i, quiet[2], chans[600];
+
+	if (!getenv("LAB_DEV"))
+		SKIP("LAB_DEV does not tell the interface");
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	make_silent();
+	/* A user of its own has a link of its own, which knows of this dead time. */
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	set_dead_ms(1500);
+	ASSERT_EQ(seteuid(ALICE + 1), 0);
+	pair_up(open_ctx(), quiet, NULL);
+	ASSERT_EQ(seteuid(0), 0);
+	set_dead_ms(5000);
+	for (i = 0; i < 600; i++) {
+		chans[i] = do_connect_to(ctx, &silent, SERVICE, &o);
+		ASSERT_GE(chans[i], 0);
+	}
+	for (i = 0; i < 600; i++)
+		ASSERT_TRUE(poll_mask(chans[i], POLLOUT, 20000));
+	talk(quiet[0], quiet[1]);
 }
 
 /* Sum of the counters of all devices whose name holds @word; -1: there are none. */
