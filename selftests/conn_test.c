@@ -445,7 +445,10 @@ static void make_silent(void)
 /* Many who wait for a host hold up nobody's heartbeats: a quiet channel stays. */
 TEST(heartbeats_while_many_connect)
 {
-	const struct opts o = { .flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 5000 };
+	const struct opts o = {
+		.flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 5000,
+		.tuning = { .send_buffer = 65536, .recv_buffer = 65536 },
+	};
 	const struct rdmachan_addr silent = address_of(SILENT);
 	const struct rlimit limit = { 4096, 4096 };
 	int ctx = open_ctx(), i, quiet[2], chans[600];
