@@ -194,8 +194,9 @@ check_debug() {
 
 check_stock() {
 	local kernel
-	local -A programs=([stock-6.1]="${honest[*]}" [stock-6.12]="")
+	local -A programs=([stock-6.1]="${honest[*]}")
 
+	programs[stock-6.12]="${honest[*]} quota_test life_test hostile_peer hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
