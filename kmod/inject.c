@@ -21,7 +21,7 @@
 
 #define RCH_DELAY_MAX_MS 60000
 
-DEFINE_STATIC_KEY_FALSE(rch_inject_key);
+bool rch_inject_any;
 
 /**
  * struct rule - when a fault happens
@@ -231,7 +231,7 @@ static int turn_off(enum rch_fault fault)
 	synchronize_rcu();
 	if (wait_event_killable(held_wait, !atomic_read(&held_frames)))
 		return -EINTR;
-	static_branch_disable(&rch_inject_key);
+	WRITE_ONCE(rch_inject_any, false);
 	return 0;
 }
 
@@ -258,7 +258,7 @@ int rch_inject_set(enum rch_fault fault, char *text)
 	if (ret)
 		goto out;
 	rule_set(fault, &rule);
-	static_branch_enable(&rch_inject_key);
+	WRITE_ONCE(rch_inject_any, true);
 out:
 	mutex_unlock(&key_lock);
 	return ret;

@@ -4,13 +4,13 @@
  *
  * A fault is off until root asks for it in debugfs. Code that can have one asks here
  * whether this is the moment; what then happens is its own matter. While no fault is on,
- * asking is a jump that the kernel has patched out.
+ * asking is the reading of one flag.
  */
 #ifndef _RCH_INJECT_H
 #define _RCH_INJECT_H
 
+#include <linux/compiler.h>
 #include <linux/err.h>
-#include <linux/jump_label.h>
 #include <linux/types.h>
 
 struct seq_file;
@@ -61,7 +61,7 @@ enum rch_site {
 	RCH_SITES,
 };
 
-DECLARE_STATIC_KEY_FALSE(rch_inject_key);
+extern bool rch_inject_any;
 
 /* inject.c APIs: any context */
 bool rch_inject_hits(enum rch_fault fault, u32 where, u32 *value);
@@ -79,7 +79,7 @@ const char *rch_inject_name(enum rch_fault fault);
 static inline bool rch_inject_on(void)
 {
 #ifdef RCH_INJECT
-	return static_branch_unlikely(&rch_inject_key);
+	return unlikely(READ_ONCE(rch_inject_any));
 #else
 	return false;
 #endif
