@@ -5,7 +5,7 @@
  * Each fault has one rule: of the events that it looks at, leave out @skip, then take
  * every @every-th, @count times. An event is a frame that came, or an allocation.
  *
- * The key is on from the first rule that is set until the last is off *and* no frame is
+ * The flag is on from the first rule that is set until the last is off *and* no frame is
  * held back. The second is what link_inject.c relies on: while one is, all frames of its
  * link go through there.
  */
@@ -49,7 +49,7 @@ static DEFINE_SPINLOCK(rules_lock); /* protects rules and totals; innermost, any
 static struct rule rules[RCH_FAULTS];
 static u64 totals[RCH_FAULTS];
 
-static DEFINE_MUTEX(key_lock); /* protects the key's changes; outermost */
+static DEFINE_MUTEX(key_lock); /* protects the flag's changes; outermost */
 static atomic_t held_frames;
 static DECLARE_WAIT_QUEUE_HEAD(held_wait);
 
