@@ -357,10 +357,16 @@ out:
 	rch_chan_put(chan);
 }
 
+/*
+ * A timer that is pending has a reference of its own. In two steps and not by
+ * mod_delayed_work(), which does not tell whether it has queued the work: since 6.10 not
+ * when it is being cancelled (rch_chan_gone() on another processor) either.
+ */
 static void start_timer(struct rch_chan *chan, unsigned long delay)
 {
-	kref_get(&chan->ref);
-	if (mod_delayed_work(rch_wq, &chan->linger_work, delay))
+	if (!cancel_delayed_work(&chan->linger_work))
+		kref_get(&chan->ref);
+	if (!queue_delayed_work(rch_wq, &chan->linger_work, delay))
 		rch_chan_put(chan);
 	/* The lane may have gone just now: then nobody else stops the timer. */
 	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->linger_work))

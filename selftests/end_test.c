@@ -242,11 +242,25 @@ TEST_F(end, killed_peer_in_large_message)
 	EXPECT_ERR(do_send(chan, data, 60 << 20, 0, NULL), ECONNRESET);
 }
 
+/* Closed channels go in the background. Return: how many there are when it is as many as
+ * wished, or in the end.
+ */
+static unsigned int wait_channels(int ctx, unsigned int wish)
+{
+	int64_t until = now_ms() + 5000;
+	struct rdmachan_info info = {};
+
+	do {
+		if (get_info(ctx, &info) || info.out_channels == wish)
+			break;
+		sleep_ms(10);
+	} while (now_ms() < until);
+	return info.out_channels;
+}
+
 /* Both close with messages that nobody has read or will read. */
 TEST_F(end, both_close_full)
 {
-	struct rdmachan_info info;
-	int64_t until;
 	int fds[2];
 
 	pair_up(self->ctx, fds, NULL);
@@ -254,24 +268,52 @@ TEST_F(end, both_close_full)
 	ASSERT_GT(fill_up(fds[1], 30000), 10);
 	close(fds[0]);
 	close(fds[1]);
-	for (until = now_ms() + 3000; now_ms() < until; sleep_ms(10)) {
-		ASSERT_EQ(get_info(self->ctx, &info), 0);
-		if (info.out_channels == 2)
-			break;
+	EXPECT_EQ(wait_channels(self->ctx, 2), 2);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* The second end is closed at any moment of the first one's farewell. */
+TEST_F_TIMEOUT(end, both_close_at_any_moment, 120)
+{
+	const struct opts small = { .tuning = { .send_buffer = 65536, .recv_buffer = 65536 } };
+	int listener = do_listen(self->ctx, SERVICE, &small), i, a, b;
+	int64_t begun, farewell = 0;
+	uint64_t seed = 1;
+
+	ASSERT_GE(listener, 0);
+	for (i = 0; i < 2000; i++) {
+		a = do_connect(self->ctx, SERVICE, &small);
+		b = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(b, 0);
+		begun = now_ns();
+		close(a);
+		if (i < 50) {
+			ASSERT_TRUE(poll_mask(b, POLLHUP, 5000));
+			farewell += (now_ns() - begun) / 50;
+		} else {
+			begun += next_random(&seed) % (2 * farewell);
+			while (now_ns() < begun)
+				;
+		}
+		close(b);
 	}
-	EXPECT_EQ(info.out_channels, 2);
+	EXPECT_EQ(wait_channels(self->ctx, 2), 2);
 }
 
 /* The reader is killed and the writer closes, in whatever order: both forget. */
 TEST_F(end, killed_and_closed_at_once)
 {
-	struct rdmachan_info before, after;
 	char *data = calloc(1, 60 << 20);
-	int64_t until;
 	pid_t peer;
 	int i, chan;
 
-	ASSERT_EQ(get_info(self->ctx, &before), 0);
 	for (i = 0; i < 40; i++) {
 		peer = peer_program(self->ctx, &chan, do_nothing);
 		if (i % 4 == 0)
@@ -289,12 +331,7 @@ TEST_F(end, killed_and_closed_at_once)
 		}
 		child_status(peer);
 	}
-	for (until = now_ms() + 5000; now_ms() < until; sleep_ms(20)) {
-		ASSERT_EQ(get_info(self->ctx, &after), 0);
-		if (after.out_channels <= before.out_channels)
-			break;
-	}
-	EXPECT_EQ(after.out_channels, before.out_channels);
+	EXPECT_EQ(wait_channels(self->ctx, 2), 2);
 }
 
 TEST_F(end, crashed_peer)
