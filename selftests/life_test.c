@@ -413,7 +413,8 @@ static int send_fd(int sock, int fd)
 }
 
 /* The last reference is in a message that nobody receives; or, in a ring that the
- * kernel's collector must find.
+ * kernel's collector must find. It looks when a socket is released, and pair[0] is the
+ * only one that close() releases here: the other is to be out of reach by then.
  */
 static void lose_in_flight(int fd, bool ring)
 {
@@ -424,8 +425,8 @@ static void lose_in_flight(int fd, bool ring)
 	if (ring)
 		ASSERT_EQ(send_fd(pair[0], pair[1]), 1);
 	close(fd);
-	close(pair[0]);
 	close(pair[1]);
+	close(pair[0]);
 }
 
 TEST_TIMEOUT(closed_in_flight, LIMIT_S)
