@@ -9,6 +9,7 @@
 #ifndef RDMACHAN_HARNESS_H
 #define RDMACHAN_HARNESS_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -142,6 +143,43 @@ static inline void harness_child(struct harness_test *test)
 	_exit(harness_failures ? 1 : 0);
 }
 
+/* One task, when it waits in a way that no signal ends: where. */
+static inline void harness_show_stack(const char *pid)
+{
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	if (!fgets(line, sizeof(line), file) || !strstr(line, ") D "))
+		*line = 0;
+	fclose(file);
+	snprintf(path, sizeof(path), "/proc/%.16s/stack", pid);
+	file = *line ? fopen(path, "r") : NULL;
+	if (!file)
+		return;
+	printf("# waits: %.*s\n", (int)(strstr(line, ") D ") - line + 1), line);
+	while (fgets(line, sizeof(line), file))
+		printf("#   %s", line);
+	fclose(file);
+}
+
+/* What a test that takes too long waits for; of use to whoever reads the log. */
+static inline void harness_show_stacks(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc)))
+		if (*entry->d_name >= '1' && *entry->d_name <= '9')
+			harness_show_stack(entry->d_name);
+	if (proc)
+		closedir(proc);
+	fflush(stdout);
+}
+
 /* Wait for the test; returns its status, or -1 when it took too long. */
 static inline int harness_wait(pid_t child, int timeout_s)
 {
@@ -152,6 +190,8 @@ static inline int harness_wait(pid_t child, int timeout_s)
 		status = -1;
 		nanosleep(&tick, NULL);
 	}
+	if (status == -1)
+		harness_show_stacks();
 	/* Its own children too; when they are reaped their files are closed. */
 	kill(-child, SIGKILL);
 	kill(child, SIGKILL);
