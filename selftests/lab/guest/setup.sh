@@ -214,7 +214,12 @@ lab_rdma() {
 	modprobe -q ib_umad
 	case $lab_provider in
 	rxe) modprobe rdma_rxe || return ;;
-	siw) modprobe siw || return ;;
+	siw)
+		modprobe siw || return
+		# Its connects to a host that is silent end when TCP gives up, and not
+		# before: the removal of the device waits for that.
+		echo 2 >/proc/sys/net/ipv4/tcp_syn_retries
+		;;
 	esac
 	[ "$lab_net" != none ] || return 0
 	LAB_RDMA=${lab_provider}0
