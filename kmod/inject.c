@@ -9,6 +9,7 @@
  * held back. The second is what link_inject.c relies on: while one is, all frames of its
  * link go through there.
  */
+#include <linux/cache.h>
 #include <linux/kstrtox.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -21,7 +22,7 @@
 
 #define RCH_DELAY_MAX_MS 60000
 
-bool rch_inject_any;
+bool rch_inject_any __read_mostly;
 
 /**
  * struct rule - when a fault happens

@@ -61,6 +61,11 @@ enum rch_site {
 	RCH_SITES,
 };
 
+/*
+ * A flag and not a static key: under QEMU's emulation a processor can keep the breakpoint
+ * of a code patch for ever, and hang in it (Documentation/testing.rst). The flag is in a
+ * cache line that is only read.
+ */
 extern bool rch_inject_any;
 
 /* inject.c APIs: any context */
