@@ -481,9 +481,12 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with the barrier of prepare_to_wait_event() */
+	/* Pairs with the barriers of prepare_to_wait_event(), and of arm() in queue.c. */
+	smp_mb__after_atomic();
+	/* Who is not there yet finds the bit clear. */
 	if (waitqueue_active(&chan->wait))
-		wake_up_interruptible_all(&chan->wait);
+		wake_up_interruptible_poll(&chan->wait, bit == RCH_CHAN_TX ?
+					   EPOLLOUT | EPOLLWRNORM : EPOLLIN | EPOLLRDNORM);
 }
 
 static bool always(struct rch_chan *chan)
@@ -495,10 +498,12 @@ static bool always(struct rch_chan *chan)
  * rch_chan_shutdown - end one or both directions
  * @chan: channel
  * @how: RDMACHAN_SHUTDOWN_*
+ * @nonblock: do not wait for who sends or receives to find out
  *
- * May be repeated. Context: process. Return: 0, -ENOTCONN or -ERESTARTSYS.
+ * May be repeated. Context: process. Return: 0, -ENOTCONN, -ERESTARTSYS; or -EAGAIN, and
+ * it must be repeated for the peer to know.
  */
-int rch_chan_shutdown(struct rch_chan *chan, u32 how)
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 {
 	enum rch_chan_state state;
 	int ret;
@@ -514,7 +519,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
 		return -ENOTCONN;
 	if (how & RDMACHAN_SHUTDOWN_RECV) {
-		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, false, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
 		if (ret)
 			return ret;
 		/* Told before there is room again: who waits for it must not get it. */
@@ -524,7 +529,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {
 		/* Behind a message that another thread is sending. */
-		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, false, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, nonblock, 0);
 		if (ret)
 			return ret;
 		rch_lane_shut_send(&chan->lane);

@@ -212,7 +212,7 @@ void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline);
 void rch_chan_unclaim(struct rch_chan *chan, int bit);
-int rch_chan_shutdown(struct rch_chan *chan, u32 how);
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock);
 void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error);
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error);
 void rch_chan_gone(struct rch_lane *lane);

@@ -35,7 +35,7 @@ declare -A running
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
-honest=(abi_test chan_test end_test place_test inject_test conn_test)
+honest=(abi_test chan_test queue_test end_test place_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
