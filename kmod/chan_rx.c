@@ -557,6 +557,23 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 	return ret;
 }
 
+/**
+ * rch_chan_rx_idle - whether a receive that does not wait is sure to find nothing
+ * @chan: channel
+ *
+ * Without the lock: whoever asks again after it has entered the wait queue misses nothing.
+ * Context: any.
+ */
+bool rch_chan_rx_idle(const struct rch_chan *chan)
+{
+	enum rch_chan_state state = READ_ONCE(chan->state);
+
+	return !READ_ONCE(chan->complete) && READ_ONCE(chan->wants_data) &&
+	       (state == RCH_CHAN_OPEN || state == RCH_CHAN_CONNECTING) &&
+	       !(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) &&
+	       !(READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND);
+}
+
 /** rch_chan_next_length - bytes of the next message; 0 when there is none. Any context */
 u64 rch_chan_next_length(struct rch_chan *chan)
 {

@@ -429,6 +429,7 @@ static void run_ready(struct rch_queue *queue, bool own)
 			break;
 		}
 	}
+	queue->ops->flush(queue);
 }
 
 static void cancel_all(struct rch_queue *queue)
@@ -456,6 +457,22 @@ static void queue_work_run(struct work_struct *work)
 		cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
 	}
+}
+
+/**
+ * rch_queue_next_is - whether the next operation that will be run is an @opcode
+ * @queue: queue
+ * @opcode: &enum rdmachan_opcode
+ *
+ * Others may add operations behind it, but only who calls this takes any.
+ */
+bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode)
+{
+	const struct list_head *first = READ_ONCE(queue->ready.next);
+
+	lockdep_assert_held(&queue->run_lock);
+	return first != &queue->ready &&
+	       list_entry(first, struct rch_op, list)->sqe.opcode == opcode;
 }
 
 /**

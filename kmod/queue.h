@@ -26,6 +26,7 @@
 struct file;
 struct mm_struct;
 struct net;
+struct rch_link;
 struct rch_queue;
 
 /**
@@ -104,11 +105,13 @@ struct rch_op {
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program
  * @drop: it is over: give back what @prepare and @run have got
+ * @flush: nothing is to be run at the moment: what was put off goes out
  */
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
 	s64 (*run)(struct rch_op *op);
 	void (*drop)(struct rch_op *op);
+	void (*flush)(struct rch_queue *queue);
 };
 
 /**
@@ -147,6 +150,8 @@ struct rch_mapping {
  * @overflows: completions that had to; by @run_lock
  * @active: operations that have begun; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
+ * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
+ *	@run_lock
  * @wait: woken when something is to be run, or there are completions
  * @work: runs operations when nobody is in a call
  * @lock: protects all that follows; any context
@@ -178,6 +183,7 @@ struct rch_queue {
 	u32 overflows;
 	u32 active;
 	bool barrier;
+	struct rch_link *unsent;
 
 	wait_queue_head_t wait;
 	struct work_struct work;
@@ -202,6 +208,7 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* For operations: under @run_lock */
+bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 
 #endif /* _RCH_QUEUE_H */

@@ -113,13 +113,44 @@ static int prepare_send(struct rch_op *op)
 	return 0;
 }
 
+static void rch_op_flush(struct rch_queue *queue)
+{
+	if (!queue->unsent)
+		return;
+	rch_link_run(queue->unsent);
+	rch_link_put(queue->unsent);
+	queue->unsent = NULL;
+}
+
+/* Messages that are sent one after the other share frames. */
+static int send_before_others(struct rch_queue *queue, struct rch_chan *chan,
+			      struct iov_iter *iter, u16 msg_flags)
+{
+	struct rch_link *link;
+	int ret = rch_chan_send_more(chan, iter, msg_flags);
+
+	if (ret)
+		return ret;
+	/* It was sent on it, so it stays the channel's. */
+	link = chan->lane.link;
+	if (queue->unsent == link)
+		return 0;
+	rch_op_flush(queue);
+	kref_get(&link->ref);
+	queue->unsent = link;
+	return 0;
+}
+
 static s64 run_send(struct rch_op *op)
 {
 	struct iov_iter iter;
 	int ret;
 
 	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
-	ret = rch_chan_send(op->object, &iter, op->sqe.msg_flags, true, 0);
+	if (rch_queue_next_is(op->queue, RDMACHAN_OPCODE_SEND))
+		ret = send_before_others(op->queue, op->object, &iter, op->sqe.msg_flags);
+	else
+		ret = rch_chan_send(op->object, &iter, op->sqe.msg_flags, true, 0);
 	/* That it is being connected is no reason to fail. */
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
@@ -146,6 +177,8 @@ static s64 run_recv(struct rch_op *op)
 	struct iov_iter iter;
 	int ret;
 
+	if (rch_chan_rx_idle(op->object))
+		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	if (ret == -ENOTCONN)
@@ -402,4 +435,5 @@ const struct rch_queue_ops rch_queue_ops = {
 	.prepare = rch_op_prepare,
 	.run = rch_op_run,
 	.drop = rch_op_drop,
+	.flush = rch_op_flush,
 };

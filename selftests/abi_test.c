@@ -349,13 +349,13 @@ TEST_F(abi, wrong_file)
 
 TEST_F(abi, unknown_command)
 {
-	const int fds[] = { self->ctx, self->listener, self->chan };
+	const int fds[] = { self->ctx, self->listener, self->chan, self->queue.fd };
 	union arg arg = { .size = sizeof(struct rdmachan_info) };
 	unsigned int nr;
 	int i;
 
-	for (i = 0; i < 3; i++) {
-		for (nr = 9; nr < 256; nr++)
+	for (i = 0; i < 4; i++) {
+		for (nr = 11; nr < 256; nr++)
 			EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);

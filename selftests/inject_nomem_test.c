@@ -124,9 +124,7 @@ TEST_F(nomem, queue)
 		EXPECT_ERR(queue_open(self->ctx, &q, 8, 8), ENOMEM);
 		mend();
 	}
-	fail("queue", i);
 	EXPECT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
-	mend();
 	queue_close(&q);
 }
 

@@ -455,6 +455,44 @@ TEST_F(queue, sends_in_order)
 	}
 }
 
+/* What is submitted together shares frames, although the link is idle. */
+TEST_F(queue, sends_share_frames)
+{
+	struct rdmachan_object before, after;
+	char out[64] = "", back[64];
+	int i;
+
+	ASSERT_EQ(get_object(self->a, &before), 0);
+	for (i = 0; i < 60; i++)
+		queue_send(&self->q, self->a, out, sizeof(out), i)->flags = SKIP_SUCCESS;
+	ASSERT_EQ(queue_submit(&self->q), 60);
+	for (i = 0; i < 60; i++)
+		ASSERT_EQ(read(self->b, back, sizeof(back)), sizeof(out));
+	ASSERT_EQ(get_object(self->a, &after), 0);
+	EXPECT_LT(after.tx_frames - before.tx_frames, 20);
+}
+
+/* They go out although the last one does not. */
+TEST_F(queue, sends_before_one_that_fails)
+{
+	char back[64];
+
+	queue_send(&self->q, self->a, "x", 1, 1);
+	queue_send(&self->q, -1, "x", 1, 2);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	EXPECT_TRUE(wait_readable(self->b, 1000));
+	EXPECT_EQ(read(self->b, back, 64), 1);
+	queue_send(&self->q, self->a, "y", 1, 3);
+	queue_send(&self->q, self->a, fresh_pages(4096), 2U << 20, 4);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	EXPECT_TRUE(wait_readable(self->b, 1000));
+	EXPECT_EQ(read(self->b, back, 64), 1);
+	EXPECT_CQE(&self->q, 1, 1);
+	EXPECT_CQE(&self->q, 2, -EBADF);
+	EXPECT_CQE(&self->q, 3, 1);
+	EXPECT_CQE(&self->q, 4, -EMSGSIZE);
+}
+
 static void fill_in(struct rdmachan_connect *connect, uint32_t service,
 		    struct rdmachan_error *error)
 {
