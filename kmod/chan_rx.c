@@ -254,9 +254,10 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 		rule = data_queue(chan, r, seg, &drop, &credit);
 	else
 		data_ignore(chan, r, &credit);
-	spin_unlock(&chan->lock);
+	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
+	spin_unlock(&chan->lock);
 	segments_free(&drop);
 	tell_credit(chan, credit);
 	return rule;
