@@ -267,7 +267,7 @@ static void flush_done(struct rch_queue *queue)
 		op_free(op);
 		moved = true;
 	}
-	if (list_empty(&queue->done) == !(queue->flags & RDMACHAN_RING_F_OVERFLOW))
+	if (list_empty(&queue->done) == !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
 		goto out;
 	spin_lock_irq(&queue->lock);
 	if (list_empty(&queue->done))
@@ -392,7 +392,7 @@ static void run_op(struct rch_op *op, bool own)
 			return;
 		}
 	}
-	if (res == -EFAULT && !own) {
+	if (res == -EFAULT && !own && !op->error) {
 		disarm(op);
 		op->own = true;
 		make_ready_unlocked(op);

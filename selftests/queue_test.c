@@ -706,6 +706,23 @@ TEST_F(queue, chain_that_waits)
 	EXPECT_EQ(memcmp(back, "ping", 4), 0);
 }
 
+/* What is known to be wrong needs no call to be told. */
+TEST_F(queue, chain_with_bad_memory)
+{
+	struct rdmachan_cqe cqe;
+	char back[64] = "";
+
+	queue_recv(&self->q, self->b, back, 64, 1)->flags = LINK;
+	queue_send(&self->q, self->b, (void *)-4096, 8, 2);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	ASSERT_TRUE(queue_watch(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, 1);
+	ASSERT_TRUE(queue_watch(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, -EFAULT);
+	EXPECT_EQ(queue_flags(&self->q), 0);
+}
+
 TEST_F(queue, drain)
 {
 	struct queue *q = &self->q;
@@ -1037,7 +1054,7 @@ TEST_F(queue, hostile_writer)
 	EXPECT_EQ(read(fds[1], &seed, 8), 1);
 }
 
-TEST_F(queue, thousand_channels)
+TEST_F_TIMEOUT(queue, thousand_channels, 240)
 {
 	const struct opts o = { .tuning = { RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MIN, 0, 0 } };
 	const struct rlimit limit = { 4096, 4096 };
