@@ -112,7 +112,7 @@ check_compile() {
 	local kernel
 
 	stage "compile"
-	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2; do
+	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2 clang-6.12; do
 		one "compile/$kernel" "$top/selftests/build.sh" "$kernel" \
 			"$RDMACHAN_BUILD/$kernel"
 	done
