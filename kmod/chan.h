@@ -99,6 +99,7 @@ enum rch_grant {
  *	channel fails for that
  * @queued: bytes in @segments
  * @wants_data: nobody waits in read(): messages shall come as DATA
+ * @readers: threads that wait for a message, or have just got one; not under @lock
  * @offered: the peer asks where to write @offer
  * @offer: the message
  * @grant: what is open to the peer
@@ -156,6 +157,7 @@ struct rch_chan {
 	u32 over;
 	u64 queued;
 	bool wants_data;
+	atomic_t readers;
 	bool offered;
 	struct rch_rts offer;
 	enum rch_grant grant;
@@ -240,6 +242,8 @@ bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);
 void rch_chan_wants_data(struct rch_chan *chan);
+void rch_chan_reading(struct rch_chan *chan);
+void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
 
 /* chan_rts.c, chan_cts.c APIs: softirq */

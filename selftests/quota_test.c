@@ -13,6 +13,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "pair.h"
 
 #define PARAMETERS "/sys/module/rdmachan/parameters/"
 #define ABSENT "10.77.0.99"
@@ -145,17 +146,6 @@ FIXTURE_TEARDOWN(quota)
 	close(self->bob);
 	close(self->alice);
 	close(self->root);
-}
-
-/* Send and receive a message each way. */
-static void talk(int a, int b)
-{
-	char back[8];
-
-	ASSERT_EQ(write(a, "ping", 4), 4);
-	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
-	ASSERT_EQ(write(b, "pong", 4), 4);
-	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
 /* All that a program does. */
