@@ -52,8 +52,10 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	struct rch_link *link = NULL;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->state != RCH_CHAN_CONNECTING)
+	if (chan->state != RCH_CHAN_CONNECTING && chan->lane.link) {
 		link = chan->lane.link;
+		kref_get(&link->ref);
+	}
 	out->state = chan_user_state(chan);
 	out->shutdown = chan->shut;
 	out->peer_shutdown = chan->peer_shut;
@@ -61,8 +63,10 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
 	rch_addr_from_sockaddr(&out->peer, &chan->peer);
-	if (link)
+	if (link) {
 		rch_link_describe(link, out);
+		rch_link_put(link);
+	}
 	out->service = chan->service;
 	out->active = chan->active;
 	out->rx_next = rch_chan_next_length(chan);
