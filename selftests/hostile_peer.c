@@ -146,7 +146,7 @@ TEST_F(scene, before_the_answer)
  */
 static void starve(struct attack *a)
 {
-	const char data[24] = "";
+	static const char data[24];
 	int64_t beat = 0;
 
 	while (!a->h.ended && rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) >

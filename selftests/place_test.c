@@ -536,13 +536,19 @@ TEST_F_TIMEOUT(place, memory_changes, 60)
 	child_status(child);
 }
 
+static void poll_for_ever(int chan)
+{
+	for (;;)
+		poll_mask(chan, POLLIN, 0);
+}
+
 /* One thread reads, and another asks whether it could: neither is told of an end. */
 TEST_F(place, poll_beside_reader)
 {
 	pid_t poller, writer;
 	int i;
 
-	poller = LATER(0, ({ for (;;) poll_mask(self->b, POLLIN, 0); }));
+	poller = LATER(0, poll_for_ever(self->b));
 	writer = LATER(0, write_for_ever(self->a, 65536));
 	for (i = 0; i < 1000; i++)
 		ASSERT_EQ(read(self->b, self->back, BIG), 65536);

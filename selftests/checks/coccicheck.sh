@@ -26,7 +26,7 @@ look() {
 	if ! spatch -D report --very-quiet --timeout 120 --cocci-file "$PATCHES/$1" $options \
 		--dir kmod 2>"$SCRATCH/${1//\//-}.errors"; then
 		echo "cannot be applied"
-	fi | grep . | sed "s|^|$1: |"
+	fi | grep -E "^[^ ]+:[0-9]|^cannot" | sed "s|^|$1: |"
 }
 
 excepted() {
