@@ -277,7 +277,7 @@ static inline long rch_time_left(unsigned long deadline)
 
 	if (!deadline)
 		return MAX_SCHEDULE_TIMEOUT;
-	return left > 0 ? left : 0;
+	return max(left, 0L);
 }
 
 /** rch_wait_result - turn what a wait gave into an error; 0 when the wait was useful */

@@ -25,8 +25,8 @@ look() {
 	# shellcheck disable=SC2086 # a list of words
 	if ! spatch -D report --very-quiet --timeout 120 --cocci-file "$PATCHES/$1" $options \
 		--dir kmod 2>"$SCRATCH/${1//\//-}.errors"; then
-		echo "cannot be applied"
-	fi | grep -E "^[^ ]+:[0-9]|^cannot" | sed "s|^|$1: |"
+		echo "kmod: cannot be applied"
+	fi | grep -E "^[^ ]+:[0-9]|cannot be applied" | sed "s|^|$1: |"
 }
 
 excepted() {
@@ -51,6 +51,7 @@ main() {
 	[ $# -gt 0 ] || mapfile -t patches < <(cd "$PATCHES" &&
 		grep -rl --include='*.cocci' '^virtual report' . | sed 's|^\./||' | sort)
 	[ $# -eq 0 ] || patches=("$@")
+	# shellcheck disable=SC2016 # the other shell's
 	printf '%s\0' "${patches[@]}" |
 		xargs -0 -n 1 -P "$(nproc)" bash -c 'look "$1"' look >"$SCRATCH/found" || :
 	while IFS= read -r line; do
