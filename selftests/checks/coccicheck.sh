@@ -34,7 +34,7 @@ excepted() {
 
 	while read -r patch files why; do
 		# shellcheck disable=SC2053 # patterns
-		[[ $patch != "#"* && -n $why && $1 == $patch:* && $1 == *$files:* ]] && return
+		[[ $patch != "#"* && -n $why && $1 == $patch:* && $1 == *$files* ]] && return
 	done <"$EXCEPTIONS"
 	return 1
 }
