@@ -15,6 +15,8 @@
 #ifndef _RCH_CHAN_H
 #define _RCH_CHAN_H
 
+#include <linux/poll.h>
+
 #include "link.h"
 #include "quota.h"
 
@@ -174,6 +176,9 @@ struct rch_chan {
 	u64 tx_placed;
 	u64 rx_placed;
 };
+
+/** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
+#define RCH_POLL_NOTHING EPOLLMSG
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
 #define RCH_CHAN_TX 0

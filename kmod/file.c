@@ -70,6 +70,7 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 	__poll_t mask;
 
 	poll_wait(file, &chan->wait, wait);
+	smp_mb(); /* pairs with that of rch_chan_unclaim() */
 	mask = rch_chan_poll_mask(chan);
 	if (!(mask & EPOLLIN) && (poll_requested_events(wait) & EPOLLIN)) {
 		/* It will be readable only with a message that is complete. */
