@@ -492,7 +492,7 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	return 0;
 }
 
-static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
+static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			struct rch_recv_result *result)
 {
 	bool message, offered;
@@ -501,7 +501,8 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 
 	spin_lock_bh(&chan->lock);
 	message = chan->complete && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	offered = !message && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
+	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
+	offered = !message && !nonblock && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
 		  rch_chan_offer_take(chan, &offer);
 	result->eof = !message && !offered;
 	if (result->eof && chan->state == RCH_CHAN_FAILED &&
@@ -550,7 +551,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 				     nonblock, deadline);
 		if (ret)
 			return ret;
-		ret = recv_claimed(chan, to, result);
+		ret = recv_claimed(chan, to, nonblock, result);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 		/* What was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);

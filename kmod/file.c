@@ -30,8 +30,11 @@ struct file *rch_file_create(const char *name, const struct file_operations *fop
 	int mode = O_RDWR | (flags & RDMACHAN_FD_F_NONBLOCK ? O_NONBLOCK : 0);
 	struct file *file = anon_inode_getfile(name, fops, object, mode);
 
-	if (!IS_ERR(file))
-		stream_open(file_inode(file), file);
+	if (IS_ERR(file))
+		return file;
+	stream_open(file_inode(file), file);
+	/* io_uring shall try, and then poll: not have a thread wait for each request. */
+	file->f_mode |= FMODE_NOWAIT;
 	return file;
 }
 
@@ -55,12 +58,27 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return ret ?: result.length;
 }
 
+/*
+ * Whether a message that cannot be sent without waiting could be with it: it is larger
+ * than the send buffer, but not than the peer takes. io_uring, which only tries first,
+ * then has a thread of its own wait.
+ */
+static bool waiting_would_do(const struct kiocb *iocb, size_t length)
+{
+	struct rch_chan *chan = iocb->ki_filp->private_data;
+
+	return (iocb->ki_flags & IOCB_NOWAIT) && !(iocb->ki_filp->f_flags & O_NONBLOCK) &&
+	       length <= READ_ONCE(chan->peer_message_max);
+}
+
 static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 	size_t length = iov_iter_count(from);
 	int ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
 
+	if (ret == -EMSGSIZE && waiting_would_do(iocb, length))
+		ret = -EAGAIN;
 	return ret ?: length;
 }
 
