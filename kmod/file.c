@@ -104,12 +104,32 @@ static int killed_by(void)
 	return current->flags & PF_EXITING ? current->exit_code & 0x7f : 0;
 }
 
+/*
+ * A descriptor is closed. While io_uring has a request, or a file registered, that is not
+ * the end of the file: the end comes in a thread of the kernel's, which cannot tell how
+ * the program has ended.
+ */
+static int rch_chan_flush(struct file *file, fl_owner_t id)
+{
+	struct rch_chan *chan = file->private_data;
+
+	WRITE_ONCE(chan->closer_killed_by, killed_by());
+	return 0;
+}
+
+static int ended_by(const struct rch_chan *chan)
+{
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return READ_ONCE(chan->closer_killed_by);
+	return killed_by();
+}
+
 static int rch_chan_file_release(struct inode *inode, struct file *file)
 {
 	struct rch_chan *chan = file->private_data;
 	struct net *net = chan->net;
 
-	rch_chan_release(chan, killed_by());
+	rch_chan_release(chan, ended_by(chan));
 	put_net(net);
 	return 0;
 }
@@ -129,6 +149,7 @@ static long rch_chan_unlocked_ioctl(struct file *file, unsigned int cmd, unsigne
 
 const struct file_operations rch_chan_fops = {
 	.owner = THIS_MODULE,
+	.flush = rch_chan_flush,
 	.release = rch_chan_file_release,
 	.read_iter = rch_chan_read_iter,
 	.write_iter = rch_chan_write_iter,
