@@ -194,9 +194,11 @@ check_debug() {
 
 check_stock() {
 	local kernel
-	local -A programs=([stock-6.1]="${honest[*]}")
+	# Kernels that are made for tests have no io_uring.
+	local uring="uring_test uring_end_test"
+	local -A programs=([stock-6.1]="${honest[*]} $uring")
 
-	programs[stock-6.12]="${honest[*]} quota_test life_test hostile_peer hostile_flood"
+	programs[stock-6.12]="${honest[*]} $uring quota_test life_test hostile_peer hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
