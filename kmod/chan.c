@@ -484,10 +484,23 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 /** rch_chan_unclaim - let the next one send or receive */
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
+	static const __poll_t polled[] = {
+		[RCH_CHAN_TX] = EPOLLOUT | EPOLLWRNORM,
+		[RCH_CHAN_RX] = EPOLLIN | EPOLLRDNORM,
+	};
+	__poll_t mask;
+
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with the barrier of prepare_to_wait_event() */
-	if (waitqueue_active(&chan->wait))
-		wake_up_interruptible_all(&chan->wait);
+	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait_event(), rch_chan_poll() */
+	if (!waitqueue_active(&chan->wait))
+		return;
+	/*
+	 * Only if the next one can do something now, and nobody of the other direction: a
+	 * request of io_uring that is told in vain too often gets a thread that waits.
+	 */
+	mask = rch_chan_poll_mask(chan) & polled[bit];
+	if (mask || READ_ONCE(chan->offered))
+		wake_up_interruptible_poll(&chan->wait, mask);
 }
 
 static bool always(struct rch_chan *chan)
@@ -537,7 +550,13 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 	return 0;
 }
 
-/** rch_chan_poll_mask - what poll() says. Any context */
+/**
+ * rch_chan_poll_mask - what poll() says
+ * @chan: channel
+ *
+ * While somebody sends or receives, others cannot: rch_chan_unclaim() tells them when they
+ * can. Ends are shown all the same. Any context.
+ */
 __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 {
 	__poll_t mask = 0;
@@ -545,7 +564,8 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
-	if (chan->complete || (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
+	if ((chan->complete && !test_bit(RCH_CHAN_RX, &chan->busy)) ||
+	    (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED)
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -557,7 +577,9 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 		mask |= EPOLLERR | EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
-	else if (rch_lane_has_room(&chan->lane))
+	else if ((rch_lane_has_room(&chan->lane) && !test_bit(RCH_CHAN_TX, &chan->busy)) ||
+		 (chan->shut & RDMACHAN_SHUTDOWN_SEND) ||
+		 (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 out:
 	spin_unlock_bh(&chan->lock);

@@ -15,6 +15,8 @@
 #ifndef _RCH_CHAN_H
 #define _RCH_CHAN_H
 
+#include <linux/poll.h>
+
 #include "link.h"
 #include "quota.h"
 
@@ -70,6 +72,8 @@ enum rch_grant {
  * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
+ * @closer_killed_by: the signal that was ending the program which closed a descriptor of
+ *	it last, or 0
  * @backlog: in the listener's queue; protected by the listener's lock
  * @connect_work: connecting without a program that waits
  * @linger_work: resets the channel when it was not delivered in time, and ends the link
@@ -131,6 +135,7 @@ struct rch_chan {
 	struct rch_charge charge;
 	wait_queue_head_t wait;
 	unsigned long busy;
+	int closer_killed_by;
 	struct list_head backlog;
 	struct work_struct connect_work;
 	struct delayed_work linger_work;
@@ -176,6 +181,9 @@ struct rch_chan {
 	u64 tx_placed;
 	u64 rx_placed;
 };
+
+/** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
+#define RCH_POLL_NOTHING EPOLLMSG
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
 #define RCH_CHAN_TX 0

@@ -58,7 +58,7 @@ static void cancel_got(struct rch_chan *chan, u32 serial)
 	if (chan->grant_left && chan->grant_serial == serial) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_CANCELLED);
 		chan->grant_left = 0;
-		wake_up_all(&chan->wait);
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 }
@@ -76,7 +76,8 @@ static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts,
 		chan->offer = *rts;
 		WRITE_ONCE(chan->offered, true);
 		mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
-		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+		/* Who polls has to look: then it is refused, and comes as DATA. */
+		wake_up_interruptible_all(&chan->wait);
 	}
 	return RCH_RULE_OK;
 }
@@ -118,7 +119,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
 		chan->grant_left -= chan->granted;
 		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
-		wake_up_all(&chan->wait);
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
 	}

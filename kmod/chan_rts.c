@@ -71,7 +71,7 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 	if (chan->cts_due && cts.serial == chan->rts_serial) {
 		chan->cts = cts;
 		WRITE_ONCE(chan->cts_due, false);
-		wake_up_interruptible_all(&chan->wait);
+		wake_up_interruptible_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 	return RCH_RULE_OK;

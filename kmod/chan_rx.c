@@ -491,7 +491,7 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	return 0;
 }
 
-static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
+static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			struct rch_recv_result *result)
 {
 	bool message, offered, shut;
@@ -501,7 +501,8 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 	spin_lock_bh(&chan->lock);
 	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
 	message = chan->complete && !shut;
-	offered = !message && !shut && rch_chan_offer_take(chan, &offer);
+	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
+	offered = !message && !nonblock && !shut && rch_chan_offer_take(chan, &offer);
 	result->eof = !message && !offered &&
 		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
 		       chan->state != RCH_CHAN_OPEN);
@@ -551,7 +552,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 				     nonblock, deadline);
 		if (ret)
 			break;
-		ret = recv_claimed(chan, to, result);
+		ret = recv_claimed(chan, to, nonblock, result);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 		/* What was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);

@@ -203,11 +203,13 @@ stock_guest() {
 # processors runs here, and large messages on one of the kernels.
 check_stock() {
 	local kernel
+	# Kernels that are made for tests have no io_uring.
+	local uring="uring_test uring_end_test"
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test end_test place_test conn_test"
+	programs[stock-6.1]="abi_test chan_test end_test place_test conn_test $uring"
 	programs[stock-6.12]="abi_test chan_test end_test place_test:memory inject_test"
-	programs[stock-6.12]+=" conn_test quota_test life_test hostile_flood"
+	programs[stock-6.12]+=" conn_test $uring quota_test life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
