@@ -60,7 +60,7 @@ abi-fuzz:
 	@selftests/abifuzz/run.sh $(TIME)
 
 check-debug:
-	@selftests/check.sh debug
+	@selftests/check.sh cocci debug
 
 soak:
 	@selftests/check.sh soak

@@ -52,8 +52,10 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	struct rch_link *link = NULL;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->state != RCH_CHAN_CONNECTING)
+	if (chan->state != RCH_CHAN_CONNECTING && chan->lane.link) {
 		link = chan->lane.link;
+		kref_get(&link->ref);
+	}
 	out->state = chan_user_state(chan);
 	out->shutdown = chan->shut;
 	out->peer_shutdown = chan->peer_shut;
@@ -61,8 +63,10 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
 	rch_addr_from_sockaddr(&out->peer, &chan->peer);
-	if (link)
+	if (link) {
 		rch_link_describe(link, out);
+		rch_link_put(link);
+	}
 	out->service = chan->service;
 	out->active = chan->active;
 	out->rx_next = rch_chan_next_length(chan);
@@ -480,13 +484,24 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 /** rch_chan_unclaim - let the next one send or receive */
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
+	static const __poll_t polled[] = {
+		[RCH_CHAN_TX] = EPOLLOUT | EPOLLWRNORM,
+		[RCH_CHAN_RX] = EPOLLIN | EPOLLRDNORM,
+	};
+	__poll_t mask;
+
 	clear_bit_unlock(bit, &chan->busy);
-	/* Pairs with the barriers of prepare_to_wait_event(), and of arm() in queue.c. */
+	/* Pairs with those of prepare_to_wait_event(), rch_chan_poll(), and arm() of queues. */
 	smp_mb__after_atomic();
-	/* Who is not there yet finds the bit clear. */
-	if (waitqueue_active(&chan->wait))
-		wake_up_interruptible_poll(&chan->wait, bit == RCH_CHAN_TX ?
-					   EPOLLOUT | EPOLLWRNORM : EPOLLIN | EPOLLRDNORM);
+	if (!waitqueue_active(&chan->wait))
+		return;
+	/*
+	 * Only if the next one can do something now, and nobody of the other direction: a
+	 * request of io_uring that is told in vain too often gets a thread that waits.
+	 */
+	mask = rch_chan_poll_mask(chan) & polled[bit];
+	if (mask || READ_ONCE(chan->offered))
+		wake_up_interruptible_poll(&chan->wait, mask);
 }
 
 static bool always(struct rch_chan *chan)
@@ -538,7 +553,13 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 	return 0;
 }
 
-/** rch_chan_poll_mask - what poll() says. Any context */
+/**
+ * rch_chan_poll_mask - what poll() says
+ * @chan: channel
+ *
+ * While somebody sends or receives, others cannot: rch_chan_unclaim() tells them when they
+ * can. Ends are shown all the same. Any context.
+ */
 __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 {
 	__poll_t mask = 0;
@@ -546,7 +567,8 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
-	if (chan->complete || (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
+	if ((chan->complete && !test_bit(RCH_CHAN_RX, &chan->busy)) ||
+	    (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED)
 		mask |= EPOLLIN | EPOLLRDNORM;
@@ -558,7 +580,9 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 		mask |= EPOLLERR | EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
-	else if (rch_lane_has_room(&chan->lane))
+	else if ((rch_lane_has_room(&chan->lane) && !test_bit(RCH_CHAN_TX, &chan->busy)) ||
+		 (chan->shut & RDMACHAN_SHUTDOWN_SEND) ||
+		 (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 out:
 	spin_unlock_bh(&chan->lock);

@@ -15,6 +15,8 @@
 #ifndef _RCH_CHAN_H
 #define _RCH_CHAN_H
 
+#include <linux/poll.h>
+
 #include "link.h"
 #include "quota.h"
 
@@ -70,6 +72,8 @@ enum rch_grant {
  * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
+ * @closer_killed_by: the signal that was ending the program which closed a descriptor of
+ *	it last, or 0
  * @backlog: in the listener's queue; protected by the listener's lock
  * @connect_work: connecting without a program that waits
  * @linger_work: resets the channel when it was not delivered in time, and ends the link
@@ -99,6 +103,7 @@ enum rch_grant {
  *	channel fails for that
  * @queued: bytes in @segments
  * @wants_data: nobody waits in read(): messages shall come as DATA
+ * @readers: threads that wait for a message, or have just got one; not under @lock
  * @offered: the peer asks where to write @offer
  * @offer: the message
  * @grant: what is open to the peer
@@ -130,6 +135,7 @@ struct rch_chan {
 	struct rch_charge charge;
 	wait_queue_head_t wait;
 	unsigned long busy;
+	int closer_killed_by;
 	struct list_head backlog;
 	struct work_struct connect_work;
 	struct delayed_work linger_work;
@@ -156,6 +162,7 @@ struct rch_chan {
 	u32 over;
 	u64 queued;
 	bool wants_data;
+	atomic_t readers;
 	bool offered;
 	struct rch_rts offer;
 	enum rch_grant grant;
@@ -174,6 +181,9 @@ struct rch_chan {
 	u64 tx_placed;
 	u64 rx_placed;
 };
+
+/** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
+#define RCH_POLL_NOTHING EPOLLMSG
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
 #define RCH_CHAN_TX 0
@@ -241,6 +251,8 @@ bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);
 void rch_chan_wants_data(struct rch_chan *chan);
+void rch_chan_reading(struct rch_chan *chan);
+void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
 
 /* chan_rts.c, chan_cts.c APIs: softirq */
@@ -275,7 +287,7 @@ static inline long rch_time_left(unsigned long deadline)
 
 	if (!deadline)
 		return MAX_SCHEDULE_TIMEOUT;
-	return left > 0 ? left : 0;
+	return max(left, 0L);
 }
 
 /** rch_wait_result - turn what a wait gave into an error; 0 when the wait was useful */

@@ -98,11 +98,15 @@ static int wait_link(struct rch_chan *chan, struct rch_link *link)
 static void renew_lane(struct rch_chan *chan)
 {
 	struct rch_open open = chan->lane.open;
+	struct rch_link *link = chan->lane.link;
 
-	if (!chan->lane.link)
+	if (!link)
 		return;
 	synchronize_rcu();
-	rch_link_put(chan->lane.link);
+	spin_lock_bh(&chan->lock);
+	chan->lane.link = NULL;
+	spin_unlock_bh(&chan->lock);
+	rch_link_put(link);
 	rch_lane_init(&chan->lane, chan->tuning.send_buffer);
 	chan->lane.open = open;
 }
@@ -133,7 +137,8 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
 	if (chan->state == RCH_CHAN_CONNECTING && !retry)
 		ret = wait < 0 ? -ERESTARTSYS : -ETIMEDOUT;
-	given_up = chan->released || ret == -ERESTARTSYS || ret == -ETIMEDOUT;
+	/* One that was opened, and closed at once, may linger. */
+	given_up = chan->state == RCH_CHAN_DEAD || ret == -ERESTARTSYS || ret == -ETIMEDOUT;
 	spin_unlock_bh(&chan->lock);
 	if (retry)
 		return -EAGAIN;
@@ -203,6 +208,9 @@ void rch_chan_connect_work(struct work_struct *work)
 			rch_error_set(&error, RDMACHAN_OP_CONNECT,
 				      RDMACHAN_CAUSE_RESOURCES, -ret);
 		rch_chan_fail(chan, &error);
+		/* ACCEPT may have come in the last moment. */
+		if (chan->lane.link)
+			rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	}
 	put_net(chan->net);
 	rch_chan_put(chan);

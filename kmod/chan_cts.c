@@ -58,7 +58,7 @@ static void cancel_got(struct rch_chan *chan, u32 serial)
 	if (chan->grant_left && chan->grant_serial == serial) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_CANCELLED);
 		chan->grant_left = 0;
-		wake_up_all(&chan->wait);
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 }
@@ -76,7 +76,8 @@ static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts,
 		chan->offer = *rts;
 		WRITE_ONCE(chan->offered, true);
 		mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
-		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+		/* Who polls has to look: then it is refused, and comes as DATA. */
+		wake_up_interruptible_all(&chan->wait);
 	}
 	return RCH_RULE_OK;
 }
@@ -118,7 +119,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
 		chan->grant_left -= chan->granted;
 		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
-		wake_up_all(&chan->wait);
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
 	}
@@ -144,14 +145,33 @@ static void refuse_offer(struct rch_chan *chan)
  * rch_chan_offer_work - nobody has come for the offer
  * @work: of the channel
  *
- * Armed while the lane is attached, and cancelled when it has been detached.
+ * A thread that waits will take it, however late it is woken. Armed while the lane is
+ * attached, and cancelled when it has been detached.
  */
 void rch_chan_offer_work(struct work_struct *work)
 {
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
 					     offer_work);
 
-	refuse_offer(chan);
+	/* It is not pending any more; pairs with rch_chan_reading_over(). */
+	if (!atomic_read(&chan->readers))
+		refuse_offer(chan);
+}
+
+/** rch_chan_reading - a thread begins to wait for a message, wherever that comes to */
+void rch_chan_reading(struct rch_chan *chan)
+{
+	atomic_inc(&chan->readers);
+	WRITE_ONCE(chan->wants_data, false);
+}
+
+/** rch_chan_reading_over - it has one, or waits no more */
+void rch_chan_reading_over(struct rch_chan *chan)
+{
+	/* What has outlived its time for the thread's sake is refused now. */
+	if (atomic_dec_and_test(&chan->readers) && READ_ONCE(chan->offered) &&
+	    !delayed_work_pending(&chan->offer_work))
+		refuse_offer(chan);
 }
 
 /**
@@ -168,16 +188,21 @@ void rch_chan_wants_data(struct rch_chan *chan)
 	refuse_offer(chan);
 }
 
+/* A user of the path waits for no program: so the memory is pinned before. */
 static int begin(struct rch_placing *p, unsigned long addr)
 {
-	int ret = -ENOMEM;
+	int ret = rch_mem_pin(&p->mem, addr, p->rts.total, DMA_FROM_DEVICE);
 
+	if (ret)
+		return ret;
+	ret = -ENOTCONN;
 	if (!rch_path_enter(p->path))
-		return -ENOTCONN;
+		goto err_pin;
+	ret = -ENOMEM;
 	p->mr = rch_mr_get(p->path);
 	if (!p->mr)
 		goto err_leave;
-	ret = rch_mem_pin(&p->mem, p->path->dev, addr, p->rts.total, DMA_FROM_DEVICE);
+	ret = rch_mem_map(&p->mem, p->path->dev);
 	if (ret)
 		goto err_mr;
 	rch_mem_begin(&p->mem, &p->cursor);
@@ -187,6 +212,8 @@ err_mr:
 	rch_mr_put(p->path, p->mr);
 err_leave:
 	rch_path_leave(p->path);
+err_pin:
+	rch_mem_unpin(&p->mem);
 	return ret;
 }
 
@@ -194,8 +221,9 @@ static void end(struct rch_placing *p)
 {
 	/* In this order: nobody may write to pages that are not ours any more. */
 	rch_mr_put(p->path, p->mr);
-	rch_mem_unpin(&p->mem);
+	rch_mem_unmap(&p->mem);
 	rch_path_leave(p->path);
+	rch_mem_unpin(&p->mem);
 }
 
 static bool grant(struct rch_chan *chan, u32 length)
@@ -289,7 +317,7 @@ static void ungrant(struct rch_chan *chan)
 }
 
 /* Part of a message is lost: its thread was killed, or there was no memory to go on. */
-static int broken(struct rch_chan *chan, int ret)
+static void broken(struct rch_chan *chan, int ret)
 {
 	struct rdmachan_error error = {};
 
@@ -301,7 +329,6 @@ static int broken(struct rch_chan *chan, int ret)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
 	else
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
-	return ret;
 }
 
 /* There is no message: it may come as DATA. */
@@ -362,9 +389,12 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	end(&p);
 	if (ret && !begun)
 		return not_here(chan, p.rts.serial);
+	/* Ahead of the end of the grant: FIN may still come. */
+	if (ret && ret != -ECANCELED)
+		broken(chan, ret);
 	ungrant(chan);
 	if (ret)
-		return ret == -ECANCELED ? -EAGAIN : broken(chan, ret);
+		return ret == -ECANCELED ? -EAGAIN : ret;
 	iov_iter_advance(to, p.rts.total);
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
 	return 0;

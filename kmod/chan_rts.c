@@ -71,7 +71,7 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 	if (chan->cts_due && cts.serial == chan->rts_serial) {
 		chan->cts = cts;
 		WRITE_ONCE(chan->cts_due, false);
-		wake_up_interruptible_all(&chan->wait);
+		wake_up_interruptible_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 	return RCH_RULE_OK;
@@ -147,7 +147,11 @@ static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *lef
 
 	if (ret)
 		return ret;
-	ret = write_piece(s, cts, left);
+	/* Who has ended the channel meanwhile has closed that memory. */
+	if (rch_chan_tx_refused(s->chan))
+		ret = rch_chan_tx_check(s->chan) ?: -EPIPE;
+	else
+		ret = write_piece(s, cts, left);
 	rch_write_end(s->path);
 	return ret;
 }
@@ -172,7 +176,7 @@ static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
 	return ret;
 }
 
-static int ask_and_send(struct rch_sending *s, unsigned long addr)
+static int ask_and_send(struct rch_sending *s)
 {
 	struct rch_cts cts;
 	int ret;
@@ -181,22 +185,31 @@ static int ask_and_send(struct rch_sending *s, unsigned long addr)
 	ret = rch_lane_rts(&s->chan->lane, &s->rts, 0);
 	if (ret)
 		return rch_chan_tx_check(s->chan) ?: ret;
-	/* While the question is under way. If it fails, the copy will say why. */
-	if (rch_mem_pin(&s->mem, s->path->dev, addr, s->rts.total, DMA_TO_DEVICE)) {
-		ret = -EAGAIN;
-		goto out;
-	}
-	rch_mem_begin(&s->mem, &s->cursor);
 	ret = wait_cts(s, &cts);
 	if (ret == -EAGAIN)
 		not_wanted(s->chan);
 	if (!ret)
 		ret = send_pieces(s, &cts);
-	rch_mem_unpin(&s->mem);
-out:
 	/* If the peer has said no, it will ignore this. */
 	if (ret)
 		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL);
+	return ret;
+}
+
+/* With memory that is pinned: become a user of the path, who waits for no program. */
+static int send_pinned(struct rch_sending *s)
+{
+	int ret = -EAGAIN;
+
+	if (!rch_path_enter(s->path))
+		return -EAGAIN;
+	if (!rch_mem_map(&s->mem, s->path->dev)) {
+		rch_mem_begin(&s->mem, &s->cursor);
+		s->rts.serial = ++s->chan->rts_serial;
+		ret = ask_and_send(s);
+		rch_mem_unmap(&s->mem);
+	}
+	rch_path_leave(s->path);
 	return ret;
 }
 
@@ -231,11 +244,11 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 		chan->rts_skip--;
 		return -EAGAIN;
 	}
-	if (!rch_path_enter(s.path))
+	/* Ahead of the question: the answer does not wait. The copy will say what fails. */
+	if (rch_mem_pin(&s.mem, addr, s.rts.total, DMA_TO_DEVICE))
 		return -EAGAIN;
-	s.rts.serial = ++chan->rts_serial;
-	ret = ask_and_send(&s, addr);
-	rch_path_leave(s.path);
+	ret = send_pinned(&s);
+	rch_mem_unpin(&s.mem);
 	if (ret)
 		return ret;
 	iov_iter_advance(from, s.rts.total);

@@ -274,9 +274,8 @@ static enum rch_rule accept_got(struct rch_chan *chan, const struct rch_record *
 	rch_lane_connected(&chan->lane, accept.chan, accept.window);
 	spin_lock(&chan->lock);
 	chan->peer_message_max = min(accept.message_max, RDMACHAN_MESSAGE_MAX);
-	given_up = chan->released;
-	if (!given_up)
-		rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	/* Who gave up may have closed the channel, or not yet. */
+	given_up = chan->released || !rch_chan_set_state(chan, RCH_CHAN_OPEN);
 	spin_unlock(&chan->lock);
 	if (given_up)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
@@ -493,21 +492,25 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	return 0;
 }
 
-static int recv_claimed(struct rch_chan *chan, struct iov_iter *to,
+static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			struct rch_recv_result *result)
 {
-	bool message, offered;
+	bool message, offered, shut;
 	struct rch_rts offer;
 	int ret = 0;
 
 	spin_lock_bh(&chan->lock);
-	message = chan->complete && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	offered = !message && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
-		  rch_chan_offer_take(chan, &offer);
-	result->eof = !message && !offered;
-	if (result->eof && chan->state == RCH_CHAN_FAILED &&
-	    !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
+	message = chan->complete && !shut;
+	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
+	offered = !message && !nonblock && !shut && rch_chan_offer_take(chan, &offer);
+	result->eof = !message && !offered &&
+		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
+		       chan->state != RCH_CHAN_OPEN);
+	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
 		ret = -(int)chan->error.error;
+	else if (!message && !offered && !result->eof)
+		ret = -EAGAIN;
 	spin_unlock_bh(&chan->lock);
 	if (offered)
 		ret = rch_chan_recv_placed(chan, &offer, to, result);
@@ -534,14 +537,13 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result)
 {
 	unsigned long deadline = rch_deadline(timeout_ms);
+	bool waits = !nonblock && !READ_ONCE(chan->complete);
 	int ret;
 
-	if (!READ_ONCE(chan->complete)) {
-		if (nonblock)
-			rch_chan_wants_data(chan);
-		else
-			WRITE_ONCE(chan->wants_data, false);
-	}
+	if (waits)
+		rch_chan_reading(chan);
+	else if (!READ_ONCE(chan->complete))
+		rch_chan_wants_data(chan);
 	do {
 		result->length = 0;
 		result->msg_flags = 0;
@@ -550,11 +552,13 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 				     nonblock ? rx_settled : rx_settled_or_offered,
 				     nonblock, deadline);
 		if (ret)
-			return ret;
-		ret = recv_claimed(chan, to, result);
+			break;
+		ret = recv_claimed(chan, to, nonblock, result);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 		/* What was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);
+	if (waits)
+		rch_chan_reading_over(chan);
 	return ret;
 }
 

@@ -30,8 +30,11 @@ struct file *rch_file_create(const char *name, const struct file_operations *fop
 	int mode = O_RDWR | (flags & RDMACHAN_FD_F_NONBLOCK ? O_NONBLOCK : 0);
 	struct file *file = anon_inode_getfile(name, fops, object, mode);
 
-	if (!IS_ERR(file))
-		stream_open(file_inode(file), file);
+	if (IS_ERR(file))
+		return file;
+	stream_open(file_inode(file), file);
+	/* io_uring shall try, and then poll: not have a thread wait for each request. */
+	file->f_mode |= FMODE_NOWAIT;
 	return file;
 }
 
@@ -55,12 +58,27 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	return ret ?: result.length;
 }
 
+/*
+ * Whether a message that cannot be sent without waiting could be with it: it is larger
+ * than the send buffer, but not than the peer takes. io_uring, which only tries first,
+ * then has a thread of its own wait.
+ */
+static bool waiting_would_do(const struct kiocb *iocb, size_t length)
+{
+	struct rch_chan *chan = iocb->ki_filp->private_data;
+
+	return (iocb->ki_flags & IOCB_NOWAIT) && !(iocb->ki_filp->f_flags & O_NONBLOCK) &&
+	       length <= READ_ONCE(chan->peer_message_max);
+}
+
 static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 	size_t length = iov_iter_count(from);
 	int ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
 
+	if (ret == -EMSGSIZE && waiting_would_do(iocb, length))
+		ret = -EAGAIN;
 	return ret ?: length;
 }
 
@@ -70,6 +88,7 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 	__poll_t mask;
 
 	poll_wait(file, &chan->wait, wait);
+	smp_mb(); /* pairs with that of rch_chan_unclaim() */
 	mask = rch_chan_poll_mask(chan);
 	if (!(mask & EPOLLIN) && (poll_requested_events(wait) & EPOLLIN)) {
 		/* It will be readable only with a message that is complete. */
@@ -85,12 +104,32 @@ static int killed_by(void)
 	return current->flags & PF_EXITING ? current->exit_code & 0x7f : 0;
 }
 
+/*
+ * A descriptor is closed. While io_uring has a request, or a file registered, that is not
+ * the end of the file: the end comes in a thread of the kernel's, which cannot tell how
+ * the program has ended.
+ */
+static int rch_chan_flush(struct file *file, fl_owner_t id)
+{
+	struct rch_chan *chan = file->private_data;
+
+	WRITE_ONCE(chan->closer_killed_by, killed_by());
+	return 0;
+}
+
+static int ended_by(const struct rch_chan *chan)
+{
+	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return READ_ONCE(chan->closer_killed_by);
+	return killed_by();
+}
+
 static int rch_chan_file_release(struct inode *inode, struct file *file)
 {
 	struct rch_chan *chan = file->private_data;
 	struct net *net = chan->net;
 
-	rch_chan_release(chan, killed_by());
+	rch_chan_release(chan, ended_by(chan));
 	put_net(net);
 	return 0;
 }
@@ -110,6 +149,7 @@ static long rch_chan_unlocked_ioctl(struct file *file, unsigned int cmd, unsigne
 
 const struct file_operations rch_chan_fops = {
 	.owner = THIS_MODULE,
+	.flush = rch_chan_flush,
 	.release = rch_chan_file_release,
 	.read_iter = rch_chan_read_iter,
 	.write_iter = rch_chan_write_iter,

@@ -84,6 +84,10 @@ struct rch_command {
 		.run = (_run),					\
 	}
 
+/* What the first version of the interface had, whatever is added behind it. */
+#define RCH_ERROR_MIN offsetofend(struct rdmachan_error, device)
+#define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
+
 /* Give the program the error record it asked for. */
 static int error_out(u64 ptr, const struct rdmachan_error *error)
 {
@@ -94,9 +98,9 @@ static int error_out(u64 ptr, const struct rdmachan_error *error)
 		return 0;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < sizeof(*error))
+	if (size < RCH_ERROR_MIN)
 		return -EINVAL;
-	return copy_to_user(user, error, sizeof(*error)) ? -EFAULT : 0;
+	return copy_to_user(user, error, min_t(u32, size, sizeof(*error))) ? -EFAULT : 0;
 }
 
 static int error_check(u64 ptr)
@@ -108,7 +112,7 @@ static int error_check(u64 ptr)
 		return 0;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	return size < sizeof(struct rdmachan_error) ? -EINVAL : 0;
+	return size < RCH_ERROR_MIN ? -EINVAL : 0;
 }
 
 /* Errors that say nothing of the connection leave an empty record. */
@@ -535,7 +539,7 @@ static int query(struct rdmachan_query *query, struct rch_object *obj,
 	if (query->object_ptr) {
 		if (get_user(size, (u32 __user *)u64_to_user_ptr(query->object_ptr)))
 			return -EFAULT;
-		if (size < sizeof(about))
+		if (size < RCH_OBJECT_MIN)
 			return -EINVAL;
 		rch_object_describe(obj, &about);
 		if (object_out(query->object_ptr, size, &about))
@@ -575,7 +579,7 @@ static int run_list(struct rch_call *call)
 	if (list->flags & ~RDMACHAN_LIST_F_ALL)
 		return -EOPNOTSUPP;
 	if (!list->objects_max || list->objects_max > 65536 || list->__reserved ||
-	    list->object_size < sizeof(about) || list->object_size > PAGE_SIZE ||
+	    list->object_size < RCH_OBJECT_MIN || list->object_size > PAGE_SIZE ||
 	    after > U32_MAX)
 		return -EINVAL;
 	if (all && !ns_capable(ctx->net->user_ns, CAP_NET_ADMIN))

@@ -427,12 +427,13 @@ static void rch_link_tick_work(struct work_struct *work)
 		rch_link_kill_cause(link, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
+	/* Ahead of what may wait for memory. */
+	if (beat)
+		rch_link_heartbeat(link);
 	if (!READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
 	rch_link_inject_lift(link);
-	if (beat)
-		rch_link_heartbeat(link);
 	rch_link_run(link);
 	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
 }

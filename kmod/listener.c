@@ -142,18 +142,20 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 			       owner->user->uid, GFP_KERNEL);
 	if (ret)
 		goto err_listen;
-	/* From here on peers find it. */
-	ret = enter(listener);
-	if (ret)
-		goto err_object;
-	get_net(net);
 	atomic_inc(&rch_counts.listeners);
 	pr_debug("rdmachan: listener created %p\n", listener);
+	/* From here on peers find it. */
+	ret = enter(listener);
+	if (ret) {
+		rch_object_strike(&listener->object);
+		rch_link_unlisten(net);
+		/* LIST may have found it already. */
+		listener_put(listener);
+		return ERR_PTR(ret);
+	}
+	get_net(net);
 	return listener;
 
-err_object:
-	rch_object_strike(&listener->object);
-	synchronize_rcu();
 err_listen:
 	rch_link_unlisten(net);
 err_charge:

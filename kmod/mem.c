@@ -54,68 +54,83 @@ static int pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wante
 	return 0;
 }
 
-static void unpin_pages(struct rch_mem *mem)
+/**
+ * rch_mem_unpin - give the pages back
+ * @mem: as rch_mem_pin() filled it in, and not mapped (any more)
+ */
+void rch_mem_unpin(struct rch_mem *mem)
 {
 	unpin_user_pages_dirty_lock(mem->pages, mem->count,
 				    mem->direction == DMA_FROM_DEVICE);
 	kvfree(mem->pages);
+	uncharge(mem);
 }
 
 /**
- * rch_mem_pin - pin and map a range
+ * rch_mem_pin - pin a range
  * @mem: to be filled in
- * @dev: device
  * @addr: address in the program
  * @length: bytes, not 0
  * @direction: see &struct rch_mem
  *
+ * This may last for as long as the memory pleases: a page may be on a slow disk, or
+ * another program may have to bring it. So it is done before anybody waits for us.
+ *
  * Return: 0, -EFAULT, -ENOMEM (also when the limit of locked memory is in the way), or
  * what else pin_user_pages() says.
  */
-int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
-		size_t length, enum dma_data_direction direction)
+int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
+		enum dma_data_direction direction)
 {
-	unsigned int offset = offset_in_page(addr);
-	unsigned int wanted = DIV_ROUND_UP(offset + length, PAGE_SIZE);
+	unsigned int wanted;
 	int ret;
 
-	mem->dev = dev;
 	mem->direction = direction;
+	mem->offset = offset_in_page(addr);
+	mem->length = length;
 	mem->count = 0;
+	wanted = DIV_ROUND_UP(mem->offset + length, PAGE_SIZE);
 	if (!charge(mem, wanted))
 		return -ENOMEM;
-	ret = -ENOMEM;
 	mem->pages = rch_try(RCH_SITE_PIN, kvmalloc_array(wanted, sizeof(*mem->pages),
 							  GFP_KERNEL_ACCOUNT));
-	if (!mem->pages)
-		goto err_charge;
+	if (!mem->pages) {
+		uncharge(mem);
+		return -ENOMEM;
+	}
 	ret = pin_pages(mem, addr & PAGE_MASK, wanted);
 	if (ret)
-		goto err_pages;
-	ret = sg_alloc_table_from_pages_segment(&mem->table, mem->pages, wanted, offset,
-						length, ib_dma_max_seg_size(dev),
-						GFP_KERNEL_ACCOUNT);
-	if (ret)
-		goto err_pages;
-	ret = ib_dma_map_sgtable_attrs(dev, &mem->table, direction, 0);
-	if (ret)
-		goto err_table;
-	return 0;
-
-err_table:
-	sg_free_table(&mem->table);
-err_pages:
-	unpin_pages(mem);
-err_charge:
-	uncharge(mem);
+		rch_mem_unpin(mem);
 	return ret;
 }
 
-/** rch_mem_unpin - the adapter is done with it */
-void rch_mem_unpin(struct rch_mem *mem)
+/**
+ * rch_mem_map - let an adapter get at the range
+ * @mem: as rch_mem_pin() filled it in
+ * @dev: device, which stays until rch_mem_unmap()
+ *
+ * Return: 0 or an error.
+ */
+int rch_mem_map(struct rch_mem *mem, struct ib_device *dev)
+{
+	int ret;
+
+	mem->dev = dev;
+	ret = sg_alloc_table_from_pages_segment(&mem->table, mem->pages, mem->count,
+						mem->offset, mem->length,
+						ib_dma_max_seg_size(dev),
+						GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	ret = ib_dma_map_sgtable_attrs(dev, &mem->table, mem->direction, 0);
+	if (ret)
+		sg_free_table(&mem->table);
+	return ret;
+}
+
+/** rch_mem_unmap - the adapter is done with it */
+void rch_mem_unmap(struct rch_mem *mem)
 {
 	ib_dma_unmap_sgtable_attrs(mem->dev, &mem->table, mem->direction, 0);
 	sg_free_table(&mem->table);
-	unpin_pages(mem);
-	uncharge(mem);
 }

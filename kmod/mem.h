@@ -15,9 +15,11 @@ struct ib_device;
 struct mm_struct;
 
 /**
- * struct rch_mem - a range of a program's memory
+ * struct rch_mem - a range of a program's memory: pinned, then mapped
  * @dev: device it is mapped for
  * @direction: DMA_TO_DEVICE: the adapter reads it; DMA_FROM_DEVICE: it writes
+ * @offset: of the first byte in the first page
+ * @length: bytes
  * @pages: pinned pages
  * @count: of them
  * @mm: the program's, whose thread waits for the transfer and so keeps it
@@ -27,6 +29,8 @@ struct mm_struct;
 struct rch_mem {
 	struct ib_device *dev;
 	enum dma_data_direction direction;
+	unsigned int offset;
+	size_t length;
 	struct page **pages;
 	unsigned int count;
 	struct mm_struct *mm;
@@ -47,10 +51,12 @@ struct rch_mem_cursor {
 };
 
 /* mem.c APIs: process context of the program whose memory it is; may sleep */
-int rch_mem_pin(struct rch_mem *mem, struct ib_device *dev, unsigned long addr,
-		size_t length, enum dma_data_direction direction);
+int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
+		enum dma_data_direction direction);
 
-/* mem.c APIs: process context */
+/* mem.c APIs: process context; may sleep, but for no program */
+int rch_mem_map(struct rch_mem *mem, struct ib_device *dev);
+void rch_mem_unmap(struct rch_mem *mem);
 void rch_mem_unpin(struct rch_mem *mem);
 
 /** rch_mem_begin - the place where the range begins */

@@ -716,8 +716,10 @@ TEST_F(abi, descriptor_flags)
 	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
+/* As a user of whom no other test has left a link. */
 TEST_F(abi, unprivileged)
 {
+	const uid_t nobody_else = 7654;
 	struct rdmachan_object object;
 	struct rdmachan_list list = {
 		.size = sizeof(list),
@@ -729,7 +731,7 @@ TEST_F(abi, unprivileged)
 	int ctx;
 
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
-	ASSERT_EQ(setuid(1000), 0);
+	ASSERT_EQ(setuid(nobody_else), 0);
 	ctx = open_ctx();
 	EXPECT_ERR(do_listen(ctx, 1, NULL), EACCES);
 	EXPECT_ERR(do_listen(ctx, 1023, NULL), EACCES);
@@ -741,7 +743,7 @@ TEST_F(abi, unprivileged)
 	EXPECT_EQ(list.out_count, 1);
 	EXPECT_EQ(object.kind, RDMACHAN_KIND_LISTENER);
 	EXPECT_EQ(object.service, 1024);
-	EXPECT_EQ(object.uid, 1000);
+	EXPECT_EQ(object.uid, nobody_else);
 }
 
 TEST_HARNESS_MAIN

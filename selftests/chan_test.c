@@ -338,6 +338,25 @@ TEST_F(chan, poll_masks)
 	EXPECT_EQ(poll_mask(self->a, all, 0), POLLIN | POLLOUT | POLLRDHUP);
 }
 
+/* No room, and nothing to wait for: a send fails at once. */
+TEST_F(chan, poll_when_sends_are_refused)
+{
+	static char data[30000];
+	int fds[2];
+
+	ASSERT_GT(fill_up(self->a, sizeof(data)), 0);
+	EXPECT_EQ(poll_mask(self->a, POLLOUT, 0), 0);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_EQ(poll_mask(self->a, POLLOUT, 0), POLLOUT);
+	EXPECT_ERR(write(self->a, data, 1), EPIPE);
+
+	pair_up(self->ctx, fds, NULL);
+	ASSERT_GT(fill_up(fds[0], sizeof(data)), 0);
+	LATER(50, do_shutdown(fds[1], RDMACHAN_SHUTDOWN_RECV));
+	EXPECT_EQ(poll_mask(fds[0], POLLOUT, 5000), POLLOUT);
+	EXPECT_ERR(write(fds[0], data, 1), EPIPE);
+}
+
 TEST_F(chan, epoll_edges)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };

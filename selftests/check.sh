@@ -13,10 +13,11 @@
 #   kunit     the pure layer, in User Mode Linux
 #   uml       selftests in User Mode Linux, with rxe and with siw
 #   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
-#   stock     selftests and the tool's flow test on stock 6.12, the most on 6.1, two CPUs
+#   stock     the most of them and the tool's flow test on stock 6.1 and 6.12, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
 # And those that run only when they are named, as they take long:
+#   cocci     the kernel's semantic patches over the module
 #   debug     san, and the same on x86-64 with such checks and two CPUs
 #   soak      life and death under load, 200 times each, on kernels with sanitizers
 #
@@ -112,7 +113,7 @@ check_compile() {
 	local kernel
 
 	stage "compile"
-	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2; do
+	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2 clang-6.12; do
 		one "compile/$kernel" "$top/selftests/build.sh" "$kernel" \
 			"$RDMACHAN_BUILD/$kernel"
 	done
@@ -151,9 +152,9 @@ uml_guest() {
 check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
 	stage "selftests, User Mode Linux, rxe and siw"
-	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz life_test
-	uml_guest uml-rxe-more uml-6.12 rxe 1536 quota_test inject_nomem_test \
-		hostile_peer hostile_flood
+	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz
+	uml_guest uml-rxe-more uml-6.12 rxe 1536 quota_test life_test hostile_peer \
+		hostile_flood
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	finish uml-rxe
@@ -192,21 +193,37 @@ check_debug() {
 	dbg_guest dbg bash run.sh
 }
 
+# stock_guest NAME KERNEL MEM COMMAND: a guest that is begun
+stock_guest() {
+	begin "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
+		--payload "$out/payload-$2" --out "$out/run/$1" -- sh -c "$4"
+}
+
+# The emulated processors are slow: what depends on the kernel's version or on two
+# processors runs here, and large messages on one of the kernels.
 check_stock() {
 	local kernel
-	local -A programs=([stock-6.1]="${honest[*]}")
+	# Kernels that are made for tests have no io_uring.
+	local uring="uring_test uring_end_test"
+	local -A programs
 
-	programs[stock-6.12]="${honest[*]} quota_test life_test hostile_peer hostile_flood"
+	programs[stock-6.1]="abi_test chan_test queue_test end_test place_test conn_test $uring"
+	programs[stock-6.12]="abi_test chan_test end_test place_test:memory inject_test"
+	programs[stock-6.12]+=" conn_test $uring quota_test life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel || fail "payload for $kernel"
-		tap "$kernel" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 3072 \
-			--timeout 1200 --payload "$out/payload-$kernel" \
-			--out "$out/run/$kernel" -- sh -c "bash run.sh ${programs[$kernel]}"
-		tap "$kernel-flow" "$lab/guest.sh" --kernel $kernel --smp 2 --mem 1024 \
-			--timeout 300 --payload "$out/payload-$kernel" \
-			--out "$out/run/$kernel-flow" -- bash flow.sh
+		stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
+		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
+		finish $kernel
+		finish $kernel-flow
 	done
+}
+
+# Not in every run: two minutes of two processors.
+check_cocci() {
+	stage "semantic patches"
+	one static/coccicheck "$top/selftests/checks/coccicheck.sh"
 }
 
 # qemu_pair NAME TEST ARGUMENT...

@@ -304,6 +304,21 @@ int connect_again(int ctx)
 	return chan;
 }
 
+/* A parameter of the module; 0644, as root. */
+void set_parameter(const char *name, unsigned int value)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/rdmachan/parameters/%s", name);
+	file = fopen(path, "w");
+	if (!file || fprintf(file, "%u", value) < 0 || fclose(file)) {
+		printf("# %s: %s\n", path, strerror(errno));
+		fflush(stdout);
+		_exit(1);
+	}
+}
+
 int64_t now_ms(void)
 {
 	struct timespec ts;

@@ -75,6 +75,8 @@ int add_device(void);
 int remove_device(void);
 int connect_again(int ctx);
 
+void set_parameter(const char *name, unsigned int value);
+
 int64_t now_ms(void);
 void sleep_ms(unsigned int ms);
 void on_alarm(unsigned int ms, bool restart);

@@ -15,6 +15,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "pair.h"
 
 #define ABSENT "10.77.0.99"
 #define SILENT "10.77.0.98"
@@ -26,17 +27,6 @@ static uint64_t cm_connects(int ctx)
 
 	ASSERT_EQ(get_info(ctx, &info), 0);
 	return info.out_cm_connects;
-}
-
-/* Send and receive a message each way. */
-static void talk(int a, int b)
-{
-	char back[8];
-
-	ASSERT_EQ(write(a, "ping", 4), 4);
-	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
-	ASSERT_EQ(write(b, "pong", 4), 4);
-	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
 /*
@@ -422,15 +412,6 @@ TEST(connects_given_up)
 	talk(a, b);
 }
 
-static void set_dead_ms(unsigned int value)
-{
-	FILE *file = fopen("/sys/module/rdmachan/parameters/dead_ms", "w");
-
-	ASSERT_TRUE(file);
-	fprintf(file, "%u", value);
-	ASSERT_EQ(fclose(file), 0);
-}
-
 /* A host that has an address and never answers. */
 static void make_silent(void)
 {
@@ -459,11 +440,11 @@ TEST(heartbeats_while_many_connect)
 	make_silent();
 	/* A user of its own has a link of its own, which knows of this dead time. */
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
-	set_dead_ms(1500);
+	set_parameter("dead_ms", 1500);
 	ASSERT_EQ(seteuid(ALICE + 1), 0);
 	pair_up(open_ctx(), quiet, NULL);
 	ASSERT_EQ(seteuid(0), 0);
-	set_dead_ms(5000);
+	set_parameter("dead_ms", 5000);
 	for (i = 0; i < 600; i++) {
 		chans[i] = do_connect_to(ctx, &silent, SERVICE, &o);
 		ASSERT_GE(chans[i], 0);
@@ -471,6 +452,67 @@ TEST(heartbeats_while_many_connect)
 	for (i = 0; i < 600; i++)
 		ASSERT_TRUE(poll_mask(chans[i], POLLOUT, 20000));
 	talk(quiet[0], quiet[1]);
+}
+
+/*
+ * A channel that is written to and closed in the moment in which it opens is delivered as
+ * any other: for as long as it may linger, and not only for as long as one that gave up.
+ */
+TEST(closed_as_soon_as_open)
+{
+	const struct opts small = { .tuning = { .recv_buffer = 65536 } };
+	const struct opts o = { .flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 10000 };
+	int ctx = open_ctx(), quiet[2], a, b[8], sent[8], listener, i, got;
+	static char data[30000];
+
+	pair_up(ctx, quiet, NULL);
+	listener = do_listen(ctx, SERVICE, &small);
+	ASSERT_GE(listener, 0);
+	/* Four times this is what the peer may take to answer a channel that has ended. */
+	set_parameter("dead_ms", 250);
+	for (i = 0; i < 8; i++) {
+		a = do_connect(ctx, SERVICE, &o);
+		ASSERT_GE(a, 0);
+		ASSERT_TRUE(poll_mask(a, POLLOUT, 10000) & POLLOUT);
+		sent[i] = fill_up(a, sizeof(data));
+		EXPECT_GT(sent[i], 3);
+		close(a);
+		b[i] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(b[i], 0);
+	}
+	sleep_ms(1500);
+	set_parameter("dead_ms", 5000);
+	for (i = 0; i < 8; i++) {
+		for (got = 0; read(b[i], data, sizeof(data)) == sizeof(data); got++)
+			;
+		EXPECT_EQ(got, sent[i]);
+	}
+	talk(quiet[0], quiet[1]);
+}
+
+/* A listener that could not be made may have been seen by others already. */
+TEST(listed_while_listening_fails)
+{
+	struct rdmachan_object objects[8];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects,
+		.objects_max = 8, .object_size = sizeof(objects[0]),
+	};
+	int ctx = open_ctx(), listener = do_listen(ctx, SERVICE, NULL), i;
+	pid_t lister;
+
+	ASSERT_GE(listener, 0);
+	lister = LATER(0, ({
+		for (;;) {
+			list.after = 0;
+			while (!ioctl(ctx, RDMACHAN_LIST, &list) && list.out_count)
+				list.after = objects[list.out_count - 1].id;
+		}
+	}));
+	for (i = 0; i < 200; i++)
+		ASSERT_ERR(do_listen(ctx, SERVICE, NULL), EADDRINUSE);
+	kill(lister, SIGKILL);
+	child_status(lister);
 }
 
 /* Sum of the counters of all devices whose name holds @word; -1: there are none. */

@@ -12,6 +12,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "pair.h"
 
 #define FAULT_DIR "/sys/kernel/debug/"
 #define PARAMETERS "/sys/module/rdmachan/parameters/"
@@ -152,18 +153,6 @@ static inline bool fault_disarm(int nth)
 	bool fired = pread(nth, text, sizeof(text) - 1, 0) > 0 && atoi(text) == 0;
 
 	return (fault_arm(nth, 0) || fault_arm(nth, 0)) && fired;
-}
-
-/* A message each way between two channels. */
-static inline void talk(int a, int b)
-{
-	struct opts patience = { .timeout_ms = 10000 };
-	char word[8];
-
-	ASSERT_EQ(do_send(a, "ping", 4, 0, &patience), 0);
-	ASSERT_EQ(do_recv(b, word, 8, NULL, &patience), 0);
-	ASSERT_EQ(do_send(b, "pong", 4, 0, &patience), 0);
-	ASSERT_EQ(do_recv(a, word, 8, NULL, &patience), 0);
 }
 
 #endif /* RDMACHAN_TEST_FAULT_H */

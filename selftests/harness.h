@@ -202,6 +202,7 @@ static inline int harness_wait(pid_t child, int timeout_s)
 
 static inline bool harness_run(struct harness_test *test, int number)
 {
+	time_t begun = time(NULL);
 	int status;
 	pid_t child;
 
@@ -219,7 +220,8 @@ static inline bool harness_run(struct harness_test *test, int number)
 		printf("ok %d %s # SKIP\n", number, test->name);
 		return true;
 	}
-	printf("%sok %d %s\n", status ? "not " : "", number, test->name);
+	printf("%sok %d %s # %d s\n", status ? "not " : "", number, test->name,
+	       (int)(time(NULL) - begun));
 	return !status;
 }
 

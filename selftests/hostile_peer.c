@@ -141,6 +141,28 @@ TEST_F(scene, before_the_answer)
 	}
 }
 
+/* Send until the module has no credit left for records, and no room in the frame that
+ * waits for one: 409 messages of this size fill a frame.
+ */
+static void starve(struct attack *a)
+{
+	static const char data[24];
+	int64_t beat = 0;
+
+	while (!a->h.ended && rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) >
+			      (s32)RCH_CREDIT_RESERVE) {
+		if (now_ms() > beat) {
+			hostile_pure(&a->h, 0);
+			beat = now_ms() + 100;
+		}
+		if (write(a->witness, data, sizeof(data)) < 0)
+			hostile_pump(&a->h, 1);
+		hostile_pump(&a->h, 0);
+	}
+	while (write(a->witness, data, sizeof(data)) == sizeof(data))
+		;
+}
+
 /* While the module's CLOSED waits for a credit, the channel has its number still. */
 TEST_F(scene, after_close_and_before_its_answer)
 {
@@ -151,12 +173,8 @@ TEST_F(scene, after_close_and_before_its_answer)
 	for (reset = 0; reset < 2; reset++) {
 		ASSERT_TRUE(attack_connect(a, false));
 		a->h.stingy = true;
-		/* Until no credit is left, and no room in the frame that waits for one:
-		 * 409 messages of this size fill a frame.
-		 */
 		ASSERT_EQ(fcntl(a->witness, F_SETFL, O_NONBLOCK), 0);
-		while (write(a->witness, f.data, 24) == 24)
-			hostile_pump(&a->h, 2);
+		starve(a);
 		frame_begin(&f);
 		frame_close(&f, a->victim_no, reset ? RCH_CLOSE_F_RESET : 0);
 		frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);

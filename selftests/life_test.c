@@ -48,18 +48,6 @@ static int rounds(void)
 	return text ? atoi(text) : 3;
 }
 
-static void set_parameter(const char *name, unsigned int value)
-{
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/module/rdmachan/parameters/%s", name);
-	file = fopen(path, "w");
-	ASSERT_TRUE(file);
-	fprintf(file, "%u", value);
-	ASSERT_EQ(fclose(file), 0);
-}
-
 /* How a channel or a connect may end when what it needs is taken away. */
 static void note(const char *what, const struct rdmachan_error *error)
 {

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pair.h - the fixture of tests that begin with an open channel: its two ends
+ * pair.h - an open channel's two ends
  */
 #ifndef _SELFTESTS_PAIR_H
 #define _SELFTESTS_PAIR_H
 
+#include "common.h"
+#include "harness.h"
+
+/* A message each way. */
+static inline void talk(int a, int b)
+{
+	char back[8];
+
+	ASSERT_EQ(do_send(a, "ping", 4, 0, TIMEOUT(10000)), 0);
+	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
+	ASSERT_EQ(do_send(b, "pong", 4, 0, TIMEOUT(10000)), 0);
+	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
+}
+
+/* The fixture of tests that begin with it. */
 #define FIXTURE_PAIR(name)				\
 FIXTURE(name)						\
 {							\

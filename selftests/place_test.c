@@ -6,16 +6,21 @@
  * it that a reader waits before the writer begins, and look at the counters.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common.h"
 #include "harness.h"
+#include "pair.h"
 
 #define MIB 1048576U
 #define BIG (6 * MIB + 13)
@@ -529,6 +534,139 @@ TEST_F_TIMEOUT(place, memory_changes, 60)
 	pthread_join(thread, NULL);
 	kill(child, SIGKILL);
 	child_status(child);
+}
+
+static void poll_for_ever(int chan)
+{
+	for (;;)
+		poll_mask(chan, POLLIN, 0);
+}
+
+/* One thread reads, and another asks whether it could: neither is told of an end. */
+TEST_F(place, poll_beside_reader)
+{
+	pid_t poller, writer;
+	int i;
+
+	poller = LATER(0, poll_for_ever(self->b));
+	writer = LATER(0, write_for_ever(self->a, 65536));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(read(self->b, self->back, BIG), 65536);
+	kill(poller, SIGKILL);
+	kill(writer, SIGKILL);
+	child_status(poller);
+	child_status(writer);
+}
+
+/*
+ * Memory that waits
+ *
+ * Pages that are not there before the test says so: of a file system in user space, or on
+ * a slow disk, in the large.
+ */
+
+struct slow {
+	char *memory;
+	size_t len;
+	int fd;
+};
+
+static bool slow_begin(struct slow *slow, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register where = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	slow->len = len;
+	slow->fd = syscall(__NR_userfaultfd, O_CLOEXEC);
+	if (slow->fd < 0)
+		return false;
+	slow->memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	where.range.start = (uintptr_t)slow->memory;
+	where.range.len = len;
+	return !ioctl(slow->fd, UFFDIO_API, &api) && !ioctl(slow->fd, UFFDIO_REGISTER, &where);
+}
+
+static void slow_end(struct slow *slow)
+{
+	struct uffdio_zeropage zero = {
+		.range = { .start = (uintptr_t)slow->memory, .len = slow->len },
+	};
+
+	ASSERT_EQ(ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero), 0);
+}
+
+struct slow_write {
+	struct slow slow;
+	pthread_t thread;
+	int chan;
+	ssize_t ret;
+	int error;
+};
+
+static void *write_slowly(void *arg)
+{
+	struct slow_write *w = arg;
+
+	w->ret = write(w->chan, w->slow.memory, w->slow.len);
+	w->error = errno;
+	return NULL;
+}
+
+/* Who waits for memory holds up nobody else: neither the link nor the other program. */
+TEST(memory_that_waits)
+{
+	struct slow_write w;
+	struct reading r;
+	int quiet[2], busy[2], ctx;
+	char *back = malloc(MIB);
+
+	if (!slow_begin(&w.slow, MIB))
+		SKIP("no userfaultfd");
+	/* A user of its own has a link of its own, which knows of this dead time. */
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	set_parameter("dead_ms", 600);
+	ASSERT_EQ(seteuid(7655), 0);
+	ctx = open_ctx();
+	pair_up(ctx, quiet, NULL);
+	pair_up(ctx, busy, NULL);
+	ASSERT_EQ(seteuid(0), 0);
+	set_parameter("dead_ms", 5000);
+	begin_reading(&r, busy[1], back, MIB);
+	w.chan = busy[0];
+	ASSERT_EQ(pthread_create(&w.thread, NULL, write_slowly, &w), 0);
+	/* More than what a peer may take for one piece of a message, four dead times. */
+	sleep_ms(4000);
+	talk(quiet[0], quiet[1]);
+	slow_end(&w.slow);
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(w.ret, MIB);
+	EXPECT_EQ(end_reading(&r), MIB);
+}
+
+TEST(device_removed_while_memory_waits)
+{
+	struct slow_write w;
+	int fds[2], ctx = open_ctx();
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	if (!slow_begin(&w.slow, MIB))
+		SKIP("no userfaultfd");
+	pair_up(ctx, fds, NULL);
+	w.chan = fds[0];
+	ASSERT_EQ(pthread_create(&w.thread, NULL, write_slowly, &w), 0);
+	sleep_ms(300);
+	EXPECT_EQ(remove_device(), 0);
+	slow_end(&w.slow);
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(w.ret, -1);
+	EXPECT_EQ(w.error, ENODEV);
+	EXPECT_EQ(add_device(), 0);
+	close(fds[0]);
+	close(fds[1]);
+	fds[0] = connect_again(ctx);
+	close(fds[0]);
 }
 
 TEST_TIMEOUT(device_removed_in_message, 120)

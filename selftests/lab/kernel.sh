@@ -12,7 +12,8 @@
 # uml-6.12-kcov          as uml-6.12-san, and each thread learns what it executes in modules
 # dbg-6.12               for QEMU, with the sanitizers and lockdep (10 to 15 minutes)
 # src-7.2                a source tree prepared for compiling modules only
-# checkpatch             scripts/checkpatch.pl of the newest 6.12 source
+# clang-6.12             the same, to compile with clang
+# checkpatch             scripts/checkpatch.pl of the newest 6.12 source, and coccinelle
 #
 # Any other series that the archive holds works in the place of these numbers.
 # Nothing is installed. What is there already is used as it is; --update asks
@@ -32,6 +33,7 @@ set -euo pipefail
 
 JOBS=$(nproc)
 UPDATE=no QUIET=no
+CC=gcc
 
 # The suites that carry a series in a form that this machine can run. 6.1 is
 # Debian 12's. 6.12 was backported to it; elsewhere Debian 13's own is taken.
@@ -195,7 +197,7 @@ configure() {
 
 	mkdir -p "$build"
 	cat "$@" >"$build/fragments"
-	make -s -C "$SRC" O="$build" ARCH="$arch" allnoconfig \
+	make -s -C "$SRC" O="$build" ARCH="$arch" CC="$CC" allnoconfig \
 		KCONFIG_ALLCONFIG="$build/fragments" >"$build/configure.log" 2>&1 ||
 		{ tail "$build/configure.log" >&2; die "cannot configure $build"; }
 	report_lost_options "$build"
@@ -230,7 +232,7 @@ build() {
 	local build=$1 arch=$2
 	shift 2
 
-	nice -n 5 make -C "$SRC" O="$build" ARCH="$arch" -j"$JOBS" "$@" \
+	nice -n 5 make -C "$SRC" O="$build" ARCH="$arch" CC="$CC" -j"$JOBS" "$@" \
 		>"$build/make.log" 2>&1 ||
 		{ grep -E 'error|Error|\*\*\*' "$build/make.log" | tail -n 20 >&2
 		  die "the build failed: see $build/make.log"; }
@@ -241,7 +243,7 @@ source_is_current() {
 	local dir=$1
 	shift
 
-	KEY="$(basename "$SRC") mended $(hash_of "$@") $(gcc -dumpfullversion)"
+	KEY="$(basename "$SRC") mended $(hash_of "$@") $("$CC" -dumpfullversion 2>/dev/null || "$CC" -dumpversion)"
 	[ "$(cat "$dir/key" 2>/dev/null)" = "$KEY" ]
 }
 
@@ -298,10 +300,12 @@ build_kernel() {
 		"$(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
 }
 
+# compile_only_kernel SERIES DIR [COMPILER]
+#
 # Enough of a tree to compile modules: no vmlinux, therefore no Module.symvers,
 # therefore modpost may only warn of symbols that it does not know.
 compile_only_kernel() {
-	local series=$1 dir=$2
+	local series=$1 dir=$2 CC=${3:-$CC}
 	local -a fragments=("$LAB/config/common.config" "$LAB/config/qemu-x86_64.config")
 
 	fetch_source "$series"
@@ -312,19 +316,21 @@ compile_only_kernel() {
 	rm -f "$dir/key"
 	configure "$dir/build" x86_64 "${fragments[@]}"
 	build "$dir/build" x86_64 modules_prepare
-	echo "-C $SRC O=$dir/build ARCH=x86_64 KBUILD_MODPOST_WARN=1" >"$dir/make.args"
+	echo "-C $SRC O=$dir/build ARCH=x86_64 CC=$CC KBUILD_MODPOST_WARN=1" >"$dir/make.args"
 	echo "$(cat "$dir/build/include/config/kernel.release")" \
 		"$(basename "$SRC" | sed 's/^linux-//')" >"$dir/version"
 	echo "$KEY" >"$dir/key"
 }
 
-# checkpatch.pl comes in the source package only.
+# checkpatch.pl and the semantic patches come in the source package only.
 checkpatch() {
 	local dir=$1
 
 	fetch_source 6.12
 	mkdir -p "$dir"
-	cp "$SRC"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch} "$dir/"
+	rm -rf "$dir/coccinelle"
+	cp -r "$SRC"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch,coccinelle} \
+		"$dir/"
 	basename "$SRC" >"$dir/version"
 }
 
@@ -346,9 +352,10 @@ get_kernel() {
 	uml-*) uml_kernel "$series" plain "$dir" ;;
 	dbg-*) debug_kernel "$series" "$dir" ;;
 	src-*) compile_only_kernel "$series" "$dir" ;;
+	clang-*) compile_only_kernel "$series" "$dir" clang ;;
 	checkpatch)
 		dir=$CACHE/checkpatch
-		if [ "$UPDATE" = yes ] || [ ! -f "$dir/version" ]; then
+		if [ "$UPDATE" = yes ] || [ ! -d "$dir/coccinelle" ]; then
 			checkpatch "$dir"
 		fi ;;
 	*) die "unknown kernel '$kernel'" ;;
