@@ -208,7 +208,7 @@ check_stock() {
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test queue_test end_test place_test conn_test $uring"
-	programs[stock-6.12]="abi_test chan_test end_test place_test:memory inject_test"
+	programs[stock-6.12]="abi_test chan_test queue_test end_test place_test:memory inject_test"
 	programs[stock-6.12]+=" conn_test $uring quota_test life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
