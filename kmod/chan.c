@@ -491,8 +491,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	/* Pairs with those of prepare_to_wait_event(), rch_chan_poll(), and arm() of queues. */
-	smp_mb__after_atomic();
+	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait_event(), poll, and arm() */
 	if (!waitqueue_active(&chan->wait))
 		return;
 	/*
