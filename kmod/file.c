@@ -102,14 +102,13 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 static int killed_by(void)
 {
 	const struct signal_struct *program = current->signal;
-	int code = current->exit_code;
 
 	if (!(current->flags & PF_EXITING))
 		return 0;
 	/* The program's last thread may be one of io_uring's: these always end in peace. */
-	if (current->flags & PF_IO_WORKER)
-		code = program->flags & SIGNAL_GROUP_EXIT ? program->group_exit_code : 0;
-	return code & 0x7f;
+	if (program->flags & SIGNAL_GROUP_EXIT)
+		return program->group_exit_code & 0x7f;
+	return current->exit_code & 0x7f;
 }
 
 /*
