@@ -491,7 +491,8 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait_event(), rch_chan_poll() */
+	/* Pairs with those of prepare_to_wait_event(), rch_chan_poll(), and arm() of queues. */
+	smp_mb__after_atomic();
 	if (!waitqueue_active(&chan->wait))
 		return;
 	/*
@@ -512,10 +513,12 @@ static bool always(struct rch_chan *chan)
  * rch_chan_shutdown - end one or both directions
  * @chan: channel
  * @how: RDMACHAN_SHUTDOWN_*
+ * @nonblock: do not wait for who sends or receives to find out
  *
- * May be repeated. Context: process. Return: 0, -ENOTCONN or -ERESTARTSYS.
+ * May be repeated. Context: process. Return: 0, -ENOTCONN, -ERESTARTSYS; or -EAGAIN, and
+ * it must be repeated for the peer to know.
  */
-int rch_chan_shutdown(struct rch_chan *chan, u32 how)
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 {
 	enum rch_chan_state state;
 	int ret;
@@ -531,7 +534,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
 		return -ENOTCONN;
 	if (how & RDMACHAN_SHUTDOWN_RECV) {
-		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, false, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
 		if (ret)
 			return ret;
 		/* Told before there is room again: who waits for it must not get it. */
@@ -541,7 +544,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how)
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {
 		/* Behind a message that another thread is sending. */
-		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, false, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, nonblock, 0);
 		if (ret)
 			return ret;
 		rch_lane_shut_send(&chan->lane);

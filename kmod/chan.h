@@ -222,7 +222,7 @@ void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline);
 void rch_chan_unclaim(struct rch_chan *chan, int bit);
-int rch_chan_shutdown(struct rch_chan *chan, u32 how);
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock);
 void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error);
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error);
 void rch_chan_gone(struct rch_lane *lane);
@@ -237,6 +237,7 @@ void rch_chan_connect_start(struct rch_chan *chan);
 /* chan_tx.c APIs: process context */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned int timeout_ms);
+int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
 
 /* chan_tx.c APIs: any context */
 bool rch_chan_tx_refused(struct rch_chan *chan);
@@ -263,6 +264,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 void rch_chan_accepted(struct rch_chan *chan);
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result);
+bool rch_chan_rx_idle(const struct rch_chan *chan);
 u64 rch_chan_next_length(struct rch_chan *chan);
 void rch_chan_drop_received(struct rch_chan *chan);
 

@@ -254,9 +254,10 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 		rule = data_queue(chan, r, seg, &drop, &credit);
 	else
 		data_ignore(chan, r, &credit);
-	spin_unlock(&chan->lock);
+	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
+	spin_unlock(&chan->lock);
 	segments_free(&drop);
 	tell_credit(chan, credit);
 	return rule;
@@ -559,6 +560,23 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 	if (waits)
 		rch_chan_reading_over(chan);
 	return ret;
+}
+
+/**
+ * rch_chan_rx_idle - whether a receive that does not wait is sure to find nothing
+ * @chan: channel
+ *
+ * Without the lock: whoever asks again after it has entered the wait queue misses nothing.
+ * Context: any.
+ */
+bool rch_chan_rx_idle(const struct rch_chan *chan)
+{
+	enum rch_chan_state state = READ_ONCE(chan->state);
+
+	return !READ_ONCE(chan->complete) && READ_ONCE(chan->wants_data) &&
+	       (state == RCH_CHAN_OPEN || state == RCH_CHAN_CONNECTING) &&
+	       !(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) &&
+	       !(READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND);
 }
 
 /** rch_chan_next_length - bytes of the next message; 0 when there is none. Any context */

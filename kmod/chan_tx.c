@@ -148,7 +148,7 @@ static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 }
 
 static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-			bool nonblock, unsigned long deadline)
+			bool nonblock, bool more, unsigned long deadline)
 {
 	size_t len = iov_iter_count(from);
 	int ret;
@@ -160,7 +160,7 @@ static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_fl
 		return ret;
 	ret = -EAGAIN;
 	if (len <= RCH_SMALL_MAX) {
-		if (!rch_lane_send_small(&chan->lane, from, len, msg_flags))
+		if (!rch_lane_send_small(&chan->lane, from, len, msg_flags, more))
 			ret = 0;
 	} else if (!nonblock) {
 		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
@@ -197,7 +197,33 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
 	if (ret)
 		return ret;
-	ret = send_claimed(chan, from, msg_flags, nonblock, deadline);
+	ret = send_claimed(chan, from, msg_flags, nonblock, false, deadline);
+	rch_chan_unclaim(chan, RCH_CHAN_TX);
+	return ret;
+}
+
+/**
+ * rch_chan_send_more - the same without waiting, when others follow at once
+ * @chan: channel
+ * @from: the message
+ * @msg_flags: message flags
+ *
+ * A small message may wait in the link's open frame for rch_link_run(), which the caller
+ * must see to; or for what anybody sends on the link. So messages share a frame, although
+ * the link is idle.
+ *
+ * Context: process. Return: as rch_chan_send().
+ */
+int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags)
+{
+	int ret;
+
+	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
+		return -EMSGSIZE;
+	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, true, 0);
+	if (ret)
+		return ret;
+	ret = send_claimed(chan, from, msg_flags, true, true, 0);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }

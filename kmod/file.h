@@ -7,8 +7,12 @@
 
 #include <linux/fs.h>
 
+struct net;
 struct rch_chan;
+struct rch_charge;
 struct rch_listener;
+struct rch_queue_ops;
+struct rdmachan_connect;
 
 /* chrdev.c APIs */
 int rch_chrdev_init(void);
@@ -17,6 +21,10 @@ void rch_chrdev_exit(void);
 /* file.c APIs */
 extern const struct file_operations rch_chan_fops;
 extern const struct file_operations rch_listener_fops;
+
+/* file_queue.c, queue_op.c APIs */
+extern const struct file_operations rch_queue_fops;
+extern const struct rch_queue_ops rch_queue_ops;
 
 struct file *rch_file_create(const char *name, const struct file_operations *fops,
 			     void *object, u32 flags);
@@ -35,5 +43,13 @@ static inline void rch_debugfs_exit(void) {}
 long rch_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rch_listener_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* ioctl.c APIs for queue_op.c: process context of the program */
+int rch_connect_check(struct rdmachan_connect *connect);
+struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
+				  const struct rdmachan_connect *connect);
+void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect *connect,
+			int ret);
 
 #endif /* _RCH_FILE_H */

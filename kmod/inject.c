@@ -83,6 +83,7 @@ static const char *const site_names[RCH_SITES] = {
 	[RCH_SITE_REGION] = "region",
 	[RCH_SITE_WRITE] = "write",
 	[RCH_SITE_PIN] = "pin",
+	[RCH_SITE_QUEUE] = "queue",
 };
 
 /** rch_inject_name - what a fault is called in debugfs */

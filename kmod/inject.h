@@ -58,6 +58,7 @@ enum rch_site {
 	RCH_SITE_REGION,
 	RCH_SITE_WRITE,
 	RCH_SITE_PIN,
+	RCH_SITE_QUEUE,
 	RCH_SITES,
 };
 

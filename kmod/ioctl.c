@@ -20,7 +20,9 @@
 #include "file.h"
 #include "listener.h"
 #include "path.h"
+#include "pure/ring.h"
 #include "pure/wire.h"
+#include "queue.h"
 #include "rch.h"
 
 union rch_arg {
@@ -34,6 +36,8 @@ union rch_arg {
 	struct rdmachan_shutdown shutdown;
 	struct rdmachan_query query;
 	struct rdmachan_list list;
+	struct rdmachan_queue_create queue_create;
+	struct rdmachan_enter enter;
 };
 
 /**
@@ -214,6 +218,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_CHANNELS, &info->out_use_channels);
 	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
 	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
+	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
 }
 
 static int run_info(struct rch_call *call)
@@ -228,6 +233,7 @@ static int run_info(struct rch_call *call)
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
+	info->out_calls = RDMACHAN_CALLS_QUEUE;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -326,7 +332,8 @@ static int run_accept(struct rch_call *call)
 
 /* CONNECT */
 
-static int connect_check(struct rdmachan_connect *connect)
+/** rch_connect_check - look at what a program gives, and fill in defaults */
+int rch_connect_check(struct rdmachan_connect *connect)
 {
 	if (connect->flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
@@ -360,27 +367,58 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
-static int run_connect(struct rch_call *call)
+/**
+ * rch_connect_chan - make a channel that is to be connected
+ * @net: network namespace
+ * @owner: charge of the context or queue it comes from
+ * @connect: after rch_connect_check(); its error record is filled in
+ *
+ * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, or as rch_chan_alloc().
+ */
+struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
+				  const struct rdmachan_connect *connect)
 {
-	struct rdmachan_connect *connect = &call->arg.connect;
 	struct rdmachan_error error = { .size = sizeof(error) };
-	struct rch_ctx *ctx = call->file->private_data;
 	struct sockaddr_storage peer;
 	struct rch_chan *chan;
 	int ret;
 
-	ret = connect_check(connect) ?: rch_addr_to_sockaddr(&peer, &connect->addr);
+	ret = rch_addr_to_sockaddr(&peer, &connect->addr);
 	if (ret)
-		return ret;
+		return ERR_PTR(ret);
 	error.service = connect->service;
 	rch_addr_from_sockaddr(&error.peer, &peer);
-	chan = rch_chan_alloc(ctx->net, &ctx->charge, connect->service, &connect->tuning,
+	chan = rch_chan_alloc(net, owner, connect->service, &connect->tuning,
 			      RCH_CHAN_CONNECTING, &error);
-	if (IS_ERR(chan))
-		return refused(PTR_ERR(chan), connect->error_ptr, &error);
+	if (IS_ERR(chan)) {
+		refused(PTR_ERR(chan), connect->error_ptr, &error);
+		return chan;
+	}
 	chan->active = true;
 	chan->peer = peer;
 	chan->deadline = rch_deadline(connect->timeout_ms ?: READ_ONCE(rch_connect_ms));
+	return chan;
+}
+
+/** rch_connect_failed - tell the program why its channel could not be connected */
+void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect *connect,
+			int ret)
+{
+	chan_error_out(chan, connect->error_ptr, ret);
+}
+
+static int run_connect(struct rch_call *call)
+{
+	struct rch_ctx *ctx = call->file->private_data;
+	struct rch_chan *chan;
+	int ret;
+
+	ret = rch_connect_check(&call->arg.connect);
+	if (ret)
+		return ret;
+	chan = rch_connect_chan(ctx->net, &ctx->charge, &call->arg.connect);
+	if (IS_ERR(chan))
+		return PTR_ERR(chan);
 	return connect_file(call, chan);
 }
 
@@ -481,7 +519,7 @@ static int run_shutdown(struct rch_call *call)
 	call->copied = true;
 	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
 		return -EINVAL;
-	return rch_chan_shutdown(call->file->private_data, how);
+	return rch_chan_shutdown(call->file->private_data, how, false);
 }
 
 static int object_out(u64 ptr, u32 size, const struct rdmachan_object *object)
@@ -558,11 +596,60 @@ static int run_list(struct rch_call *call)
 	return 0;
 }
 
+/* QUEUE_CREATE and ENTER */
+
+static int run_queue_create(struct rch_call *call)
+{
+	struct rdmachan_queue_create *create = &call->arg.queue_create;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	struct rch_ctx *ctx = call->file->private_data;
+	struct rch_queue *queue;
+	int ret;
+
+	if (create->flags & ~RDMACHAN_FD_F_CLOEXEC)
+		return -EOPNOTSUPP;
+	if (!rch_ring_count_ok(create->sq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
+	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
+	    create->__reserved)
+		return -EINVAL;
+	ret = error_check(create->error_ptr);
+	if (ret)
+		return ret;
+	queue = rch_queue_create(ctx->net, &ctx->charge, &rch_queue_ops,
+				 create->sq_entries, create->cq_entries, &error);
+	if (IS_ERR(queue))
+		return refused(PTR_ERR(queue), create->error_ptr, &error);
+	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
+	ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
+	if (ret) {
+		rch_queue_destroy(queue);
+		return refused(ret, create->error_ptr, &error);
+	}
+	create->out_fd = call->fd;
+	return 0;
+}
+
+static int run_enter(struct rch_call *call)
+{
+	struct rdmachan_enter *enter = &call->arg.enter;
+	struct rch_queue *queue = call->file->private_data;
+	int ret;
+
+	if (enter->flags)
+		return -EOPNOTSUPP;
+	if (enter->min_complete > queue->cq.count || enter->__reserved)
+		return -EINVAL;
+	ret = rch_queue_enter(queue, enter);
+	call->copy_back = ret == -ETIMEDOUT || ret == -EINTR;
+	return ret;
+}
+
 static const struct rch_command ctx_commands[] = {
 	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
 	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen, __reserved, run_listen),
 	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect, __reserved2, run_connect),
 	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list, __reserved, run_list),
+	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create, out_cq, run_queue_create),
 };
 
 static const struct rch_command listener_commands[] = {
@@ -575,6 +662,10 @@ static const struct rch_command chan_commands[] = {
 	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv, out_msg_flags, run_recv),
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
+};
+
+static const struct rch_command queue_commands[] = {
+	RCH_COMMAND(RDMACHAN_ENTER, rdmachan_enter, out_complete, run_enter),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
@@ -638,4 +729,10 @@ long rch_listener_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	return dispatch(file, cmd, arg, chan_commands, ARRAY_SIZE(chan_commands));
+}
+
+/** rch_queue_ioctl - commands of a queue */
+long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
 }

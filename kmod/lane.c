@@ -549,12 +549,13 @@ static int copy_small(void *to, u32 len, struct iov_iter *from)
  * @from: the message; consumed on success, else as before
  * @len: its length, at most RCH_SMALL_MAX
  * @msg_flags: message flags
+ * @more: others follow at once, and rch_link_run() after them
  *
  * Context: process; does not sleep.
  * Return: 0; -EPIPE when the lane takes no more; -EAGAIN when it must go the long way.
  */
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags)
+			u16 msg_flags, bool more)
 {
 	struct rch_link *link = lane->link;
 	struct rch_record r = {
@@ -590,6 +591,9 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 	txf->used += rch_wire_space(len);
 	rch_window_sent(&lane->window, len);
 	ret = 0;
+	/* It goes out with those that follow, or whatever else the link sends first. */
+	if (more && list_empty(&link->ready))
+		goto out;
 out_run:
 	rch_link_run_locked(link);
 out:

@@ -375,7 +375,7 @@ void rch_lane_shut_send(struct rch_lane *lane);
 void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags);
+			u16 msg_flags, bool more);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
 int rch_lane_fin(struct rch_lane *lane, bool more);

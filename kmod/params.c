@@ -87,5 +87,9 @@ RCH_PARAM(user_buffer_mib, 0, 0, RCH_MIB_MAX, 0644,
 	  "MiB that the channels of a user may make the kernel hold; 0 is a quarter of the memory");
 RCH_PARAM(all_buffer_mib, 0, 0, RCH_MIB_MAX, 0644,
 	  "MiB that the channels of all users together may; 0 is half of the memory");
+RCH_PARAM(user_queues, 256, 0, RCH_COUNT_MAX, 0644,
+	  "queues that a user may have");
+RCH_PARAM(all_queues, 4096, 0, RCH_COUNT_MAX, 0644,
+	  "queues that all users together may have");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");

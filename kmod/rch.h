@@ -6,7 +6,8 @@
  * an ops structure:
  *
  *   main                               order of init and exit
- *   chrdev, ioctl, file, debugfs       what programs see; the only user pointers
+ *   chrdev, ioctl, file, queue_op      what programs see; the only user pointers
+ *   queue                              rings of operations on many objects
  *   ctx, listener, chan, quota         objects and their rules, and how many there may be
  *   link, lane                         the conversation of two hosts
  *   path, device                       one queue pair; RDMA and its connection manager
@@ -33,6 +34,7 @@ extern u64 rch_boot_id;
 extern struct workqueue_struct *rch_open_wq;
 extern struct workqueue_struct *rch_dead_wq;
 extern struct workqueue_struct *rch_link_wq;
+extern struct workqueue_struct *rch_queue_wq;
 extern struct workqueue_struct *rch_wq;
 
 int rch_work_init(void);
@@ -53,6 +55,7 @@ extern unsigned int rch_user_listeners, rch_all_listeners;
 extern unsigned int rch_user_channels, rch_all_channels;
 extern unsigned int rch_user_pending, rch_all_pending;
 extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
+extern unsigned int rch_user_queues, rch_all_queues;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U

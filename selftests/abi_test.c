@@ -11,6 +11,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "ring.h"
 
 #define SPARE 6001U
 #define NOWHERE 0x1000UL
@@ -21,6 +22,7 @@ FIXTURE(abi)
 	int listener;
 	int chan;
 	int peer;
+	struct queue queue;
 	struct rdmachan_object object;
 };
 
@@ -33,10 +35,12 @@ FIXTURE_SETUP(abi)
 	ASSERT_GE(self->chan, 0);
 	self->peer = do_accept(self->listener, NULL);
 	ASSERT_GE(self->peer, 0);
+	ASSERT_EQ(queue_open(self->ctx, &self->queue, 8, 8), 0);
 }
 
 FIXTURE_TEARDOWN(abi)
 {
+	queue_close(&self->queue);
 	close(self->peer);
 	close(self->chan);
 	close(self->listener);
@@ -55,10 +59,12 @@ union arg {
 	struct rdmachan_shutdown shutdown;
 	struct rdmachan_query query;
 	struct rdmachan_list list;
+	struct rdmachan_queue_create queue_create;
+	struct rdmachan_enter enter;
 	char bytes[1024];
 };
 
-enum kind { CTX = 1, LISTENER = 2, CHAN = 4 };
+enum kind { CTX = 1, LISTENER = 2, CHAN = 4, QUEUE = 8 };
 
 struct command {
 	const char *name;
@@ -96,6 +102,9 @@ static const struct command commands[] = {
 	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv, EAGAIN, FLAGS(rdmachan_recv)),
 	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query, 0,
 		FLAGS(rdmachan_query)),
+	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create, 0,
+		   FLAGS(rdmachan_queue_create)),
+	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter, 0, FLAGS(rdmachan_enter)),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
 };
 
@@ -123,6 +132,10 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 	case RDMACHAN_RECV:
 		arg->recv.flags = RDMACHAN_IO_F_DONTWAIT;
 		break;
+	case RDMACHAN_QUEUE_CREATE:
+		arg->queue_create.sq_entries = 8;
+		arg->queue_create.cq_entries = 8;
+		break;
 	case RDMACHAN_SHUTDOWN:
 		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
 		break;
@@ -134,6 +147,8 @@ static int file_of(const struct command *c, struct fixture_abi *self)
 {
 	if (c->kinds & CTX)
 		return self->ctx;
+	if (c->kinds & QUEUE)
+		return self->queue.fd;
 	return c->kinds & CHAN ? self->chan : self->listener;
 }
 
@@ -271,6 +286,10 @@ TEST_F(abi, reserved_members)
 {
 	struct rdmachan_accept accept = { .size = sizeof(accept), .timeout_ms = 1 };
 	struct rdmachan_send send = { .size = sizeof(send), .__reserved = 1 };
+	struct rdmachan_enter enter = { .size = sizeof(enter), .__reserved = 1 };
+	struct rdmachan_queue_create create = {
+		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .__reserved = 1,
+	};
 	struct rdmachan_connect connect;
 	struct rdmachan_listen listen;
 	struct rdmachan_list list = {
@@ -300,18 +319,20 @@ TEST_F(abi, reserved_members)
 	EXPECT_ERR(ioctl(self->listener, RDMACHAN_ACCEPT, &accept), EINVAL);
 	EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EINVAL);
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), EINVAL);
+	EXPECT_ERR(ioctl(self->queue.fd, RDMACHAN_ENTER, &enter), EINVAL);
 }
 
 TEST_F(abi, wrong_file)
 {
-	const unsigned int kinds[] = { CTX, LISTENER, CHAN };
-	const int fds[] = { self->ctx, self->listener, self->chan };
+	const unsigned int kinds[] = { CTX, LISTENER, CHAN, QUEUE };
+	const int fds[] = { self->ctx, self->listener, self->chan, self->queue.fd };
 	const struct command *c;
 	union arg arg;
 	int i;
 
 	EACH_COMMAND(c) {
-		for (i = 0; i < 3; i++) {
+		for (i = 0; i < 4; i++) {
 			if (c->kinds & kinds[i])
 				continue;
 			prepare(&arg, c, self);
@@ -328,13 +349,13 @@ TEST_F(abi, wrong_file)
 
 TEST_F(abi, unknown_command)
 {
-	const int fds[] = { self->ctx, self->listener, self->chan };
+	const int fds[] = { self->ctx, self->listener, self->chan, self->queue.fd };
 	union arg arg = { .size = sizeof(struct rdmachan_info) };
 	unsigned int nr;
 	int i;
 
-	for (i = 0; i < 3; i++) {
-		for (nr = 9; nr < 256; nr++)
+	for (i = 0; i < 4; i++) {
+		for (nr = 11; nr < 256; nr++)
 			EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);

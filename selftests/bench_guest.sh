@@ -60,6 +60,7 @@ cat /tmp/r
 row connect_rtt_close rdmachan kinstr "$(value typical_us </tmp/r)"
 kill $server
 wait $server
+./queue_bench
 for size in 64 4096 65536; do
 	row latency_$size rsockets kinstr \
 		"$(stream -T b -S $size -C 1000 | awk '{ print $NF }')"

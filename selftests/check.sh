@@ -36,7 +36,7 @@ declare -A running
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
-honest=(abi_test chan_test end_test place_test inject_test conn_test)
+honest=(abi_test chan_test queue_test end_test place_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -207,8 +207,8 @@ check_stock() {
 	local uring="uring_test uring_end_test"
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test end_test place_test conn_test $uring"
-	programs[stock-6.12]="abi_test chan_test end_test place_test:memory inject_test"
+	programs[stock-6.1]="abi_test chan_test queue_test end_test place_test conn_test $uring"
+	programs[stock-6.12]="abi_test chan_test queue_test end_test place_test:memory inject_test"
 	programs[stock-6.12]+=" conn_test $uring quota_test life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"

@@ -16,6 +16,7 @@
 #include "fault.h"
 #include "harness.h"
 #include "inject.h"
+#include "ring.h"
 
 #define LONGEST (200 << 10)
 #define BIG (3 << 20)
@@ -110,6 +111,21 @@ TEST_F(nomem, listen)
 		EXPECT_GE(fd, 0);
 		close(fd);
 	}
+}
+
+/* A queue allocates its rings, their pages and its operations one after the other. */
+TEST_F(nomem, queue)
+{
+	struct queue q;
+	int i;
+
+	for (i = 0; i < 9; i++) {
+		fail("queue", i);
+		EXPECT_ERR(queue_open(self->ctx, &q, 8, 8), ENOMEM);
+		mend();
+	}
+	EXPECT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	queue_close(&q);
 }
 
 /* The first listener of a network namespace opens the module's port, for IPv4 and IPv6. */

@@ -25,7 +25,7 @@
 static const char *const names[] = {
 	"user_contexts", "all_contexts", "user_listeners", "all_listeners",
 	"user_channels", "all_channels", "user_pending", "all_pending",
-	"user_buffer_mib", "all_buffer_mib",
+	"user_buffer_mib", "all_buffer_mib", "user_queues", "all_queues",
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -199,6 +199,43 @@ TEST_F(quota, contexts_in_all)
 	/* Nobody is exempt from this. */
 	EXPECT_ERR(open(DEVICE, O_RDWR), ENFILE);
 	works(self->bob);
+}
+
+static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
+{
+	struct rdmachan_queue_create create = {
+		.size = sizeof(create), .sq_entries = entries, .cq_entries = entries,
+		.error_ptr = (uintptr_t)error,
+	};
+
+	memset(error, 0, sizeof(*error));
+	error->size = sizeof(*error);
+	return ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) ? -1 : create.out_fd;
+}
+
+TEST_F(quota, queues_of_a_user)
+{
+	struct rdmachan_error error;
+	uint64_t before = BYTES(self->alice).user;
+	int one;
+
+	ASSERT_EQ(set("user_queues", 2), 0);
+	one = make_queue(self->alice, 8, &error);
+	ASSERT_GE(one, 0);
+	ASSERT_GE(make_queue(self->alice, 8, &error), 0);
+	EXPECT_ERR(make_queue(self->alice, 8, &error), EMFILE);
+	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_NONE,
+		      RDMACHAN_LIMIT_QUEUES);
+	EXPECT_GE(make_queue(self->bob, 8, &error), 0);
+	close(one);
+	EXPECT_GE(make_queue(self->alice, 8, &error), 0);
+	/* Their memory counts as that of buffers does. */
+	ASSERT_EQ(set("user_queues", 100), 0);
+	ASSERT_EQ(set("user_buffer_mib", before / MIB + 4), 0);
+	EXPECT_ERR(make_queue(self->alice, 32768, &error), ENOBUFS);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_BYTES);
+	EXPECT_GE(make_queue(self->alice, 1024, &error), 0);
+	EXPECT_GT(BYTES(self->alice).user, before + 1024 * (64 + 32));
 }
 
 TEST_F(quota, listeners_of_a_user)

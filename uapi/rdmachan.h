@@ -80,6 +80,8 @@
  * @RDMACHAN_CMD_SHUTDOWN: see &struct rdmachan_shutdown
  * @RDMACHAN_CMD_QUERY: see &struct rdmachan_query
  * @RDMACHAN_CMD_LIST: see &struct rdmachan_list
+ * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
+ * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -91,6 +93,8 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_SHUTDOWN = 0x06,
 	RDMACHAN_CMD_QUERY = 0x07,
 	RDMACHAN_CMD_LIST = 0x08,
+	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
+	RDMACHAN_CMD_ENTER = 0x0a,
 };
 
 /**
@@ -130,8 +134,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_UNLOAD: the local module is being unloaded
  * @RDMACHAN_CAUSE_USER_LIMIT: the user has as many objects as one user may have; see
  *	detail for which (&enum rdmachan_limit)
- * @RDMACHAN_CAUSE_USER_BYTES: the buffers of the user's channels are as large as those
- *	of one user may be
+ * @RDMACHAN_CAUSE_USER_BYTES: the buffers of the user's channels and queues are as large
+ *	as those of one user may be
  * @RDMACHAN_CAUSE_TOTAL_LIMIT: all users together have as much as may be; see detail
  *	for of what (&enum rdmachan_limit)
  */
@@ -290,7 +294,9 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_CHANNELS: channels, until the last byte is delivered or given up
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and what comes beyond them of a message that is larger
+ *	receive buffers, and what comes beyond them of a message that is larger; and the
+ *	rings of queues, with the operations that can be under way
+ * @RDMACHAN_LIMIT_QUEUES: queues
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
@@ -303,6 +309,15 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_CHANNELS = 2,
 	RDMACHAN_LIMIT_PENDING = 3,
 	RDMACHAN_LIMIT_BYTES = 4,
+	RDMACHAN_LIMIT_QUEUES = 5,
+};
+
+/**
+ * enum rdmachan_calls - what the interface has beyond its first version
+ * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
+ */
+enum rdmachan_calls {
+	RDMACHAN_CALLS_QUEUE = 1 << 0,
 };
 
 /**
@@ -353,6 +368,8 @@ struct rdmachan_use {
  * @out_use_channels: The same of channels
  * @out_use_pending: The same of channels that connect or wait to be accepted
  * @out_use_bytes: The same of bytes of buffers
+ * @out_use_queues: The same of queues
+ * @out_calls: &enum rdmachan_calls
  *
  * Errors: as in "rules of the interface".
  */
@@ -388,6 +405,8 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_channels;
 	struct rdmachan_use out_use_pending;
 	struct rdmachan_use out_use_bytes;
+	struct rdmachan_use out_use_queues;
+	__aligned_u64 out_calls;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -837,5 +856,261 @@ struct rdmachan_list {
 };
 
 #define RDMACHAN_LIST _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LIST)
+
+/**
+ * DOC: rings of a queue
+ *
+ * A queue has two rings, each mapped into the program by mmap() on the queue's file
+ * descriptor: the submission ring, in which the program puts entries and the kernel
+ * takes them, and the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE
+ * tells where in the mapping the parts of a ring are. Indices are 32 bits wide, only
+ * grow, and wrap around; entry number i is at place i & (entries - 1).
+ *
+ * Who puts entries writes them, and then stores the new producer index with *release*;
+ * who takes them loads the producer index with *acquire*, reads them, and then stores
+ * the new consumer index with *release*, which the other side loads with *acquire*
+ * before it writes over them. Nobody ever writes the other's index. The kernel does not
+ * trust what it finds: it keeps its own copy of its indices, copies an entry before it
+ * looks at it, and writes its index anew with each step.
+ */
+
+/** RDMACHAN_QUEUE_ENTRIES_MAX - most entries of a ring */
+#define RDMACHAN_QUEUE_ENTRIES_MAX	32768U
+
+/**
+ * enum rdmachan_opcode - operations of a queue
+ * @RDMACHAN_OPCODE_NOP: Succeeds with 0
+ * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
+ *	the channel fd. Succeeds with its bytes
+ * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
+ *	addr. Succeeds with its bytes
+ * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
+ *	rdmachan_fd_flags. Succeeds with a file descriptor
+ * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
+ *	length is in it and whose out_fd is not written. fd must be -1. Succeeds with a file
+ *	descriptor
+ * @RDMACHAN_OPCODE_SHUTDOWN: Shut the channel fd down as op_flags tell, which are &enum
+ *	rdmachan_shutdown_how. Succeeds with 0
+ * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that
+ *	was submitted first; op_flags are &enum rdmachan_cancel_flags. fd must be -1.
+ *	Succeeds with the number of operations that were cancelled, each of which completes
+ *	with -ECANCELED; ENOENT when there was none
+ *
+ * Members of an entry that are not named for its operation must be 0.
+ */
+enum rdmachan_opcode {
+	RDMACHAN_OPCODE_NOP = 0,
+	RDMACHAN_OPCODE_SEND = 1,
+	RDMACHAN_OPCODE_RECV = 2,
+	RDMACHAN_OPCODE_ACCEPT = 3,
+	RDMACHAN_OPCODE_CONNECT = 4,
+	RDMACHAN_OPCODE_SHUTDOWN = 5,
+	RDMACHAN_OPCODE_CANCEL = 6,
+};
+
+/**
+ * enum rdmachan_sqe_flags - flags of a submission
+ * @RDMACHAN_SQE_F_LINK: The next entry begins when this one has succeeded; if it fails,
+ *	the next completes with -ECANCELED, and so does what that one is linked to. A
+ *	chain ends with the last entry that one call of %RDMACHAN_ENTER takes
+ * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and
+ *	what is submitted after it begins when it has completed. In a chain only on the
+ *	first entry, for all of it. A CANCEL without this flag does not wait
+ * @RDMACHAN_SQE_F_SKIP_SUCCESS: There is a completion only if the operation fails
+ */
+enum rdmachan_sqe_flags {
+	RDMACHAN_SQE_F_LINK = 1 << 0,
+	RDMACHAN_SQE_F_DRAIN = 1 << 1,
+	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
+};
+
+/**
+ * enum rdmachan_cancel_flags - flags of CANCEL
+ * @RDMACHAN_CANCEL_F_ALL: all operations with that user data, not the first one only
+ */
+enum rdmachan_cancel_flags {
+	RDMACHAN_CANCEL_F_ALL = 1 << 0,
+};
+
+/**
+ * struct rdmachan_sqe - an entry of a submission ring
+ * @opcode: &enum rdmachan_opcode
+ * @flags: &enum rdmachan_sqe_flags
+ * @__reserved: Must be 0
+ * @fd: File descriptor of a channel or listener
+ * @addr: An address in the program
+ * @length: How many bytes are there
+ * @msg_flags: Message flags, at most %RDMACHAN_MSG_FLAGS_MASK
+ * @op_flags: Flags that belong to the operation
+ * @target: User data that is looked for
+ * @user_data: Comes back in the completion
+ * @__reserved2: Must be 0
+ *
+ * The memory at @addr must stay as it is until the operation has completed.
+ */
+struct rdmachan_sqe {
+	__u8 opcode;
+	__u8 flags;
+	__u16 __reserved;
+	__s32 fd;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__u32 msg_flags;
+	__u32 op_flags;
+	__aligned_u64 target;
+	__aligned_u64 user_data;
+	__aligned_u64 __reserved2[2];
+};
+
+/**
+ * enum rdmachan_cqe_flags - flags of a completion
+ * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
+ * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
+ */
+enum rdmachan_cqe_flags {
+	RDMACHAN_CQE_F_MORE = 1 << 0,
+	RDMACHAN_CQE_F_EOF = 1 << 1,
+};
+
+/**
+ * struct rdmachan_cqe - an entry of a completion ring
+ * @user_data: That of the entry that was submitted
+ * @res: What the operation succeeded with, or an errno below 0
+ * @flags: &enum rdmachan_cqe_flags
+ * @msg_flags: RECV: message flags given by the sender
+ * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed
+ * @buffer: Must be ignored
+ *
+ * An operation fails with what the call of the same name fails with, and besides with:
+ *
+ *  - EBADF, ENOTTY: There is no such file descriptor, or it is of another kind. A queue
+ *    is of another kind.
+ *  - EINVAL: A member that must be 0 is not, or one is out of its range.
+ *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
+ *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
+ *    program that made the queue is gone.
+ */
+struct rdmachan_cqe {
+	__aligned_u64 user_data;
+	__s64 res;
+	__u32 flags;
+	__u32 msg_flags;
+	__u32 length;
+	__u32 buffer;
+};
+
+/**
+ * enum rdmachan_ring_flags - flags of the completion ring, written by the kernel
+ * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions wait in the kernel until
+ *	there is room and the program calls %RDMACHAN_ENTER
+ * @RDMACHAN_RING_F_ENTER: An operation goes on only in a call of %RDMACHAN_ENTER: one
+ *	that makes a file descriptor, or needs memory of the program that is not present
+ */
+enum rdmachan_ring_flags {
+	RDMACHAN_RING_F_OVERFLOW = 1 << 0,
+	RDMACHAN_RING_F_ENTER = 1 << 1,
+};
+
+/**
+ * struct rdmachan_ring - where the parts of a ring are
+ * @offset: Offset for mmap()
+ * @length: Length for mmap(), which must be shared
+ * @producer: Bytes from there to the producer index
+ * @consumer: The same to the consumer index
+ * @flags: The same to the flags: completion ring: &enum rdmachan_ring_flags; submission
+ *	ring: 0
+ * @overflow: The same to the number of completions that found the ring full
+ * @entries: The same to the first entry
+ * @count: Number of entries
+ */
+struct rdmachan_ring {
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__u32 producer;
+	__u32 consumer;
+	__u32 flags;
+	__u32 overflow;
+	__u32 entries;
+	__u32 count;
+};
+
+/**
+ * struct rdmachan_queue_create - ioctl(RDMACHAN_QUEUE_CREATE) on a context
+ * @size: sizeof(struct rdmachan_queue_create)
+ * @flags: %RDMACHAN_FD_F_CLOEXEC or 0
+ * @sq_entries: Entries of the submission ring, &struct rdmachan_sqe: a power of two, at
+ *	most %RDMACHAN_QUEUE_ENTRIES_MAX
+ * @cq_entries: Entries of the completion ring, &struct rdmachan_cqe: the same. It is
+ *	also the number of operations that can be under way at a time
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_fd: The queue's file descriptor
+ * @__reserved: Must be 0
+ * @out_sq: Submission ring
+ * @out_cq: Completion ring
+ *
+ * The queue belongs to the memory of the program that makes it: another one that
+ * inherits the descriptor can neither map it nor call %RDMACHAN_ENTER. The mappings are
+ * not inherited over fork(), and keep the queue open until they are unmapped.
+ *
+ * The queue becomes readable when the completion ring is not empty, or has one of &enum
+ * rdmachan_ring_flags.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EMFILE: The user has as many queues as one user may have
+ *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
+ *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
+ *    may be (%RDMACHAN_CAUSE_USER_BYTES).
+ *  - ENFILE: All users together have as many queues as may be
+ *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
+ */
+struct rdmachan_queue_create {
+	__u32 size;
+	__u32 flags;
+	__u32 sq_entries;
+	__u32 cq_entries;
+	__aligned_u64 error_ptr;
+	__s32 out_fd;
+	__u32 __reserved;
+	struct rdmachan_ring out_sq;
+	struct rdmachan_ring out_cq;
+};
+
+#define RDMACHAN_QUEUE_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_QUEUE_CREATE)
+
+/**
+ * struct rdmachan_enter - ioctl(RDMACHAN_ENTER) on a queue
+ * @size: sizeof(struct rdmachan_enter)
+ * @flags: Must be 0
+ * @to_submit: Take at most so many entries of the submission ring. Fewer are taken when
+ *	it has fewer, or as many operations are under way as can be
+ * @min_complete: Then wait until the completion ring has so many entries; at most its
+ *	size
+ * @timeout_ms: How long to wait; 0 is without limit
+ * @__reserved: Must be 0
+ * @out_submitted: Entries that were taken. Valid with ETIMEDOUT and EINTR too
+ * @out_complete: Entries of the completion ring; valid with those too
+ *
+ * What is wrong with a single entry is told by its completion, and not by this call.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EINVAL: also when the producer index of the submission ring is further from the
+ *    consumer index than the ring is long.
+ *  - EPERM: The queue was made by another program.
+ *  - EINTR: also after entries were taken; see @out_submitted.
+ */
+struct rdmachan_enter {
+	__u32 size;
+	__u32 flags;
+	__u32 to_submit;
+	__u32 min_complete;
+	__u32 timeout_ms;
+	__u32 __reserved;
+	__u32 out_submitted;
+	__u32 out_complete;
+};
+
+#define RDMACHAN_ENTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ENTER)
 
 #endif /* _UAPI_RDMACHAN_H */

@@ -103,7 +103,7 @@ struct limit {
 	bool bytes;
 };
 
-#define LIMITS 5
+#define LIMITS 6
 
 static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMITS])
 {
@@ -112,6 +112,7 @@ static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMI
 	limits[2] = (struct limit){ "channels", &info->out_use_channels, false };
 	limits[3] = (struct limit){ "pending", &info->out_use_pending, false };
 	limits[4] = (struct limit){ "buffers", &info->out_use_bytes, true };
+	limits[5] = (struct limit){ "queues", &info->out_use_queues, false };
 }
 
 static void add_amount(struct table *table, uint64_t amount, bool bytes)

@@ -20,6 +20,11 @@
 #define RCH_NO_LLSEEK
 #endif
 
+/* Came in 6.3. */
+#ifndef RCH_HAVE_VM_FLAGS_SET
+#define vm_flags_set(vma, flags) ((vma)->vm_flags |= (flags))
+#endif
+
 /* Came in 6.4. */
 #ifndef RCH_HAVE_ITER_IOV_ADDR
 #define iter_iov_addr(iter) (iov_iter_iovec(iter).iov_base)

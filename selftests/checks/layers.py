@@ -19,7 +19,8 @@ LAYERS = (
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
     ("objects", ("ctx*", "listener*", "quota*", "chan.*", "chan_*")),
-    ("programs", ("chrdev*", "ioctl*", "file*", "debugfs*")),
+    ("queue", ("queue.*",)),
+    ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "debugfs*")),
     ("main", ("main.c",)),
 )
 # Serve all layers, and use only pure and each other.

@@ -334,6 +334,168 @@ int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
 int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 		       struct rdmachan_transfer *transfer, struct rdmachan_error *err);
 
+/* Queues - lib/queue.c */
+
+/*
+ * A queue: rings of operations on many channels.
+ *
+ * Entries are got, prepared, and submitted together; completions are read from memory.
+ * One thread at a time may use a queue.
+ */
+struct rdmachan_queue;
+
+/**
+ * rdmachan_queue_open() - make a queue
+ * @ctx: context
+ * @sq_entries: entries of the submission ring: a power of two, at most
+ *	%RDMACHAN_QUEUE_ENTRIES_MAX
+ * @cq_entries: entries of the completion ring, and operations that can be under way:
+ *	the same
+ * @err: filled in on failure
+ *
+ * Return: the queue, or NULL with errno set.
+ */
+struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
+					   struct rdmachan_error *err);
+
+/**
+ * rdmachan_queue_close() - end a queue
+ * @queue: queue, or NULL
+ *
+ * Operations under way end without completion; their channels stay as they are.
+ */
+void rdmachan_queue_close(struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_queue_fd() - the queue's file descriptor, for poll()
+ * @queue: queue
+ *
+ * It is readable when rdmachan_queue_peek_cqe() would find something to do.
+ *
+ * Return: the descriptor, which stays the queue's.
+ */
+int rdmachan_queue_fd(const struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_queue_get_sqe() - get an entry to be filled in
+ * @queue: queue
+ *
+ * It is zeroed. It goes out with the next call that submits. After one of the functions
+ * that prepare it, set &rdmachan_sqe.user_data and &rdmachan_sqe.flags.
+ *
+ * Return: the entry; NULL when the ring is full: submit first.
+ */
+struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_queue_prep_nop() - prepare an entry: do nothing
+ * @sqe: entry
+ */
+void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe);
+
+/**
+ * rdmachan_queue_prep_send() - prepare an entry: send a message
+ * @sqe: entry
+ * @chan: channel
+ * @data: the message, which must stay as it is until the operation has completed
+ * @length: bytes of it
+ * @msg_flags: 16 bits that travel with the message
+ */
+void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *data,
+			      size_t length, uint32_t msg_flags);
+
+/**
+ * rdmachan_queue_prep_recv() - prepare an entry: receive a message
+ * @sqe: entry
+ * @chan: channel
+ * @buffer: where to
+ * @size: bytes of it
+ */
+void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
+
+/**
+ * rdmachan_queue_prep_accept() - prepare an entry: accept a channel
+ * @sqe: entry
+ * @listener: listener
+ * @flags: &enum rdmachan_fd_flags
+ */
+void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
+
+/**
+ * rdmachan_queue_prep_connect() - prepare an entry: connect
+ * @sqe: entry
+ * @connect: whereto, with its size set; the error record that it names must stay until
+ *	the operation has completed
+ */
+void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
+				 const struct rdmachan_connect *connect);
+
+/**
+ * rdmachan_queue_prep_shutdown() - prepare an entry: end one or both directions
+ * @sqe: entry
+ * @chan: channel
+ * @how: &enum rdmachan_shutdown_how
+ */
+void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t how);
+
+/**
+ * rdmachan_queue_prep_cancel() - prepare an entry: cancel an operation
+ * @sqe: entry
+ * @user_data: that of the operation
+ * @flags: &enum rdmachan_cancel_flags
+ */
+void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
+
+/**
+ * rdmachan_queue_submit() - submit the entries that were got
+ * @queue: queue
+ *
+ * Return: how many were taken, or -1. Those that were not, because as many operations
+ * are under way as can be, go out with the next call.
+ */
+int rdmachan_queue_submit(struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_queue_submit_and_wait() - the same, and wait for completions
+ * @queue: queue
+ * @min_complete: until the completion ring has so many
+ * @timeout_ms: how long to wait, 0 is without limit
+ *
+ * Return: how many were taken, or -1. With ETIMEDOUT and EINTR they were taken, too.
+ */
+int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
+				   uint32_t timeout_ms);
+
+/**
+ * rdmachan_queue_peek_cqe() - look for a completion
+ * @queue: queue
+ * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
+ *
+ * Makes a call only when the kernel asks for one; entries that were got go out with it.
+ *
+ * Return: 1; 0 when there is none; or -1.
+ */
+int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe);
+
+/**
+ * rdmachan_queue_wait_cqe() - wait for a completion
+ * @queue: queue
+ * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
+ * @timeout_ms: how long to wait, 0 is without limit
+ *
+ * If there is one already, no call is made. Else entries that were got go out with it.
+ *
+ * Return: 0, or -1.
+ */
+int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
+			    uint32_t timeout_ms);
+
+/**
+ * rdmachan_queue_cqe_seen() - the first completion was looked at: its place is free
+ * @queue: queue
+ */
+void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
+
 /* Addresses - lib/addr.c */
 
 /**

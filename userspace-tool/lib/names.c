@@ -73,6 +73,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_CHANNELS] = "channels",
 	[RDMACHAN_LIMIT_PENDING] = "pending",
 	[RDMACHAN_LIMIT_BYTES] = "buffer_mib",
+	[RDMACHAN_LIMIT_QUEUES] = "queues",
 };
 
 const char *lib_limit_name(uint64_t limit)

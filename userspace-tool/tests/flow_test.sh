@@ -270,6 +270,8 @@ test_real()
 	check "a message that is too large is explained" too_large
 	check "a peer that is killed is explained" killed
 	check "loopback is explained" no_device
+	check "the example queue_server" server 5013 "$build/examples/queue_server" 5013
+	check "and its answers" tool ping -c 5 -i 0 -s 10k "$host:5013"
 	[ -z "${RDMACHAN_HOST6:-}" ] ||
 		check "IPv6" tool ping -c 2 -i 0 "[$RDMACHAN_HOST6]:5001"
 }

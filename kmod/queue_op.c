@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_op.c - the operations of queues
+ *
+ * One table. Preparing an operation looks at its entry, which is a copy already, and
+ * finds its object: in a call of the program, whose file descriptors it names. Running it
+ * is the call of the same name that does not block. Operations that make a file
+ * descriptor are run in a call of the program only, because it goes to the caller.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include <net/net_namespace.h>
+
+#include "chan.h"
+#include "file.h"
+#include "listener.h"
+#include "queue.h"
+
+/* Members of an entry that an operation uses; the others must be 0. */
+enum {
+	USES_FD = 1 << 0,
+	USES_ADDR = 1 << 1,
+	USES_LENGTH = 1 << 2,
+	USES_MSG_FLAGS = 1 << 3,
+	USES_OP_FLAGS = 1 << 4,
+	USES_TARGET = 1 << 5,
+	HAS_NO_FD = 1 << 6,
+};
+
+/**
+ * struct op_kind - an operation
+ * @uses: members of the entry
+ * @own: run in a call of the program only
+ * @prepare: besides what @uses tells; or NULL
+ * @run: see &struct rch_queue_ops
+ */
+struct op_kind {
+	unsigned int uses;
+	bool own;
+	int (*prepare)(struct rch_op *op);
+	s64 (*run)(struct rch_op *op);
+};
+
+#define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | RDMACHAN_SQE_F_SKIP_SUCCESS)
+#define ALL_FD_FLAGS (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
+
+/* Lines of a channel; objects are aligned. */
+#define LINE_IN 0
+#define LINE_OUT 1
+
+static void goes_in_line(struct rch_op *op, int which)
+{
+	op->key = (unsigned long)op->object + which;
+}
+
+static int find_object(struct rch_op *op, const struct file_operations *fops)
+{
+	op->file = fget(op->sqe.fd);
+	if (!op->file)
+		return -EBADF;
+	/* If it is not of this kind, drop() puts it. */
+	if (op->file->f_op != fops)
+		return -ENOTTY;
+	op->object = op->file->private_data;
+	return 0;
+}
+
+static int find_chan(struct rch_op *op, __poll_t events)
+{
+	int ret = find_object(op, &rch_chan_fops);
+
+	if (ret)
+		return ret;
+	op->on = &((struct rch_chan *)op->object)->wait;
+	op->events = events;
+	return 0;
+}
+
+static void __user *memory(const struct rch_op *op)
+{
+	return u64_to_user_ptr(op->sqe.addr);
+}
+
+static int reserve_fd(u32 flags)
+{
+	return get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
+}
+
+static s64 run_nop(struct rch_op *op)
+{
+	return 0;
+}
+
+/* SEND and RECV */
+
+static int prepare_send(struct rch_op *op)
+{
+	int ret = find_chan(op, EPOLLOUT);
+
+	if (ret)
+		return ret;
+	if (op->sqe.msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
+		return -EINVAL;
+	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (!access_ok(memory(op), op->sqe.length))
+		return -EFAULT;
+	goes_in_line(op, LINE_OUT);
+	return 0;
+}
+
+static void rch_op_flush(struct rch_queue *queue)
+{
+	if (!queue->unsent)
+		return;
+	rch_link_run(queue->unsent);
+	rch_link_put(queue->unsent);
+	queue->unsent = NULL;
+}
+
+/* Messages that are sent one after the other share frames. */
+static int send_before_others(struct rch_queue *queue, struct rch_chan *chan,
+			      struct iov_iter *iter, u16 msg_flags)
+{
+	struct rch_link *link;
+	int ret = rch_chan_send_more(chan, iter, msg_flags);
+
+	if (ret)
+		return ret;
+	/* It was sent on it, so it stays the channel's. */
+	link = chan->lane.link;
+	if (queue->unsent == link)
+		return 0;
+	rch_op_flush(queue);
+	kref_get(&link->ref);
+	queue->unsent = link;
+	return 0;
+}
+
+static s64 run_send(struct rch_op *op)
+{
+	struct iov_iter iter;
+	int ret;
+
+	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
+	if (rch_queue_next_is(op->queue, RDMACHAN_OPCODE_SEND))
+		ret = send_before_others(op->queue, op->object, &iter, op->sqe.msg_flags);
+	else
+		ret = rch_chan_send(op->object, &iter, op->sqe.msg_flags, true, 0);
+	/* That it is being connected is no reason to fail. */
+	if (ret == -ENOTCONN)
+		return -EAGAIN;
+	return ret ?: (s64)op->sqe.length;
+}
+
+static int prepare_recv(struct rch_op *op)
+{
+	int ret = find_chan(op, EPOLLIN);
+
+	if (ret)
+		return ret;
+	/* No message is larger. */
+	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
+	if (!access_ok(memory(op), op->sqe.length))
+		return -EFAULT;
+	goes_in_line(op, LINE_IN);
+	return 0;
+}
+
+static s64 run_recv(struct rch_op *op)
+{
+	struct rch_recv_result result = {};
+	struct iov_iter iter;
+	int ret;
+
+	if (rch_chan_rx_idle(op->object))
+		return -EAGAIN;
+	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
+	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
+	if (ret == -ENOTCONN)
+		return -EAGAIN;
+	if (ret && ret != -EMSGSIZE)
+		return ret;
+	op->cqe.length = result.length;
+	op->cqe.msg_flags = result.msg_flags;
+	op->cqe.flags = result.eof ? RDMACHAN_CQE_F_EOF : 0;
+	return ret ?: (s64)result.length;
+}
+
+/* SHUTDOWN */
+
+/*
+ * Ending what is sent goes behind what is to be sent. Ending what is received does not
+ * go behind what is to be received, which might never come.
+ */
+static int prepare_shutdown(struct rch_op *op)
+{
+	u32 how = op->sqe.op_flags;
+	int ret;
+
+	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
+		return -EINVAL;
+	ret = find_chan(op, EPOLLIN | EPOLLOUT);
+	if (!ret && (how & RDMACHAN_SHUTDOWN_SEND))
+		goes_in_line(op, LINE_OUT);
+	return ret;
+}
+
+static s64 run_shutdown(struct rch_op *op)
+{
+	return rch_chan_shutdown(op->object, op->sqe.op_flags, true);
+}
+
+/* ACCEPT */
+
+static int prepare_accept(struct rch_op *op)
+{
+	struct rch_listener *listener;
+	int ret;
+
+	if (op->sqe.op_flags & ~ALL_FD_FLAGS)
+		return -EOPNOTSUPP;
+	ret = find_object(op, &rch_listener_fops);
+	if (ret)
+		return ret;
+	listener = op->object;
+	op->on = &listener->wait;
+	op->events = EPOLLIN;
+	goes_in_line(op, LINE_IN);
+	return 0;
+}
+
+static s64 run_accept(struct rch_op *op)
+{
+	struct rch_listener *listener = op->object;
+	u32 flags = op->sqe.op_flags;
+	struct rch_chan *chan;
+	struct file *file;
+	int fd, ret;
+
+	ret = rch_listener_wait(listener, true, 0, &chan);
+	if (ret)
+		return ret;
+	fd = reserve_fd(flags);
+	ret = fd;
+	if (fd < 0)
+		goto err_chan;
+	file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan, flags);
+	ret = PTR_ERR_OR_ZERO(file);
+	if (ret)
+		goto err_fd;
+	get_net(chan->net);
+	rch_listener_accepted(listener, chan);
+	fd_install(fd, file);
+	return fd;
+
+err_fd:
+	put_unused_fd(fd);
+err_chan:
+	rch_listener_give_back(listener, chan);
+	return ret;
+}
+
+/* CONNECT */
+
+static int prepare_connect(struct rch_op *op)
+{
+	struct rdmachan_connect *connect;
+	u32 size;
+	int ret;
+
+	if (get_user(size, (u32 __user *)memory(op)))
+		return -EFAULT;
+	if (size < offsetofend(struct rdmachan_connect, __reserved2))
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	connect = kzalloc(sizeof(*connect), GFP_KERNEL_ACCOUNT);
+	if (!connect)
+		return -ENOMEM;
+	op->data = connect;
+	ret = copy_struct_from_user(connect, sizeof(*connect), memory(op), size);
+	return ret ?: rch_connect_check(connect);
+}
+
+static int connect_begin(struct rch_op *op)
+{
+	struct rch_queue *queue = op->queue;
+	struct rdmachan_connect *connect = op->data;
+	struct rch_chan *chan;
+	struct file *file;
+
+	chan = rch_connect_chan(queue->net, &queue->charge, connect);
+	if (IS_ERR(chan))
+		return PTR_ERR(chan);
+	file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
+	if (IS_ERR(file)) {
+		rch_chan_release(chan, 0);
+		return PTR_ERR(file);
+	}
+	get_net(chan->net);
+	op->file = file;
+	op->object = chan;
+	op->on = &chan->wait;
+	op->events = EPOLLIN | EPOLLOUT;
+	rch_chan_connect_start(chan);
+	return -EAGAIN;
+}
+
+static s64 run_connect(struct rch_op *op)
+{
+	struct rdmachan_connect *connect = op->data;
+	struct rch_chan *chan = op->object;
+	struct rdmachan_error error;
+	int ret;
+
+	if (!chan)
+		return connect_begin(op);
+	switch (READ_ONCE(chan->state)) {
+	case RCH_CHAN_CONNECTING:
+		return -EAGAIN;
+	case RCH_CHAN_FAILED:
+		rch_chan_error_get(chan, &error);
+		ret = -(int)error.error;
+		rch_connect_failed(chan, connect, ret);
+		return ret;
+	default:
+		break;
+	}
+	ret = reserve_fd(connect->flags);
+	if (ret >= 0) {
+		fd_install(ret, op->file);
+		op->file = NULL;
+	}
+	return ret;
+}
+
+/* CANCEL */
+
+static int prepare_cancel(struct rch_op *op)
+{
+	return op->sqe.op_flags & ~RDMACHAN_CANCEL_F_ALL ? -EOPNOTSUPP : 0;
+}
+
+static s64 run_cancel(struct rch_op *op)
+{
+	s64 count = rch_queue_cancel(op->queue, op);
+
+	return count ?: -ENOENT;
+}
+
+static const struct op_kind kinds[] = {
+	[RDMACHAN_OPCODE_NOP] = {
+		.run = run_nop,
+	},
+	[RDMACHAN_OPCODE_SEND] = {
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS,
+		.prepare = prepare_send,
+		.run = run_send,
+	},
+	[RDMACHAN_OPCODE_RECV] = {
+		.uses = USES_FD | USES_ADDR | USES_LENGTH,
+		.prepare = prepare_recv,
+		.run = run_recv,
+	},
+	[RDMACHAN_OPCODE_ACCEPT] = {
+		.uses = USES_FD | USES_OP_FLAGS,
+		.own = true,
+		.prepare = prepare_accept,
+		.run = run_accept,
+	},
+	[RDMACHAN_OPCODE_CONNECT] = {
+		.uses = HAS_NO_FD | USES_ADDR,
+		.own = true,
+		.prepare = prepare_connect,
+		.run = run_connect,
+	},
+	[RDMACHAN_OPCODE_SHUTDOWN] = {
+		.uses = USES_FD | USES_OP_FLAGS,
+		.prepare = prepare_shutdown,
+		.run = run_shutdown,
+	},
+	[RDMACHAN_OPCODE_CANCEL] = {
+		.uses = HAS_NO_FD | USES_OP_FLAGS | USES_TARGET,
+		.prepare = prepare_cancel,
+		.run = run_cancel,
+	},
+};
+
+static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
+{
+	if (sqe->__reserved || sqe->__reserved2[0] || sqe->__reserved2[1])
+		return false;
+	if (!(uses & USES_FD) && sqe->fd != (uses & HAS_NO_FD ? -1 : 0))
+		return false;
+	return ((uses & USES_ADDR) || !sqe->addr) &&
+	       ((uses & USES_LENGTH) || !sqe->length) &&
+	       ((uses & USES_MSG_FLAGS) || !sqe->msg_flags) &&
+	       ((uses & USES_OP_FLAGS) || !sqe->op_flags) &&
+	       ((uses & USES_TARGET) || !sqe->target);
+}
+
+static int rch_op_prepare(struct rch_op *op)
+{
+	const struct op_kind *kind;
+
+	if (op->sqe.flags & ~ALL_SQE_FLAGS || op->sqe.opcode >= ARRAY_SIZE(kinds))
+		return -EOPNOTSUPP;
+	kind = &kinds[array_index_nospec(op->sqe.opcode, ARRAY_SIZE(kinds))];
+	op->own = kind->own;
+	if (!unused_is_zero(&op->sqe, kind->uses))
+		return -EINVAL;
+	return kind->prepare ? kind->prepare(op) : 0;
+}
+
+static s64 rch_op_run(struct rch_op *op)
+{
+	return kinds[op->sqe.opcode].run(op);
+}
+
+static void rch_op_drop(struct rch_op *op)
+{
+	if (op->file)
+		fput(op->file);
+	op->file = NULL;
+	kfree(op->data);
+	op->data = NULL;
+}
+
+const struct rch_queue_ops rch_queue_ops = {
+	.prepare = rch_op_prepare,
+	.run = rch_op_run,
+	.drop = rch_op_drop,
+	.flush = rch_op_flush,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ring.h - queues for tests: the rings as they are, without the library
+ */
+#ifndef _SELFTESTS_RING_H
+#define _SELFTESTS_RING_H
+
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "common.h"
+
+struct queue {
+	int fd;
+	struct rdmachan_ring sq;
+	struct rdmachan_ring cq;
+	char *sq_map;
+	char *cq_map;
+	uint32_t tail;	/* entries that were put in, published or not */
+	uint32_t head;	/* completions that were read */
+};
+
+static inline uint32_t *ring_word(char *map, uint32_t offset)
+{
+	return (uint32_t *)(map + offset);
+}
+
+static inline char *ring_map(int fd, const struct rdmachan_ring *ring)
+{
+	return mmap(NULL, ring->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, ring->offset);
+}
+
+/* Return: 0, or -1 with errno. */
+static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
+{
+	struct rdmachan_queue_create create = {
+		.size = sizeof(create), .flags = RDMACHAN_FD_F_CLOEXEC,
+		.sq_entries = sq, .cq_entries = cq,
+	};
+
+	memset(q, 0, sizeof(*q));
+	if (ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create))
+		return -1;
+	q->fd = create.out_fd;
+	q->sq = create.out_sq;
+	q->cq = create.out_cq;
+	q->sq_map = ring_map(q->fd, &q->sq);
+	q->cq_map = ring_map(q->fd, &q->cq);
+	return q->sq_map == MAP_FAILED || q->cq_map == MAP_FAILED ? -1 : 0;
+}
+
+static inline void queue_close(struct queue *q)
+{
+	munmap(q->sq_map, q->sq.length);
+	munmap(q->cq_map, q->cq.length);
+	close(q->fd);
+}
+
+/* The next entry, with zeros but for what is given. */
+static inline struct rdmachan_sqe *queue_add(struct queue *q, uint8_t opcode, int fd,
+					     uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(q->sq_map + q->sq.entries) +
+				   (q->tail++ & (q->sq.count - 1));
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = opcode;
+	sqe->fd = fd;
+	sqe->user_data = user_data;
+	return sqe;
+}
+
+static inline struct rdmachan_sqe *queue_send(struct queue *q, int fd, const void *data,
+					      size_t len, uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_add(q, RDMACHAN_OPCODE_SEND, fd, user_data);
+
+	sqe->addr = (uintptr_t)data;
+	sqe->length = len;
+	return sqe;
+}
+
+static inline struct rdmachan_sqe *queue_recv(struct queue *q, int fd, void *data, size_t len,
+					      uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_add(q, RDMACHAN_OPCODE_RECV, fd, user_data);
+
+	sqe->addr = (uintptr_t)data;
+	sqe->length = len;
+	return sqe;
+}
+
+static inline struct rdmachan_sqe *queue_cancel(struct queue *q, uint64_t target, uint32_t flags,
+						uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_add(q, RDMACHAN_OPCODE_CANCEL, -1, user_data);
+
+	sqe->target = target;
+	sqe->op_flags = flags;
+	return sqe;
+}
+
+/* Return: entries taken, or -1 with errno; @submitted is set in both cases. */
+static inline int queue_enter_got(struct queue *q, uint32_t submit, uint32_t min,
+				  uint32_t timeout_ms, uint32_t *submitted)
+{
+	struct rdmachan_enter enter = {
+		.size = sizeof(enter), .to_submit = submit, .min_complete = min,
+		.timeout_ms = timeout_ms,
+	};
+	int ret;
+
+	__atomic_store_n(ring_word(q->sq_map, q->sq.producer), q->tail, __ATOMIC_RELEASE);
+	ret = ioctl(q->fd, RDMACHAN_ENTER, &enter);
+	*submitted = enter.out_submitted;
+	return ret ? -1 : (int)enter.out_submitted;
+}
+
+static inline int queue_enter(struct queue *q, uint32_t submit, uint32_t min,
+			      uint32_t timeout_ms)
+{
+	uint32_t submitted;
+
+	return queue_enter_got(q, submit, min, timeout_ms, &submitted);
+}
+
+/* All entries that were added. */
+static inline int queue_submit(struct queue *q)
+{
+	return queue_enter(q, q->sq.count, 0, 0);
+}
+
+static inline uint32_t queue_ready(struct queue *q)
+{
+	return __atomic_load_n(ring_word(q->cq_map, q->cq.producer), __ATOMIC_ACQUIRE) - q->head;
+}
+
+static inline uint32_t queue_flags(struct queue *q)
+{
+	return __atomic_load_n(ring_word(q->cq_map, q->cq.flags), __ATOMIC_RELAXED);
+}
+
+/* Read a completion, without a call. */
+static inline bool queue_next(struct queue *q, struct rdmachan_cqe *cqe)
+{
+	struct rdmachan_cqe *cqes = (struct rdmachan_cqe *)(q->cq_map + q->cq.entries);
+
+	if (!queue_ready(q))
+		return false;
+	*cqe = cqes[q->head & (q->cq.count - 1)];
+	__atomic_store_n(ring_word(q->cq_map, q->cq.consumer), ++q->head, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The same; waits in a call. */
+static inline bool queue_wait(struct queue *q, struct rdmachan_cqe *cqe)
+{
+	if (!queue_ready(q) && queue_enter(q, 0, 1, 10000) < 0)
+		return false;
+	return queue_next(q, cqe);
+}
+
+/* The same; waits without ever making a call on the queue. */
+static inline bool queue_watch(struct queue *q, struct rdmachan_cqe *cqe)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (!queue_ready(q) && now_ms() < until)
+		sleep_ms(1);
+	return queue_next(q, cqe);
+}
+
+#endif /* _SELFTESTS_RING_H */

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/*
+ * queue.c - queues: operations put into a ring, completions read from another
+ *
+ * The program's own index of each ring is kept here; the ring's copy is only written.
+ * Storing an index with release, and loading the kernel's with acquire, is all the order
+ * there is (linux/rdmachan.h, "rings of a queue").
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct ring {
+	char *map;
+	struct rdmachan_ring at;
+};
+
+/* @tail counts entries that were handed out, @head completions that were seen. */
+struct rdmachan_queue {
+	int fd;
+	struct ring sq;
+	struct ring cq;
+	uint32_t tail;
+	uint32_t head;
+};
+
+static uint32_t load(const struct ring *ring, uint32_t offset)
+{
+	return __atomic_load_n((uint32_t *)(ring->map + offset), __ATOMIC_ACQUIRE);
+}
+
+static void store(const struct ring *ring, uint32_t offset, uint32_t value)
+{
+	__atomic_store_n((uint32_t *)(ring->map + offset), value, __ATOMIC_RELEASE);
+}
+
+static int ring_map(struct ring *ring, int fd, const struct rdmachan_ring *at)
+{
+	ring->at = *at;
+	ring->map = mmap(NULL, at->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at->offset);
+	return ring->map == MAP_FAILED ? -1 : 0;
+}
+
+/* errno stays as it is. */
+static void unmap_and_close(struct rdmachan_queue *queue)
+{
+	int saved = errno;
+
+	if (queue->sq.map != MAP_FAILED)
+		munmap(queue->sq.map, queue->sq.at.length);
+	if (queue->cq.map != MAP_FAILED)
+		munmap(queue->cq.map, queue->cq.at.length);
+	close(queue->fd);
+	free(queue);
+	errno = saved;
+}
+
+struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
+					   struct rdmachan_error *err)
+{
+	struct rdmachan_queue_create create = {
+		.size = sizeof(create),
+		.flags = RDMACHAN_FD_F_CLOEXEC,
+		.sq_entries = sq_entries,
+		.cq_entries = cq_entries,
+		.error_ptr = lib_error_prepare(err),
+	};
+	struct rdmachan_queue *queue = calloc(1, sizeof(*queue));
+
+	if (!queue || ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) < 0) {
+		lib_error_finish(err, -1);
+		free(queue);
+		return NULL;
+	}
+	queue->fd = create.out_fd;
+	queue->cq.map = MAP_FAILED;
+	if (ring_map(&queue->sq, queue->fd, &create.out_sq) < 0 ||
+	    ring_map(&queue->cq, queue->fd, &create.out_cq) < 0) {
+		unmap_and_close(queue);
+		lib_error_finish(err, -1);
+		return NULL;
+	}
+	return queue;
+}
+
+void rdmachan_queue_close(struct rdmachan_queue *queue)
+{
+	if (queue)
+		unmap_and_close(queue);
+}
+
+int rdmachan_queue_fd(const struct rdmachan_queue *queue)
+{
+	return queue->fd;
+}
+
+struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
+{
+	const struct ring *sq = &queue->sq;
+	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(sq->map + sq->at.entries);
+
+	if (queue->tail - load(sq, sq->at.consumer) >= sq->at.count)
+		return NULL;
+	sqe += queue->tail++ & (sq->at.count - 1);
+	memset(sqe, 0, sizeof(*sqe));
+	return sqe;
+}
+
+static void fill(struct rdmachan_sqe *sqe, uint8_t opcode, int fd, const void *addr,
+		 uint64_t length)
+{
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = opcode;
+	sqe->fd = fd;
+	sqe->addr = (uintptr_t)addr;
+	sqe->length = length;
+}
+
+void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe)
+{
+	fill(sqe, RDMACHAN_OPCODE_NOP, 0, NULL, 0);
+}
+
+void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *data,
+			      size_t length, uint32_t msg_flags)
+{
+	fill(sqe, RDMACHAN_OPCODE_SEND, chan, data, length);
+	sqe->msg_flags = msg_flags;
+}
+
+void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size)
+{
+	fill(sqe, RDMACHAN_OPCODE_RECV, chan, buffer, size);
+}
+
+void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags)
+{
+	fill(sqe, RDMACHAN_OPCODE_ACCEPT, listener, NULL, 0);
+	sqe->op_flags = flags;
+}
+
+void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
+				 const struct rdmachan_connect *connect)
+{
+	fill(sqe, RDMACHAN_OPCODE_CONNECT, -1, connect, 0);
+}
+
+void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t how)
+{
+	fill(sqe, RDMACHAN_OPCODE_SHUTDOWN, chan, NULL, 0);
+	sqe->op_flags = how;
+}
+
+void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags)
+{
+	fill(sqe, RDMACHAN_OPCODE_CANCEL, -1, NULL, 0);
+	sqe->target = user_data;
+	sqe->op_flags = flags;
+}
+
+static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t timeout_ms)
+{
+	const struct ring *sq = &queue->sq;
+	struct rdmachan_enter args = {
+		.size = sizeof(args),
+		.to_submit = queue->tail - load(sq, sq->at.consumer),
+		.min_complete = min_complete,
+		.timeout_ms = timeout_ms,
+	};
+
+	store(sq, sq->at.producer, queue->tail);
+	if (ioctl(queue->fd, RDMACHAN_ENTER, &args) < 0)
+		return -1;
+	return args.out_submitted;
+}
+
+int rdmachan_queue_submit(struct rdmachan_queue *queue)
+{
+	return enter(queue, 0, 0);
+}
+
+int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
+				   uint32_t timeout_ms)
+{
+	return enter(queue, min_complete, timeout_ms);
+}
+
+static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
+{
+	const struct ring *cq = &queue->cq;
+	struct rdmachan_cqe *cqe = (struct rdmachan_cqe *)(cq->map + cq->at.entries);
+
+	if (load(cq, cq->at.producer) == queue->head)
+		return NULL;
+	return cqe + (queue->head & (cq->at.count - 1));
+}
+
+int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe)
+{
+	*cqe = first(queue);
+	if (*cqe)
+		return 1;
+	if (!load(&queue->cq, queue->cq.at.flags))
+		return 0;
+	/* There is something that the kernel does in a call only. */
+	if (enter(queue, 0, 0) < 0)
+		return -1;
+	*cqe = first(queue);
+	return *cqe ? 1 : 0;
+}
+
+int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
+			    uint32_t timeout_ms)
+{
+	*cqe = first(queue);
+	if (*cqe)
+		return 0;
+	if (enter(queue, 1, timeout_ms) < 0)
+		return -1;
+	*cqe = first(queue);
+	return 0;
+}
+
+void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue)
+{
+	store(&queue->cq, queue->cq.at.consumer, ++queue->head);
+}
