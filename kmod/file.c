@@ -101,7 +101,14 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 /* The signal that ends the program which closes its files now, or 0. */
 static int killed_by(void)
 {
-	return current->flags & PF_EXITING ? current->exit_code & 0x7f : 0;
+	const struct signal_struct *program = current->signal;
+
+	if (!(current->flags & PF_EXITING))
+		return 0;
+	/* The program's last thread may be one of io_uring's: these always end in peace. */
+	if (program->flags & SIGNAL_GROUP_EXIT)
+		return program->group_exit_code & 0x7f;
+	return current->exit_code & 0x7f;
 }
 
 /*

@@ -264,8 +264,11 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts)
 {
 	spin_lock_bh(&lane->link->lock);
-	lane->cts = *cts;
-	tell_locked(lane, RCH_LANE_CTS);
+	/* An earlier question was taken back: nobody waits for its answer any more. */
+	if (!(lane->control & RCH_LANE_CTS) || !rch_seq_before(cts->serial, lane->cts.serial)) {
+		lane->cts = *cts;
+		tell_locked(lane, RCH_LANE_CTS);
+	}
 	spin_unlock_bh(&lane->link->lock);
 }
 
