@@ -455,21 +455,42 @@ TEST_F(queue, sends_in_order)
 	}
 }
 
-/* What is submitted together shares frames, although the link is idle. */
+/* Frames that all links have sent. */
+static uint64_t frames_sent(int ctx)
+{
+	static struct rdmachan_object objects[64];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
+		.object_size = sizeof(*objects),
+	};
+	uint64_t sum = 0;
+	uint32_t i;
+
+	ASSERT_EQ(ioctl(ctx, RDMACHAN_LIST, &list), 0);
+	for (i = 0; i < list.out_count; i++)
+		if (objects[i].kind == RDMACHAN_KIND_LINK)
+			sum += objects[i].tx_frames;
+	ASSERT_GT(sum, 0);
+	return sum;
+}
+
+/*
+ * What is submitted together shares frames, although the link is idle: as it always seems
+ * to be where rxe completes a frame before posting returns (6.1).
+ */
 TEST_F(queue, sends_share_frames)
 {
-	struct rdmachan_object before, after;
 	char out[64] = "", back[64];
+	uint64_t before;
 	int i;
 
-	ASSERT_EQ(get_object(self->a, &before), 0);
+	before = frames_sent(self->ctx);
 	for (i = 0; i < 60; i++)
 		queue_send(&self->q, self->a, out, sizeof(out), i)->flags = SKIP_SUCCESS;
 	ASSERT_EQ(queue_submit(&self->q), 60);
 	for (i = 0; i < 60; i++)
 		ASSERT_EQ(read(self->b, back, sizeof(back)), sizeof(out));
-	ASSERT_EQ(get_object(self->a, &after), 0);
-	EXPECT_LT(after.tx_frames - before.tx_frames, 20);
+	EXPECT_LT(frames_sent(self->ctx) - before, 20);
 }
 
 /* They go out although the last one does not. */
