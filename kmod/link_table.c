@@ -199,7 +199,6 @@ bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *pee
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list) {
 		if (other->active || other->net != net || READ_ONCE(other->lane_count) ||
-		    READ_ONCE(other->state) == RCH_LINK_DEAD ||
 		    !rch_addr_same_host(&other->peer, peer))
 			continue;
 		count++;
