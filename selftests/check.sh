@@ -152,8 +152,8 @@ uml_guest() {
 check_uml() {
 	payload uml-6.12 || fail "payload for uml-6.12"
 	stage "selftests, User Mode Linux, rxe and siw"
-	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz
-	uml_guest uml-rxe-more uml-6.12 rxe 1536 quota_test life_test hostile_peer \
+	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz quota_test
+	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
 		hostile_flood
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
@@ -168,8 +168,8 @@ check_san() {
 	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
-	uml_guest san uml-6.12-san rxe 2048 "${honest[@]}"
-	uml_guest san-more uml-6.12-san rxe 2048 quota_test inject_nomem_test abi_fuzz \
+	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test queue_test end_test place_test
+	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
 	finish san
 	finish san-more

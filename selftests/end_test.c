@@ -288,7 +288,7 @@ TEST_F_TIMEOUT(end, both_close_at_any_moment, 120)
 	uint64_t seed = 1;
 
 	ASSERT_GE(listener, 0);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 1000; i++) {
 		a = do_connect(self->ctx, SERVICE, &small);
 		b = do_accept(listener, TIMEOUT(5000));
 		ASSERT_GE(b, 0);

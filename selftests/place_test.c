@@ -550,7 +550,7 @@ TEST_F(place, poll_beside_reader)
 
 	poller = LATER(0, poll_for_ever(self->b));
 	writer = LATER(0, write_for_ever(self->a, 65536));
-	for (i = 0; i < 1000; i++)
+	for (i = 0; i < 300; i++)
 		ASSERT_EQ(read(self->b, self->back, BIG), 65536);
 	kill(poller, SIGKILL);
 	kill(writer, SIGKILL);
