@@ -38,6 +38,7 @@ union rch_arg {
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
 	struct rdmachan_enter enter;
+	struct rdmachan_pool_create pool_create;
 };
 
 /**
@@ -233,7 +234,7 @@ static int run_info(struct rch_call *call)
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
-	info->out_calls = RDMACHAN_CALLS_QUEUE;
+	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -596,7 +597,7 @@ static int run_list(struct rch_call *call)
 	return 0;
 }
 
-/* QUEUE_CREATE and ENTER */
+/* QUEUE_CREATE, ENTER and POOL_CREATE */
 
 static int run_queue_create(struct rch_call *call)
 {
@@ -644,6 +645,28 @@ static int run_enter(struct rch_call *call)
 	return ret;
 }
 
+static int run_pool_create(struct rch_call *call)
+{
+	struct rdmachan_pool_create *create = &call->arg.pool_create;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	int ret;
+
+	if (create->flags)
+		return -EOPNOTSUPP;
+	if (!rch_ring_count_ok(create->entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
+	    create->__reserved || create->__reserved2)
+		return -EINVAL;
+	ret = error_check(create->error_ptr);
+	if (ret)
+		return ret;
+	ret = rch_pool_create(call->file->private_data, create->entries, &error,
+			      &create->out_ring);
+	if (ret < 0)
+		return refused(ret, create->error_ptr, &error);
+	create->out_pool = ret;
+	return 0;
+}
+
 static const struct rch_command ctx_commands[] = {
 	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
 	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen, __reserved, run_listen),
@@ -666,6 +689,7 @@ static const struct rch_command chan_commands[] = {
 
 static const struct rch_command queue_commands[] = {
 	RCH_COMMAND(RDMACHAN_ENTER, rdmachan_enter, out_complete, run_enter),
+	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */

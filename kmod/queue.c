@@ -30,7 +30,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 
 #include "chan.h"
@@ -45,34 +44,17 @@
 
 /* Indices and flags */
 
-static u32 *mapped(const struct rch_mapping *map, u32 offset)
-{
-	return map->base + offset;
-}
-
-/* An entry of the submission ring; the program may be writing to it. */
-static void fetch(const struct rch_queue *queue, struct rdmachan_sqe *to)
-{
-	const u64 *from = queue->sq.base + rch_ring_place(queue->sq_head, queue->sq.count,
-							  sizeof(*to));
-	u64 *word = (u64 *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(u64); i++)
-		word[i] = READ_ONCE(from[i]);
-}
-
 static void set_flags(struct rch_queue *queue, u32 clear, u32 set)
 {
 	lockdep_assert_held(&queue->lock);
 	WRITE_ONCE(queue->flags, (queue->flags & ~clear) | set);
-	WRITE_ONCE(*mapped(&queue->cq, RCH_RING_FLAGS), queue->flags);
+	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_FLAGS), queue->flags);
 }
 
 /* Completions in the ring; all of it when the program's index cannot be. */
 static u32 completions(const struct rch_queue *queue)
 {
-	u32 consumer = READ_ONCE(*mapped(&queue->cq, RCH_RING_CONSUMER));
+	u32 consumer = READ_ONCE(*rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 	u32 producer = READ_ONCE(queue->cq_tail);
 
 	if (!rch_ring_agree(producer, consumer, queue->cq.count))
@@ -236,24 +218,42 @@ static void op_free(struct rch_op *op)
 
 static void put_completion(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
 {
-	void *place = queue->cq.base + rch_ring_place(queue->cq_tail, queue->cq.count,
-						      sizeof(*cqe));
-
-	memcpy(place, cqe, sizeof(*cqe));
+	memcpy(rch_mapping_place(&queue->cq, queue->cq_tail, sizeof(*cqe)), cqe, sizeof(*cqe));
 	WRITE_ONCE(queue->cq_tail, queue->cq_tail + 1);
 	/* The program's load of the index, with acquire, finds the entry. */
-	smp_store_release(mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
+	smp_store_release(rch_mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
 }
 
 static bool has_room(const struct rch_queue *queue)
 {
 	/* The program has read the entry that will be written over. */
-	u32 consumer = smp_load_acquire(mapped(&queue->cq, RCH_RING_CONSUMER));
+	u32 consumer = smp_load_acquire(rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 
 	return rch_ring_room(queue->cq_tail, consumer, queue->cq.count);
 }
 
-/* Move completions into the ring while there is room. */
+static void wake_sleepers(struct rch_queue *queue)
+{
+	if (wq_has_sleeper(&queue->wait))
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/* Whether something waits for room is the program's to know, who makes it. */
+static void tell_overflow(struct rch_queue *queue)
+{
+	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved);
+
+	if (waits == !!(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
+		return;
+	spin_lock_irq(&queue->lock);
+	set_flags(queue, RDMACHAN_RING_F_OVERFLOW, waits ? RDMACHAN_RING_F_OVERFLOW : 0);
+	spin_unlock_irq(&queue->lock);
+	/* It may have taken all completions before it could see this. */
+	if (waits)
+		wake_sleepers(queue);
+}
+
+/* Move completions into the ring while there is room; what is left is for the starved. */
 static void flush_done(struct rch_queue *queue)
 {
 	bool moved = false;
@@ -267,17 +267,41 @@ static void flush_done(struct rch_queue *queue)
 		op_free(op);
 		moved = true;
 	}
-	if (list_empty(&queue->done) == !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
-		goto out;
-	spin_lock_irq(&queue->lock);
-	if (list_empty(&queue->done))
-		set_flags(queue, RDMACHAN_RING_F_OVERFLOW, 0);
-	else
-		set_flags(queue, 0, RDMACHAN_RING_F_OVERFLOW);
-	spin_unlock_irq(&queue->lock);
-out:
-	if (moved && wq_has_sleeper(&queue->wait))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	while (!list_empty(&queue->starved) && rch_queue_has_room(queue)) {
+		op = list_first_entry(&queue->starved, struct rch_op, list);
+		list_del(&op->list);
+		make_ready_unlocked(op);
+	}
+	tell_overflow(queue);
+	if (moved)
+		wake_sleepers(queue);
+}
+
+/** rch_queue_has_room - whether rch_queue_more() can be called */
+bool rch_queue_has_room(const struct rch_queue *queue)
+{
+	return list_empty(&queue->done) && has_room(queue);
+}
+
+/**
+ * rch_queue_more - complete a part of an operation that goes on
+ * @op: operation
+ * @cqe: the completion, for which rch_queue_has_room()
+ */
+void rch_queue_more(const struct rch_op *op, struct rdmachan_cqe *cqe)
+{
+	cqe->user_data = op->sqe.user_data;
+	cqe->flags |= RDMACHAN_CQE_F_MORE;
+	put_completion(op->queue, cqe);
+	wake_sleepers(op->queue);
+}
+
+static void starve(struct rch_op *op)
+{
+	op->state = RCH_OP_HELD;
+	list_add_tail(&op->list, &op->queue->starved);
+	/* The room may have been made just now. */
+	flush_done(op->queue);
 }
 
 static void post(struct rch_op *op)
@@ -293,7 +317,7 @@ static void post(struct rch_op *op)
 	flush_done(queue);
 	if (op->state != RCH_OP_DONE)
 		return;
-	WRITE_ONCE(*mapped(&queue->cq, RCH_RING_OVERFLOW), ++queue->overflows);
+	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_OVERFLOW), ++queue->overflows);
 }
 
 /* It is over; nothing refers to it but its completion. */
@@ -374,7 +398,17 @@ static void complete_op(struct rch_op *op, s64 res)
 	begin_deferred(queue);
 }
 
-static void run_op(struct rch_op *op, bool own)
+/* It has done a part. */
+static void go_on(struct rch_op *op, s64 res)
+{
+	disarm(op);
+	if (res == RCH_RUN_NO_ROOM)
+		starve(op);
+	else
+		make_ready_unlocked(op);
+}
+
+static void run_op(struct rch_op *op)
 {
 	const struct rch_queue_ops *ops = op->queue->ops;
 	s64 res = op->error;
@@ -387,18 +421,18 @@ static void run_op(struct rch_op *op, bool own)
 		/* It may have become ready before it was armed. */
 		arm(op);
 		res = ops->run(op);
-		if (res == -EAGAIN) {
-			suspend(op);
-			return;
-		}
 	}
-	if (res == -EFAULT && !own && !op->error) {
+	if (res == -EAGAIN) {
+		suspend(op);
+	} else if (res == RCH_RUN_AGAIN || res == RCH_RUN_NO_ROOM) {
+		go_on(op, res);
+	} else if (res == -EFAULT && !op->queue->in_call && !op->error) {
 		disarm(op);
 		op->own = true;
 		make_ready_unlocked(op);
-		return;
+	} else {
+		complete_op(op, res);
 	}
-	complete_op(op, res);
 }
 
 /* Others shall run what is left. */
@@ -411,8 +445,8 @@ static void stop_running(struct rch_queue *queue)
 	spin_unlock_irq(&queue->lock);
 }
 
-/* Run all that is to be run. @own: this is a call of the program. */
-static void run_ready(struct rch_queue *queue, bool own)
+/* Run all that is to be run. @in_call: this is a call of the program. */
+static void run_ready(struct rch_queue *queue, bool in_call)
 {
 	/* All operations have had their turn by then, and those behind them; if something
 	 * is left, it is because others go on waking it for nothing.
@@ -421,8 +455,9 @@ static void run_ready(struct rch_queue *queue, bool own)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while ((op = take_ready(queue, own))) {
-		run_op(op, own);
+	queue->in_call = in_call;
+	while ((op = take_ready(queue, in_call))) {
+		run_op(op);
 		cond_resched();
 		if (!--turns) {
 			stop_running(queue);
@@ -547,12 +582,12 @@ static int submit(struct rch_queue *queue, u32 max)
 	u32 producer, n, taken;
 
 	/* The entries before this index are written. */
-	producer = smp_load_acquire(mapped(&queue->sq, RCH_RING_PRODUCER));
+	producer = smp_load_acquire(rch_mapped(&queue->sq, RCH_RING_PRODUCER));
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	for (taken = 0; taken < n && (op = op_take(queue)); taken++) {
-		fetch(queue, &op->sqe);
+		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
 		queue->sq_head++;
 		op->error = queue->ops->prepare(op);
 		if (last) {
@@ -572,7 +607,7 @@ static int submit(struct rch_queue *queue, u32 max)
 	if (last)
 		admit(queue, first);
 	/* All that was read of the entries was read before the program writes there. */
-	smp_store_release(mapped(&queue->sq, RCH_RING_CONSUMER), queue->sq_head);
+	smp_store_release(rch_mapped(&queue->sq, RCH_RING_CONSUMER), queue->sq_head);
 	return taken;
 }
 
@@ -671,38 +706,6 @@ __poll_t rch_queue_poll_mask(struct rch_queue *queue)
 
 /* Life */
 
-static void mapping_free(struct rch_mapping *map)
-{
-	vunmap(map->base);
-	while (map->npages)
-		__free_page(map->pages[--map->npages]);
-	kvfree(map->pages);
-}
-
-static int mapping_alloc(struct rch_mapping *map, u32 count, u32 size)
-{
-	unsigned int n = PAGE_ALIGN(rch_ring_bytes(count, size)) >> PAGE_SHIFT;
-
-	map->count = count;
-	map->pages = rch_try(RCH_SITE_QUEUE,
-			     kvcalloc(n, sizeof(*map->pages), GFP_KERNEL_ACCOUNT));
-	if (!map->pages)
-		return -ENOMEM;
-	while (map->npages < n) {
-		map->pages[map->npages] = rch_try(RCH_SITE_QUEUE,
-						  alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO));
-		if (!map->pages[map->npages])
-			goto err_pages;
-		map->npages++;
-	}
-	map->base = rch_try(RCH_SITE_QUEUE, vmap(map->pages, n, VM_MAP, PAGE_KERNEL));
-	if (map->base)
-		return 0;
-err_pages:
-	mapping_free(map);
-	return -ENOMEM;
-}
-
 static int slots_alloc(struct rch_queue *queue)
 {
 	u32 count = queue->cq.count, i;
@@ -777,15 +780,16 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	INIT_LIST_HEAD(&queue->all);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->done);
+	INIT_LIST_HEAD(&queue->starved);
 	INIT_LIST_HEAD(&queue->ready);
 	INIT_LIST_HEAD(&queue->own);
 	ret = charge(queue, owner, sq_entries, cq_entries, error);
 	if (ret)
 		goto err_charge;
-	ret = mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
+	ret = rch_mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
 	if (ret)
 		goto err_charge;
-	ret = mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
+	ret = rch_mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
 	if (ret)
 		goto err_sq;
 	ret = slots_alloc(queue);
@@ -798,9 +802,9 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	return queue;
 
 err_cq:
-	mapping_free(&queue->cq);
+	rch_mapping_free(&queue->cq);
 err_sq:
-	mapping_free(&queue->sq);
+	rch_mapping_free(&queue->sq);
 err_charge:
 	rch_charge_end(&queue->charge);
 	kfree(queue);
@@ -827,35 +831,23 @@ void rch_queue_destroy(struct rch_queue *queue)
 		disarm(op);
 		queue->ops->drop(op);
 	}
+	rch_pools_free(queue);
 	kvfree(queue->slots);
 	kvfree(queue->lines);
-	mapping_free(&queue->cq);
-	mapping_free(&queue->sq);
+	rch_mapping_free(&queue->cq);
+	rch_mapping_free(&queue->sq);
 	mmdrop(queue->mm);
 	put_net(queue->net);
 	rch_charge_end(&queue->charge);
 	kfree(queue);
 }
 
-static void tell_ring(const struct rch_mapping *map, u64 offset, u32 size,
-		      struct rdmachan_ring *ring)
-{
-	ring->offset = offset;
-	ring->length = rch_ring_bytes(map->count, size);
-	ring->producer = RCH_RING_PRODUCER;
-	ring->consumer = RCH_RING_CONSUMER;
-	ring->flags = RCH_RING_FLAGS;
-	ring->overflow = RCH_RING_OVERFLOW;
-	ring->entries = RCH_RING_ENTRIES;
-	ring->count = map->count;
-}
-
 /** rch_queue_tell - where the rings are, for the program */
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 		    struct rdmachan_ring *cq)
 {
-	tell_ring(&queue->sq, SQ_OFFSET, sizeof(struct rdmachan_sqe), sq);
-	tell_ring(&queue->cq, CQ_OFFSET, sizeof(struct rdmachan_cqe), cq);
+	rch_mapping_tell(&queue->sq, SQ_OFFSET, sq);
+	rch_mapping_tell(&queue->cq, CQ_OFFSET, cq);
 }
 
 /** rch_queue_mapping - the ring that an offset for mmap() stands for; or NULL */
@@ -867,6 +859,6 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 	case CQ_OFFSET:
 		return &queue->cq;
 	default:
-		return NULL;
+		return rch_pool_mapping(queue, offset);
 	}
 }

@@ -20,7 +20,9 @@
 #include <linux/poll.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <rdmachan.h>
 
+#include "pure/ring.h"
 #include "quota.h"
 
 struct file;
@@ -32,7 +34,8 @@ struct rch_queue;
 /**
  * enum rch_op_state - where an operation is
  * @RCH_OP_FREE: nowhere
- * @RCH_OP_HELD: behind another one of its chain, of its line, or behind a DRAIN
+ * @RCH_OP_HELD: behind another one of its chain, of its line, or behind a DRAIN; or it
+ *	waits for room in the ring
  * @RCH_OP_READY: to be run
  * @RCH_OP_RUNNING: being run
  * @RCH_OP_ARMED: waits for its object
@@ -99,11 +102,16 @@ struct rch_op {
 	void *data;
 };
 
+/** RCH_RUN_AGAIN - run() has done a part; others first */
+#define RCH_RUN_AGAIN S64_MIN
+/** RCH_RUN_NO_ROOM - run() needs room for a completion */
+#define RCH_RUN_NO_ROOM (S64_MIN + 1)
+
 /**
  * struct rch_queue_ops - the operations; set by the layer above
  * @prepare: look at the entry and find its object. Return: 0, or why it fails
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
- *	-EFAULT in rch_queue_wq: to be run in a call of the program
+ *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
  * @drop: it is over: give back what @prepare and @run have got
  * @flush: nothing is to be run at the moment: what was put off goes out
  */
@@ -121,12 +129,24 @@ struct rch_queue_ops {
  * @pages: its pages
  * @npages: how many
  * @count: entries of the ring
+ * @size: bytes of one
  */
 struct rch_mapping {
 	void *base;
 	struct page **pages;
 	unsigned int npages;
 	u32 count;
+	u32 size;
+};
+
+/**
+ * struct rch_pool - buffers to be received into, see queue_pool.c
+ * @ring: of &struct rdmachan_buffer; immutable
+ * @head: next buffer that is taken; by the queue's @run_lock
+ */
+struct rch_pool {
+	struct rch_mapping ring;
+	u32 head;
 };
 
 /**
@@ -141,15 +161,19 @@ struct rch_mapping {
  * @lines: table of the first operation of each line; by @run_lock
  * @line_bits: its size; immutable
  * @run_lock: who takes entries, or runs operations
+ * @in_call: who has @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; written by @run_lock
  * @free: operations; by @run_lock
  * @all: those under way; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
+ * @starved: those that need such room to go on; by @run_lock
  * @overflows: completions that had to; by @run_lock
  * @active: operations that have begun; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
+ * @pools: pools; a place is written once
+ * @pool_count: of them; by @run_lock
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
  * @wait: woken when something is to be run, or there are completions
@@ -174,15 +198,19 @@ struct rch_queue {
 	unsigned int line_bits;
 
 	struct mutex run_lock;
+	bool in_call;
 	u32 sq_head;
 	u32 cq_tail;
 	struct list_head free;
 	struct list_head all;
 	struct list_head deferred;
 	struct list_head done;
+	struct list_head starved;
 	u32 overflows;
 	u32 active;
 	bool barrier;
+	struct rch_pool *pools[RDMACHAN_QUEUE_POOLS_MAX];
+	u32 pool_count;
 	struct rch_link *unsent;
 
 	wait_queue_head_t wait;
@@ -196,7 +224,7 @@ struct rch_queue {
 	u32 flags;
 };
 
-/* Process context */
+/* queue.c APIs: process context */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
 				   u32 cq_entries, struct rdmachan_error *error);
@@ -207,8 +235,54 @@ void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset);
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
-/* For operations: under @run_lock */
+/* queue.c APIs for operations: under @run_lock */
 bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+bool rch_queue_has_room(const struct rch_queue *queue);
+void rch_queue_more(const struct rch_op *op, struct rdmachan_cqe *cqe);
+
+/* queue_map.c APIs */
+int rch_mapping_alloc(struct rch_mapping *map, u32 count, u32 size);
+void rch_mapping_free(struct rch_mapping *map);
+void rch_mapping_tell(const struct rch_mapping *map, u64 offset, struct rdmachan_ring *ring);
+
+/* queue_pool.c APIs */
+int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error *error,
+		    struct rdmachan_ring *ring);
+struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number);
+const struct rch_mapping *rch_pool_mapping(const struct rch_queue *queue, u64 offset);
+bool rch_pool_first(const struct rch_pool *pool, struct rdmachan_buffer *buffer);
+void rch_pool_take(struct rch_pool *pool);
+void rch_pools_free(struct rch_queue *queue);
+
+/** rch_mapped - a word of a ring: an index or flags */
+static inline u32 *rch_mapped(const struct rch_mapping *map, u32 offset)
+{
+	return map->base + offset;
+}
+
+/** rch_mapping_place - where entry number @index, of @size bytes, is */
+static inline void *rch_mapping_place(const struct rch_mapping *map, u32 index, size_t size)
+{
+	return map->base + rch_ring_place(index, map->count, size);
+}
+
+/**
+ * rch_mapping_fetch - copy an entry; the program may be writing to it
+ * @map: ring
+ * @index: number of the entry
+ * @to: where to
+ * @size: bytes of it, whole u64
+ */
+static inline void rch_mapping_fetch(const struct rch_mapping *map, u32 index, void *to,
+				     size_t size)
+{
+	const u64 *from = rch_mapping_place(map, index, size);
+	u64 *word = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(u64); i++)
+		word[i] = READ_ONCE(from[i]);
+}
 
 #endif /* _RCH_QUEUE_H */

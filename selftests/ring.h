@@ -20,6 +20,13 @@ struct queue {
 	uint32_t head;	/* completions that were read */
 };
 
+struct pool {
+	uint32_t id;
+	struct rdmachan_ring at;
+	char *map;
+	uint32_t tail;	/* buffers that were put in */
+};
+
 static inline uint32_t *ring_word(char *map, uint32_t offset)
 {
 	return (uint32_t *)(map + offset);
@@ -87,6 +94,17 @@ static inline struct rdmachan_sqe *queue_recv(struct queue *q, int fd, void *dat
 
 	sqe->addr = (uintptr_t)data;
 	sqe->length = len;
+	return sqe;
+}
+
+/* RECV of many messages into buffers of @pool. */
+static inline struct rdmachan_sqe *queue_recv_many(struct queue *q, int fd, uint32_t pool,
+						   uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_add(q, RDMACHAN_OPCODE_RECV, fd, user_data);
+
+	sqe->op_flags = RDMACHAN_RECV_F_MULTISHOT;
+	sqe->pool = pool;
 	return sqe;
 }
 
@@ -168,6 +186,42 @@ static inline bool queue_watch(struct queue *q, struct rdmachan_cqe *cqe)
 	while (!queue_ready(q) && now_ms() < until)
 		sleep_ms(1);
 	return queue_next(q, cqe);
+}
+
+/* Return: 0, or -1 with errno. */
+static inline int pool_open(struct queue *q, struct pool *pool, uint32_t entries)
+{
+	struct rdmachan_pool_create create = { .size = sizeof(create), .entries = entries };
+
+	memset(pool, 0, sizeof(*pool));
+	if (ioctl(q->fd, RDMACHAN_POOL_CREATE, &create))
+		return -1;
+	pool->id = create.out_pool;
+	pool->at = create.out_ring;
+	pool->map = ring_map(q->fd, &pool->at);
+	return pool->map == MAP_FAILED ? -1 : 0;
+}
+
+static inline void pool_close(struct pool *pool)
+{
+	munmap(pool->map, pool->at.length);
+}
+
+/* Give a buffer away, without a call. */
+static inline void pool_put(struct pool *pool, void *addr, uint32_t length, uint32_t id)
+{
+	struct rdmachan_buffer *buffer = (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
+					 (pool->tail++ & (pool->at.count - 1));
+
+	*buffer = (struct rdmachan_buffer){ (uintptr_t)addr, length, id };
+	__atomic_store_n(ring_word(pool->map, pool->at.producer), pool->tail, __ATOMIC_RELEASE);
+}
+
+/* Buffers that were not taken. */
+static inline uint32_t pool_left(struct pool *pool)
+{
+	return pool->tail -
+	       __atomic_load_n(ring_word(pool->map, pool->at.consumer), __ATOMIC_ACQUIRE);
 }
 
 #endif /* _SELFTESTS_RING_H */

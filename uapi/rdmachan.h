@@ -82,6 +82,7 @@
  * @RDMACHAN_CMD_LIST: see &struct rdmachan_list
  * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
  * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
+ * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -95,6 +96,7 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_LIST = 0x08,
 	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
 	RDMACHAN_CMD_ENTER = 0x0a,
+	RDMACHAN_CMD_POOL_CREATE = 0x0d,
 };
 
 /**
@@ -315,9 +317,11 @@ enum rdmachan_limit {
 /**
  * enum rdmachan_calls - what the interface has beyond its first version
  * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
+ * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
+	RDMACHAN_CALLS_POOL = 1 << 2,
 };
 
 /**
@@ -883,7 +887,7 @@ struct rdmachan_list {
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
  *	the channel fd. Succeeds with its bytes
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
- *	addr. Succeeds with its bytes
+ *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
  *	rdmachan_fd_flags. Succeeds with a file descriptor
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
@@ -925,6 +929,19 @@ enum rdmachan_sqe_flags {
 };
 
 /**
+ * enum rdmachan_recv_flags - flags of RECV
+ * @RDMACHAN_RECV_F_MULTISHOT: Receive messages, one after the other, into buffers of the
+ *	pool that is named; addr and length must be 0. Each completes with
+ *	%RDMACHAN_CQE_F_MORE, and with %RDMACHAN_CQE_F_BUFFER if it is not empty. It ends
+ *	with a completion without %RDMACHAN_CQE_F_MORE: at the end of what the peer sends,
+ *	or with an error. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS
+ */
+enum rdmachan_recv_flags {
+	RDMACHAN_RECV_F_MULTISHOT = 1 << 0,
+};
+
+/**
  * enum rdmachan_cancel_flags - flags of CANCEL
  * @RDMACHAN_CANCEL_F_ALL: all operations with that user data, not the first one only
  */
@@ -945,6 +962,8 @@ enum rdmachan_cancel_flags {
  * @target: User data that is looked for
  * @user_data: Comes back in the completion
  * @__reserved2: Must be 0
+ * @__reserved3: Must be 0
+ * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
  *
  * The memory at @addr must stay as it is until the operation has completed.
  */
@@ -959,17 +978,21 @@ struct rdmachan_sqe {
 	__u32 op_flags;
 	__aligned_u64 target;
 	__aligned_u64 user_data;
-	__aligned_u64 __reserved2[2];
+	__aligned_u64 __reserved2;
+	__u32 __reserved3;
+	__u32 pool;
 };
 
 /**
  * enum rdmachan_cqe_flags - flags of a completion
  * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
  * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
+ * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
 	RDMACHAN_CQE_F_EOF = 1 << 1,
+	RDMACHAN_CQE_F_BUFFER = 1 << 2,
 };
 
 /**
@@ -979,7 +1002,7 @@ enum rdmachan_cqe_flags {
  * @flags: &enum rdmachan_cqe_flags
  * @msg_flags: RECV: message flags given by the sender
  * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed
- * @buffer: Must be ignored
+ * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer; else it must be ignored
  *
  * An operation fails with what the call of the same name fails with, and besides with:
  *
@@ -989,6 +1012,15 @@ enum rdmachan_cqe_flags {
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
+ *
+ * RECV with %RDMACHAN_RECV_F_MULTISHOT ends with these as well:
+ *
+ *  - ENOENT: There is no such pool.
+ *  - ENOBUFS: There is a message, and the pool is empty. The message stays; @length is
+ *    what is needed.
+ *  - EMSGSIZE: The message is larger than the next buffer. Both stay.
+ *  - EFAULT: The memory of the buffer is bad. It was taken out of the pool, and the
+ *    message stays.
  */
 struct rdmachan_cqe {
 	__aligned_u64 user_data;
@@ -1001,8 +1033,8 @@ struct rdmachan_cqe {
 
 /**
  * enum rdmachan_ring_flags - flags of the completion ring, written by the kernel
- * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions wait in the kernel until
- *	there is room and the program calls %RDMACHAN_ENTER
+ * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions, or messages that would
+ *	make some, wait until there is room and the program calls %RDMACHAN_ENTER
  * @RDMACHAN_RING_F_ENTER: An operation goes on only in a call of %RDMACHAN_ENTER: one
  *	that makes a file descriptor, or needs memory of the program that is not present
  */
@@ -1112,5 +1144,60 @@ struct rdmachan_enter {
 };
 
 #define RDMACHAN_ENTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ENTER)
+
+/** RDMACHAN_QUEUE_POOLS_MAX - most pools of a queue */
+#define RDMACHAN_QUEUE_POOLS_MAX	64U
+
+/**
+ * struct rdmachan_buffer - an entry of a pool's ring
+ * @addr: Address of the buffer
+ * @length: Bytes of it
+ * @id: Comes back in the completion of the message that was received into it
+ */
+struct rdmachan_buffer {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 id;
+};
+
+/**
+ * struct rdmachan_pool_create - ioctl(RDMACHAN_POOL_CREATE) on a queue
+ * @size: sizeof(struct rdmachan_pool_create)
+ * @flags: Must be 0
+ * @entries: Entries of the pool's ring, &struct rdmachan_buffer: a power of two, at most
+ *	%RDMACHAN_QUEUE_ENTRIES_MAX
+ * @__reserved: Must be 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_pool: The pool's number, from 0
+ * @__reserved2: Must be 0
+ * @out_ring: Its ring, for mmap() on the queue; it has neither flags nor overflow
+ *
+ * A pool has buffers that the program gives away to be received into. The program puts
+ * them into the ring, without a call, and the kernel takes them, the first one first. It
+ * is empty at the beginning, belongs to the queue, and ends with it.
+ *
+ * A buffer is the kernel's from when it was put in, until a completion tells its id.
+ * The kernel copies the entry when there is a message for it.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EPERM: The queue was made by another program.
+ *  - EMFILE: The queue has %RDMACHAN_QUEUE_POOLS_MAX pools.
+ *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
+ *    may be (%RDMACHAN_CAUSE_USER_BYTES).
+ *  - ENFILE: Those of all users together would (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ */
+struct rdmachan_pool_create {
+	__u32 size;
+	__u32 flags;
+	__u32 entries;
+	__u32 __reserved;
+	__aligned_u64 error_ptr;
+	__u32 out_pool;
+	__u32 __reserved2;
+	struct rdmachan_ring out_ring;
+};
+
+#define RDMACHAN_POOL_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_POOL_CREATE)
 
 #endif /* _UAPI_RDMACHAN_H */

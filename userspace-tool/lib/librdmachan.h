@@ -344,6 +344,9 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
  */
 struct rdmachan_queue;
 
+/* A pool of buffers that a queue receives into. It belongs to its queue. */
+struct rdmachan_pool;
+
 /**
  * rdmachan_queue_open() - make a queue
  * @ctx: context
@@ -412,6 +415,19 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  * @size: bytes of it
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
+
+/**
+ * rdmachan_queue_prep_recv_pool() - prepare an entry: receive messages, one after the other
+ * @sqe: entry
+ * @chan: channel
+ * @pool: where the buffers come from
+ *
+ * Each message has a completion with %RDMACHAN_CQE_F_MORE; &rdmachan_cqe.buffer is the id
+ * of its buffer, if there is %RDMACHAN_CQE_F_BUFFER. The last completion is without
+ * %RDMACHAN_CQE_F_MORE, and tells why there are no more.
+ */
+void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
+				   const struct rdmachan_pool *pool);
 
 /**
  * rdmachan_queue_prep_accept() - prepare an entry: accept a channel
@@ -495,6 +511,38 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * @queue: queue
  */
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_pool_open() - make a pool of buffers to be received into
+ * @queue: queue
+ * @entries: how many buffers it can have: a power of two, at most
+ *	%RDMACHAN_QUEUE_ENTRIES_MAX
+ * @err: filled in on failure
+ *
+ * Return: the pool, or NULL with errno set.
+ */
+struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
+					 struct rdmachan_error *err);
+
+/**
+ * rdmachan_pool_close() - do without a pool
+ * @pool: pool, or NULL
+ *
+ * Its buffers are the kernel's until all that receives into it has ended. The kernel's
+ * part of it ends with the queue.
+ */
+void rdmachan_pool_close(struct rdmachan_pool *pool);
+
+/**
+ * rdmachan_pool_add() - give a buffer away
+ * @pool: pool
+ * @buffer: address
+ * @size: bytes
+ * @id: comes back in the completion of the message that is in it
+ *
+ * Makes no call. Return: 0; -1 with ENOBUFS: the pool is full.
+ */
+int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id);
 
 /* Addresses - lib/addr.c */
 

@@ -29,6 +29,13 @@ struct rdmachan_queue {
 	uint32_t head;
 };
 
+/* @tail counts buffers that were put in, published or not. */
+struct rdmachan_pool {
+	struct ring ring;
+	uint32_t id;
+	uint32_t tail;
+};
+
 static uint32_t load(const struct ring *ring, uint32_t offset)
 {
 	return __atomic_load_n((uint32_t *)(ring->map + offset), __ATOMIC_ACQUIRE);
@@ -138,6 +145,14 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
 	fill(sqe, RDMACHAN_OPCODE_RECV, chan, buffer, size);
 }
 
+void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
+				   const struct rdmachan_pool *pool)
+{
+	fill(sqe, RDMACHAN_OPCODE_RECV, chan, NULL, 0);
+	sqe->op_flags = RDMACHAN_RECV_F_MULTISHOT;
+	sqe->pool = pool->id;
+}
+
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags)
 {
 	fill(sqe, RDMACHAN_OPCODE_ACCEPT, listener, NULL, 0);
@@ -229,4 +244,49 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue)
 {
 	store(&queue->cq, queue->cq.at.consumer, ++queue->head);
+}
+
+struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
+					 struct rdmachan_error *err)
+{
+	struct rdmachan_pool_create create = {
+		.size = sizeof(create),
+		.entries = entries,
+		.error_ptr = lib_error_prepare(err),
+	};
+	struct rdmachan_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool || ioctl(queue->fd, RDMACHAN_POOL_CREATE, &create) < 0 ||
+	    ring_map(&pool->ring, queue->fd, &create.out_ring) < 0) {
+		lib_error_finish(err, -1);
+		free(pool);
+		return NULL;
+	}
+	pool->id = create.out_pool;
+	return pool;
+}
+
+void rdmachan_pool_close(struct rdmachan_pool *pool)
+{
+	if (!pool)
+		return;
+	munmap(pool->ring.map, pool->ring.at.length);
+	free(pool);
+}
+
+int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id)
+{
+	const struct rdmachan_ring *at = &pool->ring.at;
+	struct rdmachan_buffer *entry = (struct rdmachan_buffer *)(pool->ring.map + at->entries);
+
+	if (pool->tail - load(&pool->ring, at->consumer) >= at->count) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	entry += pool->tail++ & (at->count - 1);
+	entry->addr = (uintptr_t)buffer;
+	entry->length = size;
+	entry->id = id;
+	store(&pool->ring, at->producer, pool->tail);
+	return 0;
 }
