@@ -64,19 +64,32 @@ static u32 completions(const struct rch_queue *queue)
 
 /* Those to be run */
 
+/** rch_queue_kick - there is something to run: who runs has to look, or somebody must */
+void rch_queue_kick(struct rch_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	if (queue->running)
+		return;
+	if (queue->entered)
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	else if (!queue->closed)
+		queue_work(rch_queue_wq, &queue->work);
+}
+
 static void make_ready(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
 	lockdep_assert_held(&queue->lock);
 	op->state = RCH_OP_READY;
-	list_add_tail(&op->list, op->own ? &queue->own : &queue->ready);
-	if (op->own)
-		set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
-	if (op->own || (queue->entered && !queue->running))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	else if (!queue->running && !queue->closed)
-		queue_work(rch_queue_wq, &queue->work);
+	if (!op->own) {
+		list_add_tail(&op->list, &queue->ready);
+		rch_queue_kick(queue);
+		return;
+	}
+	list_add_tail(&op->list, &queue->own);
+	set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
+	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 static void make_ready_unlocked(struct rch_op *op)
@@ -96,12 +109,20 @@ static void unlist(struct rch_op *op)
 		set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
 }
 
+/* Whether there is something that needs no call of the program. */
+static bool has_work(const struct rch_queue *queue)
+{
+	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due);
+}
+
 static struct rch_op *take_ready(struct rch_queue *queue, bool own)
 {
 	struct rch_op *op;
 
 	spin_lock_irq(&queue->lock);
-	op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
+	op = queue->due ? rch_time_overdue(queue) : NULL;
+	if (!op)
+		op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
 	if (!op && own)
 		op = list_first_entry_or_null(&queue->own, struct rch_op, list);
 	queue->running = op;
@@ -288,11 +309,12 @@ bool rch_queue_has_room(const struct rch_queue *queue)
  * @op: operation
  * @cqe: the completion, for which rch_queue_has_room()
  */
-void rch_queue_more(const struct rch_op *op, struct rdmachan_cqe *cqe)
+void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe)
 {
 	cqe->user_data = op->sqe.user_data;
 	cqe->flags |= RDMACHAN_CQE_F_MORE;
 	put_completion(op->queue, cqe);
+	rch_time_again(op);
 	wake_sleepers(op->queue);
 }
 
@@ -329,6 +351,7 @@ static void finish(struct rch_op *op, s64 res)
 	disarm(op);
 	spin_lock_irq(&queue->lock);
 	unlist(op);
+	rch_time_end(op);
 	spin_unlock_irq(&queue->lock);
 	list_del(&op->all);
 	line_leave(op);
@@ -351,6 +374,14 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+static void start(struct rch_op *op)
+{
+	spin_lock_irq(&op->queue->lock);
+	rch_time_begin(op);
+	make_ready(op);
+	spin_unlock_irq(&op->queue->lock);
+}
+
 /* The chain that begins with @op. */
 static void begin(struct rch_queue *queue, struct rch_op *op)
 {
@@ -362,7 +393,7 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 	}
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
 		queue->barrier = true;
-	make_ready_unlocked(op);
+	start(op);
 }
 
 static void begin_deferred(struct rch_queue *queue)
@@ -387,7 +418,7 @@ static void complete_op(struct rch_op *op, s64 res)
 	if (next) {
 		next->prev = NULL;
 		if (res >= 0) {
-			make_ready_unlocked(next);
+			start(next);
 			return;
 		}
 	}
@@ -411,7 +442,7 @@ static void go_on(struct rch_op *op, s64 res)
 static void run_op(struct rch_op *op)
 {
 	const struct rch_queue_ops *ops = op->queue->ops;
-	s64 res = op->error;
+	s64 res = op->overdue ? -ETIMEDOUT : op->error;
 
 	if (!res && !line_enter(op))
 		return;
@@ -440,7 +471,7 @@ static void stop_running(struct rch_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
 	queue->running = false;
-	if (!queue->entered && !list_empty(&queue->ready))
+	if (!queue->entered && has_work(queue))
 		queue_work(rch_queue_wq, &queue->work);
 	spin_unlock_irq(&queue->lock);
 }
@@ -556,6 +587,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->prev = NULL;
 	op->begun = false;
 	op->own = false;
+	op->overdue = false;
 	op->file = NULL;
 	op->object = NULL;
 	op->data = NULL;
@@ -633,7 +665,7 @@ static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted
 
 static bool has_ready(const struct rch_queue *queue)
 {
-	return !list_empty_careful(&queue->ready) || !list_empty_careful(&queue->own);
+	return has_work(queue) || !list_empty_careful(&queue->own);
 }
 
 static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
@@ -665,7 +697,7 @@ static void enter(struct rch_queue *queue)
 static void leave(struct rch_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
-	if (!--queue->entered && !list_empty(&queue->ready))
+	if (!--queue->entered && has_work(queue))
 		queue_work(rch_queue_wq, &queue->work);
 	spin_unlock_irq(&queue->lock);
 }
@@ -730,6 +762,7 @@ static int slots_alloc(struct rch_queue *queue)
 		INIT_HLIST_NODE(&op->node);
 		init_waitqueue_func_entry(&op->wait, op_wake);
 		INIT_LIST_HEAD(&op->wait.entry);
+		timerqueue_init(&op->time);
 		op_free(op);
 	}
 	return 0;
@@ -776,6 +809,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
 	INIT_WORK(&queue->work, queue_work_run);
+	rch_time_init(queue);
 	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->all);
 	INIT_LIST_HEAD(&queue->deferred);
@@ -825,6 +859,7 @@ void rch_queue_destroy(struct rch_queue *queue)
 	spin_lock_irq(&queue->lock);
 	queue->closed = true;
 	spin_unlock_irq(&queue->lock);
+	rch_time_exit(queue);
 	/* It does not wait either. After it nobody runs operations, but wake-ups come. */
 	cancel_work_sync(&queue->work);
 	list_for_each_entry(op, &queue->all, all) {

@@ -18,6 +18,8 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/timer.h>
+#include <linux/timerqueue.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdmachan.h>
@@ -72,6 +74,9 @@ enum rch_op_state {
  * @wait: in @on
  * @on: what wakes it; set by prepare() or run()
  * @events: by what of it
+ * @time: in the queue's @times; by the queue's lock, as the next one
+ * @overdue: its time is over
+ * @deadline: when that is, in jiffies of 64 bits; in @time may be an earlier one
  * @file: its object's file, referenced; or NULL
  * @object: what it works on
  * @data: belongs to its kind; freed by kfree()
@@ -97,6 +102,9 @@ struct rch_op {
 	wait_queue_entry_t wait;
 	wait_queue_head_t *on;
 	__poll_t events;
+	struct timerqueue_node time;
+	bool overdue;
+	u64 deadline;
 	struct file *file;
 	void *object;
 	void *data;
@@ -178,9 +186,12 @@ struct rch_pool {
  *	@run_lock
  * @wait: woken when something is to be run, or there are completions
  * @work: runs operations when nobody is in a call
+ * @timer: for the first of @times
  * @lock: protects all that follows; any context
  * @ready: to be run
  * @own: the same, in a call of the program only
+ * @times: operations with a timeout that may have begun, the earliest end first
+ * @due: the time of one may be over
  * @running: somebody runs what is ready, and will look again
  * @entered: calls of programs under way
  * @closed: there is no file any more
@@ -215,9 +226,12 @@ struct rch_queue {
 
 	wait_queue_head_t wait;
 	struct work_struct work;
+	struct timer_list timer;
 	spinlock_t lock;
 	struct list_head ready;
 	struct list_head own;
+	struct timerqueue_head times;
+	bool due;
 	bool running;
 	unsigned int entered;
 	bool closed;
@@ -239,7 +253,18 @@ __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 bool rch_queue_has_room(const struct rch_queue *queue);
-void rch_queue_more(const struct rch_op *op, struct rdmachan_cqe *cqe);
+void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
+
+/* queue.c APIs for its other files: under @lock */
+void rch_queue_kick(struct rch_queue *queue);
+
+/* queue_time.c APIs */
+void rch_time_init(struct rch_queue *queue);
+void rch_time_exit(struct rch_queue *queue);
+void rch_time_begin(struct rch_op *op);
+void rch_time_again(struct rch_op *op);
+void rch_time_end(struct rch_op *op);
+struct rch_op *rch_time_overdue(struct rch_queue *queue);
 
 /* queue_map.c APIs */
 int rch_mapping_alloc(struct rch_mapping *map, u32 count, u32 size);

@@ -400,7 +400,7 @@ static const struct op_kind kinds[] = {
 
 static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
-	if (sqe->__reserved || sqe->__reserved2 || sqe->__reserved3)
+	if (sqe->__reserved || sqe->__reserved2)
 		return false;
 	if (!(uses & USES_FD) && sqe->fd != (uses & HAS_NO_FD ? -1 : 0))
 		return false;

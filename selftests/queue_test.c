@@ -279,7 +279,6 @@ TEST_F(queue, bad_entries)
 		{ { .flags = 128 }, EOPNOTSUPP },
 		{ { .__reserved = 1 }, EINVAL },
 		{ { .__reserved2 = 1 }, EINVAL },
-		{ { .__reserved3 = 1 }, EINVAL },
 		{ { .pool = 1 }, EINVAL },
 		{ { .fd = 1 }, EINVAL },
 		{ { .addr = 1 }, EINVAL },

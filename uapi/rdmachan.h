@@ -317,7 +317,8 @@ enum rdmachan_limit {
 /**
  * enum rdmachan_calls - what the interface has beyond its first version
  * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
- * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT
+ * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT; and
+ *	&rdmachan_sqe.timeout_ms
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -961,9 +962,12 @@ enum rdmachan_cancel_flags {
  * @op_flags: Flags that belong to the operation
  * @target: User data that is looked for
  * @user_data: Comes back in the completion
- * @__reserved2: Must be 0
- * @__reserved3: Must be 0
+ * @timeout_ms: How long the operation may wait, of any kind; 0 is without limit. Then it
+ *	completes with -ETIMEDOUT. It counts from when it may begin: when those before it in
+ *	its chain have succeeded and no DRAIN is in its way. Of an operation that completes
+ *	more than once each completion begins it anew
  * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
+ * @__reserved2: Must be 0
  *
  * The memory at @addr must stay as it is until the operation has completed.
  */
@@ -978,9 +982,9 @@ struct rdmachan_sqe {
 	__u32 op_flags;
 	__aligned_u64 target;
 	__aligned_u64 user_data;
-	__aligned_u64 __reserved2;
-	__u32 __reserved3;
+	__u32 timeout_ms;
 	__u32 pool;
+	__aligned_u64 __reserved2;
 };
 
 /**
@@ -1010,6 +1014,8 @@ enum rdmachan_cqe_flags {
  *    is of another kind.
  *  - EINVAL: A member that must be 0 is not, or one is out of its range.
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
+ *  - ETIMEDOUT: Its timeout ran out, or the peer does not answer any more. Nothing was
+ *    sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
  *
