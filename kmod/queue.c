@@ -233,14 +233,18 @@ static void line_leave(struct rch_op *op)
 
 static void op_free(struct rch_op *op)
 {
+	struct rch_queue *queue = op->queue;
+
 	op->state = RCH_OP_FREE;
-	list_add(&op->list, &op->queue->free);
+	list_add(&op->list, &queue->free);
+	WRITE_ONCE(queue->under_way, queue->under_way - 1);
 }
 
 static void put_completion(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
 {
 	memcpy(rch_mapping_place(&queue->cq, queue->cq_tail, sizeof(*cqe)), cqe, sizeof(*cqe));
 	WRITE_ONCE(queue->cq_tail, queue->cq_tail + 1);
+	WRITE_ONCE(queue->completed, queue->completed + 1);
 	/* The program's load of the index, with acquire, finds the entry. */
 	smp_store_release(rch_mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
 }
@@ -339,7 +343,8 @@ static void post(struct rch_op *op)
 	flush_done(queue);
 	if (op->state != RCH_OP_DONE)
 		return;
-	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_OVERFLOW), ++queue->overflows);
+	WRITE_ONCE(queue->overflows, queue->overflows + 1);
+	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_OVERFLOW), queue->overflows);
 }
 
 /* It is over; nothing refers to it but its completion. */
@@ -593,6 +598,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->data = NULL;
 	memset(&op->cqe, 0, sizeof(op->cqe));
 	list_add_tail(&op->all, &queue->all);
+	WRITE_ONCE(queue->under_way, queue->under_way + 1);
 	return op;
 }
 
@@ -621,6 +627,7 @@ static int submit(struct rch_queue *queue, u32 max)
 	for (taken = 0; taken < n && (op = op_take(queue)); taken++) {
 		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
 		queue->sq_head++;
+		WRITE_ONCE(queue->taken, queue->taken + 1);
 		op->error = queue->ops->prepare(op);
 		if (last) {
 			last->next = op;
@@ -763,10 +770,56 @@ static int slots_alloc(struct rch_queue *queue)
 		init_waitqueue_func_entry(&op->wait, op_wake);
 		INIT_LIST_HEAD(&op->wait.entry);
 		timerqueue_init(&op->time);
-		op_free(op);
+		list_add_tail(&op->list, &queue->free);
 	}
 	return 0;
 }
+
+/* Whoever had the last reference may sleep. */
+static void queue_free(struct kref *ref)
+{
+	struct rch_queue *queue = container_of(ref, struct rch_queue, ref);
+
+	rch_pools_free(queue);
+	kvfree(queue->slots);
+	kvfree(queue->lines);
+	rch_mapping_free(&queue->cq);
+	rch_mapping_free(&queue->sq);
+	mmdrop(queue->mm);
+	put_net(queue->net);
+	rch_charge_end(&queue->charge);
+	kfree_rcu(queue, rcu);
+}
+
+static bool object_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_queue, object)->ref);
+}
+
+static void object_put(struct rch_object *obj)
+{
+	kref_put(&container_of(obj, struct rch_queue, object)->ref, queue_free);
+}
+
+static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_queue *queue = container_of(obj, struct rch_queue, object);
+
+	out->state = RDMACHAN_STATE_OPEN;
+	out->channels = READ_ONCE(queue->under_way);
+	out->tx_messages = READ_ONCE(queue->taken);
+	out->rx_messages = READ_ONCE(queue->completed);
+	out->tx_stalls = READ_ONCE(queue->overflows);
+	out->send_buffer = queue->sq.count;
+	out->recv_buffer = queue->cq.count;
+}
+
+static const struct rch_object_ops object_ops = {
+	.kind = RDMACHAN_KIND_QUEUE,
+	.get = object_get,
+	.put = object_put,
+	.fill = object_fill,
+};
 
 static int charge(struct rch_queue *queue, const struct rch_charge *owner,
 		  u32 sq_entries, u32 cq_entries, struct rdmachan_error *error)
@@ -805,6 +858,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	queue->ops = ops;
+	kref_init(&queue->ref);
 	mutex_init(&queue->run_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
@@ -829,12 +883,18 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	ret = slots_alloc(queue);
 	if (ret)
 		goto err_cq;
+	ret = rch_object_enter(&queue->object, &object_ops, net, owner->user->uid, GFP_KERNEL);
+	if (ret)
+		goto err_slots;
 	queue->net = get_net(net);
 	queue->mm = current->mm;
 	mmgrab(queue->mm);
 	pr_debug("rdmachan: queue created %p\n", queue);
 	return queue;
 
+err_slots:
+	kvfree(queue->slots);
+	kvfree(queue->lines);
 err_cq:
 	rch_mapping_free(&queue->cq);
 err_sq:
@@ -866,15 +926,8 @@ void rch_queue_destroy(struct rch_queue *queue)
 		disarm(op);
 		queue->ops->drop(op);
 	}
-	rch_pools_free(queue);
-	kvfree(queue->slots);
-	kvfree(queue->lines);
-	rch_mapping_free(&queue->cq);
-	rch_mapping_free(&queue->sq);
-	mmdrop(queue->mm);
-	put_net(queue->net);
-	rch_charge_end(&queue->charge);
-	kfree(queue);
+	rch_object_strike(&queue->object);
+	kref_put(&queue->ref, queue_free);
 }
 
 /** rch_queue_tell - where the rings are, for the program */

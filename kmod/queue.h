@@ -2,8 +2,8 @@
 /*
  * queue.h - queues: rings of operations on many objects
  *
- * Lifetime. A queue belongs to its file, whose release ends it; nothing else refers to
- * it. An operation holds the *file* of its channel or listener, which so stays open until
+ * Lifetime. A queue belongs to its file, whose release ends it. Besides, only LIST may
+ * refer to its memory, for a moment. An operation holds the *file* of its channel or listener, which so stays open until
  * the operation has completed. No channel or listener holds a queue, and a queue is not
  * an object that operations work on: there are no cycles.
  *
@@ -15,6 +15,7 @@
 #ifndef _RCH_QUEUE_H
 #define _RCH_QUEUE_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -24,6 +25,7 @@
 #include <linux/workqueue.h>
 #include <rdmachan.h>
 
+#include "object.h"
 #include "pure/ring.h"
 #include "quota.h"
 
@@ -159,6 +161,9 @@ struct rch_pool {
 
 /**
  * struct rch_queue - a queue
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
  * @ops: the operations; immutable
  * @net: network namespace, for channels that it connects; referenced
  * @charge: its share of the limits, and whose channels it connects are
@@ -179,6 +184,9 @@ struct rch_pool {
  * @starved: those that need such room to go on; by @run_lock
  * @overflows: completions that had to; by @run_lock
  * @active: operations that have begun; by @run_lock
+ * @under_way: operations that are not in @free; by @run_lock
+ * @taken: entries taken; by @run_lock
+ * @completed: completions that were put into the ring; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
  * @pools: pools; a place is written once
  * @pool_count: of them; by @run_lock
@@ -198,6 +206,9 @@ struct rch_pool {
  * @flags: &enum rdmachan_ring_flags
  */
 struct rch_queue {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
 	const struct rch_queue_ops *ops;
 	struct net *net;
 	struct rch_charge charge;
@@ -219,6 +230,9 @@ struct rch_queue {
 	struct list_head starved;
 	u32 overflows;
 	u32 active;
+	u32 under_way;
+	u64 taken;
+	u64 completed;
 	bool barrier;
 	struct rch_pool *pools[RDMACHAN_QUEUE_POOLS_MAX];
 	u32 pool_count;

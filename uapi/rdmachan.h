@@ -702,17 +702,19 @@ struct rdmachan_shutdown {
  * @RDMACHAN_KIND_LISTENER: listener
  * @RDMACHAN_KIND_CHANNEL: channel
  * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
+ * @RDMACHAN_KIND_QUEUE: queue
  */
 enum rdmachan_kind {
 	RDMACHAN_KIND_LISTENER = 1,
 	RDMACHAN_KIND_CHANNEL = 2,
 	RDMACHAN_KIND_LINK = 3,
+	RDMACHAN_KIND_QUEUE = 4,
 };
 
 /**
  * enum rdmachan_state - state of an object
  * @RDMACHAN_STATE_CONNECTING: being connected
- * @RDMACHAN_STATE_OPEN: in use (listeners: listening)
+ * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues: always)
  * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
  * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
  * @RDMACHAN_STATE_CLOSING: closed here; what was accepted is being delivered
@@ -740,25 +742,29 @@ enum rdmachan_state {
  * @uid: User id of the owner, in the user namespace of the caller
  * @peer_uid: User id at the peer as the peer's kernel tells it; ~0 when unknown
  * @active: 1 when this side made the connection
- * @channels: Channels of a link, channels waiting at a listener
+ * @channels: Channels of a link, channels waiting at a listener, operations of a queue that
+ *	are under way
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @frame_size: Bytes of a frame that was agreed upon
  * @local: Local address
  * @peer: Peer's address
  * @device: Name of the RDMA device
  * @created_ns: When the object was made, on CLOCK_REALTIME
- * @tx_messages: Messages accepted for sending (listeners: channels accepted)
+ * @tx_messages: Messages accepted for sending (listeners: channels accepted; queues:
+ *	entries taken)
  * @tx_bytes: Bytes of them
- * @rx_messages: Messages read by the program (listeners: channels offered)
+ * @rx_messages: Messages read by the program (listeners: channels offered; queues:
+ *	completions in the ring, ever)
  * @rx_bytes: Bytes of them
  * @tx_frames: Frames sent on the link
  * @rx_frames: Frames received on the link
  * @tx_queued: Bytes that wait to be sent
  * @rx_queued: Bytes that wait to be read
  * @rx_next: Bytes of the next message that can be read, 0 when there is none
- * @tx_stalls: How often sending waited for the peer's window (links: for credit)
- * @send_buffer: Send buffer in bytes
- * @recv_buffer: Receive buffer in bytes
+ * @tx_stalls: How often sending waited for the peer's window (links: for credit; queues:
+ *	how often a completion found the ring full)
+ * @send_buffer: Send buffer in bytes (queues: entries of the submission ring)
+ * @recv_buffer: Receive buffer in bytes (queues: entries of the completion ring)
  * @peer_message_max: Largest message that the peer takes
  * @tx_placed: Messages of @tx_messages that were written straight into the memory of the
  *	peer's program, and copied nowhere

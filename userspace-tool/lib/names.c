@@ -39,6 +39,7 @@ static const char *const kinds[] = {
 	[RDMACHAN_KIND_LISTENER] = "listener",
 	[RDMACHAN_KIND_CHANNEL] = "channel",
 	[RDMACHAN_KIND_LINK] = "link",
+	[RDMACHAN_KIND_QUEUE] = "queue",
 };
 
 const char *rdmachan_kind_name(uint32_t kind)
