@@ -220,6 +220,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
 	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
 	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
+	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
 }
 
 static int run_info(struct rch_call *call)
@@ -234,7 +235,8 @@ static int run_info(struct rch_call *call)
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
-	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL;
+	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
+			  RDMACHAN_CALLS_POLLER;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -603,15 +605,16 @@ static int run_queue_create(struct rch_call *call)
 {
 	struct rdmachan_queue_create *create = &call->arg.queue_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
+	bool poller = create->flags & RDMACHAN_QUEUE_F_POLLER;
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_queue *queue;
 	int ret;
 
-	if (create->flags & ~RDMACHAN_FD_F_CLOEXEC)
+	if (create->flags & ~(RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER))
 		return -EOPNOTSUPP;
 	if (!rch_ring_count_ok(create->sq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
-	    create->__reserved)
+	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
 	ret = error_check(create->error_ptr);
 	if (ret)
@@ -621,7 +624,9 @@ static int run_queue_create(struct rch_call *call)
 	if (IS_ERR(queue))
 		return refused(PTR_ERR(queue), create->error_ptr, &error);
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
-	ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
+	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
+	if (!ret)
+		ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
 		return refused(ret, create->error_ptr, &error);
@@ -636,9 +641,10 @@ static int run_enter(struct rch_call *call)
 	struct rch_queue *queue = call->file->private_data;
 	int ret;
 
-	if (enter->flags)
+	if (enter->flags & ~RDMACHAN_ENTER_F_WAKEUP)
 		return -EOPNOTSUPP;
-	if (enter->min_complete > queue->cq.count || enter->__reserved)
+	if ((enter->flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
+	    enter->min_complete > queue->cq.count || enter->__reserved)
 		return -EINVAL;
 	ret = rch_queue_enter(queue, enter);
 	call->copy_back = ret == -ETIMEDOUT || ret == -EINTR;

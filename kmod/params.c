@@ -91,5 +91,9 @@ RCH_PARAM(user_queues, 256, 0, RCH_COUNT_MAX, 0644,
 	  "queues that a user may have");
 RCH_PARAM(all_queues, 4096, 0, RCH_COUNT_MAX, 0644,
 	  "queues that all users together may have");
+RCH_PARAM(user_pollers, 8, 0, RCH_COUNT_MAX, 0644,
+	  "queues with a poller that a user may have");
+RCH_PARAM(all_pollers, 64, 0, RCH_COUNT_MAX, 0644,
+	  "queues with a poller that all users together may have");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");

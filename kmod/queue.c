@@ -68,11 +68,13 @@ static u32 completions(const struct rch_queue *queue)
 void rch_queue_kick(struct rch_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
-	if (queue->running)
+	if (queue->running || queue->closed)
 		return;
 	if (queue->entered)
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	else if (!queue->closed)
+	else if (queue->poller)
+		rch_poller_wake(queue->poller);
+	else
 		queue_work(rch_queue_wq, &queue->work);
 }
 
@@ -115,7 +117,7 @@ static bool has_work(const struct rch_queue *queue)
 	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due);
 }
 
-static struct rch_op *take_ready(struct rch_queue *queue, bool own)
+static struct rch_op *take_ready(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
@@ -123,7 +125,7 @@ static struct rch_op *take_ready(struct rch_queue *queue, bool own)
 	op = queue->due ? rch_time_overdue(queue) : NULL;
 	if (!op)
 		op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
-	if (!op && own)
+	if (!op && queue->in_call)
 		op = list_first_entry_or_null(&queue->own, struct rch_op, list);
 	queue->running = op;
 	if (op) {
@@ -444,11 +446,25 @@ static void go_on(struct rch_op *op, s64 res)
 		make_ready_unlocked(op);
 }
 
+/* What only the program itself can find is looked for in a call, when it is its turn. */
+static void prepare(struct rch_op *op)
+{
+	op->error = op->queue->ops->prepare(op);
+	op->late = op->error == -EAGAIN;
+	if (op->late) {
+		op->error = 0;
+		op->own = true;
+	}
+}
+
 static void run_op(struct rch_op *op)
 {
 	const struct rch_queue_ops *ops = op->queue->ops;
-	s64 res = op->overdue ? -ETIMEDOUT : op->error;
+	s64 res;
 
+	if (op->late && op->queue->in_call && !op->error)
+		prepare(op);
+	res = op->overdue ? -ETIMEDOUT : op->error;
 	if (!res && !line_enter(op))
 		return;
 	if (!res)
@@ -477,12 +493,12 @@ static void stop_running(struct rch_queue *queue)
 	spin_lock_irq(&queue->lock);
 	queue->running = false;
 	if (!queue->entered && has_work(queue))
-		queue_work(rch_queue_wq, &queue->work);
+		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 
-/* Run all that is to be run. @in_call: this is a call of the program. */
-static void run_ready(struct rch_queue *queue, bool in_call)
+/* Run all that is to be run. */
+static void run_ready(struct rch_queue *queue)
 {
 	/* All operations have had their turn by then, and those behind them; if something
 	 * is left, it is because others go on waking it for nothing.
@@ -491,8 +507,7 @@ static void run_ready(struct rch_queue *queue, bool in_call)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	queue->in_call = in_call;
-	while ((op = take_ready(queue, in_call))) {
+	while ((op = take_ready(queue))) {
 		run_op(op);
 		cond_resched();
 		if (!--turns) {
@@ -519,7 +534,8 @@ static void queue_work_run(struct work_struct *work)
 	if (mmget_not_zero(queue->mm)) {
 		kthread_use_mm(queue->mm);
 		pagefault_disable();
-		run_ready(queue, false);
+		queue->in_call = false;
+		run_ready(queue);
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
 		mutex_unlock(&queue->run_lock);
@@ -592,6 +608,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->prev = NULL;
 	op->begun = false;
 	op->own = false;
+	op->late = false;
 	op->overdue = false;
 	op->file = NULL;
 	op->object = NULL;
@@ -626,9 +643,9 @@ static int submit(struct rch_queue *queue, u32 max)
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	for (taken = 0; taken < n && (op = op_take(queue)); taken++) {
 		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
-		queue->sq_head++;
+		WRITE_ONCE(queue->sq_head, queue->sq_head + 1);
 		WRITE_ONCE(queue->taken, queue->taken + 1);
-		op->error = queue->ops->prepare(op);
+		prepare(op);
 		if (last) {
 			last->next = op;
 			op->prev = last;
@@ -650,24 +667,97 @@ static int submit(struct rch_queue *queue, u32 max)
 	return taken;
 }
 
-static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+static struct rch_op *take_late(struct rch_queue *queue)
+{
+	struct rch_op *op;
+
+	spin_lock_irq(&queue->lock);
+	list_for_each_entry(op, &queue->own, list) {
+		if (op->late && !op->error) {
+			unlist(op);
+			spin_unlock_irq(&queue->lock);
+			return op;
+		}
+	}
+	spin_unlock_irq(&queue->lock);
+	return NULL;
+}
+
+/* What the poller has begun and could not find comes before what is taken now. */
+static void prepare_late(struct rch_queue *queue)
+{
+	struct rch_op *op;
+
+	while ((op = take_late(queue))) {
+		prepare(op);
+		make_ready_unlocked(op);
+		cond_resched();
+	}
+}
+
+/* Return: as submit() */
+static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 {
 	int ret = 0;
 
-	if (mutex_lock_interruptible(&queue->run_lock))
-		return -ERESTARTSYS;
+	lockdep_assert_held(&queue->run_lock);
+	queue->in_call = in_call;
 	spin_lock_irq(&queue->lock);
 	queue->running = true;
 	spin_unlock_irq(&queue->lock);
 	/* What waits for room may be what keeps entries from being taken. */
 	flush_done(queue);
+	if (in_call && queue->poller)
+		prepare_late(queue);
 	if (to_submit)
 		ret = submit(queue, to_submit);
+	run_ready(queue);
+	return ret;
+}
+
+static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return -ERESTARTSYS;
+	ret = take_and_run(queue, true, to_submit);
+	mutex_unlock(&queue->run_lock);
 	if (ret > 0)
 		*submitted += ret;
-	run_ready(queue, true);
-	mutex_unlock(&queue->run_lock);
 	return ret < 0 ? ret : 0;
+}
+
+/** rch_queue_idle - whether rch_queue_run() would find nothing to do. Without locks */
+bool rch_queue_idle(const struct rch_queue *queue)
+{
+	u32 producer = READ_ONCE(*rch_mapped(&queue->sq, RCH_RING_PRODUCER));
+
+	if (has_work(queue))
+		return false;
+	/* As many are under way as can be: one of them will have to end first. */
+	if (rch_ring_filled(producer, READ_ONCE(queue->sq_head), queue->sq.count) &&
+	    READ_ONCE(queue->under_way) < queue->cq.count)
+		return false;
+	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !has_room(queue);
+}
+
+/** rch_queue_poll - take entries, and run what there is, as far as it needs no call */
+void rch_queue_run(struct rch_queue *queue)
+{
+	/* So that nobody thinks it hangs while the program waits for its own memory. */
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return;
+	take_and_run(queue, false, queue->sq.count);
+	mutex_unlock(&queue->run_lock);
+}
+
+/** rch_queue_abandon - the program is gone */
+void rch_queue_abandon(struct rch_queue *queue)
+{
+	mutex_lock(&queue->run_lock);
+	cancel_all(queue);
+	mutex_unlock(&queue->run_lock);
 }
 
 static bool has_ready(const struct rch_queue *queue)
@@ -705,7 +795,7 @@ static void leave(struct rch_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
 	if (!--queue->entered && has_work(queue))
-		queue_work(rch_queue_wq, &queue->work);
+		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 
@@ -725,6 +815,8 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *args)
 	args->out_complete = 0;
 	if (current->mm != queue->mm)
 		return -EPERM;
+	if (args->flags & RDMACHAN_ENTER_F_WAKEUP)
+		rch_poller_wake(queue->poller);
 	enter(queue);
 	ret = submit_and_run(queue, args->to_submit, &args->out_submitted);
 	if (!ret)
@@ -806,6 +898,7 @@ static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
 	struct rch_queue *queue = container_of(obj, struct rch_queue, object);
 
 	out->state = RDMACHAN_STATE_OPEN;
+	out->active = !!queue->poller;
 	out->channels = READ_ONCE(queue->under_way);
 	out->tx_messages = READ_ONCE(queue->taken);
 	out->rx_messages = READ_ONCE(queue->completed);
@@ -906,6 +999,29 @@ err_charge:
 }
 
 /**
+ * rch_queue_add_poller - give a queue a thread that looks at its rings
+ * @queue: queue that nobody else knows of yet
+ * @idle_ms: for how long it looks before it sleeps
+ * @error: which limit it was, with -EMFILE and -ENFILE
+ *
+ * Return: 0, -EMFILE, -ENFILE, or as rch_poller_create().
+ */
+int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_POLLERS] = 1 };
+	int ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
+	struct rch_poller *poller;
+
+	if (ret)
+		return ret;
+	poller = rch_poller_create(queue, idle_ms);
+	if (IS_ERR(poller))
+		return PTR_ERR(poller);
+	queue->poller = poller;
+	return 0;
+}
+
+/**
  * rch_queue_destroy - the file is closed: operations under way end without completion
  * @queue: queue
  *
@@ -920,6 +1036,8 @@ void rch_queue_destroy(struct rch_queue *queue)
 	queue->closed = true;
 	spin_unlock_irq(&queue->lock);
 	rch_time_exit(queue);
+	if (queue->poller)
+		rch_poller_destroy(queue->poller);
 	/* It does not wait either. After it nobody runs operations, but wake-ups come. */
 	cancel_work_sync(&queue->work);
 	list_for_each_entry(op, &queue->all, all) {

@@ -33,6 +33,7 @@ struct file;
 struct mm_struct;
 struct net;
 struct rch_link;
+struct rch_poller;
 struct rch_queue;
 
 /**
@@ -71,6 +72,7 @@ enum rch_op_state {
  * @lined: it is in its line
  * @begun: it counts as active
  * @own: it can be run in a call of the program only
+ * @late: it can be prepared in a call of the program only, and was not yet
  * @armed: @wait may be in @on
  * @woken: @on was woken since; by the queue's lock
  * @wait: in @on
@@ -99,6 +101,7 @@ struct rch_op {
 	bool lined;
 	bool begun;
 	bool own;
+	bool late;
 	bool armed;
 	bool woken;
 	wait_queue_entry_t wait;
@@ -119,7 +122,8 @@ struct rch_op {
 
 /**
  * struct rch_queue_ops - the operations; set by the layer above
- * @prepare: look at the entry and find its object. Return: 0, or why it fails
+ * @prepare: look at the entry and find its object. Return: 0, or why it fails; -EAGAIN
+ *	in the poller: to be done in a call of the program
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
  * @drop: it is over: give back what @prepare and @run have got
@@ -193,7 +197,8 @@ struct rch_pool {
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
  * @wait: woken when something is to be run, or there are completions
- * @work: runs operations when nobody is in a call
+ * @work: runs operations when nobody is in a call, and there is no poller
+ * @poller: thread that looks at the rings, or NULL; immutable
  * @timer: for the first of @times
  * @lock: protects all that follows; any context
  * @ready: to be run
@@ -240,6 +245,7 @@ struct rch_queue {
 
 	wait_queue_head_t wait;
 	struct work_struct work;
+	struct rch_poller *poller;
 	struct timer_list timer;
 	spinlock_t lock;
 	struct list_head ready;
@@ -256,6 +262,8 @@ struct rch_queue {
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
 				   u32 cq_entries, struct rdmachan_error *error);
+int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms,
+			 struct rdmachan_error *error);
 void rch_queue_destroy(struct rch_queue *queue);
 int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *enter);
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
@@ -269,8 +277,19 @@ u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 bool rch_queue_has_room(const struct rch_queue *queue);
 void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
 
-/* queue.c APIs for its other files: under @lock */
+/* queue.c APIs for queue_time.c: under @lock */
 void rch_queue_kick(struct rch_queue *queue);
+
+/* queue.c APIs for queue_poller.c: its thread */
+bool rch_queue_idle(const struct rch_queue *queue);
+void rch_queue_run(struct rch_queue *queue);
+void rch_queue_abandon(struct rch_queue *queue);
+
+/* queue_poller.c APIs */
+struct rch_poller *rch_poller_create(struct rch_queue *queue, u32 idle_ms);
+void rch_poller_destroy(struct rch_poller *poller);
+void rch_poller_wake(struct rch_poller *poller);
+struct file *rch_poller_fget(struct rch_poller *poller, unsigned int fd);
 
 /* queue_time.c APIs */
 void rch_time_init(struct rch_queue *queue);

@@ -60,9 +60,17 @@ static void goes_in_line(struct rch_op *op, int which)
 
 static int find_object(struct rch_op *op, const struct file_operations *fops)
 {
-	op->file = fget(op->sqe.fd);
-	if (!op->file)
+	struct file *file;
+
+	if (op->queue->in_call)
+		file = fget(op->sqe.fd);
+	else
+		file = rch_poller_fget(op->queue->poller, op->sqe.fd);
+	if (!file)
 		return -EBADF;
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	op->file = file;
 	/* If it is not of this kind, drop() puts it. */
 	if (op->file->f_op != fops)
 		return -ENOTTY;
@@ -280,6 +288,9 @@ static int prepare_connect(struct rch_op *op)
 	u32 size;
 	int ret;
 
+	/* It may have to wait for the program's memory. */
+	if (!op->queue->in_call)
+		return -EAGAIN;
 	if (get_user(size, (u32 __user *)memory(op)))
 		return -EFAULT;
 	if (size < offsetofend(struct rdmachan_connect, __reserved2))

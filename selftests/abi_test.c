@@ -280,6 +280,8 @@ TEST_F(abi, unknown_flags)
 
 	EACH_COMMAND(c) {
 		for (bit = 2; c->flags >= 0 && bit < 32; bit++) {
+			if (c->cmd == RDMACHAN_QUEUE_CREATE && 1 << bit == RDMACHAN_QUEUE_F_POLLER)
+				continue;
 			prepare(&arg, c, self);
 			flags = 1U << bit;
 			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
@@ -294,7 +296,7 @@ TEST_F(abi, reserved_members)
 	struct rdmachan_send send = { .size = sizeof(send), .__reserved = 1 };
 	struct rdmachan_enter enter = { .size = sizeof(enter), .__reserved = 1 };
 	struct rdmachan_queue_create create = {
-		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .__reserved = 1,
+		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .idle_ms = 1,
 	};
 	struct rdmachan_pool_create pool = {
 		.size = sizeof(pool), .entries = 8, .__reserved = 1,

@@ -38,11 +38,12 @@ static inline char *ring_map(int fd, const struct rdmachan_ring *ring)
 }
 
 /* Return: 0, or -1 with errno. */
-static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
+static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
+				  uint32_t flags, uint32_t idle_ms)
 {
 	struct rdmachan_queue_create create = {
-		.size = sizeof(create), .flags = RDMACHAN_FD_F_CLOEXEC,
-		.sq_entries = sq, .cq_entries = cq,
+		.size = sizeof(create), .flags = flags,
+		.sq_entries = sq, .cq_entries = cq, .idle_ms = idle_ms,
 	};
 
 	memset(q, 0, sizeof(*q));
@@ -54,6 +55,19 @@ static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
 	q->sq_map = ring_map(q->fd, &q->sq);
 	q->cq_map = ring_map(q->fd, &q->cq);
 	return q->sq_map == MAP_FAILED || q->cq_map == MAP_FAILED ? -1 : 0;
+}
+
+static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
+{
+	return queue_open_with(ctx, q, sq, cq, RDMACHAN_FD_F_CLOEXEC, 0);
+}
+
+/* With a poller. */
+static inline int queue_open_polled(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
+				    uint32_t idle_ms)
+{
+	return queue_open_with(ctx, q, sq, cq, RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER,
+			       idle_ms);
 }
 
 static inline void queue_close(struct queue *q)
@@ -156,6 +170,31 @@ static inline uint32_t queue_ready(struct queue *q)
 static inline uint32_t queue_flags(struct queue *q)
 {
 	return __atomic_load_n(ring_word(q->cq_map, q->cq.flags), __ATOMIC_RELAXED);
+}
+
+/* Publish what was added, for the poller. Return: whether it must be woken. */
+static inline bool queue_publish(struct queue *q)
+{
+	__atomic_store_n(ring_word(q->sq_map, q->sq.producer), q->tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(ring_word(q->sq_map, q->sq.flags), __ATOMIC_RELAXED) &
+	       RDMACHAN_RING_F_WAKEUP;
+}
+
+/* Return: 0, or -1 with errno. */
+static inline int queue_wake(struct queue *q)
+{
+	struct rdmachan_enter enter = {
+		.size = sizeof(enter), .flags = RDMACHAN_ENTER_F_WAKEUP,
+	};
+
+	return ioctl(q->fd, RDMACHAN_ENTER, &enter);
+}
+
+/* Publish, with a call only if the poller sleeps. */
+static inline int queue_poke(struct queue *q)
+{
+	return queue_publish(q) ? queue_wake(q) : 0;
 }
 
 /* Read a completion, without a call. */

@@ -299,6 +299,7 @@ struct rdmachan_device {
  *	receive buffers, and what comes beyond them of a message that is larger; and the
  *	rings of queues, with the operations that can be under way
  * @RDMACHAN_LIMIT_QUEUES: queues
+ * @RDMACHAN_LIMIT_POLLERS: queues with a poller
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
@@ -312,6 +313,7 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_PENDING = 3,
 	RDMACHAN_LIMIT_BYTES = 4,
 	RDMACHAN_LIMIT_QUEUES = 5,
+	RDMACHAN_LIMIT_POLLERS = 7,
 };
 
 /**
@@ -319,10 +321,12 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
  * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT; and
  *	&rdmachan_sqe.timeout_ms
+ * @RDMACHAN_CALLS_POLLER: %RDMACHAN_QUEUE_F_POLLER
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
 	RDMACHAN_CALLS_POOL = 1 << 2,
+	RDMACHAN_CALLS_POLLER = 1 << 3,
 };
 
 /**
@@ -375,6 +379,7 @@ struct rdmachan_use {
  * @out_use_bytes: The same of bytes of buffers
  * @out_use_queues: The same of queues
  * @out_calls: &enum rdmachan_calls
+ * @out_use_pollers: The same of queues with a poller
  *
  * Errors: as in "rules of the interface".
  */
@@ -412,6 +417,7 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_bytes;
 	struct rdmachan_use out_use_queues;
 	__aligned_u64 out_calls;
+	struct rdmachan_use out_use_pollers;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -741,7 +747,7 @@ enum rdmachan_state {
  * @service: Service, 0 for links
  * @uid: User id of the owner, in the user namespace of the caller
  * @peer_uid: User id at the peer as the peer's kernel tells it; ~0 when unknown
- * @active: 1 when this side made the connection
+ * @active: 1 when this side made the connection (queues: when it has a poller)
  * @channels: Channels of a link, channels waiting at a listener, operations of a queue that
  *	are under way
  * @dev_port: Port of the RDMA device, 0 when it is not known
@@ -1044,15 +1050,19 @@ struct rdmachan_cqe {
 };
 
 /**
- * enum rdmachan_ring_flags - flags of the completion ring, written by the kernel
+ * enum rdmachan_ring_flags - flags of a ring, written by the kernel; if not told
+ *	otherwise of the completion ring
  * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions, or messages that would
  *	make some, wait until there is room and the program calls %RDMACHAN_ENTER
  * @RDMACHAN_RING_F_ENTER: An operation goes on only in a call of %RDMACHAN_ENTER: one
  *	that makes a file descriptor, or needs memory of the program that is not present
+ * @RDMACHAN_RING_F_WAKEUP: In the submission ring: the poller sleeps. Entries that are put
+ *	in are taken after a call of %RDMACHAN_ENTER
  */
 enum rdmachan_ring_flags {
 	RDMACHAN_RING_F_OVERFLOW = 1 << 0,
 	RDMACHAN_RING_F_ENTER = 1 << 1,
+	RDMACHAN_RING_F_WAKEUP = 1 << 2,
 };
 
 /**
@@ -1061,8 +1071,7 @@ enum rdmachan_ring_flags {
  * @length: Length for mmap(), which must be shared
  * @producer: Bytes from there to the producer index
  * @consumer: The same to the consumer index
- * @flags: The same to the flags: completion ring: &enum rdmachan_ring_flags; submission
- *	ring: 0
+ * @flags: The same to the flags: &enum rdmachan_ring_flags
  * @overflow: The same to the number of completions that found the ring full
  * @entries: The same to the first entry
  * @count: Number of entries
@@ -1078,17 +1087,31 @@ struct rdmachan_ring {
 	__u32 count;
 };
 
+/** RDMACHAN_POLLER_IDLE_MAX - longest time that a poller looks in vain, milliseconds */
+#define RDMACHAN_POLLER_IDLE_MAX	10000U
+
+/**
+ * enum rdmachan_queue_flags - flags of QUEUE_CREATE, with %RDMACHAN_FD_F_CLOEXEC
+ * @RDMACHAN_QUEUE_F_POLLER: A thread of the kernel looks at the rings, so that no call is
+ *	needed to have entries taken, for as long as it finds something to do. When it has
+ *	not for the idle time it sleeps, and sets %RDMACHAN_RING_F_WAKEUP
+ */
+enum rdmachan_queue_flags {
+	RDMACHAN_QUEUE_F_POLLER = 1 << 8,
+};
+
 /**
  * struct rdmachan_queue_create - ioctl(RDMACHAN_QUEUE_CREATE) on a context
  * @size: sizeof(struct rdmachan_queue_create)
- * @flags: %RDMACHAN_FD_F_CLOEXEC or 0
+ * @flags: %RDMACHAN_FD_F_CLOEXEC and &enum rdmachan_queue_flags
  * @sq_entries: Entries of the submission ring, &struct rdmachan_sqe: a power of two, at
  *	most %RDMACHAN_QUEUE_ENTRIES_MAX
  * @cq_entries: Entries of the completion ring, &struct rdmachan_cqe: the same. It is
  *	also the number of operations that can be under way at a time
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The queue's file descriptor
- * @__reserved: Must be 0
+ * @idle_ms: With %RDMACHAN_QUEUE_F_POLLER: for how long it looks in vain before it
+ *	sleeps, at most %RDMACHAN_POLLER_IDLE_MAX; 0 is 10. Else it must be 0
  * @out_sq: Submission ring
  * @out_cq: Completion ring
  *
@@ -1101,11 +1124,11 @@ struct rdmachan_ring {
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - EMFILE: The user has as many queues as one user may have
+ *  - EMFILE: The user has as many queues, or pollers, as one user may have
  *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
  *    may be (%RDMACHAN_CAUSE_USER_BYTES).
- *  - ENFILE: All users together have as many queues as may be
+ *  - ENFILE: All users together have as many queues, or pollers, as may be
  *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
 struct rdmachan_queue_create {
@@ -1115,7 +1138,7 @@ struct rdmachan_queue_create {
 	__u32 cq_entries;
 	__aligned_u64 error_ptr;
 	__s32 out_fd;
-	__u32 __reserved;
+	__u32 idle_ms;
 	struct rdmachan_ring out_sq;
 	struct rdmachan_ring out_cq;
 };
@@ -1123,9 +1146,17 @@ struct rdmachan_queue_create {
 #define RDMACHAN_QUEUE_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_QUEUE_CREATE)
 
 /**
+ * enum rdmachan_enter_flags - flags of ENTER
+ * @RDMACHAN_ENTER_F_WAKEUP: Wake the queue's poller; EINVAL when it has none
+ */
+enum rdmachan_enter_flags {
+	RDMACHAN_ENTER_F_WAKEUP = 1 << 0,
+};
+
+/**
  * struct rdmachan_enter - ioctl(RDMACHAN_ENTER) on a queue
  * @size: sizeof(struct rdmachan_enter)
- * @flags: Must be 0
+ * @flags: &enum rdmachan_enter_flags
  * @to_submit: Take at most so many entries of the submission ring. Fewer are taken when
  *	it has fewer, or as many operations are under way as can be
  * @min_complete: Then wait until the completion ring has so many entries; at most its

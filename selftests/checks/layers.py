@@ -19,7 +19,7 @@ LAYERS = (
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
     ("objects", ("ctx*", "listener*", "quota*", "chan.*", "chan_*")),
-    ("queue", ("queue.*", "queue_map.c", "queue_pool.c", "queue_time.c")),
+    ("queue", ("queue.*", "queue_map.c", "queue_pool.c", "queue_poller.c", "queue_time.c")),
     ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "debugfs*")),
     ("main", ("main.c",)),
 )

@@ -362,6 +362,23 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
 					   struct rdmachan_error *err);
 
 /**
+ * rdmachan_queue_open_polled() - make a queue whose rings a thread of the kernel looks at
+ * @ctx: context
+ * @sq_entries: as rdmachan_queue_open()
+ * @cq_entries: as rdmachan_queue_open()
+ * @idle_ms: for how long the thread looks in vain before it sleeps, at most
+ *	%RDMACHAN_POLLER_IDLE_MAX; 0 is the default
+ * @err: filled in on failure
+ *
+ * It is used like any other, and submitting makes a call only when the thread sleeps.
+ *
+ * Return: the queue, or NULL with errno set.
+ */
+struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
+						  uint32_t cq_entries, uint32_t idle_ms,
+						  struct rdmachan_error *err);
+
+/**
  * rdmachan_queue_close() - end a queue
  * @queue: queue, or NULL
  *
@@ -384,7 +401,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * @queue: queue
  *
  * It is zeroed. It goes out with the next call that submits. After one of the functions
- * that prepare it, set &rdmachan_sqe.user_data and &rdmachan_sqe.flags.
+ * that prepare it, set &rdmachan_sqe.user_data, and &rdmachan_sqe.flags and
+ * &rdmachan_sqe.timeout_ms as needed.
  *
  * Return: the entry; NULL when the ring is full: submit first.
  */
@@ -467,7 +485,7 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, ui
  * @queue: queue
  *
  * Return: how many were taken, or -1. Those that were not, because as many operations
- * are under way as can be, go out with the next call.
+ * are under way as can be, go out with the next call. With a poller: how many it was shown.
  */
 int rdmachan_queue_submit(struct rdmachan_queue *queue);
 

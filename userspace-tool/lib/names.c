@@ -75,6 +75,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_PENDING] = "pending",
 	[RDMACHAN_LIMIT_BYTES] = "buffer_mib",
 	[RDMACHAN_LIMIT_QUEUES] = "queues",
+	[RDMACHAN_LIMIT_POLLERS] = "pollers",
 };
 
 const char *lib_limit_name(uint64_t limit)

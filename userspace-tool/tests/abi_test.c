@@ -19,7 +19,7 @@ int main(void)
 	size_is(rdmachan_addr, 28);
 	size_is(rdmachan_error, 176);
 	size_is(rdmachan_device, 152);
-	size_is(rdmachan_info, 352);
+	size_is(rdmachan_info, 384);
 	size_is(rdmachan_object, 304);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
