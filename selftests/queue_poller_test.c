@@ -396,6 +396,15 @@ TEST_F(queue, closed_while_it_looks)
 	EXPECT_EQ(read(self->b, memory[0], SIZE), 1);
 }
 
+static bool wait_poller(pid_t program)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (!poller_of(program) && now_ms() < until)
+		sleep_ms(10);
+	return poller_of(program);
+}
+
 static bool wait_no_poller(pid_t program)
 {
 	int64_t until = now_ms() + 10000;
@@ -409,17 +418,22 @@ static bool wait_no_poller(pid_t program)
 TEST_F(queue, program_ends)
 {
 	struct queue q;
+	sigset_t set;
 	pid_t child;
-	int how;
+	int how, sig;
 
 	for (how = 0; how < 4; how++) {
 		child = fork();
 		if (!child) {
+			sigemptyset(&set);
+			sigaddset(&set, SIGUSR1);
+			sigprocmask(SIG_BLOCK, &set, NULL);
 			if (queue_open_with(open_ctx(), &q, 8, 8, POLLER, 10000))
 				_exit(1);
 			queue_recv(&q, self->b, memory[1], SIZE, 1);
 			queue_publish(&q);
-			sleep_ms(100);
+			/* Until it was seen. */
+			sigwait(&set, &sig);
 			if (how == 1)
 				raise(SIGKILL);
 			if (how == 2)
@@ -428,8 +442,8 @@ TEST_F(queue, program_ends)
 				execl("/bin/true", "true", NULL);
 			_exit(0);
 		}
-		sleep_ms(50);
-		EXPECT_GT(poller_of(child), 0);
+		EXPECT_TRUE(wait_poller(child));
+		kill(child, SIGUSR1);
 		child_status(child);
 		EXPECT_TRUE(wait_no_poller(child));
 	}
@@ -446,16 +460,20 @@ TEST_F(queue, another_program_has_the_descriptor)
 	if (!child) {
 		if (queue_open_with(open_ctx(), &q, 8, 8, POLLER, 10000))
 			_exit(1);
-		execl("/bin/sleep", "sleep", "3", NULL);
+		execl("/bin/sleep", "sleep", "60", NULL);
+		execl("/bin/busybox", "sleep", "60", NULL);
 		_exit(2);
 	}
-	sleep_ms(1000);
+	wait_exec(child);
+	/* It finds out when it wants the program's memory again. */
+	sleep_ms(500);
 	poller = poller_of(child);
 	ASSERT_GT(poller, 0);
 	before = time_of(poller);
 	sleep_ms(500);
 	EXPECT_LE(time_of(poller) - before, 1);
-	EXPECT_EQ(child_status(child), 0);
+	kill(child, SIGTERM);
+	child_status(child);
 	EXPECT_TRUE(wait_no_poller(child));
 }
 
