@@ -662,9 +662,11 @@ static int run_pool_create(struct rch_call *call)
 	if (!rch_ring_count_ok(create->entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    create->__reserved || create->__reserved2)
 		return -EINVAL;
-	ret = error_check(create->error_ptr);
+	/* A pool cannot be taken back: not one that nobody would be told of. */
+	ret = error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
 	if (ret)
 		return ret;
+	call->copied = false;
 	ret = rch_pool_create(call->file->private_data, create->entries, &error,
 			      &create->out_ring);
 	if (ret < 0)
