@@ -3,9 +3,9 @@
  * queue.h - queues: rings of operations on many objects
  *
  * Lifetime. A queue belongs to its file, whose release ends it. Besides, only LIST may
- * refer to its memory, for a moment. An operation holds the *file* of its channel or listener, which so stays open until
- * the operation has completed. No channel or listener holds a queue, and a queue is not
- * an object that operations work on: there are no cycles.
+ * refer to its memory, for a moment. An operation holds the *file* of its channel or
+ * listener, which so stays open until the operation has completed. No channel or listener
+ * holds a queue, and a queue is not an object that operations work on: there are no cycles.
  *
  * Locks, outermost first: @run_lock, which who takes entries or runs operations holds,
  * also while it touches the program's memory, but in rch_queue_wq only with faults

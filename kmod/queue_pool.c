@@ -94,6 +94,7 @@ struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number)
 	if (number >= RDMACHAN_QUEUE_POOLS_MAX)
 		return NULL;
 	number = array_index_nospec(number, RDMACHAN_QUEUE_POOLS_MAX);
+	/* If it is there it is complete: see pool_add(). */
 	return smp_load_acquire(&queue->pools[number]);
 }
 

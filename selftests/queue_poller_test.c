@@ -56,8 +56,9 @@ static long time_of(pid_t task)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", task);
 	read_line(path, text, sizeof(text));
-	sscanf(strrchr(text, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-	       &user, &system);
+	ASSERT_EQ(sscanf(strrchr(text, ')') + 1,
+			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+			 &user, &system), 2);
 	return user + system;
 }
 

@@ -86,6 +86,12 @@ static void spoil(struct rdmachan_sqe *sqe, unsigned int value)
 		memcpy((char *)sqe + 4 * (value % 16), &PICK(words, value / 16), 4);
 }
 
+static void name_memory(struct rdmachan_sqe *sqe, const struct call *call)
+{
+	sqe->addr = (uintptr_t)memory_of(call->value[2]);
+	sqe->length = length_of(call->value[3]);
+}
+
 /* value: opcode, flags, memory, length, flags of the operation, timeout, user data, spoiled */
 long call_entry(struct actor *actor, const struct call *call)
 {
@@ -106,13 +112,13 @@ long call_entry(struct actor *actor, const struct call *call)
 		sqe.timeout_ms = timeout_of(call->value[5]);
 	switch (sqe.opcode) {
 	case RDMACHAN_OPCODE_RECV:
-		sqe.pool = sqe.op_flags ? call->value[3] % 4 : 0;
 		if (sqe.op_flags)
-			break;
-		/* fallthrough */
+			sqe.pool = call->value[3] % 4;
+		else
+			name_memory(&sqe, call);
+		break;
 	case RDMACHAN_OPCODE_SEND:
-		sqe.addr = (uintptr_t)memory_of(call->value[2]);
-		sqe.length = length_of(call->value[3]);
+		name_memory(&sqe, call);
 		sqe.op_flags = 0;
 		break;
 	case RDMACHAN_OPCODE_CONNECT:
