@@ -513,12 +513,25 @@ struct later {
 	pthread_t first;
 };
 
+/* It is joined before it has given up its files. */
+static void wait_first_gone(void)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", getpid(), getpid());
+	do {
+		sleep_ms(1);
+		read_line(path, text, sizeof(text));
+	} while (!strstr(text, ") Z"));
+}
+
 static void *without_the_first(void *arg)
 {
 	struct later *later = arg;
 	struct rdmachan_cqe cqe;
 
 	pthread_join(later->first, NULL);
+	wait_first_gone();
 	queue_send(&later->q, later->chan, "late", 4, 1);
 	queue_publish(&later->q);
 	if (!wait_readable(later->q.fd, 10000) ||
