@@ -199,6 +199,7 @@ TEST_F(queue, many_messages_in_time)
 /* One that waits for room in the completion ring ends too, when there is room. */
 TEST_F(queue, ends_while_the_ring_is_full)
 {
+	struct rdmachan_object about;
 	struct rdmachan_cqe cqe;
 	struct pool pool;
 	struct queue q;
@@ -212,6 +213,9 @@ TEST_F(queue, ends_while_the_ring_is_full)
 		pool_put(&pool, memory[i], 64, i);
 		ASSERT_EQ(write(self->a, "x", 1), 1);
 	}
+	do {
+		ASSERT_EQ(get_object(self->b, &about), 0);
+	} while (about.rx_queued < 8);
 	queue_recv_many(&q, self->b, pool.id, 1)->timeout_ms = 50;
 	ASSERT_EQ(queue_submit(&q), 1);
 	sleep_ms(200);
