@@ -8,12 +8,12 @@
  * wait already, the bytes take the long way through an item of the lane's own.
  */
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 #include "inject.h"
 #include "link.h"
 #include "rch.h"
+#include "usercopy.h"
 
 static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {
@@ -532,15 +532,12 @@ int rch_lane_fin(struct rch_lane *lane, bool more)
 
 static int copy_small(void *to, u32 len, struct iov_iter *from)
 {
-	size_t copied;
+	bool copied;
 
 	pagefault_disable();
-	copied = copy_from_iter(to, len, from);
+	copied = rch_copy_from_iter(to, len, from);
 	pagefault_enable();
-	if (copied == len)
-		return 0;
-	iov_iter_revert(from, copied);
-	return -EFAULT;
+	return copied ? 0 : -EFAULT;
 }
 
 /**
