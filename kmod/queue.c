@@ -126,6 +126,8 @@ static struct rch_op *take_ready(struct rch_queue *queue, bool own)
 	if (op) {
 		unlist(op);
 		op->state = RCH_OP_RUNNING;
+		/* Whoever woke it has let go of the lock, and with that of the operation. */
+		op->armed &= !op->woken;
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
@@ -141,8 +143,8 @@ static int op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *
 
 	if (events && !(events & op->events))
 		return 0;
-	list_del_init(&wait->entry);
 	spin_lock_irqsave(&op->queue->lock, flags);
+	list_del_init(&wait->entry);
 	op->woken = true;
 	if (op->state == RCH_OP_ARMED)
 		make_ready(op);
@@ -186,23 +188,31 @@ static struct hlist_head *line_head(struct rch_queue *queue, unsigned long key)
 	return &queue->lines[hash_long(key, queue->line_bits)];
 }
 
+static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
+{
+	struct rch_op *first;
+
+	hlist_for_each_entry(first, line_head(queue, key), node)
+		if (first->key == key)
+			return first;
+	return NULL;
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
-	struct hlist_head *head = line_head(op->queue, op->key);
 	struct rch_op *first;
 
 	if (!op->key || op->lined)
 		return true;
 	op->lined = true;
-	hlist_for_each_entry(first, head, node) {
-		if (first->key == op->key) {
-			list_add_tail(&op->line, &first->line);
-			op->state = RCH_OP_HELD;
-			return false;
-		}
+	first = line_first(op->queue, op->key);
+	if (first) {
+		list_add_tail(&op->line, &first->line);
+		op->state = RCH_OP_HELD;
+		return false;
 	}
-	hlist_add_head(&op->node, head);
+	hlist_add_head(&op->node, line_head(op->queue, op->key));
 	return true;
 }
 
@@ -223,7 +233,10 @@ static void line_leave(struct rch_op *op)
 	next = list_next_entry(op, line);
 	list_del_init(&op->line);
 	hlist_add_head(&next->node, line_head(op->queue, next->key));
-	make_ready_unlocked(next);
+	if (op->queue->follower || next->own)
+		make_ready_unlocked(next);
+	else
+		op->queue->follower = next;
 }
 
 /* Completions */
@@ -231,7 +244,8 @@ static void line_leave(struct rch_op *op)
 static void op_free(struct rch_op *op)
 {
 	op->state = RCH_OP_FREE;
-	list_add(&op->list, &op->queue->free);
+	op->next = op->queue->free;
+	op->queue->free = op;
 }
 
 static void put_completion(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
@@ -253,6 +267,12 @@ static bool has_room(const struct rch_queue *queue)
 	return rch_ring_room(queue->cq_tail, consumer, queue->cq.count);
 }
 
+static void tell_of_completions(struct rch_queue *queue)
+{
+	if (wq_has_sleeper(&queue->wait))
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 /* Move completions into the ring while there is room. */
 static void flush_done(struct rch_queue *queue)
 {
@@ -260,10 +280,13 @@ static void flush_done(struct rch_queue *queue)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
+	if (likely(list_empty(&queue->done) &&
+		   !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
+		return;
 	while (!list_empty(&queue->done) && has_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		put_completion(queue, &op->cqe);
-		list_del(&op->list);
+		list_del_init(&op->list);
 		op_free(op);
 		moved = true;
 	}
@@ -276,8 +299,8 @@ static void flush_done(struct rch_queue *queue)
 		set_flags(queue, 0, RDMACHAN_RING_F_OVERFLOW);
 	spin_unlock_irq(&queue->lock);
 out:
-	if (moved && wq_has_sleeper(&queue->wait))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	if (moved)
+		tell_of_completions(queue);
 }
 
 static void post(struct rch_op *op)
@@ -287,6 +310,12 @@ static void post(struct rch_op *op)
 	op->state = RCH_OP_DONE;
 	if (op->cqe.res >= 0 && (op->sqe.flags & RDMACHAN_SQE_F_SKIP_SUCCESS)) {
 		op_free(op);
+		return;
+	}
+	if (list_empty(&queue->done) && has_room(queue)) {
+		put_completion(queue, &op->cqe);
+		op_free(op);
+		tell_of_completions(queue);
 		return;
 	}
 	list_add_tail(&op->list, &queue->done);
@@ -303,11 +332,17 @@ static void finish(struct rch_op *op, s64 res)
 
 	lockdep_assert_held(&queue->run_lock);
 	disarm(op);
-	spin_lock_irq(&queue->lock);
-	unlist(op);
-	spin_unlock_irq(&queue->lock);
-	list_del(&op->all);
+	/* Whoever might have put it into a list has been kept from it just now. */
+	if (!list_empty(&op->list)) {
+		spin_lock_irq(&queue->lock);
+		unlist(op);
+		spin_unlock_irq(&queue->lock);
+	}
+	if (!list_empty(&op->all))
+		list_del_init(&op->all);
 	line_leave(op);
+	if (queue->follower == op)
+		queue->follower = NULL;
 	if (op->prev)
 		op->prev->next = NULL;
 	queue->ops->drop(op);
@@ -374,19 +409,13 @@ static void complete_op(struct rch_op *op, s64 res)
 	begin_deferred(queue);
 }
 
-static void run_op(struct rch_op *op, bool own)
+/* It was run, with result @res. */
+static void was_run(struct rch_op *op, s64 res, bool own)
 {
-	const struct rch_queue_ops *ops = op->queue->ops;
-	s64 res = op->error;
-
-	if (!res && !line_enter(op))
-		return;
-	if (!res)
-		res = ops->run(op);
 	if (res == -EAGAIN) {
 		/* It may have become ready before it was armed. */
 		arm(op);
-		res = ops->run(op);
+		res = op->queue->ops->run(op);
 		if (res == -EAGAIN) {
 			suspend(op);
 			return;
@@ -401,14 +430,71 @@ static void run_op(struct rch_op *op, bool own)
 	complete_op(op, res);
 }
 
+static void run_op(struct rch_op *op, bool own)
+{
+	s64 res = op->error;
+
+	if (!res && !line_enter(op))
+		return;
+	if (!res)
+		res = op->queue->ops->run(op);
+	was_run(op, res, own);
+}
+
+static void track(struct rch_op *op)
+{
+	list_add_tail(&op->all, &op->queue->all);
+}
+
+/*
+ * Begin an operation that nothing keeps from it. Most are over at once: such a one enters
+ * neither its line nor any list.
+ */
+static void run_now(struct rch_queue *queue, struct rch_op *op)
+{
+	s64 res = op->error;
+
+	op->begun = true;
+	queue->active++;
+	op->state = RCH_OP_RUNNING;
+	if (!res && op->key && line_first(queue, op->key)) {
+		track(op);
+		line_enter(op);
+		return;
+	}
+	if (!res)
+		res = queue->ops->run(op);
+	if (res == -EAGAIN) {
+		track(op);
+		line_enter(op);
+	}
+	was_run(op, res, true);
+}
+
 /* Others shall run what is left. */
 static void stop_running(struct rch_queue *queue)
 {
+	struct rch_op *op = queue->follower;
+
+	queue->follower = NULL;
 	spin_lock_irq(&queue->lock);
+	if (op)
+		make_ready(op);
 	queue->running = false;
 	if (!queue->entered && !list_empty(&queue->ready))
 		queue_work(rch_queue_wq, &queue->work);
 	spin_unlock_irq(&queue->lock);
+}
+
+static struct rch_op *take_next(struct rch_queue *queue, bool own)
+{
+	struct rch_op *op = queue->follower;
+
+	if (!op)
+		return take_ready(queue, own);
+	queue->follower = NULL;
+	op->state = RCH_OP_RUNNING;
+	return op;
 }
 
 /* Run all that is to be run. @own: this is a call of the program. */
@@ -421,7 +507,7 @@ static void run_ready(struct rch_queue *queue, bool own)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while ((op = take_ready(queue, own))) {
+	while ((op = take_next(queue, own))) {
 		run_op(op, own);
 		cond_resched();
 		if (!--turns) {
@@ -429,7 +515,6 @@ static void run_ready(struct rch_queue *queue, bool own)
 			break;
 		}
 	}
-	queue->ops->flush(queue);
 }
 
 static void cancel_all(struct rch_queue *queue)
@@ -449,6 +534,7 @@ static void queue_work_run(struct work_struct *work)
 		kthread_use_mm(queue->mm);
 		pagefault_disable();
 		run_ready(queue, false);
+		queue->ops->flush(queue);
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
 		mutex_unlock(&queue->run_lock);
@@ -457,22 +543,6 @@ static void queue_work_run(struct work_struct *work)
 		cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
 	}
-}
-
-/**
- * rch_queue_next_is - whether the next operation that will be run is an @opcode
- * @queue: queue
- * @opcode: &enum rdmachan_opcode
- *
- * Others may add operations behind it, but only who calls this takes any.
- */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode)
-{
-	const struct list_head *first = READ_ONCE(queue->ready.next);
-
-	lockdep_assert_held(&queue->run_lock);
-	return first != &queue->ready &&
-	       list_entry(first, struct rch_op, list)->sqe.opcode == opcode;
 }
 
 /**
@@ -509,11 +579,11 @@ u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 
 static struct rch_op *op_take(struct rch_queue *queue)
 {
-	struct rch_op *op = list_first_entry_or_null(&queue->free, struct rch_op, list);
+	struct rch_op *op = queue->free;
 
 	if (!op)
 		return NULL;
-	list_del_init(&op->list);
+	queue->free = op->next;
 	op->state = RCH_OP_HELD;
 	op->error = 0;
 	op->key = 0;
@@ -525,22 +595,37 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->object = NULL;
 	op->data = NULL;
 	memset(&op->cqe, 0, sizeof(op->cqe));
-	list_add_tail(&op->all, &queue->all);
 	return op;
 }
 
-static void admit(struct rch_queue *queue, struct rch_op *op)
+/* Neither part of a chain nor a barrier. */
+static bool alone(const struct rch_op *op)
 {
-	if (op->sqe.opcode == RDMACHAN_OPCODE_CANCEL && !op->next &&
-	    !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN)) {
-		begin(queue, op);
+	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
+}
+
+/* The chain that begins with @first. */
+static void admit(struct rch_queue *queue, struct rch_op *first)
+{
+	struct rch_op *op;
+
+	if (alone(first) && list_empty(&queue->deferred) && may_begin(queue, first)) {
+		run_now(queue, first);
 		return;
 	}
-	list_add_tail(&op->list, &queue->deferred);
+	for (op = first; op; op = op->next)
+		track(op);
+	if (alone(first) && first->sqe.opcode == RDMACHAN_OPCODE_CANCEL) {
+		begin(queue, first);
+		return;
+	}
+	list_add_tail(&first->list, &queue->deferred);
 	begin_deferred(queue);
 }
 
-/* Take entries. Return: how many, or -EINVAL when the program's index cannot be. */
+/* Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
+ * program's index cannot be.
+ */
 static int submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
@@ -576,54 +661,21 @@ static int submit(struct rch_queue *queue, u32 max)
 	return taken;
 }
 
-static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+static void run_and_flush(struct rch_queue *queue)
 {
-	int ret = 0;
-
-	if (mutex_lock_interruptible(&queue->run_lock))
-		return -ERESTARTSYS;
-	spin_lock_irq(&queue->lock);
-	queue->running = true;
-	spin_unlock_irq(&queue->lock);
-	/* What waits for room may be what keeps entries from being taken. */
-	flush_done(queue);
-	if (to_submit)
-		ret = submit(queue, to_submit);
-	if (ret > 0)
-		*submitted += ret;
 	run_ready(queue, true);
-	mutex_unlock(&queue->run_lock);
-	return ret < 0 ? ret : 0;
+	queue->ops->flush(queue);
 }
 
-static bool has_ready(const struct rch_queue *queue)
-{
-	return !list_empty_careful(&queue->ready) || !list_empty_careful(&queue->own);
-}
-
-static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
-{
-	u32 none;
-	long wait;
-	int ret;
-
-	while (completions(queue) < min) {
-		wait = wait_event_interruptible_timeout(queue->wait,
-							has_ready(queue) ||
-							completions(queue) >= min,
-							rch_time_left(deadline));
-		ret = rch_wait_result(wait, deadline) ?: submit_and_run(queue, 0, &none);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-/* From here on who has made something ready leaves it to us. */
+/*
+ * Between this and leave() whoever makes something ready leaves it to us, and while it is
+ * running does not even wake us.
+ */
 static void enter(struct rch_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
 	queue->entered++;
+	queue->running = true;
 	spin_unlock_irq(&queue->lock);
 }
 
@@ -633,6 +685,57 @@ static void leave(struct rch_queue *queue)
 	if (!--queue->entered && !list_empty(&queue->ready))
 		queue_work(rch_queue_wq, &queue->work);
 	spin_unlock_irq(&queue->lock);
+}
+
+/* After this leave() is due, unless it returns -ERESTARTSYS. */
+static int submit_and_run(struct rch_queue *queue, struct rdmachan_enter *args)
+{
+	int ret = 0;
+
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return -ERESTARTSYS;
+	enter(queue);
+	/* What waits for room may be what keeps entries from being taken. */
+	flush_done(queue);
+	if (args->to_submit)
+		ret = submit(queue, args->to_submit);
+	if (ret > 0)
+		args->out_submitted = ret;
+	run_and_flush(queue);
+	mutex_unlock(&queue->run_lock);
+	return min(ret, 0);
+}
+
+static int run_again(struct rch_queue *queue)
+{
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return -ERESTARTSYS;
+	flush_done(queue);
+	run_and_flush(queue);
+	mutex_unlock(&queue->run_lock);
+	return 0;
+}
+
+static bool has_ready(const struct rch_queue *queue)
+{
+	return !list_empty_careful(&queue->ready) || !list_empty_careful(&queue->own);
+}
+
+static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
+{
+	long wait;
+	int ret;
+
+	while (completions(queue) < min) {
+		wait = wait_event_interruptible_timeout(queue->wait,
+							has_ready(queue) ||
+							completions(queue) >= min,
+							rch_time_left(deadline));
+		ret = rch_wait_result(wait, deadline) ?: run_again(queue);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /**
@@ -651,8 +754,9 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *args)
 	args->out_complete = 0;
 	if (current->mm != queue->mm)
 		return -EPERM;
-	enter(queue);
-	ret = submit_and_run(queue, args->to_submit, &args->out_submitted);
+	ret = submit_and_run(queue, args);
+	if (ret == -ERESTARTSYS)
+		return ret;
 	if (!ret)
 		ret = await(queue, args->min_complete, deadline);
 	leave(queue);
@@ -723,6 +827,8 @@ static int slots_alloc(struct rch_queue *queue)
 		struct rch_op *op = queue->slots + i;
 
 		op->queue = queue;
+		INIT_LIST_HEAD(&op->all);
+		INIT_LIST_HEAD(&op->list);
 		INIT_LIST_HEAD(&op->line);
 		INIT_HLIST_NODE(&op->node);
 		init_waitqueue_func_entry(&op->wait, op_wake);
@@ -773,7 +879,6 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
 	INIT_WORK(&queue->work, queue_work_run);
-	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->all);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->done);

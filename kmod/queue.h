@@ -53,12 +53,13 @@ enum rch_op_state {
  * @sqe: the entry, a copy
  * @cqe: its completion
  * @error: why it must not be run, an errno below 0; or 0
- * @all: in the queue's list of those under way, in order of submission
+ * @all: in the queue's list of those under way, in order of submission; one that is over
+ *	at once never is
  * @list: in one of the queue's lists; when READY or ARMED, by the queue's lock
  * @line: others of the same line, in order
  * @node: the first of a line: in the queue's table
  * @key: of its line; 0 is none
- * @next: in its chain
+ * @next: in its chain, or of those that are free
  * @prev: in its chain
  * @state: READY and ARMED by the queue's lock
  * @lined: it is in its line
@@ -143,11 +144,13 @@ struct rch_mapping {
  * @run_lock: who takes entries, or runs operations
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; written by @run_lock
- * @free: operations; by @run_lock
+ * @free: operations, by @next; by @run_lock
  * @all: those under way; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
  * @overflows: completions that had to; by @run_lock
+ * @follower: is to be run next, as the one before it in its line is over; or NULL; by
+ *	@run_lock
  * @active: operations that have begun; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
@@ -176,11 +179,12 @@ struct rch_queue {
 	struct mutex run_lock;
 	u32 sq_head;
 	u32 cq_tail;
-	struct list_head free;
+	struct rch_op *free;
 	struct list_head all;
 	struct list_head deferred;
 	struct list_head done;
 	u32 overflows;
+	struct rch_op *follower;
 	u32 active;
 	bool barrier;
 	struct rch_link *unsent;
@@ -208,7 +212,6 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* For operations: under @run_lock */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 
 #endif /* _RCH_QUEUE_H */
