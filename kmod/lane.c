@@ -213,10 +213,13 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
 	lane->control &= ~control;
+	if (control == RCH_LANE_RESET) {
+		lane->close_sent = true;
+		/* What else was to be told: the peer may not know the number any more. */
+		lane->control &= RCH_LANE_CLOSED;
+	}
 	if (!lane->control)
 		list_del_init(&lane->control_list);
-	if (control == RCH_LANE_RESET)
-		lane->close_sent = true;
 	if (control == RCH_LANE_CLOSED) {
 		lane->closed_sent = true;
 		detach_if_closed(lane);
