@@ -20,7 +20,7 @@
 #include "chan.h"
 #include "error.h"
 #include "rch.h"
-#include "usercopy.h"
+#include "iter.h"
 
 /* Instead of a new limit to tell: the message that is coming may not be kept. */
 #define RCH_CREDIT_OVER U64_MAX

@@ -37,6 +37,7 @@ union rch_arg {
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
+	struct rdmachan_pool_create pool_create;
 };
 
 /**
@@ -218,6 +219,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
 	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
 	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
+	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
 }
 
 static int run_info(struct rch_call *call)
@@ -232,7 +234,8 @@ static int run_info(struct rch_call *call)
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
-	info->out_calls = RDMACHAN_CALLS_QUEUE;
+	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
+			  RDMACHAN_CALLS_POLLER;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -595,21 +598,22 @@ static int run_list(struct rch_call *call)
 	return 0;
 }
 
-/* QUEUE_CREATE and ENTER */
+/* QUEUE_CREATE, ENTER and POOL_CREATE */
 
 static int run_queue_create(struct rch_call *call)
 {
 	struct rdmachan_queue_create *create = &call->arg.queue_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
+	bool poller = create->flags & RDMACHAN_QUEUE_F_POLLER;
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_queue *queue;
 	int ret;
 
-	if (create->flags & ~RDMACHAN_FD_F_CLOEXEC)
+	if (create->flags & ~(RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER))
 		return -EOPNOTSUPP;
 	if (!rch_ring_count_ok(create->sq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
-	    create->__reserved)
+	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
 	ret = error_check(create->error_ptr);
 	if (ret)
@@ -619,7 +623,9 @@ static int run_queue_create(struct rch_call *call)
 	if (IS_ERR(queue))
 		return refused(PTR_ERR(queue), create->error_ptr, &error);
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
-	ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
+	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
+	if (!ret)
+		ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
 		return refused(ret, create->error_ptr, &error);
@@ -647,9 +653,10 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *u
 	ret = copy_struct_from_user(&enter, sizeof(enter), user, size);
 	if (ret)
 		return ret;
-	if (enter.flags)
+	if (enter.flags & ~RDMACHAN_ENTER_F_WAKEUP)
 		return -EOPNOTSUPP;
-	if (enter.min_complete > queue->cq.count || enter.__reserved)
+	if ((enter.flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
+	    enter.min_complete > queue->cq.count || enter.__reserved)
 		return -EINVAL;
 	ret = rch_queue_enter(queue, &enter);
 	if (ret && ret != -ETIMEDOUT && ret != -EINTR)
@@ -658,6 +665,30 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *u
 	    put_user(enter.out_complete, &user->out_complete))
 		return -EFAULT;
 	return ret;
+}
+
+static int run_pool_create(struct rch_call *call)
+{
+	struct rdmachan_pool_create *create = &call->arg.pool_create;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	int ret;
+
+	if (create->flags)
+		return -EOPNOTSUPP;
+	if (!rch_ring_count_ok(create->entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
+	    create->__reserved || create->__reserved2)
+		return -EINVAL;
+	/* A pool cannot be taken back: not one that nobody would be told of. */
+	ret = error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
+	if (ret)
+		return ret;
+	call->copied = false;
+	ret = rch_pool_create(call->file->private_data, create->entries, &error,
+			      &create->out_ring);
+	if (ret < 0)
+		return refused(ret, create->error_ptr, &error);
+	create->out_pool = ret;
+	return 0;
 }
 
 static const struct rch_command ctx_commands[] = {
@@ -678,6 +709,10 @@ static const struct rch_command chan_commands[] = {
 	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv, out_msg_flags, run_recv),
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
+};
+
+static const struct rch_command queue_commands[] = {
+	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
@@ -746,7 +781,7 @@ long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /** rch_queue_ioctl - commands of a queue */
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	if (cmd != RDMACHAN_ENTER)
-		return -ENOTTY;
-	return enter_queue(file->private_data, (void __user *)arg);
+	if (cmd == RDMACHAN_ENTER)
+		return enter_queue(file->private_data, (void __user *)arg);
+	return dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
 }

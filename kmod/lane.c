@@ -13,7 +13,7 @@
 #include "inject.h"
 #include "link.h"
 #include "rch.h"
-#include "usercopy.h"
+#include "iter.h"
 
 static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {

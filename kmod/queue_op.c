@@ -18,7 +18,7 @@
 #include "chan.h"
 #include "file.h"
 #include "listener.h"
-#include "queue.h"
+#include "queue_op.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {
@@ -29,6 +29,7 @@ enum {
 	USES_OP_FLAGS = 1 << 4,
 	USES_TARGET = 1 << 5,
 	HAS_NO_FD = 1 << 6,
+	USES_POOL = 1 << 7,
 };
 
 /**
@@ -59,9 +60,17 @@ static void goes_in_line(struct rch_op *op, int which)
 
 static int find_object(struct rch_op *op, const struct file_operations *fops)
 {
-	op->file = fget(op->sqe.fd);
-	if (!op->file)
+	struct file *file;
+
+	if (op->queue->in_call)
+		file = fget(op->sqe.fd);
+	else
+		file = rch_poller_fget(op->queue->poller, op->sqe.fd);
+	if (!file)
 		return -EBADF;
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	op->file = file;
 	/* If it is not of this kind, drop() puts it. */
 	if (op->file->f_op != fops)
 		return -ENOTTY;
@@ -157,11 +166,15 @@ static int prepare_recv(struct rch_op *op)
 
 	if (ret)
 		return ret;
+	goes_in_line(op, LINE_IN);
+	if (op->sqe.op_flags)
+		return rch_recv_many_check(op);
+	if (op->sqe.pool)
+		return -EINVAL;
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
 	if (!access_ok(memory(op), op->sqe.length))
 		return -EFAULT;
-	goes_in_line(op, LINE_IN);
 	return 0;
 }
 
@@ -171,6 +184,8 @@ static s64 run_recv(struct rch_op *op)
 	struct iov_iter iter;
 	int ret;
 
+	if (op->sqe.op_flags)
+		return rch_recv_many_run(op);
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
@@ -267,6 +282,9 @@ static int prepare_connect(struct rch_op *op)
 	u32 size;
 	int ret;
 
+	/* It may have to wait for the program's memory. */
+	if (!op->queue->in_call)
+		return -EAGAIN;
 	if (get_user(size, (u32 __user *)memory(op)))
 		return -EFAULT;
 	if (size < offsetofend(struct rdmachan_connect, __reserved2))
@@ -357,7 +375,7 @@ static const struct op_kind kinds[] = {
 		.run = run_send,
 	},
 	[RDMACHAN_OPCODE_RECV] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL,
 		.prepare = prepare_recv,
 		.run = run_recv,
 	},
@@ -387,7 +405,7 @@ static const struct op_kind kinds[] = {
 
 static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
-	if (sqe->__reserved || sqe->__reserved2[0] || sqe->__reserved2[1])
+	if (sqe->__reserved || sqe->__reserved2)
 		return false;
 	if (!(uses & USES_FD) && sqe->fd != (uses & HAS_NO_FD ? -1 : 0))
 		return false;
@@ -395,7 +413,8 @@ static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 	       ((uses & USES_LENGTH) || !sqe->length) &&
 	       ((uses & USES_MSG_FLAGS) || !sqe->msg_flags) &&
 	       ((uses & USES_OP_FLAGS) || !sqe->op_flags) &&
-	       ((uses & USES_TARGET) || !sqe->target);
+	       ((uses & USES_TARGET) || !sqe->target) &&
+	       ((uses & USES_POOL) || !sqe->pool);
 }
 
 static int rch_op_prepare(struct rch_op *op)

@@ -358,7 +358,6 @@ TEST_F(queue, fork)
 TEST_F(queue, exec)
 {
 	char back[64];
-	int status;
 	pid_t child = fork();
 
 	if (!child) {
@@ -369,14 +368,14 @@ TEST_F(queue, exec)
 		fcntl(q.fd, F_SETFD, 0);
 		queue_recv(&q, self->b, back, 64, 1);
 		queue_submit(&q);
-		execl("/bin/sleep", "sleep", "0.3", NULL);
-		execl("/bin/busybox", "sleep", "0.3", NULL);
+		execl("/bin/sleep", "sleep", "60", NULL);
+		execl("/bin/busybox", "sleep", "60", NULL);
 		_exit(2);
 	}
-	sleep_ms(100);
+	wait_exec(child);
 	EXPECT_EQ(write(self->a, "x", 1), 1);
-	status = child_status(child);
-	EXPECT_EQ(status, 0);
+	kill(child, SIGTERM);
+	child_status(child);
 	EXPECT_EQ(read(self->b, back, 64), 1);
 }
 
@@ -546,6 +545,85 @@ TEST_F(queue, limits)
 	queue_close(&q);
 	ASSERT_EQ(get_info(self->ctx, &info), 0);
 	EXPECT_EQ(info.out_use_queues.all, 1);
+}
+
+/* Return: whether the queue that was made last is listed, and how. */
+static bool last_queue(int ctx, struct rdmachan_object *found)
+{
+	static struct rdmachan_object objects[64];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
+		.object_size = sizeof(*objects),
+	};
+	bool there = false;
+	uint32_t i;
+
+	ASSERT_EQ(ioctl(ctx, RDMACHAN_LIST, &list), 0);
+	for (i = 0; i < list.out_count; i++) {
+		if (objects[i].kind != RDMACHAN_KIND_QUEUE)
+			continue;
+		*found = objects[i];
+		there = true;
+	}
+	return there;
+}
+
+TEST_F(queue, queues_are_listed)
+{
+	struct rdmachan_object about;
+	struct queue q;
+	char back[64];
+	uint64_t id;
+
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	id = about.id;
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 16), 0);
+	queue_recv(&q, self->b, back, 64, 1);
+	queue_recv(&q, self->b, back, 64, 2);
+	queue_add(&q, OP(NOP), 0, 3);
+	ASSERT_EQ(queue_submit(&q), 3);
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	EXPECT_GT(about.id, id);
+	EXPECT_EQ(about.state, RDMACHAN_STATE_OPEN);
+	EXPECT_EQ(about.uid, getuid());
+	EXPECT_EQ(about.channels, 2);
+	EXPECT_EQ(about.tx_messages, 3);
+	EXPECT_EQ(about.rx_messages, 1);
+	EXPECT_EQ(about.tx_stalls, 0);
+	EXPECT_EQ(about.send_buffer, 8);
+	EXPECT_EQ(about.recv_buffer, 16);
+	queue_close(&q);
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	EXPECT_EQ(about.id, id);
+}
+
+static void *lists(void *arg)
+{
+	struct fixture_queue *self = arg;
+	struct rdmachan_object about;
+	int i;
+
+	for (i = 0; i < 500; i++)
+		last_queue(self->ctx, &about);
+	return NULL;
+}
+
+/* Queues end while others look at them. */
+TEST_F(queue, listed_while_they_end)
+{
+	pthread_t thread;
+	struct queue q;
+	char back[64];
+	int i;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, lists, self), 0);
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+		queue_recv(&q, self->b, back, 64, 1);
+		ASSERT_EQ(queue_submit(&q), 1);
+		queue_close(&q);
+	}
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
 }
 
 TEST_HARNESS_MAIN

@@ -69,4 +69,19 @@ static inline struct rdmachan_sqe *queue_connect(struct queue *q,
 	return sqe;
 }
 
+/* Until a child has become another program. */
+static inline void wait_exec(pid_t child)
+{
+	char path[64], mine[256] = "", its[256] = "";
+	int64_t until = now_ms() + 20000;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", child);
+	ASSERT_GT(readlink("/proc/self/exe", mine, sizeof(mine) - 1), 0);
+	do {
+		sleep_ms(10);
+		memset(its, 0, sizeof(its));
+		ASSERT_GT(readlink(path, its, sizeof(its) - 1), 0);
+	} while (!strcmp(mine, its) && now_ms() < until);
+}
+
 #endif /* _SELFTESTS_QUEUE_FIXTURE_H */

@@ -278,8 +278,8 @@ TEST_F(queue, bad_entries)
 		{ { .flags = 8 }, EOPNOTSUPP },
 		{ { .flags = 128 }, EOPNOTSUPP },
 		{ { .__reserved = 1 }, EINVAL },
-		{ { .__reserved2 = { 1, 0 } }, EINVAL },
-		{ { .__reserved2 = { 0, 1 } }, EINVAL },
+		{ { .__reserved2 = 1 }, EINVAL },
+		{ { .pool = 1 }, EINVAL },
 		{ { .fd = 1 }, EINVAL },
 		{ { .addr = 1 }, EINVAL },
 		{ { .length = 1 }, EINVAL },
@@ -322,9 +322,12 @@ TEST_F(queue, bad_entries)
 
 TEST_F(queue, enter_checks)
 {
-	struct rdmachan_enter enter = { .size = sizeof(enter), .flags = 1 };
+	struct rdmachan_enter enter = { .size = sizeof(enter), .flags = 2 };
 
 	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EOPNOTSUPP);
+	/* There is no poller. */
+	enter.flags = RDMACHAN_ENTER_F_WAKEUP;
+	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EINVAL);
 	enter.flags = 0;
 	enter.__reserved = 1;
 	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EINVAL);

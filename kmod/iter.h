@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * usercopy.h - small messages between a program and the kernel
+ * iter.h - small messages between a program and the kernel
  *
  * A message of a few words is copied word by word: the general way, which looks up what
  * each piece of kernel memory is part of, takes several times as long as the copying.
  */
-#ifndef _RCH_USERCOPY_H
-#define _RCH_USERCOPY_H
+#ifndef _RCH_ITER_H
+#define _RCH_ITER_H
 
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -112,4 +112,4 @@ static inline bool rch_copy_to_iter(const void *from, size_t len, struct iov_ite
 	return true;
 }
 
-#endif /* _RCH_USERCOPY_H */
+#endif /* _RCH_ITER_H */
