@@ -37,7 +37,6 @@ union rch_arg {
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
-	struct rdmachan_enter enter;
 	struct rdmachan_pool_create pool_create;
 };
 
@@ -635,19 +634,36 @@ static int run_queue_create(struct rch_call *call)
 	return 0;
 }
 
-static int run_enter(struct rch_call *call)
+/*
+ * Most programs make no other call once they run: it has a way of its own, which clears and
+ * copies no more than its own structure.
+ */
+static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *user)
 {
-	struct rdmachan_enter *enter = &call->arg.enter;
-	struct rch_queue *queue = call->file->private_data;
+	struct rdmachan_enter enter;
+	u32 size;
 	int ret;
 
-	if (enter->flags & ~RDMACHAN_ENTER_F_WAKEUP)
-		return -EOPNOTSUPP;
-	if ((enter->flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
-	    enter->min_complete > queue->cq.count || enter->__reserved)
+	if (get_user(size, &user->size))
+		return -EFAULT;
+	if (size < sizeof(enter))
 		return -EINVAL;
-	ret = rch_queue_enter(queue, enter);
-	call->copy_back = ret == -ETIMEDOUT || ret == -EINTR;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(&enter, sizeof(enter), user, size);
+	if (ret)
+		return ret;
+	if (enter.flags & ~RDMACHAN_ENTER_F_WAKEUP)
+		return -EOPNOTSUPP;
+	if ((enter.flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
+	    enter.min_complete > queue->cq.count || enter.__reserved)
+		return -EINVAL;
+	ret = rch_queue_enter(queue, &enter);
+	if (ret && ret != -ETIMEDOUT && ret != -EINTR)
+		return ret;
+	if (put_user(enter.out_submitted, &user->out_submitted) ||
+	    put_user(enter.out_complete, &user->out_complete))
+		return -EFAULT;
 	return ret;
 }
 
@@ -696,7 +712,6 @@ static const struct rch_command chan_commands[] = {
 };
 
 static const struct rch_command queue_commands[] = {
-	RCH_COMMAND(RDMACHAN_ENTER, rdmachan_enter, out_complete, run_enter),
 	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
 };
 
@@ -766,5 +781,7 @@ long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /** rch_queue_ioctl - commands of a queue */
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	if (cmd == RDMACHAN_ENTER)
+		return enter_queue(file->private_data, (void __user *)arg);
 	return dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
 }

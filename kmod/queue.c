@@ -131,6 +131,8 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 	if (op) {
 		unlist(op);
 		op->state = RCH_OP_RUNNING;
+		/* Whoever woke it has let go of the lock, and with that of the operation. */
+		op->armed &= !op->woken;
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
@@ -146,8 +148,8 @@ static int op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *
 
 	if (events && !(events & op->events))
 		return 0;
-	list_del_init(&wait->entry);
 	spin_lock_irqsave(&op->queue->lock, flags);
+	list_del_init(&wait->entry);
 	op->woken = true;
 	if (op->state == RCH_OP_ARMED)
 		make_ready(op);
@@ -191,23 +193,31 @@ static struct hlist_head *line_head(struct rch_queue *queue, unsigned long key)
 	return &queue->lines[hash_long(key, queue->line_bits)];
 }
 
+static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
+{
+	struct rch_op *first;
+
+	hlist_for_each_entry(first, line_head(queue, key), node)
+		if (first->key == key)
+			return first;
+	return NULL;
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
-	struct hlist_head *head = line_head(op->queue, op->key);
 	struct rch_op *first;
 
 	if (!op->key || op->lined)
 		return true;
 	op->lined = true;
-	hlist_for_each_entry(first, head, node) {
-		if (first->key == op->key) {
-			list_add_tail(&op->line, &first->line);
-			op->state = RCH_OP_HELD;
-			return false;
-		}
+	first = line_first(op->queue, op->key);
+	if (first) {
+		list_add_tail(&op->line, &first->line);
+		op->state = RCH_OP_HELD;
+		return false;
 	}
-	hlist_add_head(&op->node, head);
+	hlist_add_head(&op->node, line_head(op->queue, op->key));
 	return true;
 }
 
@@ -228,7 +238,10 @@ static void line_leave(struct rch_op *op)
 	next = list_next_entry(op, line);
 	list_del_init(&op->line);
 	hlist_add_head(&next->node, line_head(op->queue, next->key));
-	make_ready_unlocked(next);
+	if (op->queue->follower || next->own)
+		make_ready_unlocked(next);
+	else
+		op->queue->follower = next;
 }
 
 /* Completions */
@@ -238,7 +251,8 @@ static void op_free(struct rch_op *op)
 	struct rch_queue *queue = op->queue;
 
 	op->state = RCH_OP_FREE;
-	list_add(&op->list, &queue->free);
+	op->next = queue->free;
+	queue->free = op;
 	WRITE_ONCE(queue->under_way, queue->under_way - 1);
 }
 
@@ -287,16 +301,19 @@ static void flush_done(struct rch_queue *queue)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
+	if (likely(list_empty(&queue->done) && list_empty(&queue->starved) &&
+		   !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
+		return;
 	while (!list_empty(&queue->done) && has_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		put_completion(queue, &op->cqe);
-		list_del(&op->list);
+		list_del_init(&op->list);
 		op_free(op);
 		moved = true;
 	}
 	while (!list_empty(&queue->starved) && rch_queue_has_room(queue)) {
 		op = list_first_entry(&queue->starved, struct rch_op, list);
-		list_del(&op->list);
+		list_del_init(&op->list);
 		make_ready_unlocked(op);
 	}
 	tell_overflow(queue);
@@ -341,6 +358,12 @@ static void post(struct rch_op *op)
 		op_free(op);
 		return;
 	}
+	if (rch_queue_has_room(queue)) {
+		put_completion(queue, &op->cqe);
+		op_free(op);
+		wake_sleepers(queue);
+		return;
+	}
 	list_add_tail(&op->list, &queue->done);
 	flush_done(queue);
 	if (op->state != RCH_OP_DONE)
@@ -356,12 +379,18 @@ static void finish(struct rch_op *op, s64 res)
 
 	lockdep_assert_held(&queue->run_lock);
 	disarm(op);
-	spin_lock_irq(&queue->lock);
-	unlist(op);
-	rch_time_end(op);
-	spin_unlock_irq(&queue->lock);
-	list_del(&op->all);
+	/* Whoever might have put it into a list has been kept from it just now. */
+	if (!list_empty(&op->list) || op->sqe.timeout_ms) {
+		spin_lock_irq(&queue->lock);
+		unlist(op);
+		rch_time_end(op);
+		spin_unlock_irq(&queue->lock);
+	}
+	if (!list_empty(&op->all))
+		list_del_init(&op->all);
 	line_leave(op);
+	if (queue->follower == op)
+		queue->follower = NULL;
 	if (op->prev)
 		op->prev->next = NULL;
 	queue->ops->drop(op);
@@ -457,9 +486,42 @@ static void prepare(struct rch_op *op)
 	}
 }
 
+/* Only the program can bring the memory that is not there. */
+static bool needs_call(const struct rch_op *op, s64 res)
+{
+	return res == -EFAULT && !op->queue->in_call && !op->error;
+}
+
+/* Whether @res is the end of it. */
+static bool is_over(const struct rch_op *op, s64 res)
+{
+	return res != -EAGAIN && res != RCH_RUN_AGAIN && res != RCH_RUN_NO_ROOM &&
+	       !needs_call(op, res);
+}
+
+/* It was run, with result @res. */
+static void was_run(struct rch_op *op, s64 res)
+{
+	if (res == -EAGAIN) {
+		/* It may have become ready before it was armed. */
+		arm(op);
+		res = op->queue->ops->run(op);
+	}
+	if (res == -EAGAIN) {
+		suspend(op);
+	} else if (is_over(op, res)) {
+		complete_op(op, res);
+	} else if (needs_call(op, res)) {
+		disarm(op);
+		op->own = true;
+		make_ready_unlocked(op);
+	} else {
+		go_on(op, res);
+	}
+}
+
 static void run_op(struct rch_op *op)
 {
-	const struct rch_queue_ops *ops = op->queue->ops;
 	s64 res;
 
 	if (op->late && op->queue->in_call && !op->error)
@@ -468,33 +530,73 @@ static void run_op(struct rch_op *op)
 	if (!res && !line_enter(op))
 		return;
 	if (!res)
-		res = ops->run(op);
-	if (res == -EAGAIN) {
-		/* It may have become ready before it was armed. */
-		arm(op);
-		res = ops->run(op);
+		res = op->queue->ops->run(op);
+	was_run(op, res);
+}
+
+static void track(struct rch_op *op)
+{
+	list_add_tail(&op->all, &op->queue->all);
+}
+
+/* It is not over at once. Return: whether it is the first of its line. */
+static bool settle(struct rch_op *op)
+{
+	track(op);
+	if (op->sqe.timeout_ms) {
+		spin_lock_irq(&op->queue->lock);
+		rch_time_begin(op);
+		spin_unlock_irq(&op->queue->lock);
 	}
-	if (res == -EAGAIN) {
-		suspend(op);
-	} else if (res == RCH_RUN_AGAIN || res == RCH_RUN_NO_ROOM) {
-		go_on(op, res);
-	} else if (res == -EFAULT && !op->queue->in_call && !op->error) {
-		disarm(op);
-		op->own = true;
-		make_ready_unlocked(op);
-	} else {
-		complete_op(op, res);
+	return line_enter(op);
+}
+
+/*
+ * Begin an operation that nothing keeps from it. Most are over at once: such a one enters
+ * neither its line nor any list.
+ */
+static void run_now(struct rch_queue *queue, struct rch_op *op)
+{
+	s64 res = op->error;
+
+	op->begun = true;
+	queue->active++;
+	op->state = RCH_OP_RUNNING;
+	if (!res && op->key && line_first(queue, op->key)) {
+		settle(op);
+		return;
 	}
+	if (!res)
+		res = queue->ops->run(op);
+	if (!is_over(op, res))
+		settle(op);
+	was_run(op, res);
 }
 
 /* Others shall run what is left. */
 static void stop_running(struct rch_queue *queue)
 {
+	struct rch_op *op = queue->follower;
+
+	queue->follower = NULL;
 	spin_lock_irq(&queue->lock);
+	if (op)
+		make_ready(op);
 	queue->running = false;
 	if (!queue->entered && has_work(queue))
 		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
+}
+
+static struct rch_op *take_next(struct rch_queue *queue)
+{
+	struct rch_op *op = queue->follower;
+
+	if (!op)
+		return take_ready(queue);
+	queue->follower = NULL;
+	op->state = RCH_OP_RUNNING;
+	return op;
 }
 
 /* Run all that is to be run. */
@@ -507,7 +609,7 @@ static void run_ready(struct rch_queue *queue)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while ((op = take_ready(queue))) {
+	while ((op = take_next(queue))) {
 		run_op(op);
 		cond_resched();
 		if (!--turns) {
@@ -547,22 +649,6 @@ static void queue_work_run(struct work_struct *work)
 }
 
 /**
- * rch_queue_next_is - whether the next operation that will be run is an @opcode
- * @queue: queue
- * @opcode: &enum rdmachan_opcode
- *
- * Others may add operations behind it, but only who calls this takes any.
- */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode)
-{
-	const struct list_head *first = READ_ONCE(queue->ready.next);
-
-	lockdep_assert_held(&queue->run_lock);
-	return first != &queue->ready &&
-	       list_entry(first, struct rch_op, list)->sqe.opcode == opcode;
-}
-
-/**
  * rch_queue_cancel - cancel what a CANCEL names
  * @queue: queue
  * @by: the CANCEL
@@ -596,11 +682,11 @@ u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 
 static struct rch_op *op_take(struct rch_queue *queue)
 {
-	struct rch_op *op = list_first_entry_or_null(&queue->free, struct rch_op, list);
+	struct rch_op *op = queue->free;
 
 	if (!op)
 		return NULL;
-	list_del_init(&op->list);
+	queue->free = op->next;
 	op->state = RCH_OP_HELD;
 	op->error = 0;
 	op->key = 0;
@@ -614,23 +700,45 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->object = NULL;
 	op->data = NULL;
 	memset(&op->cqe, 0, sizeof(op->cqe));
-	list_add_tail(&op->all, &queue->all);
 	WRITE_ONCE(queue->under_way, queue->under_way + 1);
 	return op;
 }
 
-static void admit(struct rch_queue *queue, struct rch_op *op)
+/* Neither part of a chain nor a barrier. */
+static bool alone(const struct rch_op *op)
 {
-	if (op->sqe.opcode == RDMACHAN_OPCODE_CANCEL && !op->next &&
-	    !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN)) {
-		begin(queue, op);
+	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
+}
+
+/* Whether @op, which is alone, can be run where it was taken. */
+static bool can_run_now(const struct rch_queue *queue, const struct rch_op *op)
+{
+	return list_empty(&queue->deferred) && may_begin(queue, op) &&
+	       (queue->in_call || !op->own);
+}
+
+/* The chain that begins with @first. */
+static void admit(struct rch_queue *queue, struct rch_op *first)
+{
+	struct rch_op *op;
+
+	if (alone(first) && can_run_now(queue, first)) {
+		run_now(queue, first);
 		return;
 	}
-	list_add_tail(&op->list, &queue->deferred);
+	for (op = first; op; op = op->next)
+		track(op);
+	if (alone(first) && first->sqe.opcode == RDMACHAN_OPCODE_CANCEL) {
+		begin(queue, first);
+		return;
+	}
+	list_add_tail(&first->list, &queue->deferred);
 	begin_deferred(queue);
 }
 
-/* Take entries. Return: how many, or -EINVAL when the program's index cannot be. */
+/* Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
+ * program's index cannot be.
+ */
 static int submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
@@ -857,12 +965,15 @@ static int slots_alloc(struct rch_queue *queue)
 		struct rch_op *op = queue->slots + i;
 
 		op->queue = queue;
+		INIT_LIST_HEAD(&op->all);
+		INIT_LIST_HEAD(&op->list);
 		INIT_LIST_HEAD(&op->line);
 		INIT_HLIST_NODE(&op->node);
 		init_waitqueue_func_entry(&op->wait, op_wake);
 		INIT_LIST_HEAD(&op->wait.entry);
 		timerqueue_init(&op->time);
-		list_add_tail(&op->list, &queue->free);
+		op->next = queue->free;
+		queue->free = op;
 	}
 	return 0;
 }
@@ -957,7 +1068,6 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	init_waitqueue_head(&queue->wait);
 	INIT_WORK(&queue->work, queue_work_run);
 	rch_time_init(queue);
-	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->all);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->done);

@@ -61,12 +61,13 @@ enum rch_op_state {
  * @sqe: the entry, a copy
  * @cqe: its completion
  * @error: why it must not be run, an errno below 0; or 0
- * @all: in the queue's list of those under way, in order of submission
+ * @all: in the queue's list of those under way, in order of submission; one that is over
+ *	at once never is
  * @list: in one of the queue's lists; when READY or ARMED, by the queue's lock
  * @line: others of the same line, in order
  * @node: the first of a line: in the queue's table
  * @key: of its line; 0 is none
- * @next: in its chain
+ * @next: in its chain, or of those that are free
  * @prev: in its chain
  * @state: READY and ARMED by the queue's lock
  * @lined: it is in its line
@@ -181,12 +182,14 @@ struct rch_pool {
  * @in_call: who has @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; written by @run_lock
- * @free: operations; by @run_lock
+ * @free: operations, by @next; by @run_lock
  * @all: those under way; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
  * @starved: those that need such room to go on; by @run_lock
  * @overflows: completions that had to; by @run_lock
+ * @follower: is to be run next, as the one before it in its line is over; or NULL; by
+ *	@run_lock
  * @active: operations that have begun; by @run_lock
  * @under_way: operations that are not in @free; by @run_lock
  * @taken: entries taken; by @run_lock
@@ -228,12 +231,13 @@ struct rch_queue {
 	bool in_call;
 	u32 sq_head;
 	u32 cq_tail;
-	struct list_head free;
+	struct rch_op *free;
 	struct list_head all;
 	struct list_head deferred;
 	struct list_head done;
 	struct list_head starved;
 	u32 overflows;
+	struct rch_op *follower;
 	u32 active;
 	u32 under_way;
 	u64 taken;
@@ -272,7 +276,6 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* queue.c APIs for operations: under @run_lock */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 bool rch_queue_has_room(const struct rch_queue *queue);
 void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);

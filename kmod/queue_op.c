@@ -122,32 +122,27 @@ static int prepare_send(struct rch_op *op)
 	return 0;
 }
 
+/* At once: programs say by their calls which messages belong together. */
 static void rch_op_flush(struct rch_queue *queue)
 {
 	if (!queue->unsent)
 		return;
-	rch_link_run(queue->unsent);
+	rch_link_push(queue->unsent);
 	rch_link_put(queue->unsent);
 	queue->unsent = NULL;
 }
 
-/* Messages that are sent one after the other share frames. */
-static int send_before_others(struct rch_queue *queue, struct rch_chan *chan,
-			      struct iov_iter *iter, u16 msg_flags)
+/* The message may lie in the link's open frame until the queue is flushed. */
+static void remember_unsent(struct rch_queue *queue, const struct rch_chan *chan)
 {
-	struct rch_link *link;
-	int ret = rch_chan_send_more(chan, iter, msg_flags);
-
-	if (ret)
-		return ret;
 	/* It was sent on it, so it stays the channel's. */
-	link = chan->lane.link;
+	struct rch_link *link = chan->lane.link;
+
 	if (queue->unsent == link)
-		return 0;
+		return;
 	rch_op_flush(queue);
 	kref_get(&link->ref);
 	queue->unsent = link;
-	return 0;
 }
 
 static s64 run_send(struct rch_op *op)
@@ -156,10 +151,9 @@ static s64 run_send(struct rch_op *op)
 	int ret;
 
 	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
-	if (rch_queue_next_is(op->queue, RDMACHAN_OPCODE_SEND))
-		ret = send_before_others(op->queue, op->object, &iter, op->sqe.msg_flags);
-	else
-		ret = rch_chan_send(op->object, &iter, op->sqe.msg_flags, true, 0);
+	ret = rch_chan_send_more(op->object, &iter, op->sqe.msg_flags);
+	if (!ret)
+		remember_unsent(op->queue, op->object);
 	/* That it is being connected is no reason to fail. */
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
