@@ -9,6 +9,10 @@
  * the program's memory. That never waits for the program's memory to come: it runs with
  * page faults disabled, and leaves what then fails, and what makes file descriptors, to
  * ENTER, which the ring's flags and poll() ask for. So no program can hold up a work item.
+ * A queue with a poller has that instead, which takes entries as well (queue_poller.c).
+ *
+ * An operation that completes more than once does so only while the completion ring has
+ * room, and is *starved* until it has: it keeps nothing for later but itself.
  *
  * Order. Operations of one object and direction are a *line*: only its first is run. An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
@@ -798,7 +802,9 @@ static void prepare_late(struct rch_queue *queue)
 
 	while ((op = take_late(queue))) {
 		prepare(op);
-		make_ready_unlocked(op);
+		/* They may be run before any that are ready. */
+		if (op->error || line_enter(op))
+			make_ready_unlocked(op);
 		cond_resched();
 	}
 }
@@ -850,7 +856,7 @@ bool rch_queue_idle(const struct rch_queue *queue)
 	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !has_room(queue);
 }
 
-/** rch_queue_poll - take entries, and run what there is, as far as it needs no call */
+/** rch_queue_run - take entries, and run what there is, as far as it needs no call */
 void rch_queue_run(struct rch_queue *queue)
 {
 	/* So that nobody thinks it hangs while the program waits for its own memory. */

@@ -27,7 +27,7 @@ int main(void)
 	size_is(rdmachan_queue_create, 112);
 	size_is(rdmachan_enter, 32);
 	size_is(rdmachan_buffer, 16);
-	size_is(rdmachan_pool_create, 80);
+	size_is(rdmachan_pool_create, 72);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);
 	return tap_end();
