@@ -405,25 +405,6 @@ TEST_F(queue, sends_in_order)
 	}
 }
 
-/* Frames that all links have sent. */
-static uint64_t frames_sent(int ctx)
-{
-	static struct rdmachan_object objects[64];
-	struct rdmachan_list list = {
-		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
-		.object_size = sizeof(*objects),
-	};
-	uint64_t sum = 0;
-	uint32_t i;
-
-	ASSERT_EQ(ioctl(ctx, RDMACHAN_LIST, &list), 0);
-	for (i = 0; i < list.out_count; i++)
-		if (objects[i].kind == RDMACHAN_KIND_LINK)
-			sum += objects[i].tx_frames;
-	ASSERT_GT(sum, 0);
-	return sum;
-}
-
 /*
  * What is submitted together shares frames, although the link is idle: as it always seems
  * to be where rxe completes a frame before posting returns (6.1).
