@@ -60,7 +60,7 @@ abi-fuzz:
 	@selftests/abifuzz/run.sh $(TIME)
 
 check-debug:
-	@selftests/check.sh cocci debug
+	@selftests/check.sh cocci debug kcsan
 
 soak:
 	@selftests/check.sh soak

@@ -444,6 +444,19 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	rch_chan_put(chan);
 }
 
+/**
+ * rch_chan_push - send what is held back, as a program begins to wait
+ * @chan: channel
+ *
+ * Context: any.
+ */
+void rch_chan_push(struct rch_chan *chan)
+{
+	/* While it is being connected its link may change; from then on it is kept. */
+	if (smp_load_acquire(&chan->state) != RCH_CHAN_CONNECTING && chan->lane.link)
+		rch_link_flush(chan->lane.link);
+}
+
 static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan))
 {
 	if (!ready(chan) || test_and_set_bit_lock(bit, &chan->busy))
@@ -476,6 +489,7 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 		return 0;
 	if (nonblock)
 		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING ? -ENOTCONN : -EAGAIN;
+	rch_chan_push(chan);
 	wait = wait_event_interruptible_timeout(chan->wait, try_claim(chan, bit, ready),
 						rch_time_left(deadline));
 	return rch_wait_result(wait, deadline);
@@ -525,7 +539,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 	spin_lock_bh(&chan->lock);
 	state = chan->state;
 	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED) {
-		chan->shut |= how;
+		WRITE_ONCE(chan->shut, chan->shut | how);
 		/* Whoever waits to send or receive finds out now, and lets us. */
 		wake_up_interruptible_all(&chan->wait);
 	}
@@ -591,7 +605,8 @@ out:
 /** rch_chan_init - once, at load */
 int rch_chan_init(void)
 {
-	chan_cache = KMEM_CACHE(rch_chan, SLAB_ACCOUNT);
+	/* Programs read from the own segment, and from nothing else of a channel. */
+	chan_cache = KMEM_CACHE_USERCOPY(rch_chan, SLAB_ACCOUNT, own_segment.bytes);
 	return chan_cache ? 0 : -ENOMEM;
 }
 

@@ -23,14 +23,17 @@
 struct iov_iter;
 
 /**
- * struct rch_segment - a DATA record that was received
+ * struct rch_segment - a DATA record that was received, or a run of them
  * @list: in the channel's queue
  * @page: holds the bytes, or NULL when they are behind this
- * @data: the bytes
+ * @data: the bytes of the first record
  * @length: how many
- * @total: of the whole message
+ * @total: of its whole message
  * @msg_flags: of the message
- * @flags: RCH_DATA_F_*
+ * @flags: RCH_DATA_F_*, the same for all
+ * @messages: records
+ * @bytes: of all of them
+ * @own: it is part of a &struct rch_own_segment
  */
 struct rch_segment {
 	struct list_head list;
@@ -40,6 +43,25 @@ struct rch_segment {
 	u32 total;
 	u16 msg_flags;
 	u8 flags;
+	u32 messages;
+	u32 bytes;
+	bool own;
+};
+
+/** RCH_OWN_ROOM - bytes of &struct rch_own_segment */
+#define RCH_OWN_ROOM 128
+
+/**
+ * struct rch_own_segment - a segment that a channel has for a small message, so that one at
+ *	a time needs no allocation
+ * @busy: bit 0: it is in use
+ * @seg: the segment
+ * @bytes: of the message
+ */
+struct rch_own_segment {
+	unsigned long busy;
+	struct rch_segment seg;
+	u8 bytes[RCH_OWN_ROOM];
 };
 
 /**
@@ -96,6 +118,7 @@ enum rch_grant {
  * @complete: complete messages in @segments
  * @window: what the peer may send
  * @expect: bytes of the message that is arriving which are still to come
+ * @own_segment: for one of @segments
  * @arriving: a message is arriving
  * @excess: bytes of what @window has promised that are beyond the receive buffer, and
  *	charged besides it
@@ -157,6 +180,7 @@ struct rch_chan {
 	u32 complete;
 	struct rch_window_rx window;
 	u32 expect;
+	struct rch_own_segment own_segment;
 	bool arriving;
 	u64 excess;
 	u32 over;
@@ -221,6 +245,7 @@ void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline);
+void rch_chan_push(struct rch_chan *chan);
 void rch_chan_unclaim(struct rch_chan *chan, int bit);
 int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock);
 void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error);
@@ -259,6 +284,12 @@ void rch_chan_offer_work(struct work_struct *work);
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
+
+/* segment.c APIs: any context */
+struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
+				      struct page *page);
+bool rch_segment_next(struct rch_segment *seg);
+void rch_segments_free(struct list_head *list);
 
 /* chan_rx.c APIs: process context */
 void rch_chan_accepted(struct rch_chan *chan);

@@ -2,9 +2,8 @@
 /*
  * chan_rx.c - receives messages
  *
- * Operation. Softirq judges each record by the channel's state and window and queues
- * DATA by reference to the page of its frame, or, when it is small, as a copy: a few
- * unread bytes must not hold a whole frame. The program's read is the one copy of large
+ * Operation. Softirq judges each record, or run of them, by the channel's state and window
+ * and queues DATA as a segment, see segment.c. The program's read is the one copy of large
  * data. A message is readable when it is complete, and then a read never blocks.
  *
  * Buffer ownership. A segment belongs to the channel's queue. A reader, who has
@@ -16,59 +15,15 @@
  * a message that is larger than the receive buffer, the channel is reset: a message that
  * cannot be delivered is told, never left out.
  */
-#include <linux/mm.h>
-#include <linux/slab.h>
 #include <linux/uio.h>
 
 #include "chan.h"
 #include "error.h"
-#include "inject.h"
 #include "rch.h"
-
-/* Records up to this are copied: at worst an eighth of a frame holds the whole. */
-#define RCH_COPY_BREAK 2048
+#include "iter.h"
 
 /* Instead of a new limit to tell: the message that is coming may not be kept. */
 #define RCH_CREDIT_OVER U64_MAX
-
-static struct rch_segment *segment_alloc(const struct rch_record *r, struct page *page)
-{
-	bool copy = r->length <= RCH_COPY_BREAK;
-	struct rch_segment *seg;
-
-	seg = rch_try(RCH_SITE_SEGMENT, kmalloc(sizeof(*seg) + (copy ? r->length : 0),
-						GFP_ATOMIC | __GFP_NOWARN));
-	if (!seg)
-		return NULL;
-	seg->length = r->length;
-	seg->total = r->total;
-	seg->msg_flags = r->msg_flags;
-	seg->flags = r->flags;
-	if (copy) {
-		seg->page = NULL;
-		seg->data = (u8 *)(seg + 1);
-		memcpy(seg + 1, r->payload, r->length);
-	} else {
-		get_page(page);
-		seg->page = page;
-		seg->data = r->payload;
-	}
-	atomic_inc(&rch_counts.segments);
-	return seg;
-}
-
-static void segments_free(struct list_head *list)
-{
-	struct rch_segment *seg, *tmp;
-
-	list_for_each_entry_safe(seg, tmp, list, list) {
-		if (seg->page)
-			put_page(seg->page);
-		kfree(seg);
-		atomic_dec(&rch_counts.segments);
-	}
-	INIT_LIST_HEAD(list);
-}
 
 /* While no program has accepted the channel, nobody waits for the message to end. */
 static bool only_incomplete(const struct rch_chan *chan)
@@ -162,7 +117,7 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
-	if (first && r->total > chan->tuning.message_max)
+	if (first && max(r->total, r->run.longest) > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
 	if (!rch_segment_allowed(r->length, r->flags & RCH_DATA_F_LAST))
 		return RCH_RULE_SEGMENT;
@@ -182,8 +137,8 @@ static void take_arriving(struct rch_chan *chan, struct list_head *out)
 	list_for_each_entry_safe_reverse(seg, tmp, &chan->segments, list) {
 		bool first = seg->flags & RCH_DATA_F_FIRST;
 
-		chan->queued -= seg->length;
-		rch_window_consumed(&chan->window, seg->length);
+		chan->queued -= seg->bytes;
+		rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
 		list_move(&seg->list, out);
 		if (first)
 			break;
@@ -200,7 +155,7 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 	rule = segment_fits(chan, r);
 	if (rule)
 		return rule;
-	if (!rch_window_received(&chan->window, r->length))
+	if (!rch_window_received_run(&chan->window, r->run.count, r->run.bytes))
 		return RCH_RULE_WINDOW;
 	if (r->flags & RCH_DATA_F_ABORT) {
 		rch_window_consumed(&chan->window, 0);
@@ -210,10 +165,10 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 	}
 	chan->expect = (r->flags & RCH_DATA_F_FIRST ? r->total : chan->expect) - r->length;
 	chan->arriving = !(r->flags & RCH_DATA_F_LAST);
-	chan->queued += r->length;
+	chan->queued += r->run.bytes;
 	list_add_tail(&seg->list, &chan->segments);
 	if (r->flags & RCH_DATA_F_LAST) {
-		chan->complete++;
+		WRITE_ONCE(chan->complete, chan->complete + r->run.count);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
 	*credit = credit_due(chan);
@@ -223,8 +178,8 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 /* Nobody reads any more: the data counts as read at once. */
 static void data_ignore(struct rch_chan *chan, const struct rch_record *r, u64 *credit)
 {
-	chan->window.received += rch_window_cost(r->length);
-	rch_window_consumed(&chan->window, r->length);
+	chan->window.received += rch_window_cost_run(r->run.count, r->run.bytes);
+	rch_window_consumed_run(&chan->window, r->run.count, r->run.bytes);
 	chan->arriving = false;
 	*credit = credit_due(chan);
 }
@@ -238,12 +193,11 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	LIST_HEAD(drop);
 
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
-		seg = segment_alloc(r, page);
+		seg = rch_segment_alloc(&chan->own_segment, r, page);
 		if (!seg) {
 			cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;
 		}
-		INIT_LIST_HEAD(&seg->list);
 	}
 	spin_lock(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING || chan->state == RCH_CHAN_PEER_CLOSED ||
@@ -258,7 +212,7 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
 	spin_unlock(&chan->lock);
-	segments_free(&drop);
+	rch_segments_free(&drop);
 	tell_credit(chan, credit);
 	return rule;
 }
@@ -325,9 +279,9 @@ static enum rch_rule shut_got(struct rch_chan *chan, const struct rch_record *r)
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_SEND)
-		chan->peer_shut |= RDMACHAN_SHUTDOWN_SEND;
+		WRITE_ONCE(chan->peer_shut, chan->peer_shut | RDMACHAN_SHUTDOWN_SEND);
 	if (r->flags & RCH_SHUT_F_RECV)
-		chan->peer_shut |= RDMACHAN_SHUTDOWN_RECV;
+		WRITE_ONCE(chan->peer_shut, chan->peer_shut | RDMACHAN_SHUTDOWN_RECV);
 	wake_up_interruptible_all(&chan->wait);
 	spin_unlock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_RECV)
@@ -374,7 +328,7 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	spin_unlock(&chan->lock);
 	if (reset)
 		rch_chan_fail(chan, &error);
-	segments_free(&drop);
+	rch_segments_free(&drop);
 	return rch_lane_close_got(&chan->lane) ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 
@@ -415,16 +369,15 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 	}
 }
 
+/* Whether there is something to receive, or will not be; who has claimed looks again. */
 static bool rx_settled(struct rch_chan *chan)
 {
-	bool settled;
+	enum rch_chan_state state = READ_ONCE(chan->state);
 
-	spin_lock_bh(&chan->lock);
-	settled = chan->complete || chan->shut & RDMACHAN_SHUTDOWN_RECV ||
-		  chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
-		  (chan->state != RCH_CHAN_OPEN && chan->state != RCH_CHAN_CONNECTING);
-	spin_unlock_bh(&chan->lock);
-	return settled;
+	return READ_ONCE(chan->complete) ||
+	       (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) ||
+	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
+	       (state != RCH_CHAN_OPEN && state != RCH_CHAN_CONNECTING);
 }
 
 /* The same for a thread that may wait for a message to be written. */
@@ -439,7 +392,7 @@ static int copy_first(struct rch_chan *chan, struct iov_iter *to)
 	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
 
 	for (;;) {
-		if (copy_to_iter(seg->data, seg->length, to) != seg->length)
+		if (!rch_copy_to_iter(seg->data, seg->length, to))
 			return -EFAULT;
 		if (seg->flags & RCH_DATA_F_LAST)
 			return 0;
@@ -459,11 +412,12 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 
 		chan->queued -= seg->length;
 		rch_window_consumed(&chan->window, seg->length);
-		list_move_tail(&seg->list, out);
+		if (!rch_segment_next(seg))
+			list_move_tail(&seg->list, out);
 		if (last)
 			break;
 	}
-	chan->complete--;
+	WRITE_ONCE(chan->complete, chan->complete - 1);
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
@@ -487,7 +441,7 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	if (ret)
 		return ret;
 	credit = take_first(chan, &taken);
-	segments_free(&taken);
+	rch_segments_free(&taken);
 	tell_credit(chan, credit);
 	return 0;
 }
@@ -608,15 +562,15 @@ void rch_chan_drop_received(struct rch_chan *chan)
 
 	spin_lock_bh(&chan->lock);
 	list_for_each_entry(seg, &chan->segments, list)
-		rch_window_consumed(&chan->window, seg->length);
+		rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
 	list_splice_init(&chan->segments, &drop);
-	chan->complete = 0;
+	WRITE_ONCE(chan->complete, 0);
 	chan->arriving = false;
 	WRITE_ONCE(chan->offered, false);
 	chan->queued = 0;
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
-	segments_free(&drop);
+	rch_segments_free(&drop);
 	/* Without a lane there is nobody to tell. */
 	if (chan->lane.link)
 		tell_credit(chan, credit);

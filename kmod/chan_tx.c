@@ -18,12 +18,22 @@
 #include "error.h"
 #include "rch.h"
 
+/* Without the lock: what changes a moment later might as well have then. */
+static bool tx_goes(const struct rch_chan *chan)
+{
+	return READ_ONCE(chan->state) == RCH_CHAN_OPEN &&
+	       !(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_SEND) &&
+	       !(READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_RECV);
+}
+
 /* Why nothing can be sent, as an errno below 0; 0 when it can, or must wait. */
 static int tx_refusal(struct rch_chan *chan, u32 *note)
 {
 	int ret = 0;
 
 	*note = RDMACHAN_CAUSE_NONE;
+	if (likely(tx_goes(chan)))
+		return 0;
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_FAILED) {
 		ret = -(int)chan->error.error;

@@ -95,6 +95,8 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 		rch_chan_wants_data(chan);
 		mask = rch_chan_poll_mask(chan);
 	}
+	if (!(mask & poll_requested_events(wait)))
+		rch_chan_push(chan);
 	return mask;
 }
 

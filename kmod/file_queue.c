@@ -29,6 +29,7 @@ static __poll_t rch_queue_poll(struct file *file, poll_table *wait)
 	struct rch_queue *queue = file->private_data;
 
 	poll_wait(file, &queue->wait, wait);
+	smp_mb(); /* pairs with that of wq_has_sleeper() */
 	return rch_queue_poll_mask(queue);
 }
 

@@ -37,7 +37,7 @@ union rch_arg {
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
-	struct rdmachan_enter enter;
+	struct rdmachan_pool_create pool_create;
 };
 
 /**
@@ -219,6 +219,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
 	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
 	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
+	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
 }
 
 static int run_info(struct rch_call *call)
@@ -233,7 +234,8 @@ static int run_info(struct rch_call *call)
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
-	info->out_calls = RDMACHAN_CALLS_QUEUE;
+	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
+			  RDMACHAN_CALLS_POLLER;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -596,21 +598,22 @@ static int run_list(struct rch_call *call)
 	return 0;
 }
 
-/* QUEUE_CREATE and ENTER */
+/* QUEUE_CREATE, ENTER and POOL_CREATE */
 
 static int run_queue_create(struct rch_call *call)
 {
 	struct rdmachan_queue_create *create = &call->arg.queue_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
+	bool poller = create->flags & RDMACHAN_QUEUE_F_POLLER;
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_queue *queue;
 	int ret;
 
-	if (create->flags & ~RDMACHAN_FD_F_CLOEXEC)
+	if (create->flags & ~(RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER))
 		return -EOPNOTSUPP;
 	if (!rch_ring_count_ok(create->sq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
-	    create->__reserved)
+	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
 	ret = error_check(create->error_ptr);
 	if (ret)
@@ -620,7 +623,9 @@ static int run_queue_create(struct rch_call *call)
 	if (IS_ERR(queue))
 		return refused(PTR_ERR(queue), create->error_ptr, &error);
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
-	ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
+	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
+	if (!ret)
+		ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
 		return refused(ret, create->error_ptr, &error);
@@ -629,19 +634,61 @@ static int run_queue_create(struct rch_call *call)
 	return 0;
 }
 
-static int run_enter(struct rch_call *call)
+/*
+ * Most programs make no other call once they run: it has a way of its own, which clears and
+ * copies no more than its own structure.
+ */
+static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *user)
 {
-	struct rdmachan_enter *enter = &call->arg.enter;
-	struct rch_queue *queue = call->file->private_data;
+	struct rdmachan_enter enter;
+	u32 size;
 	int ret;
 
-	if (enter->flags)
-		return -EOPNOTSUPP;
-	if (enter->min_complete > queue->cq.count || enter->__reserved)
+	if (get_user(size, &user->size))
+		return -EFAULT;
+	if (size < sizeof(enter))
 		return -EINVAL;
-	ret = rch_queue_enter(queue, enter);
-	call->copy_back = ret == -ETIMEDOUT || ret == -EINTR;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	ret = copy_struct_from_user(&enter, sizeof(enter), user, size);
+	if (ret)
+		return ret;
+	if (enter.flags & ~RDMACHAN_ENTER_F_WAKEUP)
+		return -EOPNOTSUPP;
+	if ((enter.flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
+	    enter.min_complete > queue->cq.count || enter.__reserved)
+		return -EINVAL;
+	ret = rch_queue_enter(queue, &enter);
+	if (ret && ret != -ETIMEDOUT && ret != -EINTR)
+		return ret;
+	if (put_user(enter.out_submitted, &user->out_submitted) ||
+	    put_user(enter.out_complete, &user->out_complete))
+		return -EFAULT;
 	return ret;
+}
+
+static int run_pool_create(struct rch_call *call)
+{
+	struct rdmachan_pool_create *create = &call->arg.pool_create;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	int ret;
+
+	if (create->flags)
+		return -EOPNOTSUPP;
+	if (!rch_ring_count_ok(create->entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
+	    create->__reserved || create->__reserved2)
+		return -EINVAL;
+	/* A pool cannot be taken back: not one that nobody would be told of. */
+	ret = error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
+	if (ret)
+		return ret;
+	call->copied = false;
+	ret = rch_pool_create(call->file->private_data, create->entries, &error,
+			      &create->out_ring);
+	if (ret < 0)
+		return refused(ret, create->error_ptr, &error);
+	create->out_pool = ret;
+	return 0;
 }
 
 static const struct rch_command ctx_commands[] = {
@@ -665,7 +712,7 @@ static const struct rch_command chan_commands[] = {
 };
 
 static const struct rch_command queue_commands[] = {
-	RCH_COMMAND(RDMACHAN_ENTER, rdmachan_enter, out_complete, run_enter),
+	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
@@ -734,5 +781,7 @@ long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /** rch_queue_ioctl - commands of a queue */
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	if (cmd == RDMACHAN_ENTER)
+		return enter_queue(file->private_data, (void __user *)arg);
 	return dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
 }

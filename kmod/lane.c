@@ -8,12 +8,12 @@
  * wait already, the bytes take the long way through an item of the lane's own.
  */
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/uio.h>
 
 #include "inject.h"
 #include "link.h"
 #include "rch.h"
+#include "iter.h"
 
 static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {
@@ -213,10 +213,13 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
 	lane->control &= ~control;
+	if (control == RCH_LANE_RESET) {
+		lane->close_sent = true;
+		/* What else was to be told: the peer may not know the number any more. */
+		lane->control &= RCH_LANE_CLOSED;
+	}
 	if (!lane->control)
 		list_del_init(&lane->control_list);
-	if (control == RCH_LANE_RESET)
-		lane->close_sent = true;
 	if (control == RCH_LANE_CLOSED) {
 		lane->closed_sent = true;
 		detach_if_closed(lane);
@@ -532,15 +535,12 @@ int rch_lane_fin(struct rch_lane *lane, bool more)
 
 static int copy_small(void *to, u32 len, struct iov_iter *from)
 {
-	size_t copied;
+	bool copied;
 
 	pagefault_disable();
-	copied = copy_from_iter(to, len, from);
+	copied = rch_copy_from_iter(to, len, from);
 	pagefault_enable();
-	if (copied == len)
-		return 0;
-	iov_iter_revert(from, copied);
-	return -EFAULT;
+	return copied ? 0 : -EFAULT;
 }
 
 /**

@@ -24,6 +24,7 @@
 #ifndef _RCH_LINK_H
 #define _RCH_LINK_H
 
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -106,6 +107,13 @@ struct rch_link_faults {
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
  * @posting: somebody posts @ready, with @lock dropped
+ * @urgent: the open frame holds what must not be held back
+ * @unanswered: a frame with records was posted, and none came since
+ * @gathering: the open frame is held back for what else may come: see link_gather.c
+ * @gather_until: it is not, from this time on
+ * @gather_look: when to look whether it has grown
+ * @gather_used: how full it was
+ * @gather_timer: looks, and ends it
  * @hello: the next frame is the active side's first, whatever is in it
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
@@ -166,6 +174,13 @@ struct rch_link {
 	u32 done;
 	u32 signalled;
 	bool posting;
+	bool urgent;
+	bool unanswered;
+	bool gathering;
+	ktime_t gather_until;
+	ktime_t gather_look;
+	u32 gather_used;
+	struct hrtimer gather_timer;
 	bool hello;
 	struct rch_drr drr;
 	struct list_head control;
@@ -322,6 +337,15 @@ void rch_links_doubt(const struct rch_link *link);
 bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer);
 void rch_link_device_gone(struct ib_device *dev);
 u32 rch_link_count_device(struct ib_device *dev);
+
+/* link_gather.c APIs: any context; with link->lock but for the first four */
+void rch_link_gather_init(struct rch_link *link);
+void rch_link_gather_stop(struct rch_link *link);
+void rch_link_flush(struct rch_link *link);
+void rch_link_push(struct rch_link *link);
+bool rch_link_gathers(struct rch_link *link);
+void rch_link_gather_over(struct rch_link *link);
+void rch_link_gather_sent(struct rch_link *link);
 
 /* link_tx.c APIs: any context; take link->lock unless told otherwise */
 void rch_link_run(struct rch_link *link);

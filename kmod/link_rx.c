@@ -98,6 +98,8 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f,
 	link->last_rx = jiffies;
 	link->doubt = false;
 	link->rx_frames++;
+	if (!(f->flags & RCH_FRAME_F_PURE))
+		link->unanswered = false;
 	rch_credit_received(&link->credit);
 	rch_link_release_sent(link);
 out:
@@ -114,8 +116,10 @@ static enum rch_rule records_got(struct rch_link *link, struct page *page, u32 l
 	rch_wire_cursor_init(&cursor, page_address(page), length);
 	while (rch_wire_record_more(&cursor)) {
 		rule = rch_wire_record_next(&cursor, &r);
-		if (!rule)
-			rule = record_got(link, &r, page);
+		if (rule)
+			return rule;
+		rch_wire_run(&cursor, &r);
+		rule = record_got(link, &r, page);
 		if (rule)
 			return rule;
 	}

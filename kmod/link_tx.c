@@ -5,8 +5,9 @@
  * Operation. Records are put into the link's *open* frame: first control records,
  * then data, channel by channel in deficit round robin. A large item is a frame by
  * itself. A frame is *closed* when it is full, or when hardly anything is in flight,
- * so that an idle link adds no delay and a busy one fills its frames. Closing gives
- * it a number and takes a credit. Closed frames are posted in chains.
+ * so that an idle link adds no delay and a busy one fills its frames; link_gather.c
+ * has an exception. Closing gives it a number and takes a credit. Closed frames are
+ * posted in chains.
  *
  * Signalling. A completion is asked for when the link waits for one to close its open
  * frame, and otherwise for every RCH_SIGNAL_EACH-th frame: a ping-pong, whose answers
@@ -53,6 +54,7 @@ static bool close_open(struct rch_link *link)
 		return false;
 	close_frame(link, link->open);
 	link->open = NULL;
+	rch_link_gather_over(link);
 	return true;
 }
 
@@ -135,6 +137,7 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 		return NULL;
 	payload = rch_wire_record_put(txf->data + txf->used, r);
 	txf->used += rch_wire_space(r->length);
+	link->urgent |= r->type != RCH_REC_DATA;
 	return payload;
 }
 
@@ -301,7 +304,8 @@ static void fill(struct rch_link *link)
 {
 	if (!fill_control(link) || !fill_data(link))
 		link->stalls++;
-	if (!open_is_empty(link) && in_flight(link) < RCH_FLIGHT_IDLE)
+	if (!open_is_empty(link) && in_flight(link) < RCH_FLIGHT_IDLE &&
+	    !rch_link_gathers(link))
 		close_open(link);
 }
 
@@ -330,8 +334,10 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		.limit = link->credit.rx_limit,
 	};
 	struct rch_txf *txf;
+	bool records = false;
 
 	list_for_each_entry(txf, &link->ready, list) {
+		records |= !(txf->flags & RCH_FRAME_F_PURE);
 		f.flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
 		link->hello = false;
 		f.seq = txf->seq;
@@ -346,6 +352,8 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->signalled = txf->seq + 1;
 	}
+	if (records)
+		rch_link_gather_sent(link);
 	rch_credit_tell(&link->credit);
 	link->last_tx = jiffies;
 	list_replace_init(&link->ready, chain);
@@ -376,11 +384,19 @@ static void post_ready(struct rch_link *link)
 		rch_link_fail_locked(link, &link->path.error);
 }
 
+/* Which is so mostly when a buffer was posted again, or a frame acknowledged. */
+static bool has_nothing_to_say(const struct rch_link *link)
+{
+	return open_is_empty(link) && list_empty(&link->control) && !link->drr.head &&
+	       list_empty(&link->ready) && list_empty(&link->orphans) &&
+	       !rch_credit_must_tell(&link->credit);
+}
+
 /** rch_link_run_locked - send what can be sent; drops and takes link->lock */
 void rch_link_run_locked(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	if (link->state != RCH_LINK_UP)
+	if (link->state != RCH_LINK_UP || has_nothing_to_say(link))
 		return;
 	fill(link);
 	if (list_empty(&link->ready) && rch_credit_must_tell(&link->credit))

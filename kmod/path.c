@@ -11,7 +11,8 @@
  *
  *  1. @stopped is set under @lock. Whoever posts holds @lock and looks at it, so
  *     nothing is posted from here on. This is what ib_drain_qp() asks for.
- *  2. rdma_disconnect() tells the peer. It may fail; then there is nobody to tell.
+ *  2. rdma_disconnect() tells the peer. It may fail; then there is nobody to tell. On
+ *     iWARP the error state, which closes the connection as well, comes before.
  *  3. ib_drain_qp() puts the queue pair into the error state and waits for the
  *     last completion of both queues. After that no handler of ours runs.
  *  4. The owner unmaps and frees its frames, and tells all who wait for the peer:
@@ -471,6 +472,27 @@ void rch_path_abort(struct rch_path *path)
 	complete(&path->cm_done);
 }
 
+/** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
+void rch_path_break(struct rch_path *path)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
+}
+
+/*
+ * rdma_disconnect() leaves a queue pair of siw in a state (CLOSING; 6.1 to 7.2) in which
+ * what drains it completes ahead of what was posted before. That then completes when its
+ * memory has been freed. In the error state all is flushed in order.
+ */
+static void disconnect(struct rch_path *path)
+{
+	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
+		rch_path_break(path);
+	rdma_disconnect(path->id);
+	ib_drain_qp(path->id->qp);
+}
+
 /**
  * rch_path_drain - the first half of taking apart, as told above
  * @path: path
@@ -493,20 +515,10 @@ void rch_path_drain(struct rch_path *path)
 	if (path->accepted)
 		wait_event_timeout(path->left, READ_ONCE(path->cm_event),
 				   msecs_to_jiffies(RCH_RTU_MS));
-	if (path->id && path->id->qp) {
-		rdma_disconnect(path->id);
-		ib_drain_qp(path->id->qp);
-	}
+	if (path->id && path->id->qp)
+		disconnect(path);
 	complete_all(&path->drained);
 	wake_up_all(&path->left);
-}
-
-/** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
-void rch_path_break(struct rch_path *path)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
 }
 
 /*

@@ -9,6 +9,10 @@
  * the program's memory. That never waits for the program's memory to come: it runs with
  * page faults disabled, and leaves what then fails, and what makes file descriptors, to
  * ENTER, which the ring's flags and poll() ask for. So no program can hold up a work item.
+ * A queue with a poller has that instead, which takes entries as well (queue_poller.c).
+ *
+ * An operation that completes more than once does so only while the completion ring has
+ * room, and is *starved* until it has: it keeps nothing for later but itself.
  *
  * Order. Operations of one object and direction are a *line*: only its first is run. An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
@@ -30,7 +34,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <net/net_namespace.h>
 
 #include "chan.h"
@@ -45,34 +48,17 @@
 
 /* Indices and flags */
 
-static u32 *mapped(const struct rch_mapping *map, u32 offset)
-{
-	return map->base + offset;
-}
-
-/* An entry of the submission ring; the program may be writing to it. */
-static void fetch(const struct rch_queue *queue, struct rdmachan_sqe *to)
-{
-	const u64 *from = queue->sq.base + rch_ring_place(queue->sq_head, queue->sq.count,
-							  sizeof(*to));
-	u64 *word = (u64 *)to;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(u64); i++)
-		word[i] = READ_ONCE(from[i]);
-}
-
 static void set_flags(struct rch_queue *queue, u32 clear, u32 set)
 {
 	lockdep_assert_held(&queue->lock);
 	WRITE_ONCE(queue->flags, (queue->flags & ~clear) | set);
-	WRITE_ONCE(*mapped(&queue->cq, RCH_RING_FLAGS), queue->flags);
+	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_FLAGS), queue->flags);
 }
 
 /* Completions in the ring; all of it when the program's index cannot be. */
 static u32 completions(const struct rch_queue *queue)
 {
-	u32 consumer = READ_ONCE(*mapped(&queue->cq, RCH_RING_CONSUMER));
+	u32 consumer = READ_ONCE(*rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 	u32 producer = READ_ONCE(queue->cq_tail);
 
 	if (!rch_ring_agree(producer, consumer, queue->cq.count))
@@ -82,19 +68,34 @@ static u32 completions(const struct rch_queue *queue)
 
 /* Those to be run */
 
+/** rch_queue_kick - there is something to run: who runs has to look, or somebody must */
+void rch_queue_kick(struct rch_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	if (queue->running || queue->closed)
+		return;
+	if (queue->entered)
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	else if (queue->poller)
+		rch_poller_wake(queue->poller);
+	else
+		queue_work(rch_queue_wq, &queue->work);
+}
+
 static void make_ready(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
 	lockdep_assert_held(&queue->lock);
 	op->state = RCH_OP_READY;
-	list_add_tail(&op->list, op->own ? &queue->own : &queue->ready);
-	if (op->own)
-		set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
-	if (op->own || (queue->entered && !queue->running))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-	else if (!queue->running && !queue->closed)
-		queue_work(rch_queue_wq, &queue->work);
+	if (!op->own) {
+		list_add_tail(&op->list, &queue->ready);
+		rch_queue_kick(queue);
+		return;
+	}
+	list_add_tail(&op->list, &queue->own);
+	set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
+	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 static void make_ready_unlocked(struct rch_op *op)
@@ -114,18 +115,28 @@ static void unlist(struct rch_op *op)
 		set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
 }
 
-static struct rch_op *take_ready(struct rch_queue *queue, bool own)
+/* Whether there is something that needs no call of the program. */
+static bool has_work(const struct rch_queue *queue)
+{
+	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due);
+}
+
+static struct rch_op *take_ready(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
 	spin_lock_irq(&queue->lock);
-	op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
-	if (!op && own)
+	op = queue->due ? rch_time_overdue(queue) : NULL;
+	if (!op)
+		op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
+	if (!op && queue->in_call)
 		op = list_first_entry_or_null(&queue->own, struct rch_op, list);
 	queue->running = op;
 	if (op) {
 		unlist(op);
 		op->state = RCH_OP_RUNNING;
+		/* Whoever woke it has let go of the lock, and with that of the operation. */
+		op->armed &= !op->woken;
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
@@ -141,8 +152,8 @@ static int op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *
 
 	if (events && !(events & op->events))
 		return 0;
-	list_del_init(&wait->entry);
 	spin_lock_irqsave(&op->queue->lock, flags);
+	list_del_init(&wait->entry);
 	op->woken = true;
 	if (op->state == RCH_OP_ARMED)
 		make_ready(op);
@@ -186,23 +197,31 @@ static struct hlist_head *line_head(struct rch_queue *queue, unsigned long key)
 	return &queue->lines[hash_long(key, queue->line_bits)];
 }
 
+static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
+{
+	struct rch_op *first;
+
+	hlist_for_each_entry(first, line_head(queue, key), node)
+		if (first->key == key)
+			return first;
+	return NULL;
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
-	struct hlist_head *head = line_head(op->queue, op->key);
 	struct rch_op *first;
 
 	if (!op->key || op->lined)
 		return true;
 	op->lined = true;
-	hlist_for_each_entry(first, head, node) {
-		if (first->key == op->key) {
-			list_add_tail(&op->line, &first->line);
-			op->state = RCH_OP_HELD;
-			return false;
-		}
+	first = line_first(op->queue, op->key);
+	if (first) {
+		list_add_tail(&op->line, &first->line);
+		op->state = RCH_OP_HELD;
+		return false;
 	}
-	hlist_add_head(&op->node, head);
+	hlist_add_head(&op->node, line_head(op->queue, op->key));
 	return true;
 }
 
@@ -223,61 +242,115 @@ static void line_leave(struct rch_op *op)
 	next = list_next_entry(op, line);
 	list_del_init(&op->line);
 	hlist_add_head(&next->node, line_head(op->queue, next->key));
-	make_ready_unlocked(next);
+	if (op->queue->follower || next->own)
+		make_ready_unlocked(next);
+	else
+		op->queue->follower = next;
 }
 
 /* Completions */
 
 static void op_free(struct rch_op *op)
 {
+	struct rch_queue *queue = op->queue;
+
 	op->state = RCH_OP_FREE;
-	list_add(&op->list, &op->queue->free);
+	op->next = queue->free;
+	queue->free = op;
+	WRITE_ONCE(queue->under_way, queue->under_way - 1);
 }
 
 static void put_completion(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
 {
-	void *place = queue->cq.base + rch_ring_place(queue->cq_tail, queue->cq.count,
-						      sizeof(*cqe));
-
-	memcpy(place, cqe, sizeof(*cqe));
+	memcpy(rch_mapping_place(&queue->cq, queue->cq_tail, sizeof(*cqe)), cqe, sizeof(*cqe));
 	WRITE_ONCE(queue->cq_tail, queue->cq_tail + 1);
+	WRITE_ONCE(queue->completed, queue->completed + 1);
 	/* The program's load of the index, with acquire, finds the entry. */
-	smp_store_release(mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
+	smp_store_release(rch_mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
 }
 
 static bool has_room(const struct rch_queue *queue)
 {
 	/* The program has read the entry that will be written over. */
-	u32 consumer = smp_load_acquire(mapped(&queue->cq, RCH_RING_CONSUMER));
+	u32 consumer = smp_load_acquire(rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 
 	return rch_ring_room(queue->cq_tail, consumer, queue->cq.count);
 }
 
-/* Move completions into the ring while there is room. */
+static void wake_sleepers(struct rch_queue *queue)
+{
+	if (wq_has_sleeper(&queue->wait))
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/* Whether something waits for room is the program's to know, who makes it. */
+static void tell_overflow(struct rch_queue *queue)
+{
+	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved);
+
+	if (waits == !!(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
+		return;
+	spin_lock_irq(&queue->lock);
+	set_flags(queue, RDMACHAN_RING_F_OVERFLOW, waits ? RDMACHAN_RING_F_OVERFLOW : 0);
+	spin_unlock_irq(&queue->lock);
+	/* It may have taken all completions before it could see this. */
+	if (waits)
+		wake_sleepers(queue);
+}
+
+/* Move completions into the ring while there is room; what is left is for the starved. */
 static void flush_done(struct rch_queue *queue)
 {
 	bool moved = false;
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
+	if (likely(list_empty(&queue->done) && list_empty(&queue->starved) &&
+		   !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
+		return;
 	while (!list_empty(&queue->done) && has_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		put_completion(queue, &op->cqe);
-		list_del(&op->list);
+		list_del_init(&op->list);
 		op_free(op);
 		moved = true;
 	}
-	if (list_empty(&queue->done) == !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
-		goto out;
-	spin_lock_irq(&queue->lock);
-	if (list_empty(&queue->done))
-		set_flags(queue, RDMACHAN_RING_F_OVERFLOW, 0);
-	else
-		set_flags(queue, 0, RDMACHAN_RING_F_OVERFLOW);
-	spin_unlock_irq(&queue->lock);
-out:
-	if (moved && wq_has_sleeper(&queue->wait))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	while (!list_empty(&queue->starved) && rch_queue_has_room(queue)) {
+		op = list_first_entry(&queue->starved, struct rch_op, list);
+		list_del_init(&op->list);
+		make_ready_unlocked(op);
+	}
+	tell_overflow(queue);
+	if (moved)
+		wake_sleepers(queue);
+}
+
+/** rch_queue_has_room - whether rch_queue_more() can be called */
+bool rch_queue_has_room(const struct rch_queue *queue)
+{
+	return list_empty(&queue->done) && has_room(queue);
+}
+
+/**
+ * rch_queue_more - complete a part of an operation that goes on
+ * @op: operation
+ * @cqe: the completion, for which rch_queue_has_room()
+ */
+void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe)
+{
+	cqe->user_data = op->sqe.user_data;
+	cqe->flags |= RDMACHAN_CQE_F_MORE;
+	put_completion(op->queue, cqe);
+	rch_time_again(op);
+	wake_sleepers(op->queue);
+}
+
+static void starve(struct rch_op *op)
+{
+	op->state = RCH_OP_HELD;
+	list_add_tail(&op->list, &op->queue->starved);
+	/* The room may have been made just now. */
+	flush_done(op->queue);
 }
 
 static void post(struct rch_op *op)
@@ -289,11 +362,18 @@ static void post(struct rch_op *op)
 		op_free(op);
 		return;
 	}
+	if (rch_queue_has_room(queue)) {
+		put_completion(queue, &op->cqe);
+		op_free(op);
+		wake_sleepers(queue);
+		return;
+	}
 	list_add_tail(&op->list, &queue->done);
 	flush_done(queue);
 	if (op->state != RCH_OP_DONE)
 		return;
-	WRITE_ONCE(*mapped(&queue->cq, RCH_RING_OVERFLOW), ++queue->overflows);
+	WRITE_ONCE(queue->overflows, queue->overflows + 1);
+	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_OVERFLOW), queue->overflows);
 }
 
 /* It is over; nothing refers to it but its completion. */
@@ -303,11 +383,18 @@ static void finish(struct rch_op *op, s64 res)
 
 	lockdep_assert_held(&queue->run_lock);
 	disarm(op);
-	spin_lock_irq(&queue->lock);
-	unlist(op);
-	spin_unlock_irq(&queue->lock);
-	list_del(&op->all);
+	/* Whoever might have put it into a list has been kept from it just now. */
+	if (!list_empty(&op->list) || op->sqe.timeout_ms) {
+		spin_lock_irq(&queue->lock);
+		unlist(op);
+		rch_time_end(op);
+		spin_unlock_irq(&queue->lock);
+	}
+	if (!list_empty(&op->all))
+		list_del_init(&op->all);
 	line_leave(op);
+	if (queue->follower == op)
+		queue->follower = NULL;
 	if (op->prev)
 		op->prev->next = NULL;
 	queue->ops->drop(op);
@@ -327,6 +414,14 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+static void start(struct rch_op *op)
+{
+	spin_lock_irq(&op->queue->lock);
+	rch_time_begin(op);
+	make_ready(op);
+	spin_unlock_irq(&op->queue->lock);
+}
+
 /* The chain that begins with @op. */
 static void begin(struct rch_queue *queue, struct rch_op *op)
 {
@@ -338,7 +433,7 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 	}
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
 		queue->barrier = true;
-	make_ready_unlocked(op);
+	start(op);
 }
 
 static void begin_deferred(struct rch_queue *queue)
@@ -363,7 +458,7 @@ static void complete_op(struct rch_op *op, s64 res)
 	if (next) {
 		next->prev = NULL;
 		if (res >= 0) {
-			make_ready_unlocked(next);
+			start(next);
 			return;
 		}
 	}
@@ -374,45 +469,142 @@ static void complete_op(struct rch_op *op, s64 res)
 	begin_deferred(queue);
 }
 
-static void run_op(struct rch_op *op, bool own)
+/* It has done a part. */
+static void go_on(struct rch_op *op, s64 res)
 {
-	const struct rch_queue_ops *ops = op->queue->ops;
-	s64 res = op->error;
+	disarm(op);
+	if (res == RCH_RUN_NO_ROOM)
+		starve(op);
+	else
+		make_ready_unlocked(op);
+}
 
-	if (!res && !line_enter(op))
-		return;
-	if (!res)
-		res = ops->run(op);
+/* What only the program itself can find is looked for in a call, when it is its turn. */
+static void prepare(struct rch_op *op)
+{
+	op->error = op->queue->ops->prepare(op);
+	op->late = op->error == -EAGAIN;
+	if (op->late) {
+		op->error = 0;
+		op->own = true;
+	}
+}
+
+/* Only the program can bring the memory that is not there. */
+static bool needs_call(const struct rch_op *op, s64 res)
+{
+	return res == -EFAULT && !op->queue->in_call && !op->error;
+}
+
+/* Whether @res is the end of it. */
+static bool is_over(const struct rch_op *op, s64 res)
+{
+	return res != -EAGAIN && res != RCH_RUN_AGAIN && res != RCH_RUN_NO_ROOM &&
+	       !needs_call(op, res);
+}
+
+/* It was run, with result @res. */
+static void was_run(struct rch_op *op, s64 res)
+{
 	if (res == -EAGAIN) {
 		/* It may have become ready before it was armed. */
 		arm(op);
-		res = ops->run(op);
-		if (res == -EAGAIN) {
-			suspend(op);
-			return;
-		}
+		res = op->queue->ops->run(op);
 	}
-	if (res == -EFAULT && !own && !op->error) {
+	if (res == -EAGAIN) {
+		suspend(op);
+	} else if (is_over(op, res)) {
+		complete_op(op, res);
+	} else if (needs_call(op, res)) {
 		disarm(op);
 		op->own = true;
 		make_ready_unlocked(op);
+	} else {
+		go_on(op, res);
+	}
+}
+
+static void run_op(struct rch_op *op)
+{
+	s64 res;
+
+	if (op->late && op->queue->in_call && !op->error)
+		prepare(op);
+	res = op->overdue ? -ETIMEDOUT : op->error;
+	if (!res && !line_enter(op))
+		return;
+	if (!res)
+		res = op->queue->ops->run(op);
+	was_run(op, res);
+}
+
+static void track(struct rch_op *op)
+{
+	list_add_tail(&op->all, &op->queue->all);
+}
+
+/* It is not over at once. Return: whether it is the first of its line. */
+static bool settle(struct rch_op *op)
+{
+	track(op);
+	if (op->sqe.timeout_ms) {
+		spin_lock_irq(&op->queue->lock);
+		rch_time_begin(op);
+		spin_unlock_irq(&op->queue->lock);
+	}
+	return line_enter(op);
+}
+
+/*
+ * Begin an operation that nothing keeps from it. Most are over at once: such a one enters
+ * neither its line nor any list.
+ */
+static void run_now(struct rch_queue *queue, struct rch_op *op)
+{
+	s64 res = op->error;
+
+	op->begun = true;
+	queue->active++;
+	op->state = RCH_OP_RUNNING;
+	if (!res && op->key && line_first(queue, op->key)) {
+		settle(op);
 		return;
 	}
-	complete_op(op, res);
+	if (!res)
+		res = queue->ops->run(op);
+	if (!is_over(op, res))
+		settle(op);
+	was_run(op, res);
 }
 
 /* Others shall run what is left. */
 static void stop_running(struct rch_queue *queue)
 {
+	struct rch_op *op = queue->follower;
+
+	queue->follower = NULL;
 	spin_lock_irq(&queue->lock);
+	if (op)
+		make_ready(op);
 	queue->running = false;
-	if (!queue->entered && !list_empty(&queue->ready))
-		queue_work(rch_queue_wq, &queue->work);
+	if (!queue->entered && has_work(queue))
+		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 
-/* Run all that is to be run. @own: this is a call of the program. */
-static void run_ready(struct rch_queue *queue, bool own)
+static struct rch_op *take_next(struct rch_queue *queue)
+{
+	struct rch_op *op = queue->follower;
+
+	if (!op)
+		return take_ready(queue);
+	queue->follower = NULL;
+	op->state = RCH_OP_RUNNING;
+	return op;
+}
+
+/* Run all that is to be run. */
+static void run_ready(struct rch_queue *queue)
 {
 	/* All operations have had their turn by then, and those behind them; if something
 	 * is left, it is because others go on waking it for nothing.
@@ -421,8 +613,8 @@ static void run_ready(struct rch_queue *queue, bool own)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while ((op = take_ready(queue, own))) {
-		run_op(op, own);
+	while ((op = take_next(queue))) {
+		run_op(op);
 		cond_resched();
 		if (!--turns) {
 			stop_running(queue);
@@ -448,7 +640,8 @@ static void queue_work_run(struct work_struct *work)
 	if (mmget_not_zero(queue->mm)) {
 		kthread_use_mm(queue->mm);
 		pagefault_disable();
-		run_ready(queue, false);
+		queue->in_call = false;
+		run_ready(queue);
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
 		mutex_unlock(&queue->run_lock);
@@ -457,22 +650,6 @@ static void queue_work_run(struct work_struct *work)
 		cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
 	}
-}
-
-/**
- * rch_queue_next_is - whether the next operation that will be run is an @opcode
- * @queue: queue
- * @opcode: &enum rdmachan_opcode
- *
- * Others may add operations behind it, but only who calls this takes any.
- */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode)
-{
-	const struct list_head *first = READ_ONCE(queue->ready.next);
-
-	lockdep_assert_held(&queue->run_lock);
-	return first != &queue->ready &&
-	       list_entry(first, struct rch_op, list)->sqe.opcode == opcode;
 }
 
 /**
@@ -509,11 +686,11 @@ u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 
 static struct rch_op *op_take(struct rch_queue *queue)
 {
-	struct rch_op *op = list_first_entry_or_null(&queue->free, struct rch_op, list);
+	struct rch_op *op = queue->free;
 
 	if (!op)
 		return NULL;
-	list_del_init(&op->list);
+	queue->free = op->next;
 	op->state = RCH_OP_HELD;
 	op->error = 0;
 	op->key = 0;
@@ -521,40 +698,66 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->prev = NULL;
 	op->begun = false;
 	op->own = false;
+	op->late = false;
+	op->overdue = false;
 	op->file = NULL;
 	op->object = NULL;
 	op->data = NULL;
 	memset(&op->cqe, 0, sizeof(op->cqe));
-	list_add_tail(&op->all, &queue->all);
+	WRITE_ONCE(queue->under_way, queue->under_way + 1);
 	return op;
 }
 
-static void admit(struct rch_queue *queue, struct rch_op *op)
+/* Neither part of a chain nor a barrier. */
+static bool alone(const struct rch_op *op)
 {
-	if (op->sqe.opcode == RDMACHAN_OPCODE_CANCEL && !op->next &&
-	    !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN)) {
-		begin(queue, op);
+	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
+}
+
+/* Whether @op, which is alone, can be run where it was taken. */
+static bool can_run_now(const struct rch_queue *queue, const struct rch_op *op)
+{
+	return list_empty(&queue->deferred) && may_begin(queue, op) &&
+	       (queue->in_call || !op->own);
+}
+
+/* The chain that begins with @first. */
+static void admit(struct rch_queue *queue, struct rch_op *first)
+{
+	struct rch_op *op;
+
+	if (alone(first) && can_run_now(queue, first)) {
+		run_now(queue, first);
 		return;
 	}
-	list_add_tail(&op->list, &queue->deferred);
+	for (op = first; op; op = op->next)
+		track(op);
+	if (alone(first) && first->sqe.opcode == RDMACHAN_OPCODE_CANCEL) {
+		begin(queue, first);
+		return;
+	}
+	list_add_tail(&first->list, &queue->deferred);
 	begin_deferred(queue);
 }
 
-/* Take entries. Return: how many, or -EINVAL when the program's index cannot be. */
+/* Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
+ * program's index cannot be.
+ */
 static int submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
 	u32 producer, n, taken;
 
 	/* The entries before this index are written. */
-	producer = smp_load_acquire(mapped(&queue->sq, RCH_RING_PRODUCER));
+	producer = smp_load_acquire(rch_mapped(&queue->sq, RCH_RING_PRODUCER));
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	for (taken = 0; taken < n && (op = op_take(queue)); taken++) {
-		fetch(queue, &op->sqe);
-		queue->sq_head++;
-		op->error = queue->ops->prepare(op);
+		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
+		WRITE_ONCE(queue->sq_head, queue->sq_head + 1);
+		WRITE_ONCE(queue->taken, queue->taken + 1);
+		prepare(op);
 		if (last) {
 			last->next = op;
 			op->prev = last;
@@ -572,33 +775,108 @@ static int submit(struct rch_queue *queue, u32 max)
 	if (last)
 		admit(queue, first);
 	/* All that was read of the entries was read before the program writes there. */
-	smp_store_release(mapped(&queue->sq, RCH_RING_CONSUMER), queue->sq_head);
+	smp_store_release(rch_mapped(&queue->sq, RCH_RING_CONSUMER), queue->sq_head);
 	return taken;
 }
 
-static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+static struct rch_op *take_late(struct rch_queue *queue)
+{
+	struct rch_op *op;
+
+	spin_lock_irq(&queue->lock);
+	list_for_each_entry(op, &queue->own, list) {
+		if (op->late && !op->error) {
+			unlist(op);
+			spin_unlock_irq(&queue->lock);
+			return op;
+		}
+	}
+	spin_unlock_irq(&queue->lock);
+	return NULL;
+}
+
+/* What the poller has begun and could not find comes before what is taken now. */
+static void prepare_late(struct rch_queue *queue)
+{
+	struct rch_op *op;
+
+	while ((op = take_late(queue))) {
+		prepare(op);
+		/* They may be run before any that are ready. */
+		if (op->error || line_enter(op))
+			make_ready_unlocked(op);
+		cond_resched();
+	}
+}
+
+/* Return: as submit() */
+static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 {
 	int ret = 0;
 
-	if (mutex_lock_interruptible(&queue->run_lock))
-		return -ERESTARTSYS;
+	lockdep_assert_held(&queue->run_lock);
+	queue->in_call = in_call;
 	spin_lock_irq(&queue->lock);
 	queue->running = true;
 	spin_unlock_irq(&queue->lock);
 	/* What waits for room may be what keeps entries from being taken. */
 	flush_done(queue);
+	if (in_call && queue->poller)
+		prepare_late(queue);
 	if (to_submit)
 		ret = submit(queue, to_submit);
+	run_ready(queue);
+	return ret;
+}
+
+static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+{
+	int ret;
+
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return -ERESTARTSYS;
+	ret = take_and_run(queue, true, to_submit);
+	mutex_unlock(&queue->run_lock);
 	if (ret > 0)
 		*submitted += ret;
-	run_ready(queue, true);
-	mutex_unlock(&queue->run_lock);
 	return ret < 0 ? ret : 0;
+}
+
+/** rch_queue_idle - whether rch_queue_run() would find nothing to do. Without locks */
+bool rch_queue_idle(const struct rch_queue *queue)
+{
+	u32 producer = READ_ONCE(*rch_mapped(&queue->sq, RCH_RING_PRODUCER));
+
+	if (has_work(queue))
+		return false;
+	/* As many are under way as can be: one of them will have to end first. */
+	if (rch_ring_filled(producer, READ_ONCE(queue->sq_head), queue->sq.count) &&
+	    READ_ONCE(queue->under_way) < queue->cq.count)
+		return false;
+	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !has_room(queue);
+}
+
+/** rch_queue_run - take entries, and run what there is, as far as it needs no call */
+void rch_queue_run(struct rch_queue *queue)
+{
+	/* So that nobody thinks it hangs while the program waits for its own memory. */
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return;
+	take_and_run(queue, false, queue->sq.count);
+	mutex_unlock(&queue->run_lock);
+}
+
+/** rch_queue_abandon - the program is gone */
+void rch_queue_abandon(struct rch_queue *queue)
+{
+	mutex_lock(&queue->run_lock);
+	cancel_all(queue);
+	mutex_unlock(&queue->run_lock);
 }
 
 static bool has_ready(const struct rch_queue *queue)
 {
-	return !list_empty_careful(&queue->ready) || !list_empty_careful(&queue->own);
+	return has_work(queue) || !list_empty_careful(&queue->own);
 }
 
 static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
@@ -630,8 +908,8 @@ static void enter(struct rch_queue *queue)
 static void leave(struct rch_queue *queue)
 {
 	spin_lock_irq(&queue->lock);
-	if (!--queue->entered && !list_empty(&queue->ready))
-		queue_work(rch_queue_wq, &queue->work);
+	if (!--queue->entered && has_work(queue))
+		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 
@@ -651,6 +929,8 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *args)
 	args->out_complete = 0;
 	if (current->mm != queue->mm)
 		return -EPERM;
+	if (args->flags & RDMACHAN_ENTER_F_WAKEUP)
+		rch_poller_wake(queue->poller);
 	enter(queue);
 	ret = submit_and_run(queue, args->to_submit, &args->out_submitted);
 	if (!ret)
@@ -670,38 +950,6 @@ __poll_t rch_queue_poll_mask(struct rch_queue *queue)
 }
 
 /* Life */
-
-static void mapping_free(struct rch_mapping *map)
-{
-	vunmap(map->base);
-	while (map->npages)
-		__free_page(map->pages[--map->npages]);
-	kvfree(map->pages);
-}
-
-static int mapping_alloc(struct rch_mapping *map, u32 count, u32 size)
-{
-	unsigned int n = PAGE_ALIGN(rch_ring_bytes(count, size)) >> PAGE_SHIFT;
-
-	map->count = count;
-	map->pages = rch_try(RCH_SITE_QUEUE,
-			     kvcalloc(n, sizeof(*map->pages), GFP_KERNEL_ACCOUNT));
-	if (!map->pages)
-		return -ENOMEM;
-	while (map->npages < n) {
-		map->pages[map->npages] = rch_try(RCH_SITE_QUEUE,
-						  alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO));
-		if (!map->pages[map->npages])
-			goto err_pages;
-		map->npages++;
-	}
-	map->base = rch_try(RCH_SITE_QUEUE, vmap(map->pages, n, VM_MAP, PAGE_KERNEL));
-	if (map->base)
-		return 0;
-err_pages:
-	mapping_free(map);
-	return -ENOMEM;
-}
 
 static int slots_alloc(struct rch_queue *queue)
 {
@@ -723,14 +971,65 @@ static int slots_alloc(struct rch_queue *queue)
 		struct rch_op *op = queue->slots + i;
 
 		op->queue = queue;
+		INIT_LIST_HEAD(&op->all);
+		INIT_LIST_HEAD(&op->list);
 		INIT_LIST_HEAD(&op->line);
 		INIT_HLIST_NODE(&op->node);
 		init_waitqueue_func_entry(&op->wait, op_wake);
 		INIT_LIST_HEAD(&op->wait.entry);
-		op_free(op);
+		timerqueue_init(&op->time);
+		op->next = queue->free;
+		queue->free = op;
 	}
 	return 0;
 }
+
+/* Whoever had the last reference may sleep. */
+static void queue_free(struct kref *ref)
+{
+	struct rch_queue *queue = container_of(ref, struct rch_queue, ref);
+
+	rch_pools_free(queue);
+	kvfree(queue->slots);
+	kvfree(queue->lines);
+	rch_mapping_free(&queue->cq);
+	rch_mapping_free(&queue->sq);
+	mmdrop(queue->mm);
+	put_net(queue->net);
+	rch_charge_end(&queue->charge);
+	kfree_rcu(queue, rcu);
+}
+
+static bool object_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_queue, object)->ref);
+}
+
+static void object_put(struct rch_object *obj)
+{
+	kref_put(&container_of(obj, struct rch_queue, object)->ref, queue_free);
+}
+
+static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_queue *queue = container_of(obj, struct rch_queue, object);
+
+	out->state = RDMACHAN_STATE_OPEN;
+	out->active = !!queue->poller;
+	out->channels = READ_ONCE(queue->under_way);
+	out->tx_messages = READ_ONCE(queue->taken);
+	out->rx_messages = READ_ONCE(queue->completed);
+	out->tx_stalls = READ_ONCE(queue->overflows);
+	out->send_buffer = queue->sq.count;
+	out->recv_buffer = queue->cq.count;
+}
+
+static const struct rch_object_ops object_ops = {
+	.kind = RDMACHAN_KIND_QUEUE,
+	.get = object_get,
+	.put = object_put,
+	.fill = object_fill,
+};
 
 static int charge(struct rch_queue *queue, const struct rch_charge *owner,
 		  u32 sq_entries, u32 cq_entries, struct rdmachan_error *error)
@@ -769,42 +1068,73 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	queue->ops = ops;
+	kref_init(&queue->ref);
 	mutex_init(&queue->run_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
 	INIT_WORK(&queue->work, queue_work_run);
-	INIT_LIST_HEAD(&queue->free);
+	rch_time_init(queue);
 	INIT_LIST_HEAD(&queue->all);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->done);
+	INIT_LIST_HEAD(&queue->starved);
 	INIT_LIST_HEAD(&queue->ready);
 	INIT_LIST_HEAD(&queue->own);
 	ret = charge(queue, owner, sq_entries, cq_entries, error);
 	if (ret)
 		goto err_charge;
-	ret = mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
+	ret = rch_mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
 	if (ret)
 		goto err_charge;
-	ret = mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
+	ret = rch_mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
 	if (ret)
 		goto err_sq;
 	ret = slots_alloc(queue);
 	if (ret)
 		goto err_cq;
+	ret = rch_object_enter(&queue->object, &object_ops, net, owner->user->uid, GFP_KERNEL);
+	if (ret)
+		goto err_slots;
 	queue->net = get_net(net);
 	queue->mm = current->mm;
 	mmgrab(queue->mm);
 	pr_debug("rdmachan: queue created %p\n", queue);
 	return queue;
 
+err_slots:
+	kvfree(queue->slots);
+	kvfree(queue->lines);
 err_cq:
-	mapping_free(&queue->cq);
+	rch_mapping_free(&queue->cq);
 err_sq:
-	mapping_free(&queue->sq);
+	rch_mapping_free(&queue->sq);
 err_charge:
 	rch_charge_end(&queue->charge);
 	kfree(queue);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rch_queue_add_poller - give a queue a thread that looks at its rings
+ * @queue: queue that nobody else knows of yet
+ * @idle_ms: for how long it looks before it sleeps
+ * @error: which limit it was, with -EMFILE and -ENFILE
+ *
+ * Return: 0, -EMFILE, -ENFILE, or as rch_poller_create().
+ */
+int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_POLLERS] = 1 };
+	int ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
+	struct rch_poller *poller;
+
+	if (ret)
+		return ret;
+	poller = rch_poller_create(queue, idle_ms);
+	if (IS_ERR(poller))
+		return PTR_ERR(poller);
+	queue->poller = poller;
+	return 0;
 }
 
 /**
@@ -821,41 +1151,25 @@ void rch_queue_destroy(struct rch_queue *queue)
 	spin_lock_irq(&queue->lock);
 	queue->closed = true;
 	spin_unlock_irq(&queue->lock);
+	rch_time_exit(queue);
+	if (queue->poller)
+		rch_poller_destroy(queue->poller);
 	/* It does not wait either. After it nobody runs operations, but wake-ups come. */
 	cancel_work_sync(&queue->work);
 	list_for_each_entry(op, &queue->all, all) {
 		disarm(op);
 		queue->ops->drop(op);
 	}
-	kvfree(queue->slots);
-	kvfree(queue->lines);
-	mapping_free(&queue->cq);
-	mapping_free(&queue->sq);
-	mmdrop(queue->mm);
-	put_net(queue->net);
-	rch_charge_end(&queue->charge);
-	kfree(queue);
-}
-
-static void tell_ring(const struct rch_mapping *map, u64 offset, u32 size,
-		      struct rdmachan_ring *ring)
-{
-	ring->offset = offset;
-	ring->length = rch_ring_bytes(map->count, size);
-	ring->producer = RCH_RING_PRODUCER;
-	ring->consumer = RCH_RING_CONSUMER;
-	ring->flags = RCH_RING_FLAGS;
-	ring->overflow = RCH_RING_OVERFLOW;
-	ring->entries = RCH_RING_ENTRIES;
-	ring->count = map->count;
+	rch_object_strike(&queue->object);
+	kref_put(&queue->ref, queue_free);
 }
 
 /** rch_queue_tell - where the rings are, for the program */
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 		    struct rdmachan_ring *cq)
 {
-	tell_ring(&queue->sq, SQ_OFFSET, sizeof(struct rdmachan_sqe), sq);
-	tell_ring(&queue->cq, CQ_OFFSET, sizeof(struct rdmachan_cqe), cq);
+	rch_mapping_tell(&queue->sq, SQ_OFFSET, sq);
+	rch_mapping_tell(&queue->cq, CQ_OFFSET, cq);
 }
 
 /** rch_queue_mapping - the ring that an offset for mmap() stands for; or NULL */
@@ -867,6 +1181,6 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 	case CQ_OFFSET:
 		return &queue->cq;
 	default:
-		return NULL;
+		return rch_pool_mapping(queue, offset);
 	}
 }

@@ -2,10 +2,10 @@
 /*
  * queue.h - queues: rings of operations on many objects
  *
- * Lifetime. A queue belongs to its file, whose release ends it; nothing else refers to
- * it. An operation holds the *file* of its channel or listener, which so stays open until
- * the operation has completed. No channel or listener holds a queue, and a queue is not
- * an object that operations work on: there are no cycles.
+ * Lifetime. A queue belongs to its file, whose release ends it. Besides, only LIST may
+ * refer to its memory, for a moment. An operation holds the *file* of its channel or
+ * listener, which so stays open until the operation has completed. No channel or listener
+ * holds a queue, and a queue is not an object that operations work on: there are no cycles.
  *
  * Locks, outermost first: @run_lock, which who takes entries or runs operations holds,
  * also while it touches the program's memory, but in rch_queue_wq only with faults
@@ -15,24 +15,32 @@
 #ifndef _RCH_QUEUE_H
 #define _RCH_QUEUE_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/timer.h>
+#include <linux/timerqueue.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <rdmachan.h>
 
+#include "object.h"
+#include "pure/ring.h"
 #include "quota.h"
 
 struct file;
 struct mm_struct;
 struct net;
 struct rch_link;
+struct rch_poller;
 struct rch_queue;
 
 /**
  * enum rch_op_state - where an operation is
  * @RCH_OP_FREE: nowhere
- * @RCH_OP_HELD: behind another one of its chain, of its line, or behind a DRAIN
+ * @RCH_OP_HELD: behind another one of its chain, of its line, or behind a DRAIN; or it
+ *	waits for room in the ring
  * @RCH_OP_READY: to be run
  * @RCH_OP_RUNNING: being run
  * @RCH_OP_ARMED: waits for its object
@@ -53,22 +61,27 @@ enum rch_op_state {
  * @sqe: the entry, a copy
  * @cqe: its completion
  * @error: why it must not be run, an errno below 0; or 0
- * @all: in the queue's list of those under way, in order of submission
+ * @all: in the queue's list of those under way, in order of submission; one that is over
+ *	at once never is
  * @list: in one of the queue's lists; when READY or ARMED, by the queue's lock
  * @line: others of the same line, in order
  * @node: the first of a line: in the queue's table
  * @key: of its line; 0 is none
- * @next: in its chain
+ * @next: in its chain, or of those that are free
  * @prev: in its chain
  * @state: READY and ARMED by the queue's lock
  * @lined: it is in its line
  * @begun: it counts as active
  * @own: it can be run in a call of the program only
+ * @late: it can be prepared in a call of the program only, and was not yet
  * @armed: @wait may be in @on
  * @woken: @on was woken since; by the queue's lock
  * @wait: in @on
  * @on: what wakes it; set by prepare() or run()
  * @events: by what of it
+ * @time: in the queue's @times; by the queue's lock, as the next one
+ * @overdue: its time is over
+ * @deadline: when that is, in jiffies of 64 bits; in @time may be an earlier one
  * @file: its object's file, referenced; or NULL
  * @object: what it works on
  * @data: belongs to its kind; freed by kfree()
@@ -89,21 +102,31 @@ struct rch_op {
 	bool lined;
 	bool begun;
 	bool own;
+	bool late;
 	bool armed;
 	bool woken;
 	wait_queue_entry_t wait;
 	wait_queue_head_t *on;
 	__poll_t events;
+	struct timerqueue_node time;
+	bool overdue;
+	u64 deadline;
 	struct file *file;
 	void *object;
 	void *data;
 };
 
+/** RCH_RUN_AGAIN - run() has done a part; others first */
+#define RCH_RUN_AGAIN S64_MIN
+/** RCH_RUN_NO_ROOM - run() needs room for a completion */
+#define RCH_RUN_NO_ROOM (S64_MIN + 1)
+
 /**
  * struct rch_queue_ops - the operations; set by the layer above
- * @prepare: look at the entry and find its object. Return: 0, or why it fails
+ * @prepare: look at the entry and find its object. Return: 0, or why it fails; -EAGAIN
+ *	in the poller: to be done in a call of the program
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
- *	-EFAULT in rch_queue_wq: to be run in a call of the program
+ *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
  * @drop: it is over: give back what @prepare and @run have got
  * @flush: nothing is to be run at the moment: what was put off goes out
  */
@@ -121,16 +144,31 @@ struct rch_queue_ops {
  * @pages: its pages
  * @npages: how many
  * @count: entries of the ring
+ * @size: bytes of one
  */
 struct rch_mapping {
 	void *base;
 	struct page **pages;
 	unsigned int npages;
 	u32 count;
+	u32 size;
+};
+
+/**
+ * struct rch_pool - buffers to be received into, see queue_pool.c
+ * @ring: of &struct rdmachan_buffer; immutable
+ * @head: next buffer that is taken; by the queue's @run_lock
+ */
+struct rch_pool {
+	struct rch_mapping ring;
+	u32 head;
 };
 
 /**
  * struct rch_queue - a queue
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
  * @ops: the operations; immutable
  * @net: network namespace, for channels that it connects; referenced
  * @charge: its share of the limits, and whose channels it connects are
@@ -141,28 +179,44 @@ struct rch_mapping {
  * @lines: table of the first operation of each line; by @run_lock
  * @line_bits: its size; immutable
  * @run_lock: who takes entries, or runs operations
+ * @in_call: who has @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; written by @run_lock
- * @free: operations; by @run_lock
+ * @free: operations, by @next; by @run_lock
  * @all: those under way; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
+ * @starved: those that need such room to go on; by @run_lock
  * @overflows: completions that had to; by @run_lock
+ * @follower: is to be run next, as the one before it in its line is over; or NULL; by
+ *	@run_lock
  * @active: operations that have begun; by @run_lock
+ * @under_way: operations that are not in @free; by @run_lock
+ * @taken: entries taken; by @run_lock
+ * @completed: completions that were put into the ring; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
+ * @pools: pools; a place is written once
+ * @pool_count: of them; by @run_lock
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
  * @wait: woken when something is to be run, or there are completions
- * @work: runs operations when nobody is in a call
+ * @work: runs operations when nobody is in a call, and there is no poller
+ * @poller: thread that looks at the rings, or NULL; immutable
+ * @timer: for the first of @times
  * @lock: protects all that follows; any context
  * @ready: to be run
  * @own: the same, in a call of the program only
+ * @times: operations with a timeout that may have begun, the earliest end first
+ * @due: the time of one may be over
  * @running: somebody runs what is ready, and will look again
  * @entered: calls of programs under way
  * @closed: there is no file any more
  * @flags: &enum rdmachan_ring_flags
  */
 struct rch_queue {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
 	const struct rch_queue_ops *ops;
 	struct net *net;
 	struct rch_charge charge;
@@ -174,32 +228,46 @@ struct rch_queue {
 	unsigned int line_bits;
 
 	struct mutex run_lock;
+	bool in_call;
 	u32 sq_head;
 	u32 cq_tail;
-	struct list_head free;
+	struct rch_op *free;
 	struct list_head all;
 	struct list_head deferred;
 	struct list_head done;
+	struct list_head starved;
 	u32 overflows;
+	struct rch_op *follower;
 	u32 active;
+	u32 under_way;
+	u64 taken;
+	u64 completed;
 	bool barrier;
+	struct rch_pool *pools[RDMACHAN_QUEUE_POOLS_MAX];
+	u32 pool_count;
 	struct rch_link *unsent;
 
 	wait_queue_head_t wait;
 	struct work_struct work;
+	struct rch_poller *poller;
+	struct timer_list timer;
 	spinlock_t lock;
 	struct list_head ready;
 	struct list_head own;
+	struct timerqueue_head times;
+	bool due;
 	bool running;
 	unsigned int entered;
 	bool closed;
 	u32 flags;
 };
 
-/* Process context */
+/* queue.c APIs: process context */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
 				   u32 cq_entries, struct rdmachan_error *error);
+int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms,
+			 struct rdmachan_error *error);
 void rch_queue_destroy(struct rch_queue *queue);
 int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *enter);
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
@@ -207,8 +275,75 @@ void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset);
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
-/* For operations: under @run_lock */
-bool rch_queue_next_is(const struct rch_queue *queue, u8 opcode);
+/* queue.c APIs for operations: under @run_lock */
 u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+bool rch_queue_has_room(const struct rch_queue *queue);
+void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
+
+/* queue.c APIs for queue_time.c: under @lock */
+void rch_queue_kick(struct rch_queue *queue);
+
+/* queue.c APIs for queue_poller.c: its thread */
+bool rch_queue_idle(const struct rch_queue *queue);
+void rch_queue_run(struct rch_queue *queue);
+void rch_queue_abandon(struct rch_queue *queue);
+
+/* queue_poller.c APIs */
+struct rch_poller *rch_poller_create(struct rch_queue *queue, u32 idle_ms);
+void rch_poller_destroy(struct rch_poller *poller);
+void rch_poller_wake(struct rch_poller *poller);
+struct file *rch_poller_fget(struct rch_poller *poller, unsigned int fd);
+
+/* queue_time.c APIs */
+void rch_time_init(struct rch_queue *queue);
+void rch_time_exit(struct rch_queue *queue);
+void rch_time_begin(struct rch_op *op);
+void rch_time_again(struct rch_op *op);
+void rch_time_end(struct rch_op *op);
+struct rch_op *rch_time_overdue(struct rch_queue *queue);
+
+/* queue_map.c APIs */
+int rch_mapping_alloc(struct rch_mapping *map, u32 count, u32 size);
+void rch_mapping_free(struct rch_mapping *map);
+void rch_mapping_tell(const struct rch_mapping *map, u64 offset, struct rdmachan_ring *ring);
+
+/* queue_pool.c APIs */
+int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error *error,
+		    struct rdmachan_ring *ring);
+struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number);
+const struct rch_mapping *rch_pool_mapping(const struct rch_queue *queue, u64 offset);
+bool rch_pool_first(const struct rch_pool *pool, struct rdmachan_buffer *buffer);
+void rch_pool_take(struct rch_pool *pool);
+void rch_pools_free(struct rch_queue *queue);
+
+/** rch_mapped - a word of a ring: an index or flags */
+static inline u32 *rch_mapped(const struct rch_mapping *map, u32 offset)
+{
+	return map->base + offset;
+}
+
+/** rch_mapping_place - where entry number @index, of @size bytes, is */
+static inline void *rch_mapping_place(const struct rch_mapping *map, u32 index, size_t size)
+{
+	return map->base + rch_ring_place(index, map->count, size);
+}
+
+/**
+ * rch_mapping_fetch - copy an entry; the program may be writing to it
+ * @map: ring
+ * @index: number of the entry
+ * @to: where to
+ * @size: bytes of it, whole u64
+ */
+static inline void rch_mapping_fetch(const struct rch_mapping *map, u32 index, void *to,
+				     size_t size)
+{
+	const u64 *from = rch_mapping_place(map, index, size);
+	u64 *word = to;
+	size_t i;
+
+	for (i = 0; i < size / sizeof(u64); i++)
+		word[i] = READ_ONCE(from[i]);
+}
 
 #endif /* _RCH_QUEUE_H */

@@ -18,7 +18,7 @@
 #include "chan.h"
 #include "file.h"
 #include "listener.h"
-#include "queue.h"
+#include "queue_op.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {
@@ -29,6 +29,7 @@ enum {
 	USES_OP_FLAGS = 1 << 4,
 	USES_TARGET = 1 << 5,
 	HAS_NO_FD = 1 << 6,
+	USES_POOL = 1 << 7,
 };
 
 /**
@@ -59,9 +60,17 @@ static void goes_in_line(struct rch_op *op, int which)
 
 static int find_object(struct rch_op *op, const struct file_operations *fops)
 {
-	op->file = fget(op->sqe.fd);
-	if (!op->file)
+	struct file *file;
+
+	if (op->queue->in_call)
+		file = fget(op->sqe.fd);
+	else
+		file = rch_poller_fget(op->queue->poller, op->sqe.fd);
+	if (!file)
 		return -EBADF;
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	op->file = file;
 	/* If it is not of this kind, drop() puts it. */
 	if (op->file->f_op != fops)
 		return -ENOTTY;
@@ -113,32 +122,27 @@ static int prepare_send(struct rch_op *op)
 	return 0;
 }
 
+/* At once: programs say by their calls which messages belong together. */
 static void rch_op_flush(struct rch_queue *queue)
 {
 	if (!queue->unsent)
 		return;
-	rch_link_run(queue->unsent);
+	rch_link_push(queue->unsent);
 	rch_link_put(queue->unsent);
 	queue->unsent = NULL;
 }
 
-/* Messages that are sent one after the other share frames. */
-static int send_before_others(struct rch_queue *queue, struct rch_chan *chan,
-			      struct iov_iter *iter, u16 msg_flags)
+/* The message may lie in the link's open frame until the queue is flushed. */
+static void remember_unsent(struct rch_queue *queue, const struct rch_chan *chan)
 {
-	struct rch_link *link;
-	int ret = rch_chan_send_more(chan, iter, msg_flags);
-
-	if (ret)
-		return ret;
 	/* It was sent on it, so it stays the channel's. */
-	link = chan->lane.link;
+	struct rch_link *link = chan->lane.link;
+
 	if (queue->unsent == link)
-		return 0;
+		return;
 	rch_op_flush(queue);
 	kref_get(&link->ref);
 	queue->unsent = link;
-	return 0;
 }
 
 static s64 run_send(struct rch_op *op)
@@ -147,10 +151,9 @@ static s64 run_send(struct rch_op *op)
 	int ret;
 
 	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
-	if (rch_queue_next_is(op->queue, RDMACHAN_OPCODE_SEND))
-		ret = send_before_others(op->queue, op->object, &iter, op->sqe.msg_flags);
-	else
-		ret = rch_chan_send(op->object, &iter, op->sqe.msg_flags, true, 0);
+	ret = rch_chan_send_more(op->object, &iter, op->sqe.msg_flags);
+	if (!ret)
+		remember_unsent(op->queue, op->object);
 	/* That it is being connected is no reason to fail. */
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
@@ -163,11 +166,15 @@ static int prepare_recv(struct rch_op *op)
 
 	if (ret)
 		return ret;
+	goes_in_line(op, LINE_IN);
+	if (op->sqe.op_flags)
+		return rch_recv_many_check(op);
+	if (op->sqe.pool)
+		return -EINVAL;
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
 	if (!access_ok(memory(op), op->sqe.length))
 		return -EFAULT;
-	goes_in_line(op, LINE_IN);
 	return 0;
 }
 
@@ -177,6 +184,8 @@ static s64 run_recv(struct rch_op *op)
 	struct iov_iter iter;
 	int ret;
 
+	if (op->sqe.op_flags)
+		return rch_recv_many_run(op);
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
@@ -273,6 +282,9 @@ static int prepare_connect(struct rch_op *op)
 	u32 size;
 	int ret;
 
+	/* It may have to wait for the program's memory. */
+	if (!op->queue->in_call)
+		return -EAGAIN;
 	if (get_user(size, (u32 __user *)memory(op)))
 		return -EFAULT;
 	if (size < offsetofend(struct rdmachan_connect, __reserved2))
@@ -363,7 +375,7 @@ static const struct op_kind kinds[] = {
 		.run = run_send,
 	},
 	[RDMACHAN_OPCODE_RECV] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL,
 		.prepare = prepare_recv,
 		.run = run_recv,
 	},
@@ -393,7 +405,7 @@ static const struct op_kind kinds[] = {
 
 static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
-	if (sqe->__reserved || sqe->__reserved2[0] || sqe->__reserved2[1])
+	if (sqe->__reserved || sqe->__reserved2)
 		return false;
 	if (!(uses & USES_FD) && sqe->fd != (uses & HAS_NO_FD ? -1 : 0))
 		return false;
@@ -401,7 +413,8 @@ static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 	       ((uses & USES_LENGTH) || !sqe->length) &&
 	       ((uses & USES_MSG_FLAGS) || !sqe->msg_flags) &&
 	       ((uses & USES_OP_FLAGS) || !sqe->op_flags) &&
-	       ((uses & USES_TARGET) || !sqe->target);
+	       ((uses & USES_TARGET) || !sqe->target) &&
+	       ((uses & USES_POOL) || !sqe->pool);
 }
 
 static int rch_op_prepare(struct rch_op *op)

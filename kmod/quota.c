@@ -34,6 +34,7 @@ static const struct {
 	[RDMACHAN_LIMIT_PENDING] = { &rch_user_pending, &rch_all_pending },
 	[RDMACHAN_LIMIT_BYTES] = { &rch_user_buffer_mib, &rch_all_buffer_mib },
 	[RDMACHAN_LIMIT_QUEUES] = { &rch_user_queues, &rch_all_queues },
+	[RDMACHAN_LIMIT_POLLERS] = { &rch_user_pollers, &rch_all_pollers },
 };
 
 static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)

@@ -49,6 +49,7 @@ extern unsigned int rch_linger_ms;
 extern unsigned int rch_idle_ms;
 extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;
+extern unsigned int rch_gather_us;
 extern unsigned int rch_depth;
 extern unsigned int rch_user_contexts, rch_all_contexts;
 extern unsigned int rch_user_listeners, rch_all_listeners;
@@ -56,6 +57,7 @@ extern unsigned int rch_user_channels, rch_all_channels;
 extern unsigned int rch_user_pending, rch_all_pending;
 extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
 extern unsigned int rch_user_queues, rch_all_queues;
+extern unsigned int rch_user_pollers, rch_all_pollers;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U

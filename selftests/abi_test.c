@@ -61,6 +61,7 @@ union arg {
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
 	struct rdmachan_enter enter;
+	struct rdmachan_pool_create pool_create;
 	char bytes[1024];
 };
 
@@ -105,6 +106,8 @@ static const struct command commands[] = {
 	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create, 0,
 		   FLAGS(rdmachan_queue_create)),
 	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter, 0, FLAGS(rdmachan_enter)),
+	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create, 0,
+		FLAGS(rdmachan_pool_create)),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
 };
 
@@ -135,6 +138,9 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 	case RDMACHAN_QUEUE_CREATE:
 		arg->queue_create.sq_entries = 8;
 		arg->queue_create.cq_entries = 8;
+		break;
+	case RDMACHAN_POOL_CREATE:
+		arg->pool_create.entries = 8;
 		break;
 	case RDMACHAN_SHUTDOWN:
 		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
@@ -274,6 +280,8 @@ TEST_F(abi, unknown_flags)
 
 	EACH_COMMAND(c) {
 		for (bit = 2; c->flags >= 0 && bit < 32; bit++) {
+			if (c->cmd == RDMACHAN_QUEUE_CREATE && 1 << bit == RDMACHAN_QUEUE_F_POLLER)
+				continue;
 			prepare(&arg, c, self);
 			flags = 1U << bit;
 			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
@@ -288,7 +296,10 @@ TEST_F(abi, reserved_members)
 	struct rdmachan_send send = { .size = sizeof(send), .__reserved = 1 };
 	struct rdmachan_enter enter = { .size = sizeof(enter), .__reserved = 1 };
 	struct rdmachan_queue_create create = {
-		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .__reserved = 1,
+		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .idle_ms = 1,
+	};
+	struct rdmachan_pool_create pool = {
+		.size = sizeof(pool), .entries = 8, .__reserved = 1,
 	};
 	struct rdmachan_connect connect;
 	struct rdmachan_listen listen;
@@ -321,6 +332,10 @@ TEST_F(abi, reserved_members)
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), EINVAL);
 	EXPECT_ERR(ioctl(self->queue.fd, RDMACHAN_ENTER, &enter), EINVAL);
+	EXPECT_ERR(ioctl(self->queue.fd, RDMACHAN_POOL_CREATE, &pool), EINVAL);
+	pool.__reserved = 0;
+	pool.__reserved2 = 1;
+	EXPECT_ERR(ioctl(self->queue.fd, RDMACHAN_POOL_CREATE, &pool), EINVAL);
 }
 
 TEST_F(abi, wrong_file)
@@ -356,7 +371,8 @@ TEST_F(abi, unknown_command)
 
 	for (i = 0; i < 4; i++) {
 		for (nr = 11; nr < 256; nr++)
-			EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
+			if (nr != RDMACHAN_CMD_POOL_CREATE)
+				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);
 	}

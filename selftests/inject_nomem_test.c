@@ -124,7 +124,31 @@ TEST_F(nomem, queue)
 		EXPECT_ERR(queue_open(self->ctx, &q, 8, 8), ENOMEM);
 		mend();
 	}
-	EXPECT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	fail("object", 0);
+	EXPECT_ERR(queue_open(self->ctx, &q, 8, 8), ENOMEM);
+	mend();
+	/* Its poller comes last. */
+	fail("queue", i);
+	EXPECT_ERR(queue_open_polled(self->ctx, &q, 8, 8, 1), ENOMEM);
+	mend();
+	EXPECT_EQ(queue_open_polled(self->ctx, &q, 8, 8, 1), 0);
+	queue_close(&q);
+}
+
+TEST_F(nomem, pool)
+{
+	struct pool pool;
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	for (i = 0; i < 4; i++) {
+		fail("queue", i);
+		EXPECT_ERR(pool_open(&q, &pool, 8), ENOMEM);
+		mend();
+	}
+	EXPECT_EQ(pool_open(&q, &pool, 8), 0);
+	pool_close(&pool);
 	queue_close(&q);
 }
 

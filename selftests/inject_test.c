@@ -9,6 +9,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 
 #include "../kmod/pure/wire.h"
@@ -622,6 +623,72 @@ TEST_F(inject, withhold_some)
 	EXPECT_EQ(inject_done("withhold"), 7);
 	inject_off("withhold");
 	traffic(self, 100);
+}
+
+/* One message a frame, until none may be sent; one then waits. */
+static void use_up_credits(int from, int to)
+{
+	char data[8];
+	int count = 0;
+
+	do
+		ASSERT_EQ(do_send(from, "", 0, 0, DONTWAIT), 0);
+	while (!do_recv(to, data, sizeof(data), NULL, TIMEOUT(500)) && ++count < 1000);
+	ASSERT_EQ(errno, ETIMEDOUT);
+}
+
+/* A thread asks where it may write; what comes on another channel then came after that. */
+static pid_t ask(struct fixture_inject *self, int chan, int other)
+{
+	struct pollfd pfd = { .fd = chan, .events = POLLOUT };
+	static char large[128 << 10];
+	pid_t child = fork();
+	char data[8];
+	int i;
+
+	if (!child) {
+		close(other);
+		_exit(do_send(chan, large, sizeof(large), 0, NULL) && errno == ECONNRESET ? 0 : 1);
+	}
+	/* While one sends, others cannot. */
+	while (poll(&pfd, 1, 0))
+		sched_yield();
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(do_send(self->a, "next", 4, 0, PATIENCE), 0);
+		ASSERT_EQ(do_recv(self->b, data, sizeof(data), NULL, PATIENCE), 0);
+	}
+	return child;
+}
+
+/*
+ * A channel that is reset before it could answer a question does not answer it any more:
+ * the peer would not know its number, and end the link.
+ */
+TEST_F(inject, reset_with_answer_due)
+{
+	const struct opts reset = { .tuning.linger_ms = RDMACHAN_LINGER_NONE };
+	int listener = do_listen(self->ctx, SERVICE + 1, &reset), a, b, waiting;
+	char data[8];
+	pid_t child;
+
+	a = do_connect(self->ctx, SERVICE + 1, PATIENCE);
+	b = do_accept(listener, PATIENCE);
+	ASSERT_GE(b, 0);
+	ASSERT_EQ(link_of(b), self->b_link);
+	talk(a, b);
+	inject("withhold", "link=%llu count=0", (unsigned long long)self->a_link);
+	use_up_credits(self->b, self->a);
+	/* So many that no other record fits the open frame. */
+	waiting = 1 + fill_up(self->b, 0);
+	child = ask(self, a, b);
+	close(b);
+	inject_off("withhold");
+	EXPECT_EQ(child_status(child), 0);
+	while (waiting--)
+		ASSERT_EQ(do_recv(self->a, data, sizeof(data), NULL, PATIENCE), 0);
+	talk(self->a, self->b);
+	close(a);
+	close(listener);
 }
 
 /* Faults come and go in the middle of traffic, and with them the way that frames take. */

@@ -17,7 +17,8 @@ static bool is_given_back(const struct rdmachan_info *info)
 {
 	return info->out_use_contexts.all == 1 && !info->out_use_listeners.all &&
 	       !info->out_use_channels.all && !info->out_use_pending.all &&
-	       !info->out_use_bytes.all && !info->out_use_queues.all;
+	       !info->out_use_bytes.all && !info->out_use_queues.all &&
+	       !info->out_use_pollers.all;
 }
 
 static bool is_clean(const struct rdmachan_info *info)

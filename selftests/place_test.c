@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,12 +14,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common.h"
 #include "harness.h"
 #include "pair.h"
+#include "slow.h"
 
 #define MIB 1048576U
 #define BIG (6 * MIB + 13)
@@ -556,44 +555,6 @@ TEST_F(place, poll_beside_reader)
 	kill(writer, SIGKILL);
 	child_status(poller);
 	child_status(writer);
-}
-
-/*
- * Memory that waits
- *
- * Pages that are not there before the test says so: of a file system in user space, or on
- * a slow disk, in the large.
- */
-
-struct slow {
-	char *memory;
-	size_t len;
-	int fd;
-};
-
-static bool slow_begin(struct slow *slow, size_t len)
-{
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register where = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-	slow->len = len;
-	slow->fd = syscall(__NR_userfaultfd, O_CLOEXEC);
-	if (slow->fd < 0)
-		return false;
-	slow->memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
-	where.range.start = (uintptr_t)slow->memory;
-	where.range.len = len;
-	return !ioctl(slow->fd, UFFDIO_API, &api) && !ioctl(slow->fd, UFFDIO_REGISTER, &where);
-}
-
-static void slow_end(struct slow *slow)
-{
-	struct uffdio_zeropage zero = {
-		.range = { .start = (uintptr_t)slow->memory, .len = slow->len },
-	};
-
-	ASSERT_EQ(ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero), 0);
 }
 
 struct slow_write {

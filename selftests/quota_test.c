@@ -26,6 +26,7 @@ static const char *const names[] = {
 	"user_contexts", "all_contexts", "user_listeners", "all_listeners",
 	"user_channels", "all_channels", "user_pending", "all_pending",
 	"user_buffer_mib", "all_buffer_mib", "user_queues", "all_queues",
+	"user_pollers", "all_pollers",
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))

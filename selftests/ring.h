@@ -21,6 +21,13 @@ struct queue {
 	uint32_t head;	/* completions that were read */
 };
 
+struct pool {
+	uint32_t id;
+	struct rdmachan_ring at;
+	char *map;
+	uint32_t tail;	/* buffers that were put in */
+};
+
 static inline uint32_t *ring_word(char *map, uint32_t offset)
 {
 	return (uint32_t *)(map + offset);
@@ -32,11 +39,12 @@ static inline char *ring_map(int fd, const struct rdmachan_ring *ring)
 }
 
 /* Return: 0, or -1 with errno. */
-static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
+static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
+				  uint32_t flags, uint32_t idle_ms)
 {
 	struct rdmachan_queue_create create = {
-		.size = sizeof(create), .flags = RDMACHAN_FD_F_CLOEXEC,
-		.sq_entries = sq, .cq_entries = cq,
+		.size = sizeof(create), .flags = flags,
+		.sq_entries = sq, .cq_entries = cq, .idle_ms = idle_ms,
 	};
 
 	memset(q, 0, sizeof(*q));
@@ -48,6 +56,19 @@ static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
 	q->sq_map = ring_map(q->fd, &q->sq);
 	q->cq_map = ring_map(q->fd, &q->cq);
 	return q->sq_map == MAP_FAILED || q->cq_map == MAP_FAILED ? -1 : 0;
+}
+
+static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
+{
+	return queue_open_with(ctx, q, sq, cq, RDMACHAN_FD_F_CLOEXEC, 0);
+}
+
+/* With a poller. */
+static inline int queue_open_polled(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
+				    uint32_t idle_ms)
+{
+	return queue_open_with(ctx, q, sq, cq, RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER,
+			       idle_ms);
 }
 
 static inline void queue_close(struct queue *q)
@@ -88,6 +109,17 @@ static inline struct rdmachan_sqe *queue_recv(struct queue *q, int fd, void *dat
 
 	sqe->addr = (uintptr_t)data;
 	sqe->length = len;
+	return sqe;
+}
+
+/* RECV of many messages into buffers of @pool. */
+static inline struct rdmachan_sqe *queue_recv_many(struct queue *q, int fd, uint32_t pool,
+						   uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_add(q, RDMACHAN_OPCODE_RECV, fd, user_data);
+
+	sqe->op_flags = RDMACHAN_RECV_F_MULTISHOT;
+	sqe->pool = pool;
 	return sqe;
 }
 
@@ -141,6 +173,31 @@ static inline uint32_t queue_flags(struct queue *q)
 	return __atomic_load_n(ring_word(q->cq_map, q->cq.flags), __ATOMIC_RELAXED);
 }
 
+/* Publish what was added, for the poller. Return: whether it must be woken. */
+static inline bool queue_publish(struct queue *q)
+{
+	__atomic_store_n(ring_word(q->sq_map, q->sq.producer), q->tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(ring_word(q->sq_map, q->sq.flags), __ATOMIC_RELAXED) &
+	       RDMACHAN_RING_F_WAKEUP;
+}
+
+/* Return: 0, or -1 with errno. */
+static inline int queue_wake(struct queue *q)
+{
+	struct rdmachan_enter enter = {
+		.size = sizeof(enter), .flags = RDMACHAN_ENTER_F_WAKEUP,
+	};
+
+	return ioctl(q->fd, RDMACHAN_ENTER, &enter);
+}
+
+/* Publish, with a call only if the poller sleeps. */
+static inline int queue_poke(struct queue *q)
+{
+	return queue_publish(q) ? queue_wake(q) : 0;
+}
+
 /* Read a completion, without a call. */
 static inline bool queue_next(struct queue *q, struct rdmachan_cqe *cqe)
 {
@@ -169,6 +226,42 @@ static inline bool queue_watch(struct queue *q, struct rdmachan_cqe *cqe)
 	while (!queue_ready(q) && now_ms() < until)
 		sleep_ms(1);
 	return queue_next(q, cqe);
+}
+
+/* Return: 0, or -1 with errno. */
+static inline int pool_open(struct queue *q, struct pool *pool, uint32_t entries)
+{
+	struct rdmachan_pool_create create = { .size = sizeof(create), .entries = entries };
+
+	memset(pool, 0, sizeof(*pool));
+	if (ioctl(q->fd, RDMACHAN_POOL_CREATE, &create))
+		return -1;
+	pool->id = create.out_pool;
+	pool->at = create.out_ring;
+	pool->map = ring_map(q->fd, &pool->at);
+	return pool->map == MAP_FAILED ? -1 : 0;
+}
+
+static inline void pool_close(struct pool *pool)
+{
+	munmap(pool->map, pool->at.length);
+}
+
+/* Give a buffer away, without a call. */
+static inline void pool_put(struct pool *pool, void *addr, uint32_t length, uint32_t id)
+{
+	struct rdmachan_buffer *buffer = (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
+					 (pool->tail++ & (pool->at.count - 1));
+
+	*buffer = (struct rdmachan_buffer){ (uintptr_t)addr, length, id };
+	__atomic_store_n(ring_word(pool->map, pool->at.producer), pool->tail, __ATOMIC_RELEASE);
+}
+
+/* Buffers that were not taken. */
+static inline uint32_t pool_left(struct pool *pool)
+{
+	return pool->tail -
+	       __atomic_load_n(ring_word(pool->map, pool->at.consumer), __ATOMIC_ACQUIRE);
 }
 
 #endif /* _SELFTESTS_RING_H */

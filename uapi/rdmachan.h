@@ -82,6 +82,7 @@
  * @RDMACHAN_CMD_LIST: see &struct rdmachan_list
  * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
  * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
+ * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -95,6 +96,7 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_LIST = 0x08,
 	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
 	RDMACHAN_CMD_ENTER = 0x0a,
+	RDMACHAN_CMD_POOL_CREATE = 0x0d,
 };
 
 /**
@@ -297,6 +299,7 @@ struct rdmachan_device {
  *	receive buffers, and what comes beyond them of a message that is larger; and the
  *	rings of queues, with the operations that can be under way
  * @RDMACHAN_LIMIT_QUEUES: queues
+ * @RDMACHAN_LIMIT_POLLERS: queues with a poller
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
@@ -310,14 +313,20 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_PENDING = 3,
 	RDMACHAN_LIMIT_BYTES = 4,
 	RDMACHAN_LIMIT_QUEUES = 5,
+	RDMACHAN_LIMIT_POLLERS = 7,
 };
 
 /**
  * enum rdmachan_calls - what the interface has beyond its first version
  * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
+ * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT; and
+ *	&rdmachan_sqe.timeout_ms
+ * @RDMACHAN_CALLS_POLLER: %RDMACHAN_QUEUE_F_POLLER
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
+	RDMACHAN_CALLS_POOL = 1 << 2,
+	RDMACHAN_CALLS_POLLER = 1 << 3,
 };
 
 /**
@@ -370,6 +379,7 @@ struct rdmachan_use {
  * @out_use_bytes: The same of bytes of buffers
  * @out_use_queues: The same of queues
  * @out_calls: &enum rdmachan_calls
+ * @out_use_pollers: The same of queues with a poller
  *
  * Errors: as in "rules of the interface".
  */
@@ -407,6 +417,7 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_bytes;
 	struct rdmachan_use out_use_queues;
 	__aligned_u64 out_calls;
+	struct rdmachan_use out_use_pollers;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -697,17 +708,19 @@ struct rdmachan_shutdown {
  * @RDMACHAN_KIND_LISTENER: listener
  * @RDMACHAN_KIND_CHANNEL: channel
  * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
+ * @RDMACHAN_KIND_QUEUE: queue
  */
 enum rdmachan_kind {
 	RDMACHAN_KIND_LISTENER = 1,
 	RDMACHAN_KIND_CHANNEL = 2,
 	RDMACHAN_KIND_LINK = 3,
+	RDMACHAN_KIND_QUEUE = 4,
 };
 
 /**
  * enum rdmachan_state - state of an object
  * @RDMACHAN_STATE_CONNECTING: being connected
- * @RDMACHAN_STATE_OPEN: in use (listeners: listening)
+ * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues: always)
  * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
  * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
  * @RDMACHAN_STATE_CLOSING: closed here; what was accepted is being delivered
@@ -734,26 +747,30 @@ enum rdmachan_state {
  * @service: Service, 0 for links
  * @uid: User id of the owner, in the user namespace of the caller
  * @peer_uid: User id at the peer as the peer's kernel tells it; ~0 when unknown
- * @active: 1 when this side made the connection
- * @channels: Channels of a link, channels waiting at a listener
+ * @active: 1 when this side made the connection (queues: when it has a poller)
+ * @channels: Channels of a link, channels waiting at a listener, operations of a queue that
+ *	are under way
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @frame_size: Bytes of a frame that was agreed upon
  * @local: Local address
  * @peer: Peer's address
  * @device: Name of the RDMA device
  * @created_ns: When the object was made, on CLOCK_REALTIME
- * @tx_messages: Messages accepted for sending (listeners: channels accepted)
+ * @tx_messages: Messages accepted for sending (listeners: channels accepted; queues:
+ *	entries taken)
  * @tx_bytes: Bytes of them
- * @rx_messages: Messages read by the program (listeners: channels offered)
+ * @rx_messages: Messages read by the program (listeners: channels offered; queues:
+ *	completions in the ring, ever)
  * @rx_bytes: Bytes of them
  * @tx_frames: Frames sent on the link
  * @rx_frames: Frames received on the link
  * @tx_queued: Bytes that wait to be sent
  * @rx_queued: Bytes that wait to be read
  * @rx_next: Bytes of the next message that can be read, 0 when there is none
- * @tx_stalls: How often sending waited for the peer's window (links: for credit)
- * @send_buffer: Send buffer in bytes
- * @recv_buffer: Receive buffer in bytes
+ * @tx_stalls: How often sending waited for the peer's window (links: for credit; queues:
+ *	how often a completion found the ring full)
+ * @send_buffer: Send buffer in bytes (queues: entries of the submission ring)
+ * @recv_buffer: Receive buffer in bytes (queues: entries of the completion ring)
  * @peer_message_max: Largest message that the peer takes
  * @tx_placed: Messages of @tx_messages that were written straight into the memory of the
  *	peer's program, and copied nowhere
@@ -883,7 +900,7 @@ struct rdmachan_list {
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
  *	the channel fd. Succeeds with its bytes
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
- *	addr. Succeeds with its bytes
+ *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
  *	rdmachan_fd_flags. Succeeds with a file descriptor
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
@@ -925,6 +942,19 @@ enum rdmachan_sqe_flags {
 };
 
 /**
+ * enum rdmachan_recv_flags - flags of RECV
+ * @RDMACHAN_RECV_F_MULTISHOT: Receive messages, one after the other, into buffers of the
+ *	pool that is named; addr and length must be 0. Each completes with
+ *	%RDMACHAN_CQE_F_MORE, and with %RDMACHAN_CQE_F_BUFFER if it is not empty. It ends
+ *	with a completion without %RDMACHAN_CQE_F_MORE: at the end of what the peer sends,
+ *	or with an error. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS
+ */
+enum rdmachan_recv_flags {
+	RDMACHAN_RECV_F_MULTISHOT = 1 << 0,
+};
+
+/**
  * enum rdmachan_cancel_flags - flags of CANCEL
  * @RDMACHAN_CANCEL_F_ALL: all operations with that user data, not the first one only
  */
@@ -944,6 +974,11 @@ enum rdmachan_cancel_flags {
  * @op_flags: Flags that belong to the operation
  * @target: User data that is looked for
  * @user_data: Comes back in the completion
+ * @timeout_ms: How long the operation may wait, of any kind; 0 is without limit. Then it
+ *	completes with -ETIMEDOUT. It counts from when it may begin: when those before it in
+ *	its chain have succeeded and no DRAIN is in its way. Of an operation that completes
+ *	more than once each completion begins it anew
+ * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
  * @__reserved2: Must be 0
  *
  * The memory at @addr must stay as it is until the operation has completed.
@@ -959,17 +994,21 @@ struct rdmachan_sqe {
 	__u32 op_flags;
 	__aligned_u64 target;
 	__aligned_u64 user_data;
-	__aligned_u64 __reserved2[2];
+	__u32 timeout_ms;
+	__u32 pool;
+	__aligned_u64 __reserved2;
 };
 
 /**
  * enum rdmachan_cqe_flags - flags of a completion
  * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
  * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
+ * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
 	RDMACHAN_CQE_F_EOF = 1 << 1,
+	RDMACHAN_CQE_F_BUFFER = 1 << 2,
 };
 
 /**
@@ -979,7 +1018,7 @@ enum rdmachan_cqe_flags {
  * @flags: &enum rdmachan_cqe_flags
  * @msg_flags: RECV: message flags given by the sender
  * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed
- * @buffer: Must be ignored
+ * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer; else it must be ignored
  *
  * An operation fails with what the call of the same name fails with, and besides with:
  *
@@ -987,8 +1026,19 @@ enum rdmachan_cqe_flags {
  *    is of another kind.
  *  - EINVAL: A member that must be 0 is not, or one is out of its range.
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
+ *  - ETIMEDOUT: Its timeout ran out, or the peer does not answer any more. Nothing was
+ *    sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
+ *
+ * RECV with %RDMACHAN_RECV_F_MULTISHOT ends with these as well:
+ *
+ *  - ENOENT: There is no such pool.
+ *  - ENOBUFS: There is a message, and the pool is empty. The message stays; @length is
+ *    what is needed.
+ *  - EMSGSIZE: The message is larger than the next buffer. Both stay.
+ *  - EFAULT: The memory of the buffer is bad. It was taken out of the pool, and the
+ *    message stays.
  */
 struct rdmachan_cqe {
 	__aligned_u64 user_data;
@@ -1000,15 +1050,19 @@ struct rdmachan_cqe {
 };
 
 /**
- * enum rdmachan_ring_flags - flags of the completion ring, written by the kernel
- * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions wait in the kernel until
- *	there is room and the program calls %RDMACHAN_ENTER
+ * enum rdmachan_ring_flags - flags of a ring, written by the kernel; if not told
+ *	otherwise of the completion ring
+ * @RDMACHAN_RING_F_OVERFLOW: The ring was full, and completions, or messages that would
+ *	make some, wait until there is room and the program calls %RDMACHAN_ENTER
  * @RDMACHAN_RING_F_ENTER: An operation goes on only in a call of %RDMACHAN_ENTER: one
  *	that makes a file descriptor, or needs memory of the program that is not present
+ * @RDMACHAN_RING_F_WAKEUP: In the submission ring: the poller sleeps. Entries that are put
+ *	in are taken after a call of %RDMACHAN_ENTER
  */
 enum rdmachan_ring_flags {
 	RDMACHAN_RING_F_OVERFLOW = 1 << 0,
 	RDMACHAN_RING_F_ENTER = 1 << 1,
+	RDMACHAN_RING_F_WAKEUP = 1 << 2,
 };
 
 /**
@@ -1017,8 +1071,7 @@ enum rdmachan_ring_flags {
  * @length: Length for mmap(), which must be shared
  * @producer: Bytes from there to the producer index
  * @consumer: The same to the consumer index
- * @flags: The same to the flags: completion ring: &enum rdmachan_ring_flags; submission
- *	ring: 0
+ * @flags: The same to the flags: &enum rdmachan_ring_flags
  * @overflow: The same to the number of completions that found the ring full
  * @entries: The same to the first entry
  * @count: Number of entries
@@ -1034,17 +1087,31 @@ struct rdmachan_ring {
 	__u32 count;
 };
 
+/** RDMACHAN_POLLER_IDLE_MAX - longest time that a poller looks in vain, milliseconds */
+#define RDMACHAN_POLLER_IDLE_MAX	10000U
+
+/**
+ * enum rdmachan_queue_flags - flags of QUEUE_CREATE, with %RDMACHAN_FD_F_CLOEXEC
+ * @RDMACHAN_QUEUE_F_POLLER: A thread of the kernel looks at the rings, so that no call is
+ *	needed to have entries taken, for as long as it finds something to do. When it has
+ *	not for the idle time it sleeps, and sets %RDMACHAN_RING_F_WAKEUP
+ */
+enum rdmachan_queue_flags {
+	RDMACHAN_QUEUE_F_POLLER = 1 << 8,
+};
+
 /**
  * struct rdmachan_queue_create - ioctl(RDMACHAN_QUEUE_CREATE) on a context
  * @size: sizeof(struct rdmachan_queue_create)
- * @flags: %RDMACHAN_FD_F_CLOEXEC or 0
+ * @flags: %RDMACHAN_FD_F_CLOEXEC and &enum rdmachan_queue_flags
  * @sq_entries: Entries of the submission ring, &struct rdmachan_sqe: a power of two, at
  *	most %RDMACHAN_QUEUE_ENTRIES_MAX
  * @cq_entries: Entries of the completion ring, &struct rdmachan_cqe: the same. It is
  *	also the number of operations that can be under way at a time
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The queue's file descriptor
- * @__reserved: Must be 0
+ * @idle_ms: With %RDMACHAN_QUEUE_F_POLLER: for how long it looks in vain before it
+ *	sleeps, at most %RDMACHAN_POLLER_IDLE_MAX; 0 is 10. Else it must be 0
  * @out_sq: Submission ring
  * @out_cq: Completion ring
  *
@@ -1057,11 +1124,11 @@ struct rdmachan_ring {
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - EMFILE: The user has as many queues as one user may have
+ *  - EMFILE: The user has as many queues, or pollers, as one user may have
  *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
  *    may be (%RDMACHAN_CAUSE_USER_BYTES).
- *  - ENFILE: All users together have as many queues as may be
+ *  - ENFILE: All users together have as many queues, or pollers, as may be
  *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
 struct rdmachan_queue_create {
@@ -1071,7 +1138,7 @@ struct rdmachan_queue_create {
 	__u32 cq_entries;
 	__aligned_u64 error_ptr;
 	__s32 out_fd;
-	__u32 __reserved;
+	__u32 idle_ms;
 	struct rdmachan_ring out_sq;
 	struct rdmachan_ring out_cq;
 };
@@ -1079,9 +1146,17 @@ struct rdmachan_queue_create {
 #define RDMACHAN_QUEUE_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_QUEUE_CREATE)
 
 /**
+ * enum rdmachan_enter_flags - flags of ENTER
+ * @RDMACHAN_ENTER_F_WAKEUP: Wake the queue's poller; EINVAL when it has none
+ */
+enum rdmachan_enter_flags {
+	RDMACHAN_ENTER_F_WAKEUP = 1 << 0,
+};
+
+/**
  * struct rdmachan_enter - ioctl(RDMACHAN_ENTER) on a queue
  * @size: sizeof(struct rdmachan_enter)
- * @flags: Must be 0
+ * @flags: &enum rdmachan_enter_flags
  * @to_submit: Take at most so many entries of the submission ring. Fewer are taken when
  *	it has fewer, or as many operations are under way as can be
  * @min_complete: Then wait until the completion ring has so many entries; at most its
@@ -1112,5 +1187,60 @@ struct rdmachan_enter {
 };
 
 #define RDMACHAN_ENTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ENTER)
+
+/** RDMACHAN_QUEUE_POOLS_MAX - most pools of a queue */
+#define RDMACHAN_QUEUE_POOLS_MAX	64U
+
+/**
+ * struct rdmachan_buffer - an entry of a pool's ring
+ * @addr: Address of the buffer
+ * @length: Bytes of it
+ * @id: Comes back in the completion of the message that was received into it
+ */
+struct rdmachan_buffer {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 id;
+};
+
+/**
+ * struct rdmachan_pool_create - ioctl(RDMACHAN_POOL_CREATE) on a queue
+ * @size: sizeof(struct rdmachan_pool_create)
+ * @flags: Must be 0
+ * @entries: Entries of the pool's ring, &struct rdmachan_buffer: a power of two, at most
+ *	%RDMACHAN_QUEUE_ENTRIES_MAX
+ * @__reserved: Must be 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_pool: The pool's number, from 0
+ * @__reserved2: Must be 0
+ * @out_ring: Its ring, for mmap() on the queue; it has neither flags nor overflow
+ *
+ * A pool has buffers that the program gives away to be received into. The program puts
+ * them into the ring, without a call, and the kernel takes them, the first one first. It
+ * is empty at the beginning, belongs to the queue, and ends with it.
+ *
+ * A buffer is the kernel's from when it was put in, until a completion tells its id.
+ * The kernel copies the entry when there is a message for it.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EPERM: The queue was made by another program.
+ *  - EMFILE: The queue has %RDMACHAN_QUEUE_POOLS_MAX pools.
+ *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
+ *    may be (%RDMACHAN_CAUSE_USER_BYTES).
+ *  - ENFILE: Those of all users together would (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ */
+struct rdmachan_pool_create {
+	__u32 size;
+	__u32 flags;
+	__u32 entries;
+	__u32 __reserved;
+	__aligned_u64 error_ptr;
+	__u32 out_pool;
+	__u32 __reserved2;
+	struct rdmachan_ring out_ring;
+};
+
+#define RDMACHAN_POOL_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_POOL_CREATE)
 
 #endif /* _UAPI_RDMACHAN_H */

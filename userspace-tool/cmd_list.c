@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cmd_list.c - "rdmachan list": listeners, channels and links
+ * cmd_list.c - "rdmachan list": listeners, channels, links and queues
  */
 #include <errno.h>
 #include <getopt.h>
@@ -13,12 +13,15 @@
 #include "table.h"
 #include "tool.h"
 
+/* One more than the last one that is known here. */
+#define KINDS (RDMACHAN_KIND_QUEUE + 1)
+
 /* What is passed along the walk over the objects. */
 struct listing {
-	bool kinds[RDMACHAN_KIND_LINK + 1];
+	bool kinds[KINDS];
 	bool as_json;
 	struct json json;
-	struct table tables[RDMACHAN_KIND_LINK + 1];
+	struct table tables[KINDS];
 };
 
 static const char *const headings[] = {
@@ -27,6 +30,8 @@ static const char *const headings[] = {
 				  "-RECEIVED -SEND-Q -RECV-Q",
 	[RDMACHAN_KIND_LINK] = "LINK STATE SIDE LOCAL PEER DEVICE -UID -CHANNELS -SENT -RECEIVED "
 			       "-TX-FRAMES -RX-FRAMES",
+	[RDMACHAN_KIND_QUEUE] = "QUEUE -UID -ENTRIES -COMPLETIONS -UNDER-WAY -TAKEN -COMPLETED "
+				"-OVERFLOWS",
 };
 
 static void add_bytes(struct table *table, uint64_t bytes)
@@ -105,20 +110,35 @@ static void add_link(struct table *table, const struct rdmachan_object *object)
 	table_add(table, "%" PRIu64, (uint64_t)object->rx_frames);
 }
 
+static void add_queue(struct table *table, const struct rdmachan_object *object)
+{
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	add_uid(table, object->uid);
+	table_add(table, "%u", object->send_buffer);
+	table_add(table, "%u", object->recv_buffer);
+	table_add(table, "%u", object->channels);
+	table_add(table, "%" PRIu64, (uint64_t)object->tx_messages);
+	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
+	table_add(table, "%" PRIu64, (uint64_t)object->tx_stalls);
+}
+
+static void (*const add[])(struct table *table, const struct rdmachan_object *object) = {
+	[RDMACHAN_KIND_LISTENER] = add_listener,
+	[RDMACHAN_KIND_CHANNEL] = add_channel,
+	[RDMACHAN_KIND_LINK] = add_link,
+	[RDMACHAN_KIND_QUEUE] = add_queue,
+};
+
 static int each(const struct rdmachan_object *object, void *arg)
 {
 	struct listing *listing = arg;
 
-	if (object->kind > RDMACHAN_KIND_LINK || !listing->kinds[object->kind])
+	if (object->kind >= KINDS || !listing->kinds[object->kind])
 		return 0;
 	if (listing->as_json)
 		object_json(object, &listing->json);
-	else if (object->kind == RDMACHAN_KIND_LISTENER)
-		add_listener(&listing->tables[object->kind], object);
-	else if (object->kind == RDMACHAN_KIND_CHANNEL)
-		add_channel(&listing->tables[object->kind], object);
 	else
-		add_link(&listing->tables[object->kind], object);
+		add[object->kind](&listing->tables[object->kind], object);
 	return 0;
 }
 
@@ -127,7 +147,7 @@ static void print_tables(struct listing *listing)
 	bool first = true;
 	int kind;
 
-	for (kind = RDMACHAN_KIND_LISTENER; kind <= RDMACHAN_KIND_LINK; kind++) {
+	for (kind = RDMACHAN_KIND_LISTENER; kind < KINDS; kind++) {
 		if (table_rows(&listing->tables[kind])) {
 			if (!first)
 				putchar('\n');
@@ -142,7 +162,7 @@ static int walk(int ctx, uint32_t flags, struct listing *listing)
 {
 	int kind, ret;
 
-	for (kind = RDMACHAN_KIND_LISTENER; kind <= RDMACHAN_KIND_LINK; kind++)
+	for (kind = RDMACHAN_KIND_LISTENER; kind < KINDS; kind++)
 		table_init(&listing->tables[kind], headings[kind]);
 	if (listing->as_json)
 		json_array(&listing->json, NULL);
@@ -164,6 +184,7 @@ static const struct option options[] = {
 	{ "listeners", no_argument, NULL, 'L' },
 	{ "channels", no_argument, NULL, 'c' },
 	{ "links", no_argument, NULL, 'l' },
+	{ "queues", no_argument, NULL, 'q' },
 	{ 0 }
 };
 
@@ -172,10 +193,11 @@ static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flag
 	bool some = false;
 	int option, kind;
 
-	while ((option = getopt_long(argc, argv, "ajLcl", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "ajLclq", options, NULL)) != -1) {
 		kind = option == 'L' ? RDMACHAN_KIND_LISTENER :
 		       option == 'c' ? RDMACHAN_KIND_CHANNEL :
-		       option == 'l' ? RDMACHAN_KIND_LINK : 0;
+		       option == 'l' ? RDMACHAN_KIND_LINK :
+		       option == 'q' ? RDMACHAN_KIND_QUEUE : 0;
 		if (kind)
 			some = listing->kinds[kind] = true;
 		else if (option == 'a')
@@ -185,7 +207,7 @@ static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flag
 		else
 			return false;
 	}
-	for (kind = RDMACHAN_KIND_LISTENER; !some && kind <= RDMACHAN_KIND_LINK; kind++)
+	for (kind = RDMACHAN_KIND_LISTENER; !some && kind < KINDS; kind++)
 		listing->kinds[kind] = true;
 	return optind == argc;
 }
@@ -208,17 +230,19 @@ static int run(int argc, char **argv)
 
 const struct command cmd_list = {
 	.name = "list",
-	.summary = "list listeners, channels and links",
+	.summary = "list listeners, channels, links and queues",
 	.help =
-	"Usage: rdmachan list [--all] [--listeners] [--channels] [--links] [--json]\n"
+	"Usage: rdmachan list [--all] [--listeners] [--channels] [--links] [--queues]\n"
+	"                     [--json]\n"
 	"\n"
-	"Lists what your programs have open: listeners, channels, and the links (the\n"
-	"connections of two hosts) that the channels share. Without a choice, all three.\n"
+	"Lists what your programs have open: listeners, channels, the links (the connections\n"
+	"of two hosts) that the channels share, and queues. Without a choice, all of them.\n"
 	"\n"
 	"  -a, --all         of all users, not only your own (root)\n"
 	"  -L, --listeners   listeners\n"
 	"  -c, --channels    channels\n"
 	"  -l, --links       links\n"
+	"  -q, --queues      queues\n"
 	"  -j, --json        write one JSON array, with more details\n"
 	"\n"
 	"Examples:\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * object_json.c - all there is to know about a listener, channel or link, as JSON
+ * object_json.c - all there is to know about a listener, channel, link or queue, as JSON
  */
 #include "object_json.h"
 

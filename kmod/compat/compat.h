@@ -31,4 +31,13 @@
 #define iter_iov_len(iter) (iov_iter_iovec(iter).iov_len)
 #endif
 
+/* Came in 6.13. */
+#ifndef RCH_HAVE_HRTIMER_SETUP
+#define hrtimer_setup(timer, callback, clock, mode)	\
+	do {						\
+		hrtimer_init(timer, clock, mode);	\
+		(timer)->function = (callback);		\
+	} while (0)
+#endif
+
 #endif /* _RCH_COMPAT_H */

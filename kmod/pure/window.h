@@ -45,10 +45,16 @@ struct rch_window_rx {
 	u32 size;
 };
 
+/** rch_window_cost_run - cost of @count records of @bytes together */
+static inline u64 rch_window_cost_run(u32 count, u32 bytes)
+{
+	return (u64)bytes + (u64)count * RCH_WINDOW_RECORD;
+}
+
 /** rch_window_cost - cost of a record of @len bytes */
 static inline u64 rch_window_cost(u32 len)
 {
-	return (u64)len + RCH_WINDOW_RECORD;
+	return rch_window_cost_run(1, len);
 }
 
 /** rch_segment_allowed - whether a segment may have @len bytes */
@@ -85,10 +91,13 @@ static inline void rch_window_init(struct rch_window_rx *w, u32 size)
 	w->size = size;
 }
 
-/** rch_window_received - a record came; false if the peer was not allowed to */
-static inline bool rch_window_received(struct rch_window_rx *w, u32 len)
+/**
+ * rch_window_received_run - @count records of @bytes together came; false if the peer was
+ *	not allowed to
+ */
+static inline bool rch_window_received_run(struct rch_window_rx *w, u32 count, u32 bytes)
 {
-	u64 cost = rch_window_cost(len);
+	u64 cost = rch_window_cost_run(count, bytes);
 
 	if (w->received + cost > w->told)
 		return false;
@@ -96,10 +105,22 @@ static inline bool rch_window_received(struct rch_window_rx *w, u32 len)
 	return true;
 }
 
-/** rch_window_consumed - a record of @len bytes was read or dropped */
+/** rch_window_received - the same for one record of @len bytes */
+static inline bool rch_window_received(struct rch_window_rx *w, u32 len)
+{
+	return rch_window_received_run(w, 1, len);
+}
+
+/** rch_window_consumed_run - @count records of @bytes together were read or dropped */
+static inline void rch_window_consumed_run(struct rch_window_rx *w, u32 count, u32 bytes)
+{
+	w->consumed += rch_window_cost_run(count, bytes);
+}
+
+/** rch_window_consumed - the same for one record of @len bytes */
 static inline void rch_window_consumed(struct rch_window_rx *w, u32 len)
 {
-	w->consumed += rch_window_cost(len);
+	rch_window_consumed_run(w, 1, len);
 }
 
 /**

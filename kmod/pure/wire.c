@@ -163,6 +163,17 @@ static enum rch_rule payload_check(const struct rch_record *r)
 	}
 }
 
+static void header_get(const struct rch_wire_record *w, struct rch_record *r)
+{
+	r->chan = le32_to_cpu(w->chan);
+	r->type = w->type;
+	r->flags = w->flags;
+	r->msg_flags = le16_to_cpu(w->msg_flags);
+	r->length = le32_to_cpu(w->length);
+	r->total = le32_to_cpu(w->total);
+	r->payload = (const u8 *)(w + 1);
+}
+
 /**
  * rch_wire_record_next - read and check the next record
  * @c: cursor with rch_wire_record_more()
@@ -177,13 +188,7 @@ enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r)
 
 	if (left < sizeof(*w))
 		return RCH_RULE_RECORD_SHORT;
-	r->chan = le32_to_cpu(w->chan);
-	r->type = w->type;
-	r->flags = w->flags;
-	r->msg_flags = le16_to_cpu(w->msg_flags);
-	r->length = le32_to_cpu(w->length);
-	r->total = le32_to_cpu(w->total);
-	r->payload = (const u8 *)(w + 1);
+	header_get(w, r);
 	if (r->length > left - sizeof(*w) || rch_wire_space(r->length) > left)
 		return RCH_RULE_RECORD_SHORT;
 	if (r->type < RCH_REC_OPEN || r->type >= RCH_REC_TYPES)
@@ -200,6 +205,64 @@ enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r)
 	}
 	c->offset += rch_wire_space(r->length);
 	return payload_check(r);
+}
+
+/* Whether @w is a whole message for @chan, with nothing wrong, in @left bytes. */
+static bool run_goes_on(const struct rch_wire_record *w, u32 chan, u32 left)
+{
+	u32 length;
+
+	if (left < sizeof(*w) || le32_to_cpu(w->chan) != chan || w->type != RCH_REC_DATA ||
+	    w->flags != (RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
+		return false;
+	length = le32_to_cpu(w->length);
+	return length == le32_to_cpu(w->total) && length <= left - sizeof(*w) &&
+	       rch_wire_space(length) <= left;
+}
+
+/**
+ * rch_wire_run - take whole messages that follow a record together with it
+ * @c: cursor behind @r; is moved behind the last of them
+ * @r: a record that rch_wire_record_next() has found right; @r->run is filled in
+ *
+ * What is not simply another message of the channel ends the run, and is judged when its
+ * turn comes.
+ */
+void rch_wire_run(struct rch_cursor *c, struct rch_record *r)
+{
+	const struct rch_wire_record *w;
+	u32 length;
+
+	r->run.count = 1;
+	r->run.span = r->length;
+	r->run.bytes = r->length;
+	r->run.longest = r->length;
+	if (r->type != RCH_REC_DATA || r->length != r->total ||
+	    r->flags != (RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
+		return;
+	for (;;) {
+		w = (const void *)(c->buf + c->offset);
+		if (!run_goes_on(w, r->chan, c->end - c->offset))
+			return;
+		length = le32_to_cpu(w->length);
+		r->run.count++;
+		r->run.bytes += length;
+		r->run.longest = length > r->run.longest ? length : r->run.longest;
+		r->run.span = (const u8 *)(w + 1) + length - r->payload;
+		c->offset += rch_wire_space(length);
+	}
+}
+
+/**
+ * rch_wire_run_next - the next message of a run
+ * @payload: bytes of the one before it, which is not the last
+ * @length: how many
+ * @r: where to put it
+ */
+void rch_wire_run_next(const u8 *payload, u32 length, struct rch_record *r)
+{
+	header_get((const void *)(payload + rch_wire_space(length) -
+				  sizeof(struct rch_wire_record)), r);
 }
 
 /** rch_wire_open_put - write OPEN's bytes to @buf */

@@ -378,6 +378,20 @@ struct rch_frame {
 	u32 length;
 };
 
+/**
+ * struct rch_run - a record, and whole messages of its channel that follow it at once
+ * @count: messages; 1 also for a record that is none
+ * @span: from the first byte of the first to the last of the last, with headers between
+ * @bytes: of all messages
+ * @longest: of them
+ */
+struct rch_run {
+	u32 count;
+	u32 span;
+	u32 bytes;
+	u32 longest;
+};
+
 /** struct rch_record - decoded &struct rch_wire_record, with its bytes */
 struct rch_record {
 	u32 chan;
@@ -387,6 +401,7 @@ struct rch_record {
 	u32 length;
 	u32 total;
 	const u8 *payload;
+	struct rch_run run;
 };
 
 /** struct rch_open - decoded &struct rch_wire_open */
@@ -483,6 +498,8 @@ enum rch_rule rch_wire_frame_get(const void *buf, u32 len, struct rch_frame *f);
 void *rch_wire_record_put(void *buf, const struct rch_record *r);
 void rch_wire_cursor_init(struct rch_cursor *c, const void *buf, u32 frame_length);
 enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r);
+void rch_wire_run(struct rch_cursor *c, struct rch_record *r);
+void rch_wire_run_next(const u8 *payload, u32 length, struct rch_record *r);
 
 /** rch_wire_record_more - whether the frame has another record */
 static inline bool rch_wire_record_more(const struct rch_cursor *c)

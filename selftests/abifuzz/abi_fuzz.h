@@ -32,6 +32,7 @@ enum slot {
 	SLOT_CHAN,
 	SLOT_PEER,
 	SLOT_OTHER,
+	SLOT_QUEUE,
 };
 
 /**
@@ -232,6 +233,27 @@ long call_unknown(struct actor *actor, const struct call *call);
 int make_vector(struct actor *actor, unsigned int value, unsigned int length);
 unsigned int length_of(unsigned int value);
 unsigned int timeout_of(unsigned int value);
+
+long call_queue(struct actor *actor, const struct call *call);
+long call_pool(struct actor *actor, const struct call *call);
+long call_enter(struct actor *actor, const struct call *call);
+
+/* calls_queue.c */
+struct rdmachan_ring;
+
+enum ring {
+	RING_SQ,
+	RING_CQ,
+	RING_POOL,
+	RINGS,
+};
+
+void queue_reset(void);
+void queue_map(int fd, unsigned int ring, const struct rdmachan_ring *where);
+long call_entry(struct actor *actor, const struct call *call);
+long call_buffer(struct actor *actor, const struct call *call);
+long call_reap(struct actor *actor, const struct call *call);
+long call_scribble(struct actor *actor, const struct call *call);
 
 /* calls_file.c */
 long call_open(struct actor *actor, const struct call *call);

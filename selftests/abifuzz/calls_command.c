@@ -33,6 +33,9 @@ struct command {
 		struct rdmachan_shutdown shutdown;
 		struct rdmachan_query query;
 		struct rdmachan_list list;
+		struct rdmachan_queue_create queue_create;
+		struct rdmachan_enter enter;
+		struct rdmachan_pool_create pool_create;
 	} arg;
 };
 
@@ -422,11 +425,68 @@ long call_list(struct actor *actor, const struct call *call)
 	return issue(actor, call, &command);
 }
 
+static uint32_t entries_of(unsigned int value)
+{
+	static const uint32_t entries[] = { 8, 1, 64, 256, 2, 0, 3, 32768, 65536, 0x80000000 };
+
+	return PICK(entries, value);
+}
+
+long call_queue(struct actor *actor, const struct call *call)
+{
+	struct command command = {
+		RDMACHAN_QUEUE_CREATE, sizeof(struct rdmachan_queue_create)
+	};
+	struct rdmachan_queue_create *create = &command.arg.queue_create;
+	long ret;
+
+	create->flags = call->value[2] % 8 == 7 ? 0x80000000 : call->value[2] & 1;
+	create->sq_entries = entries_of(call->value[3]);
+	create->cq_entries = entries_of(call->value[4]);
+	create->error_ptr = error_ptr(actor, call);
+	create->out_fd = -1;
+	ret = issue_fd(actor, call, &command, &create->out_fd);
+	if (ret || create->out_fd < 0)
+		return ret;
+	queue_map(create->out_fd, RING_SQ, &create->out_sq);
+	queue_map(create->out_fd, RING_CQ, &create->out_cq);
+	return 0;
+}
+
+long call_pool(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_POOL_CREATE, sizeof(struct rdmachan_pool_create) };
+	struct rdmachan_pool_create *create = &command.arg.pool_create;
+	long ret;
+
+	create->flags = call->value[2] % 8 == 7;
+	create->entries = entries_of(call->value[3]);
+	create->error_ptr = error_ptr(actor, call);
+	ret = issue(actor, call, &command);
+	if (!ret)
+		queue_map(fd_of(call->slot), RING_POOL, &create->out_ring);
+	return ret;
+}
+
+long call_enter(struct actor *actor, const struct call *call)
+{
+	static const uint32_t counts[] = { 32768, 1, 0, 2, 0xffffffff };
+	static const uint32_t mins[] = { 0, 1, 2, 8, 64, 0xffffffff };
+	struct command command = { RDMACHAN_ENTER, sizeof(struct rdmachan_enter) };
+	struct rdmachan_enter *enter = &command.arg.enter;
+
+	enter->flags = call->value[2] % 8 == 7;
+	enter->to_submit = PICK(counts, call->value[3]);
+	enter->min_complete = PICK(mins, call->value[4]);
+	enter->timeout_ms = timeout_of(call->value[5]);
+	return issue(actor, call, &command);
+}
+
 /* Numbers that are no commands. */
 long call_unknown(struct actor *actor, const struct call *call)
 {
 	static const unsigned int cmds[] = {
-		_IO(RDMACHAN_TYPE, 9), _IO(RDMACHAN_TYPE, 255), _IO(0xB6, 0),
+		_IO(RDMACHAN_TYPE, 200), _IO(RDMACHAN_TYPE, 255), _IO(0xB6, 0),
 		_IOWR(RDMACHAN_TYPE, 0, int), 0, 0xffffffff,
 	};
 	struct command command = { 0, 64 };

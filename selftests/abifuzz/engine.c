@@ -337,6 +337,7 @@ static void tidy(void)
 	for (i = 0; i < SLOTS; i++)
 		fds[i] = -1;
 	memory_reset();
+	queue_reset();
 }
 
 /**

@@ -125,6 +125,10 @@ void case_make(struct abi_case *c, uint64_t *seed)
 		plain(c, call_connect);
 	if (depth > 2)
 		plain(c, call_accept);
+	if (depth > 5)
+		plain(c, call_queue);
+	if (depth > 6)
+		plain(c, call_pool);
 	while (calls--) {
 		some_call(&call, seed);
 		insert(c, c->count, &call);

@@ -22,6 +22,8 @@
 /* Bytes from which on an item is a frame of its own. */
 #define ITEM_MAX	256U
 #define ABORTED		0xffffU
+/* Bytes that are written at a time, straight to where they are wanted. */
+#define PIECE		1024U
 
 /*
  * What a lane may hold at most, in records: a window of empty messages, and a message
@@ -38,15 +40,26 @@ enum control {
 	CTL_SHUT_RECV = 1 << 3,
 	CTL_RESET = 1 << 4,
 	CTL_CLOSED = 1 << 5,
+	CTL_CTS = 1 << 6,
 };
 
-/** struct item - a record that waits, or one that was received */
+/** enum grant - as enum rch_grant */
+enum grant {
+	GRANT_NONE,
+	GRANT_TAKEN,
+	GRANT_OPEN,
+	GRANT_DONE,
+	GRANT_CANCELLED,
+};
+
+/** struct item - a record that waits, or one that was received; @serial: of an RTS */
 struct item {
 	u8 type;
 	u8 flags;
 	u16 msg_flags;
 	u32 length;
 	u32 total;
+	u32 serial;
 };
 
 /**
@@ -54,6 +67,17 @@ struct item {
  * @id: its number, 0 when it is not attached
  * @file: a program has it open
  * @waiting: it is in the listener's queue
+ * @rts: the message that a thread of the program has asked for, while @sending
+ * @rts_left: bytes of it that are not written
+ * @cts: the answer, when it is not due any more
+ * @wrote: what it opened was written, and FIN is to follow
+ * @reader: a thread of the program waits for a message
+ * @late: the offer has waited for as long as it may without a thread
+ * @grant_left: bytes of the message that are not confirmed
+ * @granted: bytes of the piece that is open
+ * @base: where it begins in the message
+ * @rkey: the key for it, 0 when nothing is open
+ * @landed: bytes of the message that were written
  * @accepted: messages taken from the program; each carries its number as msg_flags
  * @read: messages that came and were complete
  */
@@ -93,6 +117,27 @@ struct lane {
 	bool shut_recv;
 	bool peer_shut_send;
 
+	bool sending;
+	bool cts_due;
+	bool wrote;
+	u32 rts_left;
+	struct rch_rts rts;
+	struct rch_cts cts;
+
+	bool reader;
+	bool wants_data;
+	bool offered;
+	bool late;
+	enum grant grant;
+	u32 grant_serial;
+	u32 grant_left;
+	u32 granted;
+	u32 base;
+	u32 rkey;
+	u32 landed;
+	struct rch_rts offer;
+	struct rch_cts answer;
+
 	u32 accepted;
 	u32 read;
 };
@@ -103,6 +148,20 @@ struct slot {
 	u32 seq;
 	u8 flags;
 	u8 data[FRAME_SIZE] __attribute__((aligned(8)));
+};
+
+/**
+ * struct write - bytes on their way to the peer's memory
+ * @after: they arrive behind all frames before this
+ * @chan: the peer's number of the channel
+ * @length: 0 when there is none
+ */
+struct write {
+	u32 after;
+	u32 chan;
+	u32 rkey;
+	u32 length;
+	u64 addr;
 };
 
 /**
@@ -120,6 +179,8 @@ struct slot {
  * @closed: frames that got their number
  * @sealed: frames that left
  * @arrived: frames that came to the peer
+ * @writes: one of each lane
+ * @rkeys: keys that were given out
  */
 struct end {
 	struct end *peer;
@@ -135,6 +196,8 @@ struct end {
 	u32 weight;
 	struct { u32 chan; u32 reason; } rejects[REJECTS];
 	u32 reject_count;
+	struct write writes[LANES];
+	u32 rkeys;
 
 	u32 posted;
 	u32 used;
@@ -165,6 +228,8 @@ void lane_purge(struct end *e, struct lane *lane);
 void lane_refuse(struct end *e, struct lane *lane);
 void lane_reset(struct end *e, struct lane *lane);
 void lane_credit(struct end *e, struct lane *lane);
+void lane_enqueue(struct lane *lane, u8 type, u8 flags, u32 length);
+bool lane_tx_refused(const struct lane *lane);
 void chan_connect(struct end *e, struct lane *lane);
 void chan_accept(struct lane *lane);
 void chan_send(struct end *e, struct lane *lane, u32 total, bool abort);
@@ -172,6 +237,21 @@ void chan_read(struct end *e, struct lane *lane);
 void chan_shut_send(struct end *e, struct lane *lane);
 void chan_shut_recv(struct end *e, struct lane *lane);
 void chan_release(struct end *e, struct lane *lane, bool reset);
+
+/* end_place.c: large messages, from memory to memory */
+enum rch_rule rts_got(struct end *e, struct lane *lane, const struct rch_record *r);
+void cts_got(struct lane *lane, const struct rch_record *r);
+enum rch_rule fin_got(struct end *e, struct lane *lane);
+void writes_land(struct end *from);
+void chan_place(struct end *e, struct lane *lane, u32 total);
+void chan_wait(struct lane *lane);
+void chan_wants_data(struct end *e, struct lane *lane);
+void chan_offer_over(struct end *e, struct lane *lane);
+bool chan_threads(struct end *e, struct lane *lane);
+bool chan_sender_stops(struct end *e, struct lane *lane);
+bool chan_reader_stops(struct end *e, struct lane *lane);
+bool chan_stop(struct end *e, struct lane *lane);
+bool chan_kill(struct end *e, struct lane *lane);
 
 /* end_tx.c: frames built and sent */
 void end_run(struct end *e);

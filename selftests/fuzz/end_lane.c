@@ -21,6 +21,7 @@ void lane_init(struct end *e, struct lane *lane, bool active)
 	lane->id = 1 + (lane - e->lanes);
 	lane->active = active;
 	lane->state = active ? RCH_CHAN_CONNECTING : RCH_CHAN_WAITING;
+	lane->wants_data = true;
 	rch_flow_init(&lane->flow, e->weight);
 	rch_window_init(&lane->rx, e->window);
 }
@@ -129,10 +130,22 @@ static bool enqueue(struct lane *lane, u8 type, u8 flags, u32 length)
 	return true;
 }
 
+/** lane_enqueue - put a record behind what waits; the caller fills in the rest */
+void lane_enqueue(struct lane *lane, u8 type, u8 flags, u32 length)
+{
+	/* chan_send() and chan_place() leave room for the last ones. */
+	fuzz_assert(enqueue(lane, type, flags, length));
+}
+
+/** lane_tx_refused - nothing can be sent any more, and who sends finds out */
+bool lane_tx_refused(const struct lane *lane)
+{
+	return lane->refused || lane->state != RCH_CHAN_OPEN;
+}
+
 static void enqueue_last(struct end *e, struct lane *lane, u8 type, u8 flags, u32 length)
 {
-	/* chan_send() leaves room for CLOSE and SHUT. */
-	fuzz_assert(enqueue(lane, type, flags, length));
+	lane_enqueue(lane, type, flags, length);
 	lane_flow_update(e, lane);
 	end_run(e);
 }
@@ -175,6 +188,7 @@ static void drop_received(struct end *e, struct lane *lane)
 	lane->held = 0;
 	lane->complete = 0;
 	lane->arriving = false;
+	lane->offered = false;
 	lane_credit(e, lane);
 }
 
@@ -201,8 +215,7 @@ void chan_send(struct end *e, struct lane *lane, u32 total, bool abort)
 	u32 most = rch_wire_segment_max(FRAME_SIZE), left = total, flags = RCH_DATA_F_FIRST;
 	struct item *item;
 
-	if (lane->refused || lane->state != RCH_CHAN_OPEN ||
-	    lane->count + total / most + 4 > ITEMS)
+	if (lane->sending || lane_tx_refused(lane) || lane->count + total / most + 4 > ITEMS)
 		return;
 	do {
 		u32 length = min(left, most);
@@ -232,7 +245,7 @@ void chan_read(struct end *e, struct lane *lane)
 {
 	bool last;
 
-	if (!lane->complete || lane->shut_recv)
+	if (!lane->complete || lane->shut_recv || lane->grant != GRANT_NONE)
 		return;
 	do {
 		struct item *seg = lane_segment(lane, 0);
@@ -255,7 +268,8 @@ static bool may_shut(const struct lane *lane)
 /** chan_shut_send - a program sends no more */
 void chan_shut_send(struct end *e, struct lane *lane)
 {
-	if (!may_shut(lane) || lane->refused)
+	/* Behind the message of a thread, who finds out. */
+	if (!may_shut(lane) || lane->refused || !chan_sender_stops(e, lane))
 		return;
 	lane->refused = true;
 	if (!lane->id || lane->shut_queued)
@@ -267,7 +281,7 @@ void chan_shut_send(struct end *e, struct lane *lane)
 /** chan_shut_recv - a program reads no more */
 void chan_shut_recv(struct end *e, struct lane *lane)
 {
-	if (!may_shut(lane))
+	if (!may_shut(lane) || !chan_reader_stops(e, lane))
 		return;
 	lane->shut_recv = true;
 	lane_tell(e, lane, CTL_SHUT_RECV);

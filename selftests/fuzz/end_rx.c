@@ -37,7 +37,7 @@ static enum rch_rule segment_fits(const struct lane *lane, const struct rch_reco
 	bool first = r->flags & RCH_DATA_F_FIRST;
 	u32 expect = first ? r->total : lane->expect;
 
-	if (first == lane->arriving)
+	if (first == lane->arriving || lane->offered || lane->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
@@ -188,7 +188,7 @@ static void nothing_lost(const struct end *e, const struct lane *lane)
 	if (!end_trusts(e) || lane->shut_recv ||
 	    (lane->state != RCH_CHAN_OPEN && lane->state != RCH_CHAN_WAITING))
 		return;
-	fuzz_assert(!lane->arriving);
+	fuzz_assert(!lane->arriving && !lane->offered && !lane->grant_left);
 	other = &e->peer->lanes[lane->peer_id - 1];
 	fuzz_assert(other->peer_id == lane->id && lane->read == other->accepted);
 }
@@ -258,6 +258,13 @@ static enum rch_rule record_got(struct end *e, const struct rch_record *r)
 	case RCH_REC_CREDIT:
 		credit_got(e, lane, r);
 		return RCH_RULE_OK;
+	case RCH_REC_RTS:
+		return rts_got(e, lane, r);
+	case RCH_REC_CTS:
+		cts_got(lane, r);
+		return RCH_RULE_OK;
+	case RCH_REC_FIN:
+		return fin_got(e, lane);
 	case RCH_REC_SHUT:
 		return shut_got(e, lane, r);
 	case RCH_REC_CLOSE:
@@ -265,7 +272,7 @@ static enum rch_rule record_got(struct end *e, const struct rch_record *r)
 	case RCH_REC_CLOSED:
 		return closed_got(e, lane);
 	default:
-		/* A type that this model does not speak. */
+		/* The codec lets none through that is not above. */
 		return RCH_RULE_RECORD_TYPE;
 	}
 }

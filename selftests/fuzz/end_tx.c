@@ -96,6 +96,9 @@ static bool put_control(struct end *e, struct lane *lane, u32 control)
 		r.type = RCH_REC_CLOSE;
 		r.flags = RCH_CLOSE_F_RESET;
 		break;
+	case CTL_CTS:
+		r.type = RCH_REC_CTS;
+		break;
 	default:
 		r.type = RCH_REC_CLOSED;
 	}
@@ -111,6 +114,8 @@ static bool put_control(struct end *e, struct lane *lane, u32 control)
 		rch_wire_credit_put(payload, lane->credit_limit);
 	else if (control == CTL_RESET)
 		rch_wire_pair_put(payload, 15, 0);
+	else if (control == CTL_CTS)
+		rch_wire_cts_put(payload, &lane->answer);
 	return true;
 }
 
@@ -118,8 +123,10 @@ static bool put_control(struct end *e, struct lane *lane, u32 control)
 static void told(struct end *e, struct lane *lane, u32 control)
 {
 	lane->control &= ~control;
-	if (control == CTL_RESET)
+	if (control == CTL_RESET) {
 		lane->close_sent = true;
+		lane->control &= CTL_CLOSED;
+	}
 	if (control == CTL_CLOSED) {
 		lane->closed_sent = true;
 		lane_detach_if_closed(e, lane);
@@ -178,10 +185,26 @@ static void item_sent(struct end *e, struct lane *lane)
 		lane->fin_queued = false;
 		lane->close_sent = true;
 		lane->control &= CTL_CLOSED;
-	} else {
+	} else if (item.type == RCH_REC_SHUT) {
 		lane->shut_queued = false;
 	}
 	lane_flow_update(e, lane);
+}
+
+static void put_bytes(void *payload, const struct item *item)
+{
+	const struct rch_rts rts = { item->total, item->serial, item->msg_flags };
+
+	switch (item->type) {
+	case RCH_REC_DATA:
+		memset(payload, item->msg_flags, item->length);
+		return;
+	case RCH_REC_RTS:
+		rch_wire_rts_put(payload, &rts);
+		return;
+	case RCH_REC_CLOSE:
+		rch_wire_pair_put(payload, 13, 0);
+	}
 }
 
 static bool put_item(struct end *e, struct lane *lane)
@@ -192,12 +215,14 @@ static bool put_item(struct end *e, struct lane *lane)
 		.chan = lane->peer_id,
 		.type = item->type,
 		.flags = item->flags,
-		.msg_flags = item->msg_flags,
 		.length = item->length,
-		.total = item->total,
 	};
 	void *payload;
 
+	if (item->type == RCH_REC_DATA) {
+		r.msg_flags = item->msg_flags;
+		r.total = item->total;
+	}
 	if (alone && !open_is_empty(e) && !close_open(e))
 		return false;
 	if (alone && !rch_credit_room(&e->credit, false))
@@ -205,9 +230,7 @@ static bool put_item(struct end *e, struct lane *lane)
 	payload = end_put_record(e, &r);
 	if (!payload)
 		return false;
-	memset(payload, r.msg_flags, r.length);
-	if (r.type == RCH_REC_CLOSE)
-		rch_wire_pair_put(payload, 13, 0);
+	put_bytes(payload, item);
 	item_sent(e, lane);
 	return !alone || close_open(e);
 }

@@ -50,6 +50,42 @@ static void walk(const u8 *data, u32 size)
 	}
 }
 
+/* The messages of a run are what the records one by one would be. */
+static void run_check(struct rch_cursor *c, const struct rch_record *first)
+{
+	struct rch_record r = *first, single;
+	u32 i, bytes = 0, longest = 0;
+
+	fuzz_assert(first->run.count > 0);
+	for (i = 0; i < first->run.count; i++) {
+		if (i)
+			rch_wire_run_next(r.payload, r.length, &r);
+		fuzz_assert(!rch_wire_record_next(c, &single));
+		fuzz_assert(single.chan == first->chan && single.type == first->type);
+		fuzz_assert(single.flags == first->flags);
+		fuzz_assert(single.length == r.length && single.total == r.total);
+		fuzz_assert(single.msg_flags == r.msg_flags && single.payload == r.payload);
+		bytes += r.length;
+		longest = r.length > longest ? r.length : longest;
+	}
+	fuzz_assert(bytes == first->run.bytes && longest == first->run.longest);
+	fuzz_assert(r.payload + r.length == first->payload + first->run.span);
+}
+
+static void walk_runs(const u8 *data, u32 size)
+{
+	struct rch_cursor c, singles;
+	struct rch_record r;
+
+	rch_wire_cursor_init(&c, data, size);
+	singles = c;
+	while (rch_wire_record_more(&c) && !rch_wire_record_next(&c, &r)) {
+		rch_wire_run(&c, &r);
+		run_check(&singles, &r);
+		fuzz_assert(singles.offset == c.offset);
+	}
+}
+
 /* Take the bytes for something to say: what is encoded is decoded to the same. */
 static void say(const u8 *data, size_t size)
 {
@@ -100,6 +136,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!rule)
 		header_check(data, size, &f);
 	walk(data, size);
+	walk_runs(data, size);
 	say(data, size);
 	return 0;
 }

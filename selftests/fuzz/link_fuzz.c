@@ -99,6 +99,9 @@ static bool arrive(struct end *to)
 	fuzz_assert(to->posted || to->again || from->liar || to->liar);
 	if (!to->posted)
 		return false;
+	writes_land(from);
+	if (to->state == RCH_LINK_DEAD || from->state == RCH_LINK_DEAD)
+		return false;
 	from->arrived++;
 	memcpy(frame, slot->data, length);
 	if (from->liar && lie.told)
@@ -172,14 +175,60 @@ static void states_check(u32 from, u32 to)
 		fuzz_assert(!rch_chan_state_allowed(to, from));
 }
 
+static u32 message_length(u32 step, struct input *in)
+{
+	u32 blocks;
+
+	switch (step) {
+	case LINK_SEND:
+		return next(in);
+	case LINK_SEND_LARGE:
+	case LINK_ABORT:
+	case LINK_PLACE:
+		blocks = next(in);
+		return min(blocks * 16, MESSAGE_MOST);
+	default:
+		return 0;
+	}
+}
+
+/* A program ends, if none of its threads is in a call; or all of them, if they can. */
+static void end_step(struct end *e, struct lane *lane, bool kill)
+{
+	if (kill ? chan_kill(e, lane) : !lane->sending && !lane->reader)
+		chan_release(e, lane, kill);
+}
+
+static void read_step(struct end *e, struct lane *lane)
+{
+	if (lane->complete)
+		chan_read(e, lane);
+	else
+		chan_wants_data(e, lane);
+}
+
+static void thread_step(struct end *e, struct lane *lane, u32 step, u32 length)
+{
+	switch (step) {
+	case LINK_PLACE:
+		return chan_place(e, lane, length);
+	case LINK_WAIT:
+		return chan_wait(lane);
+	case LINK_RUN:
+		chan_threads(e, lane);
+		return;
+	case LINK_STOP:
+		chan_stop(e, lane);
+		return;
+	case LINK_LATE:
+		return chan_offer_over(e, lane);
+	}
+}
+
 static void program_step(struct end *e, struct lane *lane, u32 step, struct input *in)
 {
-	u32 length = 0;
+	u32 length = message_length(step, in);
 
-	if (step >= LINK_SEND && step <= LINK_ABORT)
-		length = next(in) * (step == LINK_SEND ? 1 : 16);
-	if (length > MESSAGE_MOST)
-		length = MESSAGE_MOST;
 	if (step == LINK_CONNECT && lane_free(lane))
 		return chan_connect(e, lane);
 	if (lane->waiting && step == LINK_ACCEPT)
@@ -195,14 +244,16 @@ static void program_step(struct end *e, struct lane *lane, u32 step, struct inpu
 	case LINK_ABORT:
 		return chan_send(e, lane, length, true);
 	case LINK_READ:
-		return chan_read(e, lane);
+		return read_step(e, lane);
 	case LINK_SHUT_SEND:
 		return chan_shut_send(e, lane);
 	case LINK_SHUT_RECV:
 		return chan_shut_recv(e, lane);
 	case LINK_CLOSE:
 	case LINK_KILL:
-		return chan_release(e, lane, step == LINK_KILL);
+		return end_step(e, lane, step == LINK_KILL);
+	default:
+		return thread_step(e, lane, step, length);
 	}
 }
 
@@ -276,6 +327,10 @@ static void lane_check(const struct end *e, struct lane *lane)
 	fuzz_assert(held <= e->window + MESSAGE_MOST + RCH_WINDOW_RECORD *
 		    (MESSAGE_MOST / RCH_SEGMENT_MIN + 1));
 	fuzz_assert(lane->complete <= lane->held);
+	/* Memory is open only while a thread waits in it. */
+	fuzz_assert(!lane->rkey || (lane->reader && lane->grant >= GRANT_OPEN));
+	if (lane->grant == GRANT_OPEN)
+		fuzz_assert(lane->granted && lane->granted <= lane->grant_left);
 	if (lane->count && !lane->stalled && lane->peer_id)
 		fuzz_assert(rch_flow_active(&lane->flow));
 }
@@ -313,28 +368,37 @@ static bool wire_settles(struct end *e)
 	return any || e->sealed != before;
 }
 
-/* Programs accept, and read, what there is. Return: whether there was any. */
+/* A program accepts, and reads, what there is. Return: whether there was any. */
+static bool program_settles(struct end *e, struct lane *lane, bool close)
+{
+	bool any = chan_threads(e, lane);
+
+	if (lane->waiting) {
+		chan_accept(lane);
+		any = true;
+	}
+	if (lane->offered && !lane->reader) {
+		chan_offer_over(e, lane);
+		any = true;
+	}
+	while (lane->complete && !lane->shut_recv && lane->grant == GRANT_NONE) {
+		chan_read(e, lane);
+		any = true;
+	}
+	if (close && lane->file && lane->state != RCH_CHAN_CONNECTING && chan_stop(e, lane)) {
+		chan_release(e, lane, false);
+		any = true;
+	}
+	return any;
+}
+
 static bool programs_settle(struct end *e, bool close)
 {
 	bool any = false;
 	u32 i;
 
-	for (i = 0; i < LANES; i++) {
-		struct lane *lane = &e->lanes[i];
-
-		if (lane->waiting) {
-			chan_accept(lane);
-			any = true;
-		}
-		while (lane->complete && !lane->shut_recv) {
-			chan_read(e, lane);
-			any = true;
-		}
-		if (close && lane->file && lane->state != RCH_CHAN_CONNECTING) {
-			chan_release(e, lane, false);
-			any = true;
-		}
-	}
+	for (i = 0; i < LANES; i++)
+		any |= program_settles(e, &e->lanes[i], close);
 	return any;
 }
 
@@ -367,6 +431,7 @@ static void settled_check(struct end *e, bool closed)
 		struct lane *lane = &e->lanes[i];
 
 		fuzz_assert(!lane->control && !lane->count);
+		fuzz_assert(!lane->sending && !lane->offered && lane->grant == GRANT_NONE);
 		fuzz_assert(!closed || lane_free(lane));
 		fuzz_assert(!lane->id || lane->state != RCH_CHAN_CONNECTING);
 	}

@@ -20,7 +20,7 @@
  * @LINK_SEND: a small message; byte: its length
  * @LINK_SEND_LARGE: a message; byte: its length by 16
  * @LINK_ABORT: a message that is not ended; byte: its length by 16
- * @LINK_READ: a program reads a message
+ * @LINK_READ: a program reads a message, or finds none and does not wait
  * @LINK_SHUT_SEND: a program sends no more
  * @LINK_SHUT_RECV: a program reads no more
  * @LINK_CLOSE: a program closes; what waits for a listener is given up
@@ -35,6 +35,11 @@
  * @LINK_RECORD: liar: say a record; bytes: how often, type, flags, channel, length, total
  *	by 16, and up to 8 of its own
  * @LINK_LOSE: liar: the next frame is never sent
+ * @LINK_PLACE: a thread sends a message from memory to memory; byte: its length by 16
+ * @LINK_WAIT: a thread waits for a message
+ * @LINK_RUN: threads run, a step each
+ * @LINK_STOP: threads that wait get a signal
+ * @LINK_LATE: no thread has come for the message that was offered
  * @LINK_STEPS: how many there are
  */
 enum link_step {
@@ -58,6 +63,11 @@ enum link_step {
 	LINK_LIE,
 	LINK_RECORD,
 	LINK_LOSE,
+	LINK_PLACE,
+	LINK_WAIT,
+	LINK_RUN,
+	LINK_STOP,
+	LINK_LATE,
 	LINK_STEPS,
 };
 

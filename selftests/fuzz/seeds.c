@@ -279,6 +279,23 @@ static void link_seeds(void)
 	     A(LINK_BEAT, 0), A(LINK_BEAT, 0), A(LINK_BEAT, 0), A(LINK_BEAT, 0),
 	     A(LINK_BEAT, 0), B(LINK_BEAT, 0), ALL_ARRIVES, A(LINK_HOLD, 0),
 	     A(LINK_BEAT, 0), ALL_ARRIVES);
+	LINK("place", HONEST, CONNECTED, B(LINK_WAIT, 0), A(LINK_PLACE, 0), 150, ALL_ARRIVES,
+	     B(LINK_RUN, 0), B(LINK_RUN, 0), ALL_ARRIVES, A(LINK_RUN, 0), ALL_ARRIVES,
+	     A(LINK_RUN, 0), B(LINK_RUN, 0), B(LINK_RUN, 0), ALL_ARRIVES, A(LINK_RUN, 0),
+	     A(LINK_RUN, 0), B(LINK_RUN, 0));
+	LINK("place-nobody", HONEST, CONNECTED, A(LINK_PLACE, 0), 90, ALL_ARRIVES,
+	     A(LINK_RUN, 0), ALL_ARRIVES, B(LINK_READ, 0), B(LINK_WAIT, 0),
+	     B(LINK_STOP, 0), A(LINK_PLACE, 0), 90, ALL_ARRIVES, B(LINK_LATE, 0),
+	     ALL_ARRIVES, A(LINK_RUN, 0), ALL_ARRIVES, B(LINK_READ, 0));
+	LINK("place-taken-back", HONEST, CONNECTED, B(LINK_WAIT, 0), A(LINK_PLACE, 0), 90,
+	     ALL_ARRIVES, B(LINK_RUN, 0), A(LINK_STOP, 0), B(LINK_RUN, 0), ALL_ARRIVES,
+	     B(LINK_RUN, 0), A(LINK_SEND, 0), 9, ALL_ARRIVES, B(LINK_RUN, 0));
+	LINK("place-killed", HONEST, CONNECTED, B(LINK_WAIT, 0), A(LINK_PLACE, 0), 150,
+	     ALL_ARRIVES, B(LINK_RUN, 0), B(LINK_RUN, 0), ALL_ARRIVES, A(LINK_RUN, 0),
+	     ALL_ARRIVES, B(LINK_KILL, 0), A(LINK_KILL, 0), ALL_ARRIVES, A(LINK_RUN, 0));
+	LINK("place-shut", WRAPS, CONNECTED, B(LINK_WAIT, 0), A(LINK_PLACE, 0), 150,
+	     B(LINK_SHUT_RECV, 0), ALL_ARRIVES, A(LINK_RUN, 0), A(LINK_PLACE, 0), 99,
+	     A(LINK_SHUT_SEND, 0), ALL_ARRIVES);
 	LINK("states", HONEST, A(LINK_STEP, 0), 0x20, A(LINK_STEP, 0), 0x02,
 	     A(LINK_STEP, 0), 0x08, A(LINK_STEP, 0), 0x80, A(LINK_STEP, 0), 0x54);
 }
@@ -303,9 +320,49 @@ static void link_liar_seeds(void)
 	     A(LINK_ARRIVE, 0), A(LINK_SEND_LARGE, 0), 250, A(LINK_SEND_LARGE, 0), 250);
 }
 
-/* What campaigns have found. */
+static void link_liar_place_seeds(void)
+{
+	LINK("lie-fin", LIAR, CONNECTED, SAY(0, RCH_REC_FIN, 0, 1, 0, 0),
+	     A(LINK_ARRIVE, 3));
+	LINK("lie-fin-early", LIAR, CONNECTED, A(LINK_WAIT, 0),
+	     SAY(0, RCH_REC_RTS, 0, 1, 0, 0, 0, 8, 0, 0, 1, 0, 0, 0), A(LINK_ARRIVE, 3),
+	     A(LINK_RUN, 0), A(LINK_RUN, 0), SAY(0, RCH_REC_FIN, 0, 1, 0, 0),
+	     A(LINK_ARRIVE, 3), A(LINK_RUN, 0), SAY(0, RCH_REC_FIN, 0, 1, 0, 0),
+	     A(LINK_ARRIVE, 3), A(LINK_RUN, 0));
+	LINK("lie-rts-twice", LIAR, CONNECTED, A(LINK_WAIT, 0),
+	     SAY(1, RCH_REC_RTS, 0, 1, 0, 0, 0, 8, 0, 0, 1, 0, 0, 0), A(LINK_ARRIVE, 3));
+	LINK("lie-data-behind-rts", LIAR, CONNECTED, A(LINK_WAIT, 0),
+	     SAY(0, RCH_REC_RTS, 0, 1, 0, 0, 0, 8, 0, 0, 1, 0, 0, 0),
+	     SAY(0, RCH_REC_DATA, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 1, 16, 1),
+	     A(LINK_ARRIVE, 3));
+	LINK("lie-rts-after-shut", LIAR, CONNECTED,
+	     SAY(0, RCH_REC_SHUT, RCH_SHUT_F_SEND, 1, 0, 0),
+	     SAY(0, RCH_REC_RTS, 0, 1, 0, 0, 0, 8, 0, 0, 1, 0, 0, 0), A(LINK_ARRIVE, 3));
+	/* A key that is none: where it is in the frame, by 4. */
+	LINK("lie-key", LIAR, CONNECTED, B(LINK_WAIT, 0), A(LINK_PLACE, 0), 90,
+	     ALL_ARRIVES, B(LINK_RUN, 0), B(LINK_LIE, 0),
+	     (RCH_FRAME_OVERHEAD + offsetof(struct rch_wire_cts, rkey)) / 4, LINK_LIE_ADD,
+	     200, B(LINK_RUN, 0), ALL_ARRIVES, A(LINK_RUN, 0), ALL_ARRIVES);
+	LINK("lie-cts", LIAR, CONNECTED, A(LINK_PLACE, 0), 200, ALL_ARRIVES,
+	     SAY(0, RCH_REC_CTS, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), ALL_ARRIVES,
+	     A(LINK_RUN, 0), ALL_ARRIVES);
+}
+
+/* What was found, by campaigns or by writing this. */
 static void found_seeds(void)
 {
+	/* No credit for the answer to RTS, and then a reset that went out ahead of it. */
+	LINK("found-answer", 0, 1, 0, 3, 0, 1, CONNECTED, A(LINK_CONNECT, 1), B(LINK_ARRIVE, 1),
+	     B(LINK_ACCEPT, 1), A(LINK_ARRIVE, 1), ALL_ARRIVES, A(LINK_BEAT, 0),
+	     B(LINK_ARRIVE, 3), A(LINK_HOLD, 0),
+	     B(LINK_SEND, 0), 8, A(LINK_ARRIVE, 0), B(LINK_DONE, 0), B(LINK_SEND, 0), 8,
+	     A(LINK_ARRIVE, 0), B(LINK_DONE, 0), B(LINK_SEND, 0), 8, A(LINK_ARRIVE, 0),
+	     B(LINK_DONE, 0), B(LINK_SEND, 0), 8, A(LINK_ARRIVE, 0), B(LINK_DONE, 0),
+	     B(LINK_SEND, 0), 8, A(LINK_ARRIVE, 0), B(LINK_DONE, 0), B(LINK_SEND, 0), 0,
+	     B(LINK_SEND, 0), 0, B(LINK_SEND, 0), 0, B(LINK_SEND, 0), 240,
+	     B(LINK_SEND, 0), 200, B(LINK_SEND, 0), 200, B(LINK_SEND, 0), 200,
+	     B(LINK_SEND, 0), 0, B(LINK_SEND, 0), 0, A(LINK_PLACE, 1), 90,
+	     B(LINK_ARRIVE, 3), B(LINK_KILL, 1), A(LINK_HOLD, 0), ALL_ARRIVES, ALL_ARRIVES);
 	/* The last number went to a frame that raised nothing, after a duplicate. */
 	LINK("found-duplicate", HONEST, B(LINK_BEAT, 0), B(LINK_BEAT, 0), B(LINK_BEAT, 0),
 	     B(LINK_BEAT, 0), B(LINK_BEAT, 0), B(LINK_BEAT, 0), B(LINK_BEAT, 0),
@@ -332,6 +389,7 @@ int main(int argc, char **argv)
 	hello_seeds();
 	link_seeds();
 	link_liar_seeds();
+	link_liar_place_seeds();
 	found_seeds();
 	return 0;
 }

@@ -14,6 +14,7 @@
 #                 joins two guests: "on" listens and starts first   (veth)
 # --host NAME --ip A/LEN --ip6 A/LEN --mac M --mtu N --provider rxe|none
 # --icount        count instructions: one CPU, virtual time, reproducible
+# --plugin FILE,ARGUMENT...  for the emulator
 # --append TEXT   more for the kernel command line
 # --prefix TEXT   goes before each line of output on stdout
 # --kill-on TEXT  SIGKILL the guest when its output has a line with TEXT
@@ -35,7 +36,7 @@ set -euo pipefail
 
 KERNEL=stock-6.1 PAYLOAD='' OUT='' TIMEOUT=120 SMP=2 MEM=1024 NET=veth
 HOST=a IP=10.77.0.1/24 IP6=fd77::1/64 MAC='' MTU=4200 PROVIDER=rxe
-ICOUNT=no APPEND='' PREFIX='' KILL_ON=''
+ICOUNT=no PLUGIN='' APPEND='' PREFIX='' KILL_ON=''
 COMMAND=()
 
 parse_arguments() {
@@ -59,6 +60,7 @@ parse_arguments() {
 		--mac) MAC=$2 ;;
 		--mtu) MTU=$2 ;;
 		--provider) PROVIDER=$2 ;;
+		--plugin) PLUGIN=$2 ;;
 		--append) APPEND=$2 ;;
 		--prefix) PREFIX=$2 ;;
 		--kill-on) KILL_ON=$2 ;;
@@ -116,6 +118,7 @@ make_command() {
 	esac
 	CMDLINE+=" lab.side=/dev/ttyS1 lab.host=$HOST lab.net=$net lab.ip=$IP lab.ip6=$IP6"
 	CMDLINE+=" lab.mtu=$MTU lab.provider=$PROVIDER${MAC:+ lab.mac=$MAC} $APPEND"
+	[ -z "$PLUGIN" ] || QEMU+=(-plugin "$PLUGIN")
 	QEMU+=(-append "$CMDLINE")
 }
 

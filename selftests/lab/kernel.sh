@@ -11,6 +11,7 @@
 # uml-6.12-cov           the same with gcov for modules, and fault injection
 # uml-6.12-kcov          as uml-6.12-san, and each thread learns what it executes in modules
 # dbg-6.12               for QEMU, with the sanitizers and lockdep (10 to 15 minutes)
+# kcsan-6.12             for QEMU, finds data races of modules (10 minutes)
 # src-7.2                a source tree prepared for compiling modules only
 # clang-6.12             the same, to compile with clang
 # checkpatch             scripts/checkpatch.pl of the newest 6.12 source, and coccinelle
@@ -34,6 +35,8 @@ set -euo pipefail
 JOBS=$(nproc)
 UPDATE=no QUIET=no
 CC=gcc
+# More arguments for make while a kernel is built, not for modules later.
+KERNEL_ARGS=()
 
 # The suites that carry a series in a form that this machine can run. 6.1 is
 # Debian 12's. 6.12 was backported to it; elsewhere Debian 13's own is taken.
@@ -232,8 +235,8 @@ build() {
 	local build=$1 arch=$2
 	shift 2
 
-	nice -n 5 make -C "$SRC" O="$build" ARCH="$arch" CC="$CC" -j"$JOBS" "$@" \
-		>"$build/make.log" 2>&1 ||
+	nice -n 5 make -C "$SRC" O="$build" ARCH="$arch" CC="$CC" -j"$JOBS" \
+		"${KERNEL_ARGS[@]}" "$@" >"$build/make.log" 2>&1 ||
 		{ grep -E 'error|Error|\*\*\*' "$build/make.log" | tail -n 20 >&2
 		  die "the build failed: see $build/make.log"; }
 }
@@ -271,10 +274,21 @@ uml_kernel() {
 	echo "$KEY" >"$dir/key"
 }
 
-debug_kernel() {
-	local series=$1 dir=$2
-	local -a fragments=("$LAB"/config/{common,qemu-x86_64,sanitizers,debug-x86_64}.config)
+# qemu_kernel SERIES VARIANT DIR
+qemu_kernel() {
+	local series=$1 variant=$2 dir=$3
+	local -a fragments=("$LAB"/config/{common,qemu-x86_64}.config)
+	local -a KERNEL_ARGS=()
 
+	case $variant in
+	dbg) fragments+=("$LAB"/config/sanitizers.config) ;;
+	kcsan)
+		# The kernel itself is not watched: it is faster so, and all that is
+		# reported is of a module.
+		fragments+=("$LAB"/config/kcsan.config)
+		KERNEL_ARGS+=(KCSAN_SANITIZE=n) ;;
+	esac
+	fragments+=("$LAB"/config/debug-x86_64.config)
 	fetch_source "$series"
 	if source_is_current "$dir" "${fragments[@]}"; then
 		return
@@ -350,7 +364,7 @@ get_kernel() {
 	uml-*-cov) uml_kernel "${series%-cov}" cov "$dir" ;;
 	uml-*-kcov) uml_kernel "${series%-kcov}" kcov "$dir" ;;
 	uml-*) uml_kernel "$series" plain "$dir" ;;
-	dbg-*) debug_kernel "$series" "$dir" ;;
+	dbg-* | kcsan-*) qemu_kernel "$series" "${kernel%%-*}" "$dir" ;;
 	src-*) compile_only_kernel "$series" "$dir" ;;
 	clang-*) compile_only_kernel "$series" "$dir" clang ;;
 	checkpatch)

@@ -13,4 +13,7 @@ while [ $((round += 1)) -le "${ROUNDS:-5}" ]; do
 	cat /tmp/crossing
 	exit 1
 done
+# The peer may not have done with this host's program.
+lab-signal "$1$round" || exit 1
+lab-await "$2$round" 60 || exit 1
 echo "$((round - 1)) times"

@@ -344,6 +344,9 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
  */
 struct rdmachan_queue;
 
+/* A pool of buffers that a queue receives into. It belongs to its queue. */
+struct rdmachan_pool;
+
 /**
  * rdmachan_queue_open() - make a queue
  * @ctx: context
@@ -357,6 +360,23 @@ struct rdmachan_queue;
  */
 struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
 					   struct rdmachan_error *err);
+
+/**
+ * rdmachan_queue_open_polled() - make a queue whose rings a thread of the kernel looks at
+ * @ctx: context
+ * @sq_entries: as rdmachan_queue_open()
+ * @cq_entries: as rdmachan_queue_open()
+ * @idle_ms: for how long the thread looks in vain before it sleeps, at most
+ *	%RDMACHAN_POLLER_IDLE_MAX; 0 is the default
+ * @err: filled in on failure
+ *
+ * It is used like any other, and submitting makes a call only when the thread sleeps.
+ *
+ * Return: the queue, or NULL with errno set.
+ */
+struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
+						  uint32_t cq_entries, uint32_t idle_ms,
+						  struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_close() - end a queue
@@ -381,7 +401,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * @queue: queue
  *
  * It is zeroed. It goes out with the next call that submits. After one of the functions
- * that prepare it, set &rdmachan_sqe.user_data and &rdmachan_sqe.flags.
+ * that prepare it, set &rdmachan_sqe.user_data, and &rdmachan_sqe.flags and
+ * &rdmachan_sqe.timeout_ms as needed.
  *
  * Return: the entry; NULL when the ring is full: submit first.
  */
@@ -412,6 +433,19 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  * @size: bytes of it
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
+
+/**
+ * rdmachan_queue_prep_recv_pool() - prepare an entry: receive messages, one after the other
+ * @sqe: entry
+ * @chan: channel
+ * @pool: where the buffers come from
+ *
+ * Each message has a completion with %RDMACHAN_CQE_F_MORE; &rdmachan_cqe.buffer is the id
+ * of its buffer, if there is %RDMACHAN_CQE_F_BUFFER. The last completion is without
+ * %RDMACHAN_CQE_F_MORE, and tells why there are no more.
+ */
+void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
+				   const struct rdmachan_pool *pool);
 
 /**
  * rdmachan_queue_prep_accept() - prepare an entry: accept a channel
@@ -451,7 +485,7 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, ui
  * @queue: queue
  *
  * Return: how many were taken, or -1. Those that were not, because as many operations
- * are under way as can be, go out with the next call.
+ * are under way as can be, go out with the next call. With a poller: how many it was shown.
  */
 int rdmachan_queue_submit(struct rdmachan_queue *queue);
 
@@ -495,6 +529,38 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * @queue: queue
  */
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_pool_open() - make a pool of buffers to be received into
+ * @queue: queue
+ * @entries: how many buffers it can have: a power of two, at most
+ *	%RDMACHAN_QUEUE_ENTRIES_MAX
+ * @err: filled in on failure
+ *
+ * Return: the pool, or NULL with errno set.
+ */
+struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
+					 struct rdmachan_error *err);
+
+/**
+ * rdmachan_pool_close() - do without a pool
+ * @pool: pool, or NULL
+ *
+ * Its buffers are the kernel's until all that receives into it has ended. The kernel's
+ * part of it ends with the queue.
+ */
+void rdmachan_pool_close(struct rdmachan_pool *pool);
+
+/**
+ * rdmachan_pool_add() - give a buffer away
+ * @pool: pool
+ * @buffer: address
+ * @size: bytes
+ * @id: comes back in the completion of the message that is in it
+ *
+ * Makes no call. Return: 0; -1 with ENOBUFS: the pool is full.
+ */
+int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id);
 
 /* Addresses - lib/addr.c */
 

@@ -39,6 +39,7 @@ static const char *const kinds[] = {
 	[RDMACHAN_KIND_LISTENER] = "listener",
 	[RDMACHAN_KIND_CHANNEL] = "channel",
 	[RDMACHAN_KIND_LINK] = "link",
+	[RDMACHAN_KIND_QUEUE] = "queue",
 };
 
 const char *rdmachan_kind_name(uint32_t kind)
@@ -74,6 +75,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_PENDING] = "pending",
 	[RDMACHAN_LIMIT_BYTES] = "buffer_mib",
 	[RDMACHAN_LIMIT_QUEUES] = "queues",
+	[RDMACHAN_LIMIT_POLLERS] = "pollers",
 };
 
 const char *lib_limit_name(uint64_t limit)

@@ -7,6 +7,7 @@
  * there is (linux/rdmachan.h, "rings of a queue").
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,13 +21,25 @@ struct ring {
 	struct rdmachan_ring at;
 };
 
-/* @tail counts entries that were handed out, @head completions that were seen. */
+/*
+ * @tail counts entries that were handed out, @published those that the kernel was shown,
+ * @head completions that were seen.
+ */
 struct rdmachan_queue {
 	int fd;
 	struct ring sq;
 	struct ring cq;
+	bool polled;
 	uint32_t tail;
+	uint32_t published;
 	uint32_t head;
+};
+
+/* @tail counts buffers that were put in, published or not. */
+struct rdmachan_pool {
+	struct ring ring;
+	uint32_t id;
+	uint32_t tail;
 };
 
 static uint32_t load(const struct ring *ring, uint32_t offset)
@@ -60,14 +73,16 @@ static void unmap_and_close(struct rdmachan_queue *queue)
 	errno = saved;
 }
 
-struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
-					   struct rdmachan_error *err)
+static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
+					 uint32_t flags, uint32_t idle_ms,
+					 struct rdmachan_error *err)
 {
 	struct rdmachan_queue_create create = {
 		.size = sizeof(create),
-		.flags = RDMACHAN_FD_F_CLOEXEC,
+		.flags = flags,
 		.sq_entries = sq_entries,
 		.cq_entries = cq_entries,
+		.idle_ms = idle_ms,
 		.error_ptr = lib_error_prepare(err),
 	};
 	struct rdmachan_queue *queue = calloc(1, sizeof(*queue));
@@ -78,6 +93,7 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
 		return NULL;
 	}
 	queue->fd = create.out_fd;
+	queue->polled = flags & RDMACHAN_QUEUE_F_POLLER;
 	queue->cq.map = MAP_FAILED;
 	if (ring_map(&queue->sq, queue->fd, &create.out_sq) < 0 ||
 	    ring_map(&queue->cq, queue->fd, &create.out_cq) < 0) {
@@ -86,6 +102,20 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
 		return NULL;
 	}
 	return queue;
+}
+
+struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
+					   struct rdmachan_error *err)
+{
+	return queue_open(ctx, sq_entries, cq_entries, RDMACHAN_FD_F_CLOEXEC, 0, err);
+}
+
+struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
+						  uint32_t cq_entries, uint32_t idle_ms,
+						  struct rdmachan_error *err)
+{
+	return queue_open(ctx, sq_entries, cq_entries,
+			  RDMACHAN_FD_F_CLOEXEC | RDMACHAN_QUEUE_F_POLLER, idle_ms, err);
 }
 
 void rdmachan_queue_close(struct rdmachan_queue *queue)
@@ -138,6 +168,14 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
 	fill(sqe, RDMACHAN_OPCODE_RECV, chan, buffer, size);
 }
 
+void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
+				   const struct rdmachan_pool *pool)
+{
+	fill(sqe, RDMACHAN_OPCODE_RECV, chan, NULL, 0);
+	sqe->op_flags = RDMACHAN_RECV_F_MULTISHOT;
+	sqe->pool = pool->id;
+}
+
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags)
 {
 	fill(sqe, RDMACHAN_OPCODE_ACCEPT, listener, NULL, 0);
@@ -163,9 +201,19 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, ui
 	sqe->op_flags = flags;
 }
 
-static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t timeout_ms)
+static bool poller_sleeps(const struct rdmachan_queue *queue)
+{
+	/* The index must be seen before the flag is looked at; the poller has the same. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return load(&queue->sq, queue->sq.at.flags) & RDMACHAN_RING_F_WAKEUP;
+}
+
+/* Show the kernel the entries. @call: also when the poller would see them by itself. */
+static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t timeout_ms,
+		 bool call)
 {
 	const struct ring *sq = &queue->sq;
+	uint32_t fresh = queue->tail - queue->published;
 	struct rdmachan_enter args = {
 		.size = sizeof(args),
 		.to_submit = queue->tail - load(sq, sq->at.consumer),
@@ -174,20 +222,24 @@ static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t t
 	};
 
 	store(sq, sq->at.producer, queue->tail);
-	if (ioctl(queue->fd, RDMACHAN_ENTER, &args) < 0)
+	queue->published = queue->tail;
+	if (queue->polled && poller_sleeps(queue))
+		args.flags = RDMACHAN_ENTER_F_WAKEUP;
+	if ((call || !queue->polled || args.flags) &&
+	    ioctl(queue->fd, RDMACHAN_ENTER, &args) < 0)
 		return -1;
-	return args.out_submitted;
+	return queue->polled ? fresh : args.out_submitted;
 }
 
 int rdmachan_queue_submit(struct rdmachan_queue *queue)
 {
-	return enter(queue, 0, 0);
+	return enter(queue, 0, 0, false);
 }
 
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
 				   uint32_t timeout_ms)
 {
-	return enter(queue, min_complete, timeout_ms);
+	return enter(queue, min_complete, timeout_ms, min_complete);
 }
 
 static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
@@ -208,7 +260,7 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 	if (!load(&queue->cq, queue->cq.at.flags))
 		return 0;
 	/* There is something that the kernel does in a call only. */
-	if (enter(queue, 0, 0) < 0)
+	if (enter(queue, 0, 0, true) < 0)
 		return -1;
 	*cqe = first(queue);
 	return *cqe ? 1 : 0;
@@ -220,7 +272,7 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 	*cqe = first(queue);
 	if (*cqe)
 		return 0;
-	if (enter(queue, 1, timeout_ms) < 0)
+	if (enter(queue, 1, timeout_ms, true) < 0)
 		return -1;
 	*cqe = first(queue);
 	return 0;
@@ -229,4 +281,49 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue)
 {
 	store(&queue->cq, queue->cq.at.consumer, ++queue->head);
+}
+
+struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
+					 struct rdmachan_error *err)
+{
+	struct rdmachan_pool_create create = {
+		.size = sizeof(create),
+		.entries = entries,
+		.error_ptr = lib_error_prepare(err),
+	};
+	struct rdmachan_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool || ioctl(queue->fd, RDMACHAN_POOL_CREATE, &create) < 0 ||
+	    ring_map(&pool->ring, queue->fd, &create.out_ring) < 0) {
+		lib_error_finish(err, -1);
+		free(pool);
+		return NULL;
+	}
+	pool->id = create.out_pool;
+	return pool;
+}
+
+void rdmachan_pool_close(struct rdmachan_pool *pool)
+{
+	if (!pool)
+		return;
+	munmap(pool->ring.map, pool->ring.at.length);
+	free(pool);
+}
+
+int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id)
+{
+	const struct rdmachan_ring *at = &pool->ring.at;
+	struct rdmachan_buffer *entry = (struct rdmachan_buffer *)(pool->ring.map + at->entries);
+
+	if (pool->tail - load(&pool->ring, at->consumer) >= at->count) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	entry += pool->tail++ & (at->count - 1);
+	entry->addr = (uintptr_t)buffer;
+	entry->length = size;
+	entry->id = id;
+	store(&pool->ring, at->producer, pool->tail);
+	return 0;
 }

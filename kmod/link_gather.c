@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * link_gather.c - holds small messages back, so that they share a frame
+ *
+ * Where an adapter answers faster than programs send, nothing is ever in flight and each
+ * small message would have a frame of its own. So the open frame is held back for what may
+ * follow, while all of this is true:
+ *
+ *  - it has nothing but data: whatever else there is to say is said at once;
+ *  - the peer has sent no record since the last frame with some: a message that answers
+ *    another, and waits for its own answer, is not held back;
+ *  - not longer than gather_us have passed since that frame: nor is the first message
+ *    after a pause;
+ *  - others go on coming: one does in each quarter of that time;
+ *  - no program has begun to wait for what comes by the link: then rch_link_flush() sends
+ *    what there is, as it may be what the other side waits for.
+ *
+ * A timer ends what nothing else does. Where timers are not that fine, nothing is held back.
+ */
+#include <linux/hrtimer.h>
+
+#include "link.h"
+#include "rch.h"
+
+/* In a quarter of the time, or at its end. */
+static void look_again(struct rch_link *link, ktime_t now)
+{
+	link->gather_look = ktime_add_us(now, READ_ONCE(rch_gather_us) / 4);
+	if (ktime_after(link->gather_look, link->gather_until))
+		link->gather_look = link->gather_until;
+	link->gather_used = link->open->used;
+	/* It may be running for an earlier frame, and then finds that it is too early. */
+	if (!hrtimer_is_queued(&link->gather_timer))
+		hrtimer_start(&link->gather_timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
+}
+
+static bool timers_are_fine(unsigned int gather_us)
+{
+	return hrtimer_resolution <= gather_us * (unsigned int)NSEC_PER_USEC;
+}
+
+/**
+ * rch_link_gathers - whether the open frame is held back
+ * @link: link, locked; its open frame is not empty
+ */
+bool rch_link_gathers(struct rch_link *link)
+{
+	ktime_t now;
+
+	lockdep_assert_held(&link->lock);
+	if (link->urgent || !link->unanswered)
+		return false;
+	if (link->gathering)
+		return true;
+	now = ktime_get();
+	if (!ktime_before(now, link->gather_until))
+		return false;
+	WRITE_ONCE(link->gathering, true);
+	look_again(link, now);
+	return true;
+}
+
+/** rch_link_gather_over - the open frame was closed; locked */
+void rch_link_gather_over(struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	link->urgent = false;
+	WRITE_ONCE(link->gathering, false);
+}
+
+/** rch_link_gather_sent - a frame with records is posted; locked */
+void rch_link_gather_sent(struct rch_link *link)
+{
+	unsigned int gather_us = READ_ONCE(rch_gather_us);
+
+	lockdep_assert_held(&link->lock);
+	link->unanswered = timers_are_fine(gather_us);
+	if (link->unanswered)
+		link->gather_until = ktime_add_us(ktime_get(), gather_us);
+}
+
+/* If there is no credit for it, it goes when there is. */
+static void push(struct rch_link *link)
+{
+	link->urgent = link->open;
+	WRITE_ONCE(link->gathering, false);
+	rch_link_run_locked(link);
+}
+
+/**
+ * rch_link_flush - send what is held back
+ * @link: link
+ *
+ * For who begins to wait for something that comes by the link. Context: any.
+ */
+void rch_link_flush(struct rch_link *link)
+{
+	if (READ_ONCE(link->gathering))
+		rch_link_push(link);
+}
+
+/** rch_link_push - send what is in the open frame, held back or not. Context: any */
+void rch_link_push(struct rch_link *link)
+{
+	spin_lock_bh(&link->lock);
+	push(link);
+	spin_unlock_bh(&link->lock);
+}
+
+static enum hrtimer_restart gather_look(struct hrtimer *timer)
+{
+	struct rch_link *link = container_of(timer, struct rch_link, gather_timer);
+	ktime_t now = ktime_get();
+
+	spin_lock(&link->lock);
+	if (!link->gathering) {
+		/* It was sent meanwhile. */
+	} else if (ktime_before(now, link->gather_look)) {
+		hrtimer_start(timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
+	} else if (ktime_before(now, link->gather_until) &&
+		   link->open->used != link->gather_used) {
+		look_again(link, now);
+	} else {
+		push(link);
+	}
+	spin_unlock(&link->lock);
+	return HRTIMER_NORESTART;
+}
+
+/** rch_link_gather_init - once for each link */
+void rch_link_gather_init(struct rch_link *link)
+{
+	hrtimer_setup(&link->gather_timer, gather_look, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+/** rch_link_gather_stop - the link is DEAD: the timer does not run, and will not */
+void rch_link_gather_stop(struct rch_link *link)
+{
+	hrtimer_cancel(&link->gather_timer);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_pool.c - pools: buffers that a program gives away to be received into
+ *
+ * Operation. The program puts buffers into the pool's ring; an operation looks at the
+ * first one when it has a message for it, and takes it out when the message is there.
+ *
+ * Buffer ownership. An entry is copied before it is looked at, and nothing of it is
+ * believed. One that could not be used stays, unless it is the one that is bad.
+ *
+ * Error handling. A producer index that cannot be is taken for an empty pool.
+ */
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "inject.h"
+#include "pure/ring.h"
+#include "queue.h"
+
+/* Offsets for mmap(): behind those of the other rings, and far enough from each other. */
+#define POOL_OFFSET 0x20000000
+#define POOL_DISTANCE 0x100000
+
+static struct rch_pool *pool_alloc(u32 entries)
+{
+	struct rch_pool *pool = rch_try(RCH_SITE_QUEUE,
+					kzalloc(sizeof(*pool), GFP_KERNEL_ACCOUNT));
+
+	if (!pool)
+		return NULL;
+	if (!rch_mapping_alloc(&pool->ring, entries, sizeof(struct rdmachan_buffer)))
+		return pool;
+	kfree(pool);
+	return NULL;
+}
+
+static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error *error)
+{
+	const struct rch_cost cost = {
+		.of[RDMACHAN_LIMIT_BYTES] =
+			rch_ring_bytes(entries, sizeof(struct rdmachan_buffer)),
+	};
+	struct rch_pool *pool;
+	int ret;
+
+	lockdep_assert_held(&queue->run_lock);
+	if (queue->pool_count == RDMACHAN_QUEUE_POOLS_MAX)
+		return -EMFILE;
+	ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
+	if (ret)
+		return ret;
+	pool = pool_alloc(entries);
+	if (!pool) {
+		rch_charge_give(&queue->charge, RDMACHAN_LIMIT_BYTES,
+				cost.of[RDMACHAN_LIMIT_BYTES]);
+		return -ENOMEM;
+	}
+	/* mmap() finds it without a lock. */
+	smp_store_release(&queue->pools[queue->pool_count], pool);
+	return queue->pool_count++;
+}
+
+/**
+ * rch_pool_create - add a pool to a queue
+ * @queue: queue
+ * @entries: of its ring, checked
+ * @error: which limit it was, with -ENOBUFS and -ENFILE
+ * @ring: filled in
+ *
+ * Context: process. Return: its number; or -EPERM, -EMFILE, -ENOBUFS, -ENFILE, -ENOMEM or
+ * -ERESTARTSYS.
+ */
+int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error *error,
+		    struct rdmachan_ring *ring)
+{
+	int ret;
+
+	if (current->mm != queue->mm)
+		return -EPERM;
+	if (mutex_lock_interruptible(&queue->run_lock))
+		return -ERESTARTSYS;
+	ret = pool_add(queue, entries, error);
+	mutex_unlock(&queue->run_lock);
+	if (ret >= 0)
+		rch_mapping_tell(&queue->pools[ret]->ring,
+				 POOL_OFFSET + (u64)ret * POOL_DISTANCE, ring);
+	return ret;
+}
+
+/** rch_pool_find - the pool with a number; or NULL. Any context */
+struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number)
+{
+	if (number >= RDMACHAN_QUEUE_POOLS_MAX)
+		return NULL;
+	number = array_index_nospec(number, RDMACHAN_QUEUE_POOLS_MAX);
+	/* If it is there it is complete: see pool_add(). */
+	return smp_load_acquire(&queue->pools[number]);
+}
+
+/** rch_pool_mapping - the ring that an offset for mmap() stands for; or NULL */
+const struct rch_mapping *rch_pool_mapping(const struct rch_queue *queue, u64 offset)
+{
+	u64 number = (offset - POOL_OFFSET) / POOL_DISTANCE;
+	struct rch_pool *pool;
+
+	if (offset < POOL_OFFSET || offset % POOL_DISTANCE || number > U32_MAX)
+		return NULL;
+	pool = rch_pool_find(queue, number);
+	return pool ? &pool->ring : NULL;
+}
+
+/** rch_pool_first - look at the first buffer. Return: whether there is one. Under run_lock */
+bool rch_pool_first(const struct rch_pool *pool, struct rdmachan_buffer *buffer)
+{
+	/* The entries before this index are written. */
+	u32 producer = smp_load_acquire(rch_mapped(&pool->ring, RCH_RING_PRODUCER));
+
+	if (!rch_ring_filled(producer, pool->head, pool->ring.count))
+		return false;
+	rch_mapping_fetch(&pool->ring, pool->head, buffer, sizeof(*buffer));
+	return true;
+}
+
+/** rch_pool_take - the first buffer is the program's again. Under run_lock */
+void rch_pool_take(struct rch_pool *pool)
+{
+	pool->head++;
+	/* It was read before the program writes there. */
+	smp_store_release(rch_mapped(&pool->ring, RCH_RING_CONSUMER), pool->head);
+}
+
+/** rch_pools_free - the queue ends */
+void rch_pools_free(struct rch_queue *queue)
+{
+	struct rch_pool *pool;
+
+	while (queue->pool_count) {
+		pool = queue->pools[--queue->pool_count];
+		rch_mapping_free(&pool->ring);
+		kfree(pool);
+	}
+}

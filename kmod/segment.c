@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * segment.c - DATA records that were received and not read
+ *
+ * A segment is a part of a large message, or a *run*: small messages of one channel, one
+ * behind the other in a frame. A run is kept as it came, headers and all, and its first
+ * message is taken off by looking at the next header; so a message of a run costs neither
+ * an allocation nor a place in a list.
+ *
+ * A few unread bytes must not hold a whole frame: what is small is copied, and the page of
+ * the frame kept for what is not.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "chan.h"
+#include "inject.h"
+#include "rch.h"
+
+/* Up to this is copied: at worst an eighth of a frame holds the whole. */
+#define RCH_COPY_BREAK 2048
+
+static struct rch_segment *own_take(struct rch_own_segment *own, u32 bytes)
+{
+	if (bytes > RCH_OWN_ROOM || test_and_set_bit_lock(0, &own->busy))
+		return NULL;
+	own->seg.own = true;
+	return &own->seg;
+}
+
+static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes)
+{
+	struct rch_segment *seg = own_take(own, bytes);
+
+	if (seg)
+		return seg;
+	seg = rch_try(RCH_SITE_SEGMENT, kmalloc(sizeof(*seg) + bytes,
+						GFP_ATOMIC | __GFP_NOWARN));
+	if (seg)
+		seg->own = false;
+	return seg;
+}
+
+/**
+ * rch_segment_alloc - keep a record, and the run that begins with it
+ * @own: the channel's own segment
+ * @r: record, with its run
+ * @page: the page it is in
+ *
+ * Context: any. Return: the segment, in no list; or NULL.
+ */
+struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
+				      struct page *page)
+{
+	bool copy = r->run.span <= RCH_COPY_BREAK;
+	struct rch_segment *seg = alloc(own, copy ? r->run.span : 0);
+
+	if (!seg)
+		return NULL;
+	INIT_LIST_HEAD(&seg->list);
+	seg->length = r->length;
+	seg->total = r->total;
+	seg->msg_flags = r->msg_flags;
+	seg->flags = r->flags;
+	seg->messages = r->run.count;
+	seg->bytes = r->run.bytes;
+	if (copy) {
+		seg->page = NULL;
+		seg->data = (u8 *)(seg + 1);
+		memcpy(seg + 1, r->payload, r->run.span);
+	} else {
+		get_page(page);
+		seg->page = page;
+		seg->data = r->payload;
+	}
+	atomic_inc(&rch_counts.segments);
+	return seg;
+}
+
+/**
+ * rch_segment_next - the first message of a run is read
+ * @seg: segment, protected by its channel's lock
+ *
+ * Return: false when it was the last.
+ */
+bool rch_segment_next(struct rch_segment *seg)
+{
+	struct rch_record r;
+
+	if (seg->messages == 1)
+		return false;
+	rch_wire_run_next(seg->data, seg->length, &r);
+	seg->messages--;
+	seg->bytes -= seg->length;
+	seg->length = r.length;
+	seg->total = r.total;
+	seg->msg_flags = r.msg_flags;
+	seg->data = r.payload;
+	return true;
+}
+
+/** rch_segments_free - free a list of segments, and make it empty. Any context */
+void rch_segments_free(struct list_head *list)
+{
+	struct rch_segment *seg, *tmp;
+
+	list_for_each_entry_safe(seg, tmp, list, list) {
+		if (seg->page)
+			put_page(seg->page);
+		atomic_dec(&rch_counts.segments);
+		if (seg->own)
+			clear_bit_unlock(0, &container_of(seg, struct rch_own_segment,
+							  seg)->busy);
+		else
+			kfree(seg);
+	}
+	INIT_LIST_HEAD(list);
+}

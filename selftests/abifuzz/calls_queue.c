@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * calls_queue.c - what a hostile program does with the rings of its queues
+ *
+ * Rings have fixed places, which are those of the queue that was made last. Threads write
+ * there as they like, also where the kernel does, and while it reads.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../common.h"
+#include "abi_fuzz.h"
+
+#define PICK(table, value) ((table)[(value) % (sizeof(table) / sizeof(*(table)))])
+/* Of each ring so much is there. */
+#define RING_SIZE (16 * 4096UL)
+
+static char *rings;
+static bool dirty;
+static struct rdmachan_ring at[RINGS];
+
+static char *ring_of(unsigned int ring)
+{
+	return rings + ring % RINGS * RING_SIZE;
+}
+
+/* Nobody's rings, where threads can write all the same. */
+void queue_reset(void)
+{
+	const int own = MAP_PRIVATE | MAP_ANONYMOUS;
+
+	if (rings && !dirty)
+		return;
+	rings = mmap(rings, RINGS * RING_SIZE, PROT_READ | PROT_WRITE,
+		     rings ? own | MAP_FIXED : own, -1, 0);
+	if (rings == MAP_FAILED)
+		engine_complain("no memory for rings");
+	dirty = false;
+}
+
+void queue_map(int fd, unsigned int ring, const struct rdmachan_ring *where)
+{
+	size_t length = where->length < RING_SIZE ? where->length : RING_SIZE;
+
+	if (!length)
+		return;
+	dirty = true;
+	at[ring % RINGS] = *where;
+	if (mmap(ring_of(ring), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 where->offset) == MAP_FAILED)
+		at[ring % RINGS].count = 0;
+}
+
+/* Return: where an entry of @size bytes goes. */
+static char *next_place(struct actor *actor, unsigned int ring, size_t size, uint32_t *producer)
+{
+	uint32_t count = at[ring].count ? at[ring].count : 1;
+	size_t offset;
+
+	if (!memory_copy(actor, producer, ring_of(ring) + at[ring].producer, 4))
+		return NULL;
+	offset = at[ring].entries + (size_t)(*producer & (count - 1)) * size;
+	return offset + size <= RING_SIZE ? ring_of(ring) + offset : NULL;
+}
+
+/* Put an entry in, as honest programs do. */
+static long put(struct actor *actor, unsigned int ring, const void *entry, size_t size)
+{
+	uint32_t producer;
+	char *place = next_place(actor, ring, size, &producer);
+
+	if (!place || !memory_copy(actor, place, entry, size))
+		return 0;
+	producer++;
+	atomic_thread_fence(memory_order_release);
+	memory_copy(actor, ring_of(ring) + at[ring].producer, &producer, 4);
+	return 0;
+}
+
+static void spoil(struct rdmachan_sqe *sqe, unsigned int value)
+{
+	static const uint32_t words[] = { 0xffffffff, 1, 0x80000000, 0x10000, 0xfffffff8 };
+
+	if (value)
+		memcpy((char *)sqe + 4 * (value % 16), &PICK(words, value / 16), 4);
+}
+
+static void name_memory(struct rdmachan_sqe *sqe, const struct call *call)
+{
+	sqe->addr = (uintptr_t)memory_of(call->value[2]);
+	sqe->length = length_of(call->value[3]);
+}
+
+/* value: opcode, flags, memory, length, flags of the operation, timeout, user data, spoiled */
+long call_entry(struct actor *actor, const struct call *call)
+{
+	static const uint8_t opcodes[] = {
+		RDMACHAN_OPCODE_RECV, RDMACHAN_OPCODE_SEND, RDMACHAN_OPCODE_NOP,
+		RDMACHAN_OPCODE_ACCEPT, RDMACHAN_OPCODE_CONNECT, RDMACHAN_OPCODE_SHUTDOWN,
+		RDMACHAN_OPCODE_CANCEL, 200,
+	};
+	struct rdmachan_sqe sqe = {
+		.opcode = PICK(opcodes, call->value[0]),
+		.flags = call->value[1] % 16,
+		.fd = fd_of(call->slot),
+		.op_flags = call->value[4] % 5,
+		.user_data = call->value[6] % 4,
+	};
+
+	if (call->value[5])
+		sqe.timeout_ms = timeout_of(call->value[5]);
+	switch (sqe.opcode) {
+	case RDMACHAN_OPCODE_RECV:
+		if (sqe.op_flags)
+			sqe.pool = call->value[3] % 4;
+		else
+			name_memory(&sqe, call);
+		break;
+	case RDMACHAN_OPCODE_SEND:
+		name_memory(&sqe, call);
+		sqe.op_flags = 0;
+		break;
+	case RDMACHAN_OPCODE_CONNECT:
+		sqe.addr = (uintptr_t)memory_args(actor, call->value[2], 64);
+		sqe.fd = -1;
+		break;
+	case RDMACHAN_OPCODE_CANCEL:
+		sqe.target = call->value[3] % 4;
+		sqe.fd = -1;
+		break;
+	case RDMACHAN_OPCODE_NOP:
+		sqe.fd = 0;
+	}
+	spoil(&sqe, call->value[7]);
+	return put(actor, RING_SQ, &sqe, sizeof(sqe));
+}
+
+/* value: memory, length */
+long call_buffer(struct actor *actor, const struct call *call)
+{
+	struct rdmachan_buffer buffer = {
+		.addr = (uintptr_t)memory_of(call->value[0]),
+		.length = call->value[1] ? length_of(call->value[1]) : 1 << 20,
+		.id = call->value[2],
+	};
+
+	return put(actor, RING_POOL, &buffer, sizeof(buffer));
+}
+
+/* Look at completions, and give their places back. */
+long call_reap(struct actor *actor, const struct call *call)
+{
+	uint32_t producer;
+
+	(void)call;
+	if (memory_copy(actor, &producer, ring_of(RING_CQ) + at[RING_CQ].producer, 4))
+		memory_copy(actor, ring_of(RING_CQ) + at[RING_CQ].consumer, &producer, 4);
+	return 0;
+}
+
+/* value: ring, where, what */
+long call_scribble(struct actor *actor, const struct call *call)
+{
+	static const uint32_t words[] = { 0xffffffff, 0, 1, 0x80000000, 8, 64, 0x7fffffff };
+	static const uint32_t places[] = { 0, 64, 128, 132, 192, 196, 200, 208, 248, 256, 4092 };
+
+	memory_copy(actor, ring_of(call->value[0]) + PICK(places, call->value[1]),
+		    &PICK(words, call->value[2]), 4);
+	return 0;
+}

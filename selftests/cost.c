@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cost.c - what one message costs in one way of sending it
+ *
+ * usage: cost WAY SIZE COUNT
+ *
+ * WAY is "calls" or "queue", a message there and one back, or "calls-rate" or "queue-rate",
+ * messages one after another. Two programs of this host; the time between the marks of
+ * mark.h is shown, for each message, and is the part that lab/profile.c counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common.h"
+#include "mark.h"
+#include "ring.h"
+
+#define BATCH 64
+#define WARMUP 300
+
+static char *out, *in;
+static size_t size;
+static int count;
+
+static void check(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	_exit(1);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int64_t began;
+
+static void begin(void)
+{
+	began = now_ns();
+	mark_begin();
+}
+
+static void end(int messages)
+{
+	int64_t took;
+
+	mark_end();
+	took = now_ns() - began;
+	printf("%zu bytes, %d messages: %.3f us each\n", size, messages, took / 1e3 / messages);
+}
+
+/* Calls: write() and read() */
+
+static void calls_here(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(write(chan, out, size) == size, "write");
+		check(read(chan, in, size) == size, "read");
+	}
+	end(2 * count);
+}
+
+static void calls_there(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		check(read(chan, in, size) == size, "read");
+		check(write(chan, out, size) == size, "write");
+	}
+}
+
+static void calls_rate_here(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(read(chan, in, size) == size, "read");
+	}
+	end(count);
+}
+
+static void calls_rate_there(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++)
+		check(write(chan, out, size) == size, "write");
+	check(read(chan, in, size) == 0, "end");
+}
+
+/* Queues */
+
+static struct queue queue;
+
+static void add_send(int chan, uint64_t data)
+{
+	queue_send(&queue, chan, out, size, data)->flags = data ? 0 : RDMACHAN_SQE_F_SKIP_SUCCESS;
+}
+
+static void got_one(void)
+{
+	struct rdmachan_cqe cqe;
+
+	check(queue_next(&queue, &cqe) && cqe.res == size, "completion");
+}
+
+static void queue_here(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		add_send(chan, 0);
+		queue_recv(&queue, chan, in, size, 1);
+		check(queue_enter(&queue, 2, 1, 0) == 2, "enter");
+		got_one();
+	}
+	end(2 * count);
+}
+
+static void queue_there(int chan)
+{
+	int i;
+
+	queue_recv(&queue, chan, in, size, 1);
+	check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+	for (i = 0; i < WARMUP + count - 1; i++) {
+		got_one();
+		add_send(chan, 0);
+		queue_recv(&queue, chan, in, size, 1);
+		check(queue_enter(&queue, 2, 1, 0) == 2, "enter");
+	}
+	add_send(chan, 0);
+	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+}
+
+static void queue_rate_here(int chan)
+{
+	int i, got = 0, counted = 0;
+
+	for (i = 0; i < BATCH; i++)
+		queue_recv(&queue, chan, in, size, 1);
+	while (got < WARMUP + count) {
+		check(queue_enter(&queue, BATCH, BATCH / 2, 0) >= 0, "enter");
+		while (queue_ready(&queue)) {
+			got_one();
+			queue_recv(&queue, chan, in, size, 1);
+			if (++got == WARMUP)
+				begin();
+			if (got > WARMUP)
+				counted++;
+		}
+	}
+	end(counted);
+}
+
+static void queue_rate_there(int chan)
+{
+	int i, j;
+
+	for (i = 0; i < (WARMUP + count) / BATCH + 1; i++) {
+		for (j = 1; j < BATCH; j++)
+			add_send(chan, 0);
+		add_send(chan, 1);
+		check(queue_enter(&queue, BATCH, !!i, 0) == BATCH, "enter");
+		if (i)
+			got_one();
+	}
+	check(!queue_enter(&queue, 0, 1, 0), "enter");
+	check(read(chan, in, size) == 0, "end");
+}
+
+static const struct way {
+	const char *name;
+	void (*here)(int chan);
+	void (*there)(int chan);
+} ways[] = {
+	{ "calls", calls_here, calls_there },
+	{ "calls-rate", calls_rate_here, calls_rate_there },
+	{ "queue", queue_here, queue_there },
+	{ "queue-rate", queue_rate_here, queue_rate_there },
+};
+
+static void run(const struct way *way)
+{
+	int ctx = open_ctx(), fds[2];
+	pid_t child;
+
+	pair_up(ctx, fds, NULL);
+	fflush(stdout);
+	child = fork();
+	check(!queue_open(ctx, &queue, 2 * BATCH, 2 * BATCH), "queue");
+	if (!child) {
+		close(fds[0]);
+		way->there(fds[1]);
+		_exit(0);
+	}
+	close(fds[1]);
+	way->here(fds[0]);
+	close(fds[0]);
+	check(!child_status(child), "the other one");
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc != 4)
+		return 2;
+	size = strtoul(argv[2], NULL, 0);
+	count = atoi(argv[3]);
+	out = calloc(1, size + 1);
+	in = calloc(1, size + 1);
+	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(argv[1], ways[i].name)) {
+			run(&ways[i]);
+			return 0;
+		}
+	return 2;
+}

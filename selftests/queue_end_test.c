@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_end_test.c - queues: cancelling, overflow, hostile rings, and how all of it ends
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "queue_fixture.h"
+
+TEST_F(queue, cancel)
+{
+	struct queue *q = &self->q;
+	char back[64];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		queue_recv(q, self->b, back, 64, i < 3 ? 1 : 2);
+	ASSERT_EQ(queue_submit(q), 4);
+	queue_cancel(q, 1, 0, 10);
+	ASSERT_EQ(queue_submit(q), 1);
+	EXPECT_CQE(q, 1, -ECANCELED);
+	EXPECT_CQE(q, 10, 1);
+	queue_cancel(q, 1, RDMACHAN_CANCEL_F_ALL, 11);
+	ASSERT_EQ(queue_submit(q), 1);
+	EXPECT_CQE(q, 1, -ECANCELED);
+	EXPECT_CQE(q, 1, -ECANCELED);
+	EXPECT_CQE(q, 11, 2);
+	/* The one that is left is first now. */
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(q, 2, 1);
+	queue_cancel(q, 1, RDMACHAN_CANCEL_F_ALL, 12);
+	ASSERT_EQ(queue_submit(q), 1);
+	EXPECT_CQE(q, 12, -ENOENT);
+}
+
+TEST_F(queue, cancel_in_chains)
+{
+	struct queue *q = &self->q;
+	char back[64];
+
+	/* A later one: those before it go on. */
+	queue_recv(q, self->b, back, 64, 1)->flags = LINK;
+	queue_add(q, OP(NOP), 0, 2)->flags = LINK;
+	queue_add(q, OP(NOP), 0, 3);
+	ASSERT_EQ(queue_submit(q), 3);
+	queue_cancel(q, 2, RDMACHAN_CANCEL_F_ALL, 4);
+	ASSERT_EQ(queue_submit(q), 1);
+	EXPECT_CQE(q, 2, -ECANCELED);
+	EXPECT_CQE(q, 3, -ECANCELED);
+	EXPECT_CQE(q, 4, 1);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(q, 1, 1);
+	/* The first, behind a DRAIN. */
+	queue_recv(q, self->b, back, 64, 5);
+	queue_add(q, OP(NOP), 0, 6)->flags = DRAIN | LINK;
+	queue_add(q, OP(NOP), 0, 6);
+	ASSERT_EQ(queue_submit(q), 3);
+	queue_cancel(q, 6, RDMACHAN_CANCEL_F_ALL, 7);
+	ASSERT_EQ(queue_submit(q), 1);
+	EXPECT_CQE(q, 6, -ECANCELED);
+	EXPECT_CQE(q, 6, -ECANCELED);
+	EXPECT_CQE(q, 7, 1);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(q, 5, 1);
+}
+
+/* An address on our network that never answers. */
+static struct rdmachan_addr silent_address(void)
+{
+	struct rdmachan_addr addr = own_address();
+	char command[160];
+
+	addr.addr[3] ^= 0x55;
+	snprintf(command, sizeof(command),
+		 "ip neigh replace %u.%u.%u.%u lladdr 02:00:00:00:00:99 dev %s",
+		 addr.addr[0], addr.addr[1], addr.addr[2], addr.addr[3], getenv("LAB_DEV"));
+	ASSERT_EQ(system(command), 0);
+	return addr;
+}
+
+TEST_F(queue, cancel_connect_and_accept)
+{
+	int listener = do_listen(self->ctx, SERVICE, NULL);
+	struct rdmachan_connect connect;
+
+	if (!getenv("LAB_DEV"))
+		SKIP("LAB_DEV does not tell the interface");
+	fill_in(&connect, SERVICE, NULL);
+	connect.addr = silent_address();
+	queue_connect(&self->q, &connect, 1);
+	queue_add(&self->q, OP(ACCEPT), listener, 2);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	queue_cancel(&self->q, 2, 0, 3);
+	queue_cancel(&self->q, 1, 0, 4);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	EXPECT_CQE(&self->q, 2, -ECANCELED);
+	EXPECT_CQE(&self->q, 3, 1);
+	EXPECT_CQE(&self->q, 1, -ECANCELED);
+	EXPECT_CQE(&self->q, 4, 1);
+}
+
+static void *writer(void *arg)
+{
+	int fd = *(int *)arg;
+	uint32_t i;
+
+	for (i = 0; i < 2000; i++)
+		if (write(fd, &i, 4) != 4)
+			return NULL;
+	return arg;
+}
+
+/* Messages come while receives are cancelled: none is lost, none comes twice. */
+TEST_F(queue, cancel_races)
+{
+	uint32_t expect = 0, round = 0, back[8], i, cancelled;
+	struct rdmachan_cqe cqe;
+	pthread_t thread;
+	void *result;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, writer, &self->a), 0);
+	while (expect < 2000) {
+		for (i = 0; i < 8; i++)
+			queue_recv(&self->q, self->b, &back[i], 4, i);
+		ASSERT_EQ(queue_submit(&self->q), 8);
+		if (round++ % 2)
+			sleep_ms(1);
+		for (i = 0; i < 8; i++)
+			queue_cancel(&self->q, i, 0, 8);
+		ASSERT_EQ(queue_enter(&self->q, 8, 16, 10000), 8);
+		for (i = 0, cancelled = 0; i < 16; i++) {
+			ASSERT_TRUE(queue_next(&self->q, &cqe));
+			if (cqe.user_data == 8)
+				continue;
+			if (cqe.res == -ECANCELED) {
+				cancelled++;
+				continue;
+			}
+			EXPECT_EQ(cqe.res, 4);
+			EXPECT_EQ(back[cqe.user_data], expect);
+			expect++;
+		}
+		ASSERT_LE(cancelled, 8);
+	}
+	pthread_join(thread, &result);
+	EXPECT_TRUE(result);
+}
+
+TEST_F(queue, overflow)
+{
+	uint32_t i, submitted;
+	struct queue q;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 32, 4), 0);
+	for (i = 0; i < 20; i++)
+		queue_add(&q, OP(NOP), 0, i);
+	/* Four in the ring, four in the kernel; and no more are taken. */
+	EXPECT_EQ(queue_enter(&q, 20, 4, 1000), 8);
+	EXPECT_EQ(queue_enter(&q, 20, 4, 1000), 0);
+	EXPECT_EQ(queue_flags(&q), RDMACHAN_RING_F_OVERFLOW);
+	EXPECT_EQ(*ring_word(q.cq_map, q.cq.overflow), 4);
+	EXPECT_EQ(poll_mask(q.fd, POLLIN, 0), POLLIN);
+	for (i = 0, submitted = 8; i < 20; i++) {
+		EXPECT_CQE(&q, i, 0);
+		if (i % 3)
+			continue;
+		submitted += queue_enter(&q, 20, 0, 0);
+	}
+	EXPECT_EQ(submitted, 20);
+	EXPECT_EQ(queue_flags(&q), 0);
+	EXPECT_EQ(poll_mask(q.fd, POLLIN, 0), 0);
+	queue_close(&q);
+}
+
+/* When it is read empty, poll() still tells of those that wait. */
+TEST_F(queue, overflow_and_poll)
+{
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 4, 2), 0);
+	for (i = 0; i < 4; i++) {
+		queue_add(&q, OP(NOP), 0, i);
+		ASSERT_EQ(queue_submit(&q), 1);
+	}
+	ASSERT_TRUE(queue_next(&q, &cqe));
+	ASSERT_TRUE(queue_next(&q, &cqe));
+	EXPECT_EQ(queue_next(&q, &cqe), false);
+	EXPECT_EQ(poll_mask(q.fd, POLLIN, 0), POLLIN);
+	EXPECT_CQE(&q, 2, 0);
+	EXPECT_CQE(&q, 3, 0);
+	EXPECT_EQ(poll_mask(q.fd, POLLIN, 0), 0);
+	queue_close(&q);
+}
+
+TEST_F(queue, indices_that_cannot_be)
+{
+	struct queue *q = &self->q;
+	uint32_t *producer = ring_word(q->sq_map, q->sq.producer);
+	uint32_t *consumer = ring_word(q->cq_map, q->cq.consumer);
+	uint32_t jumps[] = { 65, 0x80000000, 0xffffff00, 0x12345678 }, i;
+	struct rdmachan_enter enter = { .size = sizeof(enter), .to_submit = 100 };
+
+	for (i = 0; i < 4; i++) {
+		*producer = jumps[i];
+		EXPECT_ERR(ioctl(q->fd, RDMACHAN_ENTER, &enter), EINVAL);
+	}
+	for (i = 0; i < 4; i++) {
+		*consumer = jumps[i];
+		queue_add(q, OP(NOP), 0, i);
+		EXPECT_EQ(queue_submit(q), 1);
+		EXPECT_EQ(queue_enter(q, 0, 64, 1000), 0);
+		EXPECT_EQ(poll_mask(q->fd, POLLIN, 0), POLLIN);
+	}
+	/* Put right, nothing was lost. */
+	*consumer = 0;
+	ASSERT_EQ(queue_enter(q, 0, 4, 1000), 0);
+	for (i = 0; i < 4; i++)
+		EXPECT_CQE(q, i, 0);
+	/* The kernel's own are not read back. */
+	*ring_word(q->sq_map, q->sq.consumer) = 0xdeadbeef;
+	*ring_word(q->cq_map, q->cq.producer) = 0xdeadbeef;
+	*ring_word(q->cq_map, q->cq.flags) = 0xffffffff;
+	queue_add(q, OP(NOP), 0, 5);
+	EXPECT_EQ(queue_submit(q), 1);
+	EXPECT_EQ(queue_ready(q), 1);
+	EXPECT_EQ(*ring_word(q->sq_map, q->sq.consumer), q->tail);
+	EXPECT_CQE(q, 5, 0);
+}
+
+struct scribbler {
+	struct queue *q;
+	int fds[4];
+	bool stop;
+};
+
+/* Another thread writes entries and indices while the kernel looks at them. */
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+	struct rdmachan_sqe *sqes = (struct rdmachan_sqe *)(s->q->sq_map + s->q->sq.entries);
+	uint64_t seed = 42;
+
+	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+		struct rdmachan_sqe *sqe = &sqes[next_random(&seed) % s->q->sq.count];
+		uint64_t r = next_random(&seed);
+
+		sqe->opcode = r % 8;
+		sqe->flags = (r >> 8) % 9;
+		sqe->fd = (r >> 16) % 4 ? s->fds[(r >> 18) % 4] : (int)(r >> 20) % 64;
+		sqe->addr = (r >> 26) % 4 ? (uintptr_t)sqes : next_random(&seed);
+		sqe->length = (r >> 28) % 2 ? r >> 58 : next_random(&seed);
+		sqe->op_flags = (r >> 30) % 4;
+		sqe->msg_flags = (r >> 33) % 2;
+		sqe->target = (r >> 34) % 8;
+		sqe->user_data = (r >> 40) % 8;
+		if (!((r >> 44) % 64))
+			*ring_word(s->q->cq_map, s->q->cq.consumer) = next_random(&seed);
+		if (!((r >> 50) % 64))
+			*ring_word(s->q->sq_map, s->q->sq.producer) = next_random(&seed);
+	}
+	return NULL;
+}
+
+TEST_F(queue, hostile_writer)
+{
+	int listener = do_listen(self->ctx, SERVICE, NULL);
+	struct scribbler s = { .q = &self->q, .fds = { self->a, self->b, listener, self->q.fd } };
+	int64_t until = now_ms() + 3000;
+	uint64_t seed = 7;
+	pthread_t thread;
+	int fds[2];
+
+	ASSERT_EQ(pthread_create(&thread, NULL, scribble, &s), 0);
+	while (now_ms() < until) {
+		*ring_word(self->q.sq_map, self->q.sq.producer) =
+			*ring_word(self->q.sq_map, self->q.sq.consumer) + next_random(&seed) % 65;
+		queue_enter(&self->q, 64, next_random(&seed) % 3, 1);
+		*ring_word(self->q.cq_map, self->q.cq.consumer) =
+			*ring_word(self->q.cq_map, self->q.cq.producer);
+	}
+	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	/* Others have not noticed. */
+	close(listener);
+	pair_up(self->ctx, fds, NULL);
+	EXPECT_EQ(write(fds[0], "x", 1), 1);
+	EXPECT_EQ(read(fds[1], &seed, 8), 1);
+}
+
+TEST_F_TIMEOUT(queue, thousand_channels, 240)
+{
+	const struct opts o = { .tuning = { RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MIN, 0, 0 } };
+	const struct rlimit limit = { 4096, 4096 };
+	static int ends[1000][2], back[1000];
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	int i, listener;
+
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ASSERT_EQ(queue_open(self->ctx, &q, 1024, 1024), 0);
+	listener = do_listen(self->ctx, SERVICE, &o);
+	ASSERT_GE(listener, 0);
+	for (i = 0; i < 1000; i++) {
+		ends[i][0] = do_connect(self->ctx, SERVICE, &o);
+		ends[i][1] = do_accept(listener, NULL);
+		ASSERT_GE(ends[i][1], 0);
+		queue_recv(&q, ends[i][1], &back[i], 4, i);
+	}
+	ASSERT_EQ(queue_submit(&q), 1000);
+	for (i = 999; i >= 0; i--)
+		ASSERT_EQ(write(ends[i][0], &i, 4), 4);
+	for (i = 0; i < 1000; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		EXPECT_EQ(cqe.res, 4);
+		ASSERT_LT(cqe.user_data, 1000);
+		EXPECT_EQ(back[cqe.user_data], (int)cqe.user_data);
+	}
+	/* And all of them send. */
+	for (i = 0; i < 1000; i++)
+		queue_send(&q, ends[i][1], &i, 4, i);
+	ASSERT_EQ(queue_enter(&q, 1000, 1000, 30000), 1000);
+	for (i = 0; i < 1000; i++)
+		EXPECT_EQ(read(ends[i][0], &back[i], 4), 4);
+	queue_close(&q);
+}
+
+/* The queue is not the child's, nor are its mappings there. */
+TEST_F(queue, fork)
+{
+	unsigned char resident;
+	int status;
+	pid_t child;
+
+	queue_add(&self->q, OP(NOP), 0, 1);
+	child = fork();
+	if (!child) {
+		struct rdmachan_enter enter = { .size = sizeof(enter), .to_submit = 1 };
+
+		EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EPERM);
+		EXPECT_EQ(ring_map(self->q.fd, &self->q.sq) == MAP_FAILED, true);
+		EXPECT_EQ(errno, EPERM);
+		EXPECT_ERR(mincore(self->q.sq_map, 4096, &resident), ENOMEM);
+		EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), 0);
+		_exit(harness_failures);
+	}
+	status = child_status(child);
+	EXPECT_EQ(status, 0);
+	EXPECT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 1, 0);
+}
+
+/* Operations are under way when the program becomes another one. */
+TEST_F(queue, exec)
+{
+	char back[64];
+	pid_t child = fork();
+
+	if (!child) {
+		struct queue q;
+
+		if (queue_open(self->ctx, &q, 8, 8))
+			_exit(1);
+		fcntl(q.fd, F_SETFD, 0);
+		queue_recv(&q, self->b, back, 64, 1);
+		queue_submit(&q);
+		execl("/bin/sleep", "sleep", "60", NULL);
+		execl("/bin/busybox", "sleep", "60", NULL);
+		_exit(2);
+	}
+	wait_exec(child);
+	EXPECT_EQ(write(self->a, "x", 1), 1);
+	kill(child, SIGTERM);
+	child_status(child);
+	EXPECT_EQ(read(self->b, back, 64), 1);
+}
+
+TEST_F(queue, close_in_flight)
+{
+	char back[64];
+	struct queue q;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+		queue_recv(&q, self->b, back, 64, 1);
+		queue_recv(&q, self->b, back, 64, 2);
+		queue_recv(&q, self->a, back, 64, 3)->flags = LINK;
+		queue_add(&q, OP(NOP), 0, 4);
+		queue_add(&q, OP(NOP), 0, 5)->flags = DRAIN;
+		ASSERT_EQ(queue_submit(&q), 5);
+		if (i % 2)
+			ASSERT_EQ(write(self->a, "x", 1), 1);
+		queue_close(&q);
+		/* Either the first has it, or nobody. */
+		if (i % 2)
+			do_recv(self->b, back, 64, NULL, TIMEOUT(20));
+	}
+	ASSERT_EQ(write(self->a, "there", 5), 5);
+	EXPECT_EQ(read(self->b, back, 64), 5);
+}
+
+/* An operation keeps its channel open; when it is over the peer finds the end. */
+TEST_F(queue, channel_closed_in_flight)
+{
+	char back[64];
+
+	queue_recv(&self->q, self->b, back, 64, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	close(self->b);
+	self->b = -1;
+	EXPECT_EQ(poll_mask(self->a, POLLRDHUP, 50), 0);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(&self->q, 1, 1);
+	EXPECT_TRUE(poll_mask(self->a, POLLRDHUP, 10000) & POLLRDHUP);
+}
+
+TEST_F(queue, peer_closes)
+{
+	struct rdmachan_cqe cqe;
+	char back[64];
+
+	queue_recv(&self->q, self->b, back, 64, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	close(self->a);
+	self->a = -1;
+	ASSERT_TRUE(queue_watch(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, 0);
+	EXPECT_EQ(cqe.flags, RDMACHAN_CQE_F_EOF);
+	queue_send(&self->q, self->b, "x", 1, 2);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 2, -EPIPE);
+}
+
+/* A program that is killed with operations under way, once while it waits in a call. */
+TEST_F(queue, killed)
+{
+	int fds[2], i, ready[2];
+	struct rdmachan_cqe cqe;
+	char back[64];
+	pid_t child;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(pipe(ready), 0);
+		pair_up(self->ctx, fds, NULL);
+		child = fork();
+		if (!child) {
+			struct queue q;
+
+			close(fds[0]);
+			if (queue_open(self->ctx, &q, 8, 8))
+				_exit(1);
+			queue_recv(&q, fds[1], back, 64, 1);
+			queue_submit(&q);
+			close(fds[1]);
+			if (write(ready[1], "x", 1) == 1 && i)
+				queue_enter(&q, 0, 1, 0);
+			for (;;)
+				pause();
+		}
+		close(fds[1]);
+		queue_recv(&self->q, fds[0], back, 64, 1);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		ASSERT_EQ(read(ready[0], back, 1), 1);
+		kill(child, SIGKILL);
+		child_status(child);
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		EXPECT_EQ(cqe.res, -ECONNRESET);
+		close(fds[0]);
+	}
+}
+
+static void *echo(void *arg)
+{
+	struct fixture_queue *self = arg;
+	char buffer[64];
+	ssize_t len;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		len = read(self->a, buffer, sizeof(buffer));
+		if (len < 0 || write(self->a, buffer, len) != len)
+			return NULL;
+	}
+	return arg;
+}
+
+static void *reap(void *arg)
+{
+	struct queue *q = arg;
+	int i;
+
+	for (i = 0; i < 500; i++)
+		queue_enter(q, 0, 1, 1);
+	return arg;
+}
+
+/* Another thread is in and out of calls: ready operations are not forgotten between. */
+TEST_F(queue, two_threads)
+{
+	pthread_t peer, other;
+	struct rdmachan_cqe cqe;
+	char back[64];
+	void *result;
+	int i;
+
+	ASSERT_EQ(pthread_create(&peer, NULL, echo, self), 0);
+	ASSERT_EQ(pthread_create(&other, NULL, reap, &self->q), 0);
+	for (i = 0; i < 2000; i++) {
+		queue_recv(&self->q, self->b, back, 64, 1);
+		queue_send(&self->q, self->b, &i, 4, 2)->flags = SKIP_SUCCESS;
+		ASSERT_EQ(queue_submit(&self->q), 2);
+		ASSERT_TRUE(queue_watch(&self->q, &cqe));
+		EXPECT_EQ(cqe.res, 4);
+		EXPECT_EQ(memcmp(back, &i, 4), 0);
+	}
+	pthread_join(peer, &result);
+	EXPECT_TRUE(result);
+	pthread_join(other, NULL);
+}
+
+TEST_F(queue, limits)
+{
+	struct rdmachan_error error = { .size = sizeof(error) };
+	struct rdmachan_queue_create create = {
+		.size = sizeof(create), .sq_entries = 1, .cq_entries = 1,
+		.error_ptr = (uintptr_t)&error,
+	};
+	struct rdmachan_info info;
+	struct queue q;
+
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	EXPECT_EQ(info.out_use_queues.all, 1);
+	EXPECT_TRUE(info.out_calls & RDMACHAN_CALLS_QUEUE);
+	set_parameter("all_queues", 1);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), ENFILE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
+	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_QUEUES);
+	set_parameter("all_queues", 4096);
+	EXPECT_EQ(queue_open(self->ctx, &q, 1, 1), 0);
+	queue_close(&q);
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	EXPECT_EQ(info.out_use_queues.all, 1);
+}
+
+/* Return: whether the queue that was made last is listed, and how. */
+static bool last_queue(int ctx, struct rdmachan_object *found)
+{
+	static struct rdmachan_object objects[64];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
+		.object_size = sizeof(*objects),
+	};
+	bool there = false;
+	uint32_t i;
+
+	ASSERT_EQ(ioctl(ctx, RDMACHAN_LIST, &list), 0);
+	for (i = 0; i < list.out_count; i++) {
+		if (objects[i].kind != RDMACHAN_KIND_QUEUE)
+			continue;
+		*found = objects[i];
+		there = true;
+	}
+	return there;
+}
+
+TEST_F(queue, queues_are_listed)
+{
+	struct rdmachan_object about;
+	struct queue q;
+	char back[64];
+	uint64_t id;
+
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	id = about.id;
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 16), 0);
+	queue_recv(&q, self->b, back, 64, 1);
+	queue_recv(&q, self->b, back, 64, 2);
+	queue_add(&q, OP(NOP), 0, 3);
+	ASSERT_EQ(queue_submit(&q), 3);
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	EXPECT_GT(about.id, id);
+	EXPECT_EQ(about.state, RDMACHAN_STATE_OPEN);
+	EXPECT_EQ(about.uid, getuid());
+	EXPECT_EQ(about.channels, 2);
+	EXPECT_EQ(about.tx_messages, 3);
+	EXPECT_EQ(about.rx_messages, 1);
+	EXPECT_EQ(about.tx_stalls, 0);
+	EXPECT_EQ(about.send_buffer, 8);
+	EXPECT_EQ(about.recv_buffer, 16);
+	queue_close(&q);
+	ASSERT_TRUE(last_queue(self->ctx, &about));
+	EXPECT_EQ(about.id, id);
+}
+
+static void *lists(void *arg)
+{
+	struct fixture_queue *self = arg;
+	struct rdmachan_object about;
+	int i;
+
+	for (i = 0; i < 500; i++)
+		last_queue(self->ctx, &about);
+	return NULL;
+}
+
+/* Queues end while others look at them. */
+TEST_F(queue, listed_while_they_end)
+{
+	pthread_t thread;
+	struct queue q;
+	char back[64];
+	int i;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, lists, self), 0);
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+		queue_recv(&q, self->b, back, 64, 1);
+		ASSERT_EQ(queue_submit(&q), 1);
+		queue_close(&q);
+	}
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_time_test.c - queues: operations that shall not wait for longer than they say
+ */
+#include <pthread.h>
+
+#include "queue_fixture.h"
+
+static char memory[64][64];
+
+static struct rdmachan_sqe *recv_within(struct queue *q, int fd, uint32_t timeout_ms,
+					uint64_t user_data)
+{
+	struct rdmachan_sqe *sqe = queue_recv(q, fd, memory[user_data % 64], 64, user_data);
+
+	sqe->timeout_ms = timeout_ms;
+	return sqe;
+}
+
+TEST_F(queue, recv_in_time_and_not)
+{
+	int64_t begun = now_ms();
+
+	recv_within(&self->q, self->b, 50, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 1, -ETIMEDOUT);
+	EXPECT_GE(now_ms() - begun, 50);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	recv_within(&self->q, self->b, 50, 2);
+	recv_within(&self->q, self->b, 0xffffffff, 3);
+	recv_within(&self->q, self->b, 0x7fffffff, 4);
+	ASSERT_EQ(queue_submit(&self->q), 3);
+	EXPECT_CQE(&self->q, 2, 1);
+	EXPECT_ERR(queue_enter(&self->q, 0, 1, 100), ETIMEDOUT);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(&self->q, 3, 1);
+}
+
+TEST_F(queue, ends_without_a_call)
+{
+	struct rdmachan_cqe cqe;
+
+	recv_within(&self->q, self->b, 50, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	ASSERT_TRUE(queue_watch(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, -ETIMEDOUT);
+}
+
+/* Also of what goes on only in a call. */
+TEST_F(queue, accept_and_connect_end)
+{
+	int listener = do_listen(self->ctx, SERVICE, NULL), chan;
+	struct rdmachan_cqe cqe;
+
+	queue_add(&self->q, OP(ACCEPT), listener, 1)->timeout_ms = 200;
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	chan = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(chan, 0);
+	EXPECT_TRUE(wait_readable(self->q.fd, 10000));
+	EXPECT_EQ(queue_flags(&self->q), RDMACHAN_RING_F_ENTER);
+	ASSERT_TRUE(queue_watch(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, -ETIMEDOUT);
+	EXPECT_EQ(queue_flags(&self->q), 0);
+	/* It goes on waiting to be accepted. */
+	queue_add(&self->q, OP(ACCEPT), listener, 2)->timeout_ms = 10000;
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	EXPECT_GE(cqe.res, 0);
+}
+
+TEST_F(queue, send_ends)
+{
+	static char big[64 << 10], back[64 << 10];
+	uint32_t i, count;
+
+	memset(big, 1, sizeof(big));
+	count = fill_up(self->a, sizeof(big));
+	queue_send(&self->q, self->a, big, sizeof(big), 1)->timeout_ms = 50;
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 1, -ETIMEDOUT);
+	for (i = 0; i < count; i++)
+		ASSERT_EQ(read(self->b, back, sizeof(back)), sizeof(back));
+	EXPECT_ERR(do_recv(self->b, back, sizeof(back), NULL, DONTWAIT), EAGAIN);
+}
+
+/* One in the middle of those of its channel ends, and the others go on in order. */
+TEST_F(queue, in_a_line)
+{
+	struct queue *q = &self->q;
+
+	recv_within(q, self->b, 0, 1);
+	recv_within(q, self->b, 50, 2);
+	recv_within(q, self->b, 0, 3);
+	ASSERT_EQ(queue_submit(q), 3);
+	EXPECT_CQE(q, 2, -ETIMEDOUT);
+	ASSERT_EQ(write(self->a, "1", 1), 1);
+	ASSERT_EQ(write(self->a, "33", 2), 2);
+	EXPECT_CQE(q, 1, 1);
+	EXPECT_CQE(q, 3, 2);
+	/* The first. */
+	recv_within(q, self->b, 50, 4);
+	recv_within(q, self->b, 0, 5);
+	ASSERT_EQ(queue_submit(q), 2);
+	EXPECT_CQE(q, 4, -ETIMEDOUT);
+	ASSERT_EQ(write(self->a, "5", 1), 1);
+	EXPECT_CQE(q, 5, 1);
+}
+
+TEST_F(queue, in_a_chain)
+{
+	struct queue *q = &self->q;
+	int64_t begun;
+
+	recv_within(q, self->b, 50, 1)->flags = LINK;
+	queue_add(q, OP(NOP), 0, 2);
+	ASSERT_EQ(queue_submit(q), 2);
+	EXPECT_CQE(q, 1, -ETIMEDOUT);
+	EXPECT_CQE(q, 2, -ECANCELED);
+	/* The time of the second begins with it. */
+	recv_within(q, self->b, 0, 3)->flags = LINK;
+	recv_within(q, self->b, 100, 4);
+	ASSERT_EQ(queue_submit(q), 2);
+	EXPECT_ERR(queue_enter(q, 0, 1, 200), ETIMEDOUT);
+	begun = now_ms();
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(q, 3, 1);
+	EXPECT_CQE(q, 4, -ETIMEDOUT);
+	EXPECT_GE(now_ms() - begun, 100);
+	/* And so does that of what is behind a DRAIN. */
+	recv_within(q, self->b, 0, 5);
+	recv_within(q, self->a, 100, 6)->flags = DRAIN;
+	ASSERT_EQ(queue_submit(q), 2);
+	EXPECT_ERR(queue_enter(q, 0, 1, 200), ETIMEDOUT);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_CQE(q, 5, 1);
+	EXPECT_CQE(q, 6, -ETIMEDOUT);
+}
+
+/* The earliest ends first, whenever it was submitted. */
+TEST_F(queue, ends_in_order)
+{
+	static const uint32_t after[] = { 700, 100, 500, 300, 900, 200, 800, 600, 400 };
+	struct rdmachan_cqe cqe;
+	size_t i;
+
+	for (i = 0; i < sizeof(after) / sizeof(*after); i++)
+		recv_within(&self->q, self->b, after[i], after[i]);
+	ASSERT_EQ(queue_submit(&self->q), i);
+	for (i = 1; i <= sizeof(after) / sizeof(*after); i++) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		EXPECT_EQ(cqe.user_data, 100 * i);
+		EXPECT_EQ(cqe.res, -ETIMEDOUT);
+	}
+}
+
+TEST_F(queue, thousands_end_at_once)
+{
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 4096, 4096), 0);
+	for (i = 0; i < 4096; i++)
+		recv_within(&q, i % 2 ? self->a : self->b, 100, i);
+	ASSERT_EQ(queue_submit(&q), 4096);
+	for (i = 0; i < 4096; i++) {
+		ASSERT_TRUE(queue_watch(&q, &cqe));
+		EXPECT_EQ(cqe.res, -ETIMEDOUT);
+	}
+	queue_close(&q);
+}
+
+/* Each message begins the time anew. */
+TEST_F(queue, many_messages_in_time)
+{
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	int64_t begun;
+	int i;
+
+	ASSERT_EQ(pool_open(&self->q, &pool, 8), 0);
+	for (i = 0; i < 8; i++)
+		pool_put(&pool, memory[i], 64, i);
+	queue_recv_many(&self->q, self->b, pool.id, 1)->timeout_ms = 500;
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	for (i = 0; i < 6; i++) {
+		sleep_ms(200);
+		begun = now_ms();
+		ASSERT_EQ(write(self->a, "x", 1), 1);
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		EXPECT_EQ(cqe.res, 1);
+	}
+	ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	EXPECT_EQ(cqe.res, -ETIMEDOUT);
+	EXPECT_EQ(cqe.flags, 0);
+	EXPECT_GE(now_ms() - begun, 500);
+}
+
+/* One that waits for room in the completion ring ends too, when there is room. */
+TEST_F(queue, ends_while_the_ring_is_full)
+{
+	struct rdmachan_object about;
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	struct queue q;
+	int i;
+
+	/* What is present needs no call. */
+	memset(memory, 1, sizeof(memory));
+	ASSERT_EQ(queue_open(self->ctx, &q, 2, 2), 0);
+	ASSERT_EQ(pool_open(&q, &pool, 8), 0);
+	for (i = 0; i < 8; i++) {
+		pool_put(&pool, memory[i], 64, i);
+		ASSERT_EQ(write(self->a, "x", 1), 1);
+	}
+	do {
+		ASSERT_EQ(get_object(self->b, &about), 0);
+	} while (about.rx_queued < 8);
+	queue_recv_many(&q, self->b, pool.id, 1)->timeout_ms = 50;
+	ASSERT_EQ(queue_submit(&q), 1);
+	sleep_ms(200);
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		EXPECT_EQ(cqe.res, i < 2 ? 1 : -ETIMEDOUT);
+	}
+	EXPECT_ERR(queue_enter(&q, 0, 1, 50), ETIMEDOUT);
+	EXPECT_EQ(queue_flags(&q), 0);
+	queue_close(&q);
+}
+
+static void *writer(void *arg)
+{
+	int fd = *(int *)arg;
+	uint32_t i;
+
+	for (i = 0; i < 300; i++) {
+		sleep_ms(i % 7);
+		if (write(fd, &i, 4) != 4)
+			return NULL;
+	}
+	return arg;
+}
+
+/* Messages come just when receives end: none is lost, none comes twice. */
+TEST_F(queue, ends_race_with_messages)
+{
+	struct rdmachan_cqe cqe;
+	uint32_t expect = 0;
+	pthread_t thread;
+	void *done;
+	int i;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, writer, &self->a), 0);
+	while (expect < 300) {
+		for (i = 0; i < 4; i++)
+			recv_within(&self->q, self->b, 1 + i, i);
+		ASSERT_EQ(queue_submit(&self->q), 4);
+		for (i = 0; i < 4; i++) {
+			ASSERT_TRUE(queue_wait(&self->q, &cqe));
+			if (cqe.res == -ETIMEDOUT)
+				continue;
+			EXPECT_EQ(cqe.res, 4);
+			EXPECT_EQ(memcmp(memory[cqe.user_data], &expect, 4), 0);
+			expect++;
+		}
+	}
+	ASSERT_EQ(pthread_join(thread, &done), 0);
+	EXPECT_TRUE(done);
+}
+
+TEST_F(queue, closed_before_the_end)
+{
+	struct queue q;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+		recv_within(&q, self->b, 1 + i % 5, 1);
+		recv_within(&q, self->b, 100000, 2);
+		ASSERT_EQ(queue_submit(&q), 2);
+		sleep_ms(i % 7);
+		queue_close(&q);
+	}
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_EQ(read(self->b, memory[0], 64), 1);
+}
+
+TEST_HARNESS_MAIN
