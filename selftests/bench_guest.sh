@@ -26,7 +26,7 @@ cd /test || exit 1
 
 SIZES="1 8 64 512 4k 16k 64k 256k 1m 4m 16m 64m"
 CHANNELS="1 4 16 64"
-WAYS="write_read queue io_uring rsockets tcp udp unix"
+WAYS="write_read queue queue_poller io_uring rsockets tcp udp unix"
 VERBS="ib_send ib_read ib_write"
 # What perftest and the floor are able to send.
 VERBS_MAX=8388608
@@ -282,8 +282,10 @@ main() {
 	# In a list of words, not of files here.
 	set -f
 	ways=$WAYS
+	# A thread that polls would take the only processor from those it works for.
+	[ "$POLLING" = 1 ] || ways=${ways/queue_poller /}
 	# The way to another host is not one of AF_UNIX.
-	[ -z "${PEER_IP:-}" ] || ways=${WAYS% unix}
+	[ -z "${PEER_IP:-}" ] || ways=${ways% unix}
 	case ${PEER_IP:+$LAB_HOST} in
 	a) role=server ;;
 	b) role=client ;;

@@ -80,9 +80,6 @@ struct pattern {
  * @enter: hand over @count operations, and wait until @min completions are there
  * @next: take a completion, if there is one
  * @close: end them
- *
- * A queue with a thread of the kernel's that polls it is another one of these, and
- * another &struct way.
  */
 struct rings {
 	void *(*open)(void);
@@ -157,11 +154,11 @@ void get(struct end *end, int fd, size_t size);
 /* batch.c: by rings, many at once. */
 extern const struct pattern by_rings;
 /* queue.c, uring.c */
-extern const struct rings queue_rings, uring_rings;
+extern const struct rings queue_rings, poller_rings, uring_rings;
 
 /* sockets.c */
 extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
 /* channels.c */
-extern const struct way way_channel, way_queue, way_uring;
+extern const struct way way_channel, way_queue, way_poller, way_uring;
 
 #endif /* _BENCH_H */

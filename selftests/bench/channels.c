@@ -22,7 +22,7 @@ static struct opts options(const struct job *job)
 {
 	struct opts opts = { 0 };
 
-	if (job->way == &way_queue && job->size > 1 << 20)
+	if (job->way->rings && job->way != &way_uring && job->size > 1 << 20)
 		opts.tuning.send_buffer = job->size;
 	return opts;
 }
@@ -63,4 +63,5 @@ static int connect_service(const struct job *job)
 
 const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL);
 const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings);
+const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings);
 const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue.c - a queue of the module's
+ * queue.c - a queue of the module's, without and with a thread of the kernel's that polls it
  */
 #include <stdlib.h>
 
@@ -15,6 +15,14 @@ static void *open_queue(void)
 	struct queue *q = malloc(sizeof(*q));
 
 	check(q && !queue_open(open_ctx(), q, ENTRIES, 2 * ENTRIES), "queue");
+	return q;
+}
+
+static void *open_polled(void)
+{
+	struct queue *q = malloc(sizeof(*q));
+
+	check(q && !queue_open_polled(open_ctx(), q, ENTRIES, 2 * ENTRIES, 0), "queue");
 	return q;
 }
 
@@ -34,6 +42,15 @@ static void add_recv(void *ring, int fd, void *data, size_t size, uint64_t tag)
 static void enter(void *ring, unsigned int count, unsigned int min)
 {
 	check(queue_enter(ring, count, min, 0) == (int)count, "enter");
+}
+
+/* Calls only to wake it, and to wait. */
+static void enter_polled(void *ring, unsigned int count, unsigned int min)
+{
+	(void)count;
+	check(!queue_poke(ring), "wake");
+	if (queue_ready(ring) < min)
+		check(!queue_enter(ring, 0, min, 0), "enter");
 }
 
 static bool next(void *ring, int64_t *res, uint64_t *tag)
@@ -58,6 +75,15 @@ const struct rings queue_rings = {
 	.send = add_send,
 	.recv = add_recv,
 	.enter = enter,
+	.next = next,
+	.close = close_queue,
+};
+
+const struct rings poller_rings = {
+	.open = open_polled,
+	.send = add_send,
+	.recv = add_recv,
+	.enter = enter_polled,
 	.next = next,
 	.close = close_queue,
 };
