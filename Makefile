@@ -82,5 +82,5 @@ help:
 	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
 	@echo "make soak          life and death under load, 200 times each; hours"
 	@echo "make coverage      what of the module the tests execute: build/coverage"
-	@echo "make bench         instruction counts beside verbs, rsockets and TCP"
+	@echo "make bench         beside verbs, rsockets, TCP, ...; BEDS=icount ROWS=lat64 for one row"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

@@ -1,70 +1,305 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# bench_guest.sh - measure rdmachan beside verbs, rsockets and TCP in one guest
+# bench_guest.sh - measure rdmachan and its peers in a guest, for bench.sh
 #
-# Prints lines "row NAME CONTENDER UNIT VALUE". For a guest that counts instructions:
-# there one microsecond is a thousand instructions. Nothing polls.
+# In the environment:
+#
+#   ROWS        rows to measure, as patterns of names (*)
+#   CONTENDERS  by which ways (all)
+#   REPEATS     how often all of it is measured (1)
+#   DIVIDE      divide the numbers of messages by that (1)
+#   POLLING     1: there are processors enough for programs that poll (0)
+#
+# Prints "row NAME CONTENDER UNIT VALUE", or "failed NAME CONTENDER" with what is known.
+# Where instructions are counted a microsecond is a thousand of them. Rows:
+#
+#   latS      one way of a message of S bytes, half a round trip
+#   tputS     messages of S bytes in one direction
+#   rateN     messages of 64 bytes on N channels, of 8 processes if there are so many
+#   connect   connect, a byte there and back, close, while another connection is open
+#
+# Nothing polls, unless it cannot do otherwise. In one of two joined guests, "a" is the
+# server and "b" measures; both run this with the same environment.
 
 cd /test || exit 1
-insmod ./rdmachan.ko || exit 1
-ip=$LAB_IP
-port=18600
 
-fresh() { port=$((port + 1)); }
+SIZES="1 8 64 512 4k 16k 64k 256k 1m 4m 16m 64m"
+CHANNELS="1 4 16 64"
+WAYS="write_read queue queue_poller io_uring rsockets tcp udp unix"
+VERBS="ib_send ib_read ib_write"
+# What perftest and the floor are able to send.
+VERBS_MAX=8388608
+FLOOR_MAX=1048576
+# Seconds that a measurement may take.
+LIMIT=120
 
-row() { echo "row $*"; }
+role=both
+# Of the measurement, one for each process; another has others.
+port=20000
+ways=''
 
-# verbs COMMAND ARGUMENT...: a perftest program against itself; its last line
-verbs() {
-	fresh
-	"$@" -R -e -F -p $port >/dev/null 2>&1 &
-	for _ in 1 2 3 4 5; do
-		sleep 1
-		if "$@" -R -e -F -p $port "$ip" >/tmp/verbs 2>&1; then
-			wait
-			grep -E '^ *[0-9]+ ' /tmp/verbs | tail -n 1
-			return
-		fi
+# Set bytes to what a size stands for.
+bytes_of() {
+	case $1 in
+	*k) bytes=$((${1%k} << 10)) ;;
+	*m) bytes=$((${1%m} << 20)) ;;
+	*) bytes=$1 ;;
+	esac
+}
+
+# between LEAST NUMBER MOST
+between() {
+	local n=$2
+
+	[ "$n" -le "$3" ] || n=$3
+	[ "$n" -ge "$1" ] || n=$1
+	echo "$n"
+}
+
+# The most where there are aims. Figures depend a little on the number: it stays the same.
+trips_of() {
+	case $1 in
+	64 | 4096) echo $((3000 / DIVIDE)) ;;
+	65536) echo $((1000 / DIVIDE)) ;;
+	*) between 1 $(((16 << 20) / $1 / DIVIDE)) $((1000 / DIVIDE)) ;;
+	esac
+}
+
+messages_of() {
+	case $1 in
+	1048576) echo $((64 / DIVIDE)) ;;
+	*) between 2 $(((16 << 20) / $1 / DIVIDE)) $((4000 / DIVIDE)) ;;
+	esac
+}
+
+# chosen WORD PATTERNS
+chosen() {
+	local pattern
+
+	for pattern in $2; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $1 != $pattern ]] || return 0
+	done
+	return 1
+}
+
+# Wait until somebody listens on the port, if it is one of RDMA.
+await_listener() {
+	local tries=100
+
+	until rdma resource show cm_id | grep -q ":$port " || [ $((tries -= 1)) -eq 0 ]; do
+		sleep 0.1
 	done
 }
 
-# stream ARGUMENT...: rstream against itself; its line with the figures
-stream() {
-	fresh
-	rstream -p $port "$@" >/dev/null 2>&1 &
-	sleep 1
-	rstream -p $port -s "$ip" "$@" 2>/dev/null | tail -n 1
-	wait
+# The server's command, until it ends or the other guest gives up.
+serve() {
+	timeout $LIMIT "$@" >/dev/null &
+	[ "$1" = ./bench ] || await_listener
+	lab-signal "p$port"
+	wait $!
 }
 
-value() { grep -o "\"$1\": *[0-9.]*" | head -n 1 | grep -o '[0-9.]*$'; }
+# way TEST WAY SIZE COUNT [PROCESSES CHANNELS]: print the figure
+way() {
+	case $role in
+	both) timeout $LIMIT ./bench --port $port "$@" ;;
+	server) serve ./bench --serve --port $port "$@" ;;
+	client)
+		lab-await "p$port" $LIMIT &&
+			timeout $LIMIT ./bench --peer "$PEER_IP" --port $port "$@" ;;
+	esac
+}
 
-./rdmachan bench --server 7002 &
-server=$!
-sleep 1
-for size in 64 4096 65536; do
-	n=3000
-	[ $size = 65536 ] && n=300
-	./rdmachan bench --json --latency -s $size -n $n "$ip:7002" >/tmp/r
-	row latency_$size rdmachan kinstr "$(value latency_us </tmp/r)"
-	row latency_$size verbs kinstr \
-		"$(verbs ib_send_lat -t 16 -s $size -n $n | awk '{ print $5 }')"
-done
-./rdmachan bench --json --one-way -s 1m -n 128 "$ip:7002" >/tmp/r
-row throughput_1m rdmachan MB/s "$(value mb_per_s </tmp/r)"
-row throughput_1m verbs MB/s \
-	"$(verbs ib_send_bw -s 1048576 -n 128 | awk '{ print $4 * 1.048576 }')"
-./rdmachan bench --json --connect -n 300 "$ip:7002" >/tmp/r
-cat /tmp/r
-row connect_rtt_close rdmachan kinstr "$(value typical_us </tmp/r)"
-kill $server
-wait $server
-./queue_bench
-for size in 64 4096 65536; do
-	row latency_$size rsockets kinstr \
-		"$(stream -T b -S $size -C 1000 | awk '{ print $NF }')"
-	row latency_$size tcp kinstr \
-		"$(stream -T s -T b -S $size -C 1000 | awk '{ print $NF }')"
-done
-rmmod rdmachan
+# Print the last line of what perftest has said, if there are figures in it: it takes the
+# rate of the clock by measuring, and finds none when the host has been busy.
+perftest_line() { grep -E '^ *[0-9]+ ' /tmp/verbs | grep -v -E 'inf|0\.000000 *$' | tail -n 1; }
+
+# perftest_here COMMAND...: both ends
+perftest_here() {
+	local server
+
+	timeout $LIMIT "$@" >/dev/null 2>&1 &
+	server=$!
+	await_listener
+	if timeout $LIMIT "$@" "$LAB_IP" >/tmp/verbs 2>&1; then
+		wait $server
+		perftest_line
+		return
+	fi
+	kill $server 2>/dev/null
+	wait $server
+	return 1
+}
+
+# perftest COMMAND...: print its line of figures
+perftest() {
+	set -- "$@" -R -F -p "$port"
+	case $role in
+	# It does not wait for a server, and does not always end well without.
+	both)
+		for _ in 1 2 3 4 5 6 7 8; do
+			! perftest_here "$@" | grep . || return 0
+		done
+		tail -n 1 /tmp/verbs >&2
+		return 1 ;;
+	server) serve "$@" ;;
+	client)
+		lab-await "p$port" $LIMIT || return
+		for _ in 1 2 3; do
+			! timeout $LIMIT "$@" "$PEER_IP" >/tmp/verbs 2>&1 || break
+			sleep 1
+		done
+		perftest_line ;;
+	esac
+}
+
+# verbs TEST CONTENDER SIZE COUNT [QPS]: print the figure
+verbs() {
+	# shellcheck disable=SC2016 # awk's
+	local n=$4 megabytes='{ printf "%.3f\n", $5 * $1 }'
+
+	[ "$n" -ge 5 ] || n=5
+	case $1-$2 in
+	# A CQ for one completion overflows on 6.12.
+	lat-ib_send) perftest ib_send_lat -e -t 16 -s "$3" -n "$n" | awk '{ print $5 }' ;;
+	lat-ib_read) perftest ib_read_lat -e -s "$3" -n "$n" | awk '{ print $5 }' ;;
+	# There are no events to wait for: it looks at its memory, and at its queue.
+	lat-ib_write) perftest ib_write_lat -s "$3" -n "$n" | awk '{ print $5 }' ;;
+	tput-ib_write) perftest ib_write_bw -s "$3" -n "$n" | awk "$megabytes" ;;
+	tput-*) perftest "$2_bw" -e -s "$3" -n "$n" | awk "$megabytes" ;;
+	rate-*) perftest "$2_bw" -e -s "$3" -n "$n" -q "$5" |
+		awk '{ printf "%.0f\n", $5 * 1e6 }' ;;
+	esac
+}
+
+# floor CONTENDER SIZE COUNT: print the figure
+floor() {
+	local reply=0 ns
+
+	[ "$1" = floor ] || reply=1
+	insmod ./rdmachan_floor.ko addr="$LAB_IP" port=$port size="$2" count="$3" reply=$reply ||
+		return
+	read -r ns </sys/module/rdmachan_floor/parameters/typical_ns
+	rmmod rdmachan_floor
+	awk -v ns="$ns" 'BEGIN { printf "%.3f\n", ns / 1000 }'
+}
+
+# figure ROW CONTENDER UNIT COMMAND...: print the row with what the command prints
+figure() {
+	local value status=0
+
+	chosen "$2" "$CONTENDERS" || return 0
+	# Not in the subshell: the next one has to know.
+	port=$((port + 10))
+	value=$("${@:4}" 2>/tmp/why) || status=$?
+	[ $role != server ] || return 0
+	# This guest has no such way.
+	[ $status -ne 4 ] || return 0
+	if [ $status -eq 0 ] && [[ $value =~ ^[0-9.]+$ ]]; then
+		echo "row $1 $2 $3 $value"
+	else
+		echo "failed $1 $2: status $status, $(tail -n 3 /tmp/why | tr '\n' ' ')"
+	fi
+}
+
+measure_lat() {
+	local row=lat$1 bytes count contender
+
+	bytes_of "$1"
+	count=$(trips_of "$bytes")
+	for contender in $ways; do
+		figure "$row" "$contender" "$TIME" way lat "$contender" "$bytes" "$count"
+	done
+	for contender in $VERBS; do
+		[ "$bytes" -le $VERBS_MAX ] || continue
+		[ "$contender" != ib_write ] || [ "$POLLING" = 1 ] || continue
+		figure "$row" "$contender" "$TIME" verbs lat "$contender" "$bytes" "$count"
+	done
+	for contender in floor floor_reply; do
+		[ "$bytes" -le $FLOOR_MAX ] || continue
+		[ $role = both ] || continue
+		figure "$row" "$contender" "$TIME" floor "$contender" "$bytes" "$count"
+	done
+}
+
+measure_tput() {
+	local row=tput$1 bytes count contender
+
+	bytes_of "$1"
+	count=$(messages_of "$bytes")
+	for contender in $ways; do
+		figure "$row" "$contender" MB/s way tput "$contender" "$bytes" "$count"
+	done
+	for contender in $VERBS; do
+		[ "$bytes" -le $VERBS_MAX ] || continue
+		figure "$row" "$contender" MB/s verbs tput "$contender" "$bytes" "$count"
+	done
+}
+
+measure_rate() {
+	local row=rate$1 processes count contender
+
+	processes=$(between 1 "$1" 8)
+	for contender in $ways; do
+		# It has no connections to accept.
+		[ "$contender" != udp ] || [ "$1" = 1 ] || continue
+		# Enough to fill whatever takes many at once.
+		count=$((64000 / DIVIDE))
+		[[ $contender = queue* ]] || count=$((8000 / DIVIDE))
+		figure "$row" "$contender" msg/s way rate "$contender" 64 $count \
+			"$processes" $(($1 / processes))
+	done
+	figure "$row" ib_send msg/s verbs rate ib_send 64 $((8000 / DIVIDE / $1)) "$1"
+}
+
+measure_connect() {
+	local contender count=$((300 / DIVIDE))
+
+	for contender in write_read tcp unix; do
+		chosen $contender "$ways" || continue
+		figure connect $contender "$TIME" way connect $contender 1 $count
+	done
+	figure connect rsockets "$TIME" way connect rsockets 1 $((count / 3))
+}
+
+# measure KIND WORD...: the rows of a kind that are chosen
+measure() {
+	local kind=$1 word
+
+	shift
+	for word in "$@"; do
+		! chosen "$kind$word" "$ROWS" || "measure_$kind" "$word"
+	done
+}
+
+main() {
+	local pass
+
+	: "${ROWS:=*}" "${CONTENDERS:=*}" "${REPEATS:=1}" "${DIVIDE:=1}" "${POLLING:=0}"
+	: "${TIME:=us}"
+	# In a list of words, not of files here.
+	set -f
+	ways=$WAYS
+	# A thread that polls would take the only processor from those it works for.
+	[ "$POLLING" = 1 ] || ways=${ways/queue_poller /}
+	# The way to another host is not one of AF_UNIX.
+	[ -z "${PEER_IP:-}" ] || ways=${ways% unix}
+	case ${PEER_IP:+$LAB_HOST} in
+	a) role=server ;;
+	b) role=client ;;
+	esac
+	insmod ./rdmachan.ko || exit 1
+	echo "kernel $(uname -r)"
+	# shellcheck disable=SC2086 # lists of words
+	for ((pass = 0; pass < REPEATS; pass++)); do
+		measure lat $SIZES
+		measure tput $SIZES
+		measure rate $CHANNELS
+		measure connect ''
+	done
+	rmmod rdmachan
+}
+
+main

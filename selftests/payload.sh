@@ -20,7 +20,7 @@ make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
 	LIBMD_LIBS=-l:libmd.a all
 rm -rf "$dir"
 mkdir -p "$dir/examples"
-cp "$build/$kernel/kmod/rdmachan.ko" "$dir/"
+cp "$build/$kernel/kmod/rdmachan.ko" "$build/$kernel/floor/rdmachan_floor.ko" "$dir/"
 [ ! -e "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" ] ||
 	cp "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" "$dir/"
 cp "$build/guest-tool/rdmachan" "$dir/"

@@ -5,6 +5,7 @@
 #ifndef _SELFTESTS_RING_H
 #define _SELFTESTS_RING_H
 
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 

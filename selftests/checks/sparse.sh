@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# sparse.sh - check the module with sparse, byte order and address spaces included
+# sparse.sh - check the modules with sparse, byte order and address spaces included
 #
 # usage: sparse.sh [KERNEL...]
 #
@@ -17,17 +17,20 @@ die() { echo "sparse.sh: $*" >&2; exit 2; }
 
 # Print what sparse and the compiler say of our files, paths as in the tree.
 check_kernel() {
-	local copy=$1 kernel=$2 dir top=''
+	local copy=$1 kernel=$2 dir part top=''
 	local -a args
 
 	dir=$(selftests/lab/kernel.sh "$kernel" 2>/dev/null) || die "no kernel $kernel"
 	read -ra args <"$dir/make.args"
 	rm -rf "$copy/tree"
 	mkdir "$copy/tree"
-	git ls-files -co --exclude-standard Kbuild kmod uapi | cpio -pd --quiet "$copy/tree"
+	git ls-files -co --exclude-standard Kbuild kmod uapi selftests/floor |
+		cpio -pd --quiet "$copy/tree"
 	[ -f "$copy/tree/Kbuild" ] || top=kmod
-	make -k "${args[@]}" M="$copy/tree/$top" C=2 CF="-D__CHECK_ENDIAN__" \
-		-j"$(nproc)" KBUILD_MODPOST_WARN=1 modules >"$copy/log" 2>&1 || :
+	for part in "$top" selftests/floor; do
+		make -k "${args[@]}" M="$copy/tree/$part" C=2 CF="-D__CHECK_ENDIAN__" \
+			-j"$(nproc)" KBUILD_MODPOST_WARN=1 modules
+	done >"$copy/log" 2>&1 || :
 	grep -q " CHECK .*$copy" "$copy/log" ||
 		{ tail -n 5 "$copy/log" >&2; die "$kernel: nothing was checked"; }
 	CHECKED=$((CHECKED + $(grep -c " CHECK .*$copy" "$copy/log")))

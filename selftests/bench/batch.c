@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * batch.c - messages by rings: many are handed over by one call, which waits as well
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+/* Bytes of messages that are handed over at once, and that are received into. */
+#define SEND_BYTES (16UL << 20)
+#define RECV_BYTES (128UL << 20)
+
+static unsigned int at_most(unsigned int limit, size_t bytes, size_t size)
+{
+	return bytes / size < limit ? bytes / size : limit;
+}
+
+static void add_send(struct end *end, void *ring, unsigned int channel, bool quiet)
+{
+	end->job->way->rings->send(ring, end->fds[channel], end->data, end->job->size, quiet);
+}
+
+static void add_recv(struct end *end, void *ring, unsigned int channel, char *data,
+		     uint64_t tag)
+{
+	end->job->way->rings->recv(ring, end->fds[channel], data, end->job->size, tag);
+}
+
+static bool next(struct end *end, void *ring, uint64_t *tag)
+{
+	int64_t res;
+
+	if (!end->job->way->rings->next(ring, &res, tag))
+		return false;
+	errno = res < 0 ? -res : 0;
+	check(res == (int64_t)end->job->size, "completion");
+	return true;
+}
+
+static void trips(struct end *end, unsigned int count, uint64_t *samples)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+	uint64_t begun, tag;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		begun = now_ns();
+		add_send(end, ring, 0, true);
+		add_recv(end, ring, 0, end->data, 0);
+		rings->enter(ring, 2, 1);
+		check(next(end, ring, &tag), "answer");
+		if (samples)
+			samples[i] = now_ns() - begun;
+	}
+	rings->close(ring);
+}
+
+/* One call for an answer, the next receive, and waiting for that. */
+static void answer(struct end *end, unsigned int count)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+	uint64_t tag;
+	unsigned int i;
+
+	add_recv(end, ring, 0, end->data, 0);
+	rings->enter(ring, 1, 1);
+	for (i = 1; i < count; i++) {
+		check(next(end, ring, &tag), "message");
+		add_send(end, ring, 0, true);
+		add_recv(end, ring, 0, end->data, 0);
+		rings->enter(ring, 2, 1);
+	}
+	check(next(end, ring, &tag), "last message");
+	add_send(end, ring, 0, false);
+	rings->enter(ring, 1, 1);
+	rings->close(ring);
+}
+
+/* The last of each batch tells that it was sent; two are under way at a time. */
+static void flood(struct end *end)
+{
+	const struct job *job = end->job;
+	unsigned int total = job->count * job->channels, sent = 0, n, i;
+	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) ?: 1;
+	void *ring = job->way->rings->open();
+	uint64_t tag;
+
+	while (sent < total) {
+		n = total - sent < batch ? total - sent : batch;
+		for (i = 0; i < n; i++)
+			add_send(end, ring, (sent + i) % job->channels, i < n - 1);
+		job->way->rings->enter(ring, n, !!sent);
+		if (sent)
+			check(next(end, ring, &tag), "sent");
+		sent += n;
+	}
+	job->way->rings->enter(ring, 0, 1);
+	check(next(end, ring, &tag), "last sent");
+	job->way->rings->close(ring);
+	get(end, *end->fds, 1);
+}
+
+/**
+ * struct draining - receives that are under way
+ * @data: a buffer for each, that of number i being for channel i modulo their number
+ * @depth: receives of each channel
+ * @left: messages that each channel has not given yet
+ * @sure: how many of the receives will complete
+ */
+struct draining {
+	char *data;
+	unsigned int depth;
+	unsigned int *left;
+	unsigned int sure;
+};
+
+static void draining_begin(struct draining *draining, struct end *end, void *ring)
+{
+	const struct job *job = end->job;
+	unsigned int i, total;
+
+	draining->depth = at_most(BATCH / job->channels, RECV_BYTES, job->size) ?: 1;
+	total = draining->depth * job->channels;
+	draining->data = calloc(total, job->size);
+	draining->left = calloc(job->channels, sizeof(*draining->left));
+	check(draining->data && draining->left, "memory");
+	for (i = 0; i < job->channels; i++)
+		draining->left[i] = job->count;
+	for (i = 0; i < total; i++)
+		add_recv(end, ring, i % job->channels, draining->data + i * job->size, i);
+	draining->sure = (job->count < draining->depth ? job->count : draining->depth) *
+			 job->channels;
+}
+
+/* Take a message, and put in another receive in its place. */
+static bool draining_next(struct draining *draining, struct end *end, void *ring)
+{
+	const struct job *job = end->job;
+	unsigned int channel;
+	uint64_t tag;
+
+	if (!next(end, ring, &tag))
+		return false;
+	channel = tag % job->channels;
+	if (draining->left[channel]-- <= draining->depth)
+		draining->sure--;
+	add_recv(end, ring, channel, draining->data + tag * job->size, tag);
+	return true;
+}
+
+/* Waits for half of what was put in, where so many will come: channels differ. */
+static void drain(struct end *end)
+{
+	const struct rings *rings = end->job->way->rings;
+	unsigned int ready, half;
+	struct draining draining;
+	void *ring = rings->open();
+
+	draining_begin(&draining, end, ring);
+	ready = draining.depth * end->job->channels;
+	half = (ready + 1) / 2;
+	while (draining.sure) {
+		rings->enter(ring, ready, draining.sure < half ? draining.sure : half);
+		for (ready = 0; draining_next(&draining, end, ring); ready++)
+			;
+	}
+	put(end, *end->fds, 1);
+	rings->close(ring);
+	free(draining.left);
+	free(draining.data);
+}
+
+const struct pattern by_rings = {
+	.trips = trips,
+	.answer = answer,
+	.flood = flood,
+	.drain = drain,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * bench.h - the same measurements over different ways to move messages
+ *
+ * A measurement has two ends, the client, which measures, and the server. A way says how
+ * they connect and how messages move. What cannot go on ends the program.
+ */
+#ifndef _BENCH_H
+#define _BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Most trips or connections before those that count. */
+#define WARMUP 300
+#define PROCESSES_MAX 64
+/* Exit status: this machine has no such way. */
+#define CANNOT 4
+/* Messages that are handed over at once to rings. */
+#define BATCH 64
+
+struct way;
+
+/**
+ * struct job - what is measured, the same at both ends
+ * @way: by which way
+ * @host: address of the server
+ * @port: its port or service; each process takes one, from this on
+ * @size: bytes of a message
+ * @count: trips, connections, or messages on each channel
+ * @channels: of each process
+ * @bulk: messages go one way
+ */
+struct job {
+	const struct way *way;
+	const char *host;
+	unsigned int port;
+	size_t size;
+	unsigned int count;
+	unsigned int channels;
+	bool bulk;
+};
+
+/**
+ * struct end - one process at one end
+ * @job: what it has to do
+ * @listener: of the server's, -1 at the client
+ * @fds: its channels
+ * @data: one message, to be sent or received
+ */
+struct end {
+	const struct job *job;
+	int listener;
+	int *fds;
+	char *data;
+};
+
+/**
+ * struct pattern - how messages are moved, once there are channels
+ * @trips: send a message and await its answer, @count times, on the first channel;
+ *	@samples gets nanoseconds, NULL for the warm-up
+ * @answer: the other side: answer @count messages
+ * @flood: send &job.count messages on each channel, and await the first's answer
+ * @drain: the other side: receive them, then answer on the first channel
+ */
+struct pattern {
+	void (*trips)(struct end *end, unsigned int count, uint64_t *samples);
+	void (*answer)(struct end *end, unsigned int count);
+	void (*flood)(struct end *end);
+	void (*drain)(struct end *end);
+};
+
+/**
+ * struct rings - rings of operations: a queue, or io_uring's
+ * @open: make them
+ * @send: put in: send a message; quiet: there is a completion only if it fails
+ * @recv: put in: receive one; @tag comes back
+ * @enter: hand over @count operations, and wait until @min completions are there
+ * @next: take a completion, if there is one
+ * @close: end them
+ */
+struct rings {
+	void *(*open)(void);
+	void (*send)(void *ring, int fd, const void *data, size_t size, bool quiet);
+	void (*recv)(void *ring, int fd, void *data, size_t size, uint64_t tag);
+	void (*enter)(void *ring, unsigned int count, unsigned int min);
+	bool (*next)(void *ring, int64_t *res, uint64_t *tag);
+	void (*close)(void *ring);
+};
+
+/**
+ * struct way - a way to move messages
+ * @name: its name
+ * @pattern: how
+ * @rings: by what, where that goes by rings
+ * @size_max: largest message, 0: any
+ * @window: rounds of messages after which the receiver answers, since what it does not
+ *	take in time is lost; 0: nothing is lost
+ * @listen: make what clients connect to
+ * @accept: take the next client
+ * @connect: to the server; -1 with errno
+ * @send: as send() does
+ * @recv: as recv() does
+ * @flush: send what was held back; NULL: nothing is
+ * @close: end a channel or listener
+ */
+struct way {
+	const char *name;
+	const struct pattern *pattern;
+	const struct rings *rings;
+	size_t size_max;
+	unsigned int window;
+	int (*listen)(const struct job *job);
+	int (*accept)(int listener);
+	int (*connect)(const struct job *job);
+	ssize_t (*send)(int fd, const void *data, size_t size);
+	ssize_t (*recv)(int fd, void *data, size_t size);
+	void (*flush)(int fd);
+	int (*close)(int fd);
+};
+
+/* main.c */
+void die(const char *what) __attribute__((noreturn));
+void check(bool ok, const char *what);
+uint64_t now_ns(void);
+/* This machine cannot: exits with CANNOT. */
+void skip(const char *why) __attribute__((noreturn));
+
+/* ends.c */
+void end_connect(struct end *end, const struct job *job);
+void end_accept(struct end *end, const struct job *job);
+void end_close(struct end *end);
+pid_t child(void);
+void await_child(pid_t pid);
+
+/* trips.c */
+void lat_client(struct job *job, unsigned int processes);
+void lat_server(struct job *job, unsigned int processes);
+void connect_client(struct job *job, unsigned int processes);
+void connect_server(struct job *job, unsigned int processes);
+
+/* flood.c */
+void rate_client(struct job *job, unsigned int processes);
+void tput_client(struct job *job, unsigned int processes);
+void flood_server(struct job *job, unsigned int processes);
+
+/* plain.c: by calls that block. */
+extern const struct pattern plain;
+void put(struct end *end, int fd, size_t size);
+void get(struct end *end, int fd, size_t size);
+
+/* batch.c: by rings, many at once. */
+extern const struct pattern by_rings;
+/* queue.c, uring.c */
+extern const struct rings queue_rings, poller_rings, uring_rings;
+
+/* sockets.c */
+extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
+/* channels.c */
+extern const struct way way_channel, way_queue, way_poller, way_uring;
+
+#endif /* _BENCH_H */
