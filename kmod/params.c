@@ -91,6 +91,10 @@ RCH_PARAM(user_queues, 256, 0, RCH_COUNT_MAX, 0644,
 	  "queues that a user may have");
 RCH_PARAM(all_queues, 4096, 0, RCH_COUNT_MAX, 0644,
 	  "queues that all users together may have");
+RCH_PARAM(user_regions, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "regions that a user may have");
+RCH_PARAM(all_regions, 16384, 0, RCH_COUNT_MAX, 0644,
+	  "regions that all users together may have");
 RCH_PARAM(user_pollers, 8, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that a user may have");
 RCH_PARAM(all_pollers, 64, 0, RCH_COUNT_MAX, 0644,

@@ -39,7 +39,8 @@ begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_pool_test
-	queue_time_test queue_poller_test end_test place_test inject_test conn_test)
+	queue_time_test queue_poller_test end_test place_test region_test
+	region_end_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -180,7 +181,8 @@ check_san() {
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
 	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test queue_end_test \
-		queue_pool_test queue_time_test queue_poller_test end_test place_test
+		queue_pool_test queue_time_test queue_poller_test end_test place_test \
+		region_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
 	finish san
@@ -227,10 +229,11 @@ check_stock() {
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test gather_test queue_test queue_end_test"
-	programs[stock-6.1]+=" queue_pool_test queue_time_test queue_poller_test end_test place_test"
+	programs[stock-6.1]+=" queue_pool_test queue_time_test queue_poller_test end_test place_test region_test"
 	programs[stock-6.1]+=" conn_test $uring"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_pool_test"
-	programs[stock-6.12]+=" queue_time_test queue_poller_test end_test"
+	programs[stock-6.12]+=" queue_time_test queue_poller_test end_test region_test"
+	programs[stock-6.12]+=" region_end_test:killed"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test"
 	programs[stock-6.12]+=" life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do

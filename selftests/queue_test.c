@@ -280,6 +280,8 @@ TEST_F(queue, bad_entries)
 		{ { .__reserved = 1 }, EINVAL },
 		{ { .__reserved2 = 1 }, EINVAL },
 		{ { .pool = 1 }, EINVAL },
+		{ { .region = 1 }, EINVAL },
+		{ { .flags = RDMACHAN_SQE_F_REGION }, EOPNOTSUPP },
 		{ { .fd = 1 }, EINVAL },
 		{ { .addr = 1 }, EINVAL },
 		{ { .length = 1 }, EINVAL },
