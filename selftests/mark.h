@@ -7,8 +7,8 @@
 
 #define MARK_SIZE 7
 /* nopl 0x726d6162(%rax) and nopl 0x726d6165(%rax) */
-#define MARK_BEGIN { 0x0f, 0x1f, 0x80, 0x62, 0x61, 0x6d, 0x72 }
-#define MARK_END { 0x0f, 0x1f, 0x80, 0x65, 0x61, 0x6d, 0x72 }
+#define MARK_BEGIN "\x0f\x1f\x80\x62\x61\x6d\x72"
+#define MARK_END "\x0f\x1f\x80\x65\x61\x6d\x72"
 
 #ifdef __x86_64__
 #define mark_begin() asm volatile("nopl 0x726d6162(%%rax)" ::: "memory")

@@ -53,12 +53,13 @@ static long time_of(pid_t task)
 {
 	unsigned long user = 0, system = 0;
 	char path[64], text[512];
+	int found;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", task);
 	read_line(path, text, sizeof(text));
-	ASSERT_EQ(sscanf(strrchr(text, ')') + 1,
-			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-			 &user, &system), 2);
+	found = sscanf(strrchr(text, ')') + 1,
+		       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+	ASSERT_EQ(found, 2);
 	return user + system;
 }
 

@@ -5,9 +5,6 @@
  * Counts instructions between two marks that a program of the guest executes, see
  * profile_mark() in ../mark.h, and writes lines "ADDRESS INSTRUCTIONS" to the file that the
  * argument out= names, one for each block that was translated. One virtual CPU.
- *
- * The plugin interface is version 1 (QEMU 4.2 and later); Debian ships no header of it, so
- * what is used is declared here.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -16,29 +13,10 @@
 #include <string.h>
 
 #include "../mark.h"
+#include "profile.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define BLOCKS (1 << 20)
-
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum { ADD_U64, NO_REGISTERS = 0 };
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-					   void (*cb)(qemu_plugin_id_t, struct qemu_plugin_tb *));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op, void *ptr,
-					      uint64_t imm);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-					    void (*cb)(unsigned int, void *), int flags,
-					    void *userdata);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*cb)(qemu_plugin_id_t, void *),
-				    void *userdata);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t idx);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+#define BLOCKS 0x100000
 
 EXPORT int qemu_plugin_version = 1;
 
@@ -72,14 +50,13 @@ static void end(unsigned int cpu, void *data)
 
 static void look_for_marks(struct qemu_plugin_insn *insn)
 {
-	static const uint8_t marks[][MARK_SIZE] = { MARK_BEGIN, MARK_END };
 	const void *code = qemu_plugin_insn_data(insn);
 
 	if (qemu_plugin_insn_size(insn) != MARK_SIZE)
 		return;
-	if (!memcmp(code, marks[0], MARK_SIZE))
+	if (!memcmp(code, MARK_BEGIN, MARK_SIZE))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, NO_REGISTERS, NULL);
-	if (!memcmp(code, marks[1], MARK_SIZE))
+	if (!memcmp(code, MARK_END, MARK_SIZE))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, end, NO_REGISTERS, NULL);
 }
 
