@@ -10,12 +10,18 @@
 #define MARK_BEGIN "\x0f\x1f\x80\x62\x61\x6d\x72"
 #define MARK_END "\x0f\x1f\x80\x65\x61\x6d\x72"
 
+static inline void mark_begin(void)
+{
 #ifdef __x86_64__
-#define mark_begin() asm volatile("nopl 0x726d6162(%%rax)" ::: "memory")
-#define mark_end() asm volatile("nopl 0x726d6165(%%rax)" ::: "memory")
-#else
-#define mark_begin() do { } while (0)
-#define mark_end() do { } while (0)
+	asm volatile("nopl 0x726d6162(%%rax)" ::: "memory");
 #endif
+}
+
+static inline void mark_end(void)
+{
+#ifdef __x86_64__
+	asm volatile("nopl 0x726d6165(%%rax)" ::: "memory");
+#endif
+}
 
 #endif /* _SELFTESTS_MARK_H */
