@@ -78,6 +78,8 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->rx_bytes = READ_ONCE(chan->rx_bytes);
 	out->tx_placed = READ_ONCE(chan->tx_placed);
 	out->rx_placed = READ_ONCE(chan->rx_placed);
+	out->tx_regions = atomic64_read(&chan->tx_regions);
+	out->rx_regions = atomic64_read(&chan->rx_regions);
 	out->send_buffer = chan->tuning.send_buffer;
 	out->recv_buffer = chan->tuning.recv_buffer;
 }

@@ -144,6 +144,8 @@ enum rch_grant {
  * @rx_bytes: of them; both by who has claimed RCH_CHAN_RX
  * @tx_placed: messages that were not copied, of @tx_messages
  * @rx_placed: of @rx_messages
+ * @tx_regions: messages from regions, of @tx_messages
+ * @rx_regions: into them, of @rx_messages
  */
 struct rch_chan {
 	struct kref ref;
@@ -204,10 +206,15 @@ struct rch_chan {
 	u64 rx_bytes;
 	u64 tx_placed;
 	u64 rx_placed;
+	atomic64_t tx_regions;
+	atomic64_t rx_regions;
 };
 
 /** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
 #define RCH_POLL_NOTHING EPOLLMSG
+
+/** RCH_PLACE_MIN - smaller messages from regions are copied, see rch_chan_rts_wanted() */
+#define RCH_PLACE_MIN (32U * 1024)
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
 #define RCH_CHAN_TX 0
@@ -268,6 +275,13 @@ int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_fla
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);
 
+/* chan_tx.c APIs for chan_place.c: by who has claimed RCH_CHAN_TX; process context */
+int rch_chan_tx_claim(struct rch_chan *chan, size_t length);
+int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
+			u16 msg_flags, bool first);
+void rch_chan_tx_abort(struct rch_chan *chan, u32 total);
+void rch_chan_tx_done(struct rch_chan *chan, size_t length);
+
 /* chan_rts.c, chan_cts.c APIs: process context */
 bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
@@ -279,6 +293,19 @@ void rch_chan_wants_data(struct rch_chan *chan);
 void rch_chan_reading(struct rch_chan *chan);
 void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
+
+/* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
+bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
+int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
+bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts);
+void rch_chan_cts_expect(struct rch_chan *chan);
+void rch_chan_rts_refused(struct rch_chan *chan);
+bool rch_chan_grant(struct rch_chan *chan, u32 length);
+enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left);
+bool rch_chan_grant_settled(struct rch_chan *chan);
+void rch_chan_grant_end(struct rch_chan *chan);
+int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial);
+void rch_chan_broken(struct rch_chan *chan, int ret);
 
 /* chan_rts.c, chan_cts.c APIs: softirq */
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
@@ -295,6 +322,9 @@ void rch_segments_free(struct list_head *list);
 void rch_chan_accepted(struct rch_chan *chan);
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result);
+int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
+			   struct rch_recv_result *result, struct rch_rts *offer);
+void rch_chan_rx_done(struct rch_chan *chan, size_t length);
 bool rch_chan_rx_idle(const struct rch_chan *chan);
 u64 rch_chan_next_length(struct rch_chan *chan);
 void rch_chan_drop_received(struct rch_chan *chan);

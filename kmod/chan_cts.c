@@ -226,7 +226,8 @@ static void end(struct rch_placing *p)
 	rch_mem_unpin(&p->mem);
 }
 
-static bool grant(struct rch_chan *chan, u32 length)
+/** rch_chan_grant - @length bytes are open to the peer. Return: false when it is all over */
+bool rch_chan_grant(struct rch_chan *chan, u32 length)
 {
 	bool ok;
 
@@ -241,7 +242,20 @@ static bool grant(struct rch_chan *chan, u32 length)
 	return ok;
 }
 
-static bool grant_settled(struct rch_chan *chan)
+/** rch_chan_grant_state - how it is with the message that is written here */
+enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left)
+{
+	enum rch_grant state;
+
+	spin_lock_bh(&chan->lock);
+	*left = chan->grant_left;
+	state = chan->grant;
+	spin_unlock_bh(&chan->lock);
+	return state;
+}
+
+/** rch_chan_grant_settled - whether the piece was written, or will not be */
+bool rch_chan_grant_settled(struct rch_chan *chan)
 {
 	return READ_ONCE(chan->grant) != RCH_GRANT_OPEN ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
@@ -260,14 +274,14 @@ static int await_fin(struct rch_chan *chan)
 
 	do {
 		fins = READ_ONCE(link->fins);
-		ret = wait_event_killable_timeout(chan->wait, grant_settled(chan),
+		ret = wait_event_killable_timeout(chan->wait, rch_chan_grant_settled(chan),
 						  RCH_FIN_DEADS * link->dead);
 	} while (!ret && fins != READ_ONCE(link->fins));
 	if (!ret)
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
 	if (ret <= 0)
-		wait_event_timeout(chan->wait, grant_settled(chan), link->dead);
+		wait_event_timeout(chan->wait, rch_chan_grant_settled(chan), link->dead);
 	return ret < 0 ? -EINTR : 0;
 }
 
@@ -299,7 +313,7 @@ static int place(struct rch_placing *p, bool *begun)
 		cts.addr = p->mr->mr->iova;
 		cts.rkey = p->mr->mr->rkey;
 		cts.length = p->mr->mr->length;
-		if (!grant(p->chan, cts.length))
+		if (!rch_chan_grant(p->chan, cts.length))
 			return -ECANCELED;
 		*begun = true;
 		rch_lane_cts(&p->chan->lane, &cts);
@@ -308,7 +322,8 @@ static int place(struct rch_placing *p, bool *begun)
 	return ret;
 }
 
-static void ungrant(struct rch_chan *chan)
+/** rch_chan_grant_end - nothing is open to the peer any more */
+void rch_chan_grant_end(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->grant, RCH_GRANT_NONE);
@@ -316,8 +331,12 @@ static void ungrant(struct rch_chan *chan)
 	spin_unlock_bh(&chan->lock);
 }
 
-/* Part of a message is lost: its thread was killed, or there was no memory to go on. */
-static void broken(struct rch_chan *chan, int ret)
+/**
+ * rch_chan_broken - a message is lost: the channel ends
+ * @chan: channel
+ * @ret: why: -EINTR, its program was killed or wants it no more; or there was no memory
+ */
+void rch_chan_broken(struct rch_chan *chan, int ret)
 {
 	struct rdmachan_error error = {};
 
@@ -331,10 +350,10 @@ static void broken(struct rch_chan *chan, int ret)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
 }
 
-/* There is no message: it may come as DATA. */
-static int not_here(struct rch_chan *chan, u32 serial)
+/** rch_chan_grant_refuse - there is no message: it may come as DATA. Return: -EAGAIN */
+int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial)
 {
-	ungrant(chan);
+	rch_chan_grant_end(chan);
 	refuse(chan, serial);
 	return -EAGAIN;
 }
@@ -381,18 +400,18 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	/* What is wrong with the memory, the copy will say: the message may not come. */
 	if (p.rts.total > iov_iter_count(to) || !rch_chan_range(to, p.rts.total, &addr) ||
 	    begin(&p, addr))
-		return not_here(chan, p.rts.serial);
+		return rch_chan_grant_refuse(chan, p.rts.serial);
 	/* The program is told first: afterwards the message cannot be kept. */
 	ret = result->out ? result->out(result) : 0;
 	if (!ret)
 		ret = place(&p, &begun);
 	end(&p);
 	if (ret && !begun)
-		return not_here(chan, p.rts.serial);
+		return rch_chan_grant_refuse(chan, p.rts.serial);
 	/* Ahead of the end of the grant: FIN may still come. */
 	if (ret && ret != -ECANCELED)
-		broken(chan, ret);
-	ungrant(chan);
+		rch_chan_broken(chan, ret);
+	rch_chan_grant_end(chan);
 	if (ret)
 		return ret == -ECANCELED ? -EAGAIN : ret;
 	iov_iter_advance(to, p.rts.total);

@@ -24,7 +24,7 @@
 #include "path_rdma.h"
 #include "rch.h"
 
-/* Below this, copying is cheaper than asking. */
+/* Below this, copying is cheaper than pinning and asking. */
 #define RCH_RTS_MIN (64U * 1024)
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
@@ -54,7 +54,30 @@ bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr
 	return false;
 }
 
-static void not_wanted(struct rch_chan *chan)
+/**
+ * rch_chan_rts_wanted - which way a message goes: whether its sender shall ask first
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @length: bytes
+ * @pinned: its pages are pinned: it lies in a region
+ *
+ * Asking costs two records more and the wait for the answer, and saves two copies. That
+ * pays from a size on which is measured (:doc:`internals`). It needs a peer that knows how,
+ * on this link; that its adapter can register memory is the peer's to say. Who was refused
+ * does not ask again for a while.
+ */
+bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned)
+{
+	if (length < (pinned ? RCH_PLACE_MIN : RCH_RTS_MIN) ||
+	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
+		return false;
+	if (!chan->rts_skip)
+		return true;
+	chan->rts_skip--;
+	return false;
+}
+
+/** rch_chan_rts_refused - nobody waits: ask more seldom */
+void rch_chan_rts_refused(struct rch_chan *chan)
 {
 	chan->rts_penalty = clamp(chan->rts_penalty * 2, 1U, RCH_RTS_SKIP_MAX);
 	chan->rts_skip = chan->rts_penalty;
@@ -77,7 +100,8 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 	return RCH_RULE_OK;
 }
 
-static void expect_cts(struct rch_chan *chan)
+/** rch_chan_cts_expect - a CTS is the answer to come, from now on */
+void rch_chan_cts_expect(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->cts_due, true);
@@ -87,6 +111,19 @@ static void expect_cts(struct rch_chan *chan)
 static bool cts_settled(struct rch_chan *chan)
 {
 	return !READ_ONCE(chan->cts_due) || rch_chan_tx_refused(chan);
+}
+
+/** rch_chan_cts_take - the answer. Return: false when it has not come; not expected then */
+bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts)
+{
+	bool got;
+
+	spin_lock_bh(&chan->lock);
+	got = !chan->cts_due;
+	*cts = chan->cts;
+	WRITE_ONCE(chan->cts_due, false);
+	spin_unlock_bh(&chan->lock);
+	return got;
 }
 
 /*
@@ -102,15 +139,9 @@ static int wait_cts(struct rch_sending *s, struct rch_cts *cts)
 
 	wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
 						rch_time_left(s->deadline));
-	spin_lock_bh(&chan->lock);
-	got = !chan->cts_due;
-	*cts = chan->cts;
-	WRITE_ONCE(chan->cts_due, false);
-	spin_unlock_bh(&chan->lock);
-	if (got && cts->length)
-		return 0;
+	got = rch_chan_cts_take(chan, cts);
 	if (got)
-		return -EAGAIN;
+		return cts->length ? 0 : -EAGAIN;
 	ret = rch_chan_tx_check(chan);
 	return ret ?: rch_wait_result(wait, s->deadline);
 }
@@ -130,11 +161,11 @@ static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *le
 
 	*left -= n;
 	if (*left)
-		expect_cts(s->chan);
+		rch_chan_cts_expect(s->chan);
 	ret = rch_write_post(s->path, s->write, &s->cursor, cts->addr, cts->rkey, n);
 	if (ret)
 		return path_error(s->chan);
-	ret = rch_lane_fin(&s->chan->lane, *left);
+	ret = rch_lane_fin(&s->chan->lane, *left, false);
 	if (rch_write_wait(s->path, s->write))
 		return path_error(s->chan);
 	return ret ? rch_chan_tx_check(s->chan) ?: ret : 0;
@@ -172,8 +203,19 @@ static int send_pieces(struct rch_sending *s, struct rch_cts *cts)
 		if (ret)
 			break;
 	}
-	rch_write_put(s->write);
+	rch_write_put(s->path, s->write);
 	return ret;
+}
+
+/** rch_chan_rts_ask - begin to ask; @rts gets its number. Return: 0 or an error */
+int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
+{
+	int ret;
+
+	rts->serial = ++chan->rts_serial;
+	rch_chan_cts_expect(chan);
+	ret = rch_lane_rts(&chan->lane, rts, 0);
+	return ret ? rch_chan_tx_check(chan) ?: ret : 0;
 }
 
 static int ask_and_send(struct rch_sending *s)
@@ -181,13 +223,12 @@ static int ask_and_send(struct rch_sending *s)
 	struct rch_cts cts;
 	int ret;
 
-	expect_cts(s->chan);
-	ret = rch_lane_rts(&s->chan->lane, &s->rts, 0);
+	ret = rch_chan_rts_ask(s->chan, &s->rts);
 	if (ret)
-		return rch_chan_tx_check(s->chan) ?: ret;
+		return ret;
 	ret = wait_cts(s, &cts);
 	if (ret == -EAGAIN)
-		not_wanted(s->chan);
+		rch_chan_rts_refused(s->chan);
 	if (!ret)
 		ret = send_pieces(s, &cts);
 	/* If the peer has said no, it will ignore this. */
@@ -205,7 +246,6 @@ static int send_pinned(struct rch_sending *s)
 		return -EAGAIN;
 	if (!rch_mem_map(&s->mem, s->path->dev)) {
 		rch_mem_begin(&s->mem, &s->cursor);
-		s->rts.serial = ++s->chan->rts_serial;
 		ret = ask_and_send(s);
 		rch_mem_unmap(&s->mem);
 	}
@@ -237,13 +277,9 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	unsigned long addr;
 	int ret;
 
-	if (s.rts.total < RCH_RTS_MIN || !rch_chan_range(from, s.rts.total, &addr) ||
-	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
+	if (!rch_chan_range(from, s.rts.total, &addr) ||
+	    !rch_chan_rts_wanted(chan, s.rts.total, false))
 		return -EAGAIN;
-	if (chan->rts_skip) {
-		chan->rts_skip--;
-		return -EAGAIN;
-	}
 	/* Ahead of the question: the answer does not wait. The copy will say what fails. */
 	if (rch_mem_pin(&s.mem, addr, s.rts.total, DMA_TO_DEVICE))
 		return -EAGAIN;

@@ -446,18 +446,30 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	return 0;
 }
 
+/** rch_chan_rx_done - a message was received; by who has claimed RCH_CHAN_RX */
+void rch_chan_rx_done(struct rch_chan *chan, size_t length)
+{
+	WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
+	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + length);
+}
+
+/*
+ * @offer: for who does not wait and can take an offer, else NULL. Return: besides, -EINPROGRESS
+ * when there is one.
+ */
 static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-			struct rch_recv_result *result)
+			struct rch_recv_result *result, struct rch_rts *offer)
 {
 	bool message, offered, shut;
-	struct rch_rts offer;
+	struct rch_rts taken;
 	int ret = 0;
 
 	spin_lock_bh(&chan->lock);
 	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
 	message = chan->complete && !shut;
 	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
-	offered = !message && !nonblock && !shut && rch_chan_offer_take(chan, &offer);
+	offered = !message && (offer || !nonblock) && !shut &&
+		  rch_chan_offer_take(chan, offer ?: &taken);
 	result->eof = !message && !offered &&
 		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
 		       chan->state != RCH_CHAN_OPEN);
@@ -467,13 +479,11 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 		ret = -EAGAIN;
 	spin_unlock_bh(&chan->lock);
 	if (offered)
-		ret = rch_chan_recv_placed(chan, &offer, to, result);
+		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
 	else if (message)
 		ret = recv_message(chan, to, result);
-	if (!ret && !result->eof) {
-		WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
-		WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + result->length);
-	}
+	if (!ret && !result->eof)
+		rch_chan_rx_done(chan, result->length);
 	return ret;
 }
 
@@ -507,12 +517,36 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 				     nonblock, deadline);
 		if (ret)
 			break;
-		ret = recv_claimed(chan, to, nonblock, result);
+		ret = recv_claimed(chan, to, nonblock, result, NULL);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 		/* What was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);
 	if (waits)
 		rch_chan_reading_over(chan);
+	return ret;
+}
+
+/**
+ * rch_chan_recv_or_offer - receive a message without waiting, or take an offer
+ * @chan: channel
+ * @to: where to
+ * @result: what was found, as of rch_chan_recv()
+ * @offer: what was offered
+ *
+ * Who calls this has announced himself by rch_chan_reading().
+ * Context: process. Return: as rch_chan_recv(); or -EINPROGRESS with @offer: it is the
+ * caller's now, and RCH_CHAN_RX stays claimed for him.
+ */
+int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
+			   struct rch_recv_result *result, struct rch_rts *offer)
+{
+	int ret = rch_chan_claim(chan, RCH_CHAN_RX, rx_settled_or_offered, true, 0);
+
+	if (ret)
+		return ret;
+	ret = recv_claimed(chan, to, true, result, offer);
+	if (ret != -EINPROGRESS)
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	return ret;
 }
 

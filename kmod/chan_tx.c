@@ -96,7 +96,8 @@ static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 	return nonblock && len > chan->tuning.send_buffer ? -EMSGSIZE : 0;
 }
 
-static int send_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
+/** rch_chan_tx_segment - queue the next segment of a message of @total bytes; may sleep */
+int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 			u16 msg_flags, bool first)
 {
 	u32 len = min_t(size_t, iov_iter_count(from), rch_lane_segment_max(&chan->lane));
@@ -118,8 +119,8 @@ static int send_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 	return rch_lane_queue(&chan->lane, item);
 }
 
-/* The peer shall throw away the segments it has. */
-static void send_abort(struct rch_chan *chan, u32 total)
+/** rch_chan_tx_abort - the peer shall throw away the segments it has; may sleep */
+void rch_chan_tx_abort(struct rch_chan *chan, u32 total)
 {
 	struct rch_item *item;
 	void *data;
@@ -129,6 +130,13 @@ static void send_abort(struct rch_chan *chan, u32 total)
 	item->msg_flags = 0;
 	item->total = total;
 	rch_lane_queue(&chan->lane, item);
+}
+
+/** rch_chan_tx_done - a message was accepted; by who has claimed RCH_CHAN_TX */
+void rch_chan_tx_done(struct rch_chan *chan, size_t length)
+{
+	WRITE_ONCE(chan->tx_messages, chan->tx_messages + 1);
+	WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + length);
 }
 
 static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
@@ -143,14 +151,14 @@ static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 		if (!first)
 			ret = nonblock ? rch_chan_tx_check(chan) : tx_wait(chan, deadline);
 		if (!ret)
-			ret = send_segment(chan, from, total, msg_flags, first);
+			ret = rch_chan_tx_segment(chan, from, total, msg_flags, first);
 		if (ret)
 			break;
 		first = false;
 	} while (iov_iter_count(from));
 	if (!ret || first)
 		return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
-	send_abort(chan, total);
+	rch_chan_tx_abort(chan, total);
 	/* The program would not know what a restart sends. */
 	if (ret == -EPIPE)
 		return rch_chan_tx_check(chan) ?: ret;
@@ -177,10 +185,27 @@ static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_fl
 	}
 	if (ret == -EAGAIN)
 		ret = send_segments(chan, from, msg_flags, nonblock, deadline);
-	if (!ret) {
-		WRITE_ONCE(chan->tx_messages, chan->tx_messages + 1);
-		WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + len);
-	}
+	if (!ret)
+		rch_chan_tx_done(chan, len);
+	return ret;
+}
+
+/**
+ * rch_chan_tx_claim - without waiting, become the one who sends
+ * @chan: channel
+ * @length: bytes of the message; more than the send buffer is fine
+ *
+ * Return: 0, then rch_chan_unclaim() must follow; or an error, as rch_chan_send().
+ */
+int rch_chan_tx_claim(struct rch_chan *chan, size_t length)
+{
+	int ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, true, 0);
+
+	if (ret)
+		return ret;
+	ret = rch_chan_tx_check(chan) ?: tx_sizes(chan, length, false);
+	if (ret)
+		rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }
 

@@ -11,6 +11,7 @@
 #include "ctx.h"
 #include "inject.h"
 #include "rch.h"
+#include "region.h"
 
 static int charge(struct rch_ctx *ctx)
 {
@@ -43,19 +44,31 @@ struct rch_ctx *rch_ctx_create(void)
 
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
-	ret = charge(ctx);
-	if (ret) {
-		kfree(ctx);
-		return ERR_PTR(ret);
-	}
+	ctx->regions = rch_regions_create(current->nsproxy->net_ns);
+	ret = ctx->regions ? charge(ctx) : -ENOMEM;
+	if (ret)
+		goto err;
 	ctx->net = get_net(current->nsproxy->net_ns);
 	atomic_inc(&rch_counts.contexts);
 	return ctx;
+
+err:
+	if (ctx->regions)
+		rch_regions_put(ctx->regions);
+	kfree(ctx);
+	return ERR_PTR(ret);
 }
 
-/** rch_ctx_destroy - its file is closed; listeners and channels live on */
+/**
+ * rch_ctx_destroy - its file is closed; listeners, channels and queues live on
+ * @ctx: context
+ *
+ * Regions go, or when operations that use them have completed.
+ */
 void rch_ctx_destroy(struct rch_ctx *ctx)
 {
+	rch_regions_close(ctx->regions);
+	rch_regions_put(ctx->regions);
 	put_net(ctx->net);
 	rch_charge_end(&ctx->charge);
 	kfree(ctx);

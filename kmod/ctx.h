@@ -8,16 +8,19 @@
 #include "quota.h"
 
 struct net;
+struct rch_regions;
 
 /**
  * struct rch_ctx - a program's way in
  * @net: network namespace of who opened; referenced
  * @charge: its share of the limits. Its user is the trust domain: the effective user id
  *	of who opened; listeners and channels belong to him, and are exempt as he is
+ * @regions: its regions; referenced
  */
 struct rch_ctx {
 	struct net *net;
 	struct rch_charge charge;
+	struct rch_regions *regions;
 };
 
 struct rch_ctx *rch_ctx_create(void);

@@ -41,6 +41,8 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_USER_LIMIT] = EMFILE,
 	[RDMACHAN_CAUSE_USER_BYTES] = ENOBUFS,
 	[RDMACHAN_CAUSE_TOTAL_LIMIT] = ENFILE,
+	[RDMACHAN_CAUSE_MEMLOCK] = ENOMEM,
+	[RDMACHAN_CAUSE_MEMORY_KIND] = EOPNOTSUPP,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */
@@ -65,6 +67,9 @@ void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail)
 	e->cause = cause;
 	e->op = op;
 	e->detail = detail;
+	e->limit = 0;
+	e->used = 0;
+	e->needed = 0;
 	e->time_ns = ktime_get_real_ns();
 }
 

@@ -59,6 +59,7 @@ enum rch_site {
 	RCH_SITE_WRITE,
 	RCH_SITE_PIN,
 	RCH_SITE_QUEUE,
+	RCH_SITE_PLACE,
 	RCH_SITES,
 };
 

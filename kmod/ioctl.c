@@ -24,6 +24,7 @@
 #include "pure/wire.h"
 #include "queue.h"
 #include "rch.h"
+#include "region.h"
 
 union rch_arg {
 	u32 size;
@@ -37,6 +38,9 @@ union rch_arg {
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
+	struct rdmachan_enter enter;
+	struct rdmachan_region_register region_register;
+	struct rdmachan_region_unregister region_unregister;
 	struct rdmachan_pool_create pool_create;
 };
 
@@ -219,6 +223,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_PENDING, &info->out_use_pending);
 	rch_quota_tell(user, RDMACHAN_LIMIT_BYTES, &info->out_use_bytes);
 	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
+	rch_quota_tell(user, RDMACHAN_LIMIT_REGIONS, &info->out_use_regions);
 	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
 }
 
@@ -235,7 +240,7 @@ static int run_info(struct rch_call *call)
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
 	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
-			  RDMACHAN_CALLS_POLLER;
+			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -618,7 +623,7 @@ static int run_queue_create(struct rch_call *call)
 	ret = error_check(create->error_ptr);
 	if (ret)
 		return ret;
-	queue = rch_queue_create(ctx->net, &ctx->charge, &rch_queue_ops,
+	queue = rch_queue_create(ctx->net, &ctx->charge, ctx->regions, &rch_queue_ops,
 				 create->sq_entries, create->cq_entries, &error);
 	if (IS_ERR(queue))
 		return refused(PTR_ERR(queue), create->error_ptr, &error);
@@ -667,6 +672,44 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *u
 	return ret;
 }
 
+/* REGION_REGISTER and REGION_UNREGISTER */
+
+static int run_region_register(struct rch_call *call)
+{
+	struct rdmachan_region_register *reg = &call->arg.region_register;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	struct rch_ctx *ctx = call->file->private_data;
+	struct rch_region *region;
+	int ret;
+
+	if (reg->flags & ~RDMACHAN_REGION_F_READ_ONLY)
+		return -EOPNOTSUPP;
+	if (reg->__reserved)
+		return -EINVAL;
+	ret = error_check(reg->error_ptr);
+	if (ret)
+		return ret;
+	region = rch_region_create(ctx->regions, &ctx->charge, reg->addr, reg->length,
+				   reg->flags & RDMACHAN_REGION_F_READ_ONLY, &error);
+	if (IS_ERR(region))
+		return refused(PTR_ERR(region), reg->error_ptr, &error);
+	reg->out_region = region->id;
+	ret = copy_out(call, sizeof(*reg));
+	if (ret)
+		rch_region_abort(ctx->regions, region);
+	else
+		rch_region_publish(ctx->regions, region);
+	return ret;
+}
+
+static int run_region_unregister(struct rch_call *call)
+{
+	struct rch_ctx *ctx = call->file->private_data;
+
+	call->copied = true;
+	return rch_region_remove(ctx->regions, call->arg.region_unregister.region);
+}
+
 static int run_pool_create(struct rch_call *call)
 {
 	struct rdmachan_pool_create *create = &call->arg.pool_create;
@@ -697,6 +740,10 @@ static const struct rch_command ctx_commands[] = {
 	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect, __reserved2, run_connect),
 	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list, __reserved, run_list),
 	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create, out_cq, run_queue_create),
+	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register, __reserved,
+		    run_region_register),
+	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister, region,
+		    run_region_unregister),
 };
 
 static const struct rch_command listener_commands[] = {

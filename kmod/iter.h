@@ -11,6 +11,12 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
+#ifdef RCH_HAVE_LINUX_UNALIGNED
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 /** RCH_WORDS_MAX - bytes up to which it is worth while */
 #define RCH_WORDS_MAX 128
 
@@ -29,7 +35,7 @@ static inline bool rch_words_from_user(u8 *to, const u8 __user *from, size_t len
 		return false;
 	for (; len >= sizeof(word); len -= sizeof(word)) {
 		unsafe_get_user(word, (const u64 __user *)from, fault);
-		memcpy(to, &word, sizeof(word));
+		put_unaligned(word, (u64 *)to);
 		to += sizeof(word);
 		from += sizeof(word);
 	}
@@ -52,7 +58,7 @@ static inline bool rch_words_to_user(u8 __user *to, const u8 *from, size_t len)
 	if (!user_write_access_begin(to, len))
 		return false;
 	for (; len >= sizeof(word); len -= sizeof(word)) {
-		memcpy(&word, from, sizeof(word));
+		word = get_unaligned((const u64 *)from);
 		unsafe_put_user(word, (u64 __user *)to, fault);
 		to += sizeof(word);
 		from += sizeof(word);

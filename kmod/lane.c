@@ -460,8 +460,11 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 	return item;
 }
 
-/* @more: the message goes on, so that nothing else may come between. */
-static int queue(struct rch_lane *lane, struct rch_item *item, bool more)
+/*
+ * @more: the message goes on, so that nothing else may come between. @hold: the caller sees
+ * to it that the link is run soon.
+ */
+static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool hold)
 {
 	struct rch_link *link = lane->link;
 
@@ -476,7 +479,8 @@ static int queue(struct rch_lane *lane, struct rch_item *item, bool more)
 		lane->queued += rch_window_cost(item->length);
 	list_add_tail(&item->list, &lane->txq);
 	flow_update(lane);
-	rch_link_run_locked(link);
+	if (!hold)
+		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 	return 0;
 }
@@ -490,7 +494,7 @@ static int queue(struct rch_lane *lane, struct rch_item *item, bool more)
  */
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 {
-	return queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)));
+	return queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)), false);
 }
 
 static struct rch_item *word(u8 type, u8 flags, u32 length)
@@ -518,19 +522,20 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags)
 	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts));
 
 	rch_wire_rts_put(rch_item_data(item), rts);
-	return queue(lane, item, !(flags & RCH_RTS_F_CANCEL));
+	return queue(lane, item, !(flags & RCH_RTS_F_CANCEL), false);
 }
 
 /**
  * rch_lane_fin - what the last CTS had room for is written
  * @lane: attached lane
  * @more: the message goes on
+ * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  *
  * Context: process. Return: 0, or -EPIPE when the lane takes no more.
  */
-int rch_lane_fin(struct rch_lane *lane, bool more)
+int rch_lane_fin(struct rch_lane *lane, bool more, bool hold)
 {
-	return queue(lane, word(RCH_REC_FIN, 0, 0), more);
+	return queue(lane, word(RCH_REC_FIN, 0, 0), more, hold);
 }
 
 static int copy_small(void *to, u32 len, struct iov_iter *from)

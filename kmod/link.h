@@ -402,7 +402,7 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
-int rch_lane_fin(struct rch_lane *lane, bool more);
+int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 

@@ -115,17 +115,29 @@ int rch_mem_map(struct rch_mem *mem, struct ib_device *dev)
 {
 	int ret;
 
-	mem->dev = dev;
 	ret = sg_alloc_table_from_pages_segment(&mem->table, mem->pages, mem->count,
 						mem->offset, mem->length,
 						ib_dma_max_seg_size(dev),
 						GFP_KERNEL_ACCOUNT);
-	if (ret)
-		return ret;
+	return ret ?: rch_mem_map_table(mem, dev);
+}
+
+/** rch_mem_map_table - the same, when the table was made; on error it is freed */
+int rch_mem_map_table(struct rch_mem *mem, struct ib_device *dev)
+{
+	int ret;
+
+	mem->dev = dev;
 	ret = ib_dma_map_sgtable_attrs(dev, &mem->table, mem->direction, 0);
 	if (ret)
 		sg_free_table(&mem->table);
 	return ret;
+}
+
+/** rch_mem_segment_max - bytes of an element of a table, whole pages */
+u32 rch_mem_segment_max(struct ib_device *dev)
+{
+	return ALIGN_DOWN(ib_dma_max_seg_size(dev), PAGE_SIZE);
 }
 
 /** rch_mem_unmap - the adapter is done with it */

@@ -15,7 +15,8 @@ struct ib_device;
 struct mm_struct;
 
 /**
- * struct rch_mem - a range of a program's memory: pinned, then mapped
+ * struct rch_mem - a range of a program's memory: pinned, then mapped. Of a region only
+ *	@dev, @direction and @table are used
  * @dev: device it is mapped for
  * @direction: DMA_TO_DEVICE: the adapter reads it; DMA_FROM_DEVICE: it writes
  * @offset: of the first byte in the first page
@@ -56,6 +57,8 @@ int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
 
 /* mem.c APIs: process context; may sleep, but for no program */
 int rch_mem_map(struct rch_mem *mem, struct ib_device *dev);
+int rch_mem_map_table(struct rch_mem *mem, struct ib_device *dev);
+u32 rch_mem_segment_max(struct ib_device *dev);
 void rch_mem_unmap(struct rch_mem *mem);
 void rch_mem_unpin(struct rch_mem *mem);
 

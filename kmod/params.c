@@ -91,11 +91,15 @@ RCH_PARAM(user_queues, 256, 0, RCH_COUNT_MAX, 0644,
 	  "queues that a user may have");
 RCH_PARAM(all_queues, 4096, 0, RCH_COUNT_MAX, 0644,
 	  "queues that all users together may have");
+RCH_PARAM(user_regions, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "regions that a user may have");
+RCH_PARAM(all_regions, 16384, 0, RCH_COUNT_MAX, 0644,
+	  "regions that all users together may have");
 RCH_PARAM(user_pollers, 8, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that a user may have");
 RCH_PARAM(all_pollers, 64, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that all users together may have");
-RCH_PARAM(gather_us, 100, 0, 10000, 0644,
+RCH_PARAM(gather_us, 100, 0, 1000000, 0644,
 	  "how long a small message may wait for others to share its frame, in microseconds; 0: not at all");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");

@@ -55,6 +55,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs);
+	INIT_LIST_HEAD(&path->writes);
 	mutex_init(&path->registrar_lock);
 	sema_init(&path->writers, RCH_WRITERS);
 }
@@ -557,6 +558,7 @@ void rch_path_destroy(struct rch_path *path)
 		}
 		rch_path_buffers_put(path);
 		rch_path_mrs_free(path);
+		rch_path_writes_free(path);
 		if (path->cq)
 			ib_free_cq(path->cq);
 		if (path->pd)

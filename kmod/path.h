@@ -89,6 +89,8 @@ struct rch_rxb {
  * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
  * @registrar_lock: held while that is made; outer to @lock
  * @writers: who may write
+ * @writes: spare &struct rch_write; protected by @lock
+ * @write_count: of them, at most RCH_WRITERS
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
  * @empty: receive buffers that could not be replaced
@@ -128,6 +130,8 @@ struct rch_path {
 	struct ib_qp *registrar;
 	struct mutex registrar_lock;
 	struct semaphore writers;
+	struct list_head writes;
+	u32 write_count;
 	unsigned long patience;
 	u32 write_sges;
 	u32 empty;

@@ -170,17 +170,14 @@ static int post(struct rch_path *path, const struct ib_send_wr *first)
 	return rch_io_post(path, path->registrar ?: path->id->qp, first);
 }
 
-/* Post a chain, and wait for @last of it. Return: 0, or an error: the path has failed. */
-static int post_wait(struct rch_path *path, struct rch_mr *mr, struct ib_send_wr *first,
-		     struct ib_send_wr *last)
+/* Post a chain; the end of @last will be that of @mr->io. */
+static int post_signalled(struct rch_path *path, struct rch_mr *mr, struct ib_send_wr *first,
+			  struct ib_send_wr *last)
 {
-	int ret;
-
 	last->wr_cqe = &mr->cqe;
 	last->send_flags = IB_SEND_SIGNALED;
 	mr->io.ended = false;
-	ret = post(path, first);
-	return ret ?: rch_io_wait(path, &mr->io);
+	return post(path, first);
 }
 
 static int map_some(struct rch_mr *mr, struct rch_mem_cursor *cursor)
@@ -200,14 +197,16 @@ static int map_some(struct rch_mr *mr, struct rch_mem_cursor *cursor)
 }
 
 /**
- * rch_mr_open - let the peer write to the next piece of a range
+ * rch_mr_open_post - begin to let the peer write to the next piece of a range
  * @path: path
  * @mr: region; it may be open for the piece before, and is closed for that first
  * @cursor: what is left of the range, mapped for the path's device; moved on
+ * @wait: set when the peer may be told only after the end of @mr->io
  *
  * Return: 0, then address, key and length are those of @mr->mr; or an error.
  */
-int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor)
+int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor,
+		     bool *wait)
 {
 	struct ib_send_wr *first;
 	int ret;
@@ -222,7 +221,49 @@ int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor 
 	first = mr->open ? &mr->inv : &mr->reg.wr;
 	/* Even if it fails: it may be open. */
 	mr->open = true;
-	return path->registrar ? post_wait(path, mr, first, &mr->reg.wr) : post(path, first);
+	*wait = path->registrar;
+	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : post(path, first);
+}
+
+/** rch_mr_open - the same, whole */
+int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor)
+{
+	bool wait;
+	int ret = rch_mr_open_post(path, mr, cursor, &wait);
+
+	return !ret && wait ? rch_io_wait(path, &mr->io) : ret;
+}
+
+/**
+ * rch_mr_close_post - begin to keep the peer out
+ * @path: path
+ * @mr: open region
+ *
+ * Return: 0, it is done with the end of @mr->io; or an error: the path has failed.
+ */
+int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr)
+{
+	inv_init(mr);
+	return post_signalled(path, mr, &mr->inv, &mr->inv);
+}
+
+/**
+ * rch_mr_give_back - give a region back that is closed, or could not be
+ * @path: path; drained, if it could not be closed
+ * @mr: region
+ * @closed: it is, or never was open
+ */
+void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
+{
+	mr->open = false;
+	if (!closed) {
+		ib_dereg_mr(mr->mr);
+		kfree(mr);
+		return;
+	}
+	spin_lock_bh(&path->lock);
+	list_add(&mr->list, &path->mrs);
+	spin_unlock_bh(&path->lock);
 }
 
 /**
@@ -234,19 +275,12 @@ int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor 
  */
 void rch_mr_put(struct rch_path *path, struct rch_mr *mr)
 {
-	inv_init(mr);
-	if (mr->open && post_wait(path, mr, &mr->inv, &mr->inv)) {
+	bool closed = !mr->open ||
+		      (!rch_mr_close_post(path, mr) && !rch_io_wait(path, &mr->io));
+
+	if (!closed)
 		wait_for_completion(&path->drained);
-		ib_dereg_mr(mr->mr);
-		mr->mr = NULL;
-	}
-	mr->open = false;
-	spin_lock_bh(&path->lock);
-	if (mr->mr)
-		list_add(&mr->list, &path->mrs);
-	spin_unlock_bh(&path->lock);
-	if (!mr->mr)
-		kfree(mr);
+	rch_mr_give_back(path, mr, closed);
 }
 
 /** rch_path_mrs_free - the path is being destroyed: drained, and without users */

@@ -62,17 +62,34 @@ void rch_io_end(struct ib_cq *cq, struct ib_wc *wc, struct rch_io *io)
 
 	rch_io_judge(cq, wc);
 	io->status = wc->status;
-	smp_store_release(&io->ended, true); /* pairs with io_ended() */
+	smp_store_release(&io->ended, true); /* pairs with rch_io_over() */
 	wake_up_all(&path->left);
 }
 
-static bool io_ended(struct rch_path *path, struct rch_io *io)
+/** rch_io_over - whether it has come, or will not any more */
+bool rch_io_over(struct rch_path *path, struct rch_io *io)
 {
 	/* pairs with rch_io_end(): the status is there */
 	if (smp_load_acquire(&io->ended))
 		return true;
 	/* A registrar is not drained, and loses nothing. */
 	return !path->registrar && completion_done(&path->drained);
+}
+
+/** rch_io_ok - of one that is over: whether all has gone well */
+bool rch_io_ok(const struct rch_io *io)
+{
+	return io->ended && io->status == IB_WC_SUCCESS;
+}
+
+/**
+ * rch_io_overdue - it has not come for @path->patience: the path is given up
+ * @path: path. rch_io_over() will be true when it is drained
+ */
+void rch_io_overdue(struct rch_path *path)
+{
+	rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, ETIMEDOUT);
+	path->ops->down(path);
 }
 
 /**
@@ -86,12 +103,11 @@ static bool io_ended(struct rch_path *path, struct rch_io *io)
  */
 int rch_io_wait(struct rch_path *path, struct rch_io *io)
 {
-	if (!wait_event_timeout(path->left, io_ended(path, io), path->patience)) {
-		rch_path_fail(path, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_TRANSPORT, ETIMEDOUT);
-		path->ops->down(path);
-		wait_event(path->left, io_ended(path, io));
+	if (!wait_event_timeout(path->left, rch_io_over(path, io), path->patience)) {
+		rch_io_overdue(path);
+		wait_event(path->left, rch_io_over(path, io));
 	}
-	return io->ended && io->status == IB_WC_SUCCESS ? 0 : -ENOTCONN;
+	return rch_io_ok(io) ? 0 : -ENOTCONN;
 }
 
 /**
@@ -131,12 +147,28 @@ static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_write, cqe)->io);
 }
 
-/** rch_write_get - become one who writes. Return: what it takes, or NULL */
-struct rch_write *rch_write_get(struct rch_path *path)
+static struct rch_write *write_spare(struct rch_path *path)
 {
 	struct rch_write *w;
+
+	spin_lock_bh(&path->lock);
+	w = list_first_entry_or_null(&path->writes, struct rch_write, list);
+	if (w) {
+		list_del(&w->list);
+		path->write_count--;
+	}
+	spin_unlock_bh(&path->lock);
+	return w;
+}
+
+/** rch_write_get - become one who writes; a user of the path. Return: what it takes, or NULL */
+struct rch_write *rch_write_get(struct rch_path *path)
+{
+	struct rch_write *w = write_spare(path);
 	size_t sges = RCH_WRITE_WRS * path->write_sges;
 
+	if (w)
+		return w;
 	w = rch_try(RCH_SITE_WRITE, kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
 	if (!w)
 		return NULL;
@@ -146,10 +178,26 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	return w;
 }
 
-/** rch_write_put - the opposite; nothing is under way */
-void rch_write_put(struct rch_write *w)
+/** rch_write_put - the opposite, by a user of the path; nothing is under way */
+void rch_write_put(struct rch_path *path, struct rch_write *w)
 {
+	spin_lock_bh(&path->lock);
+	if (path->write_count < RCH_WRITERS) {
+		list_add(&w->list, &path->writes);
+		path->write_count++;
+		w = NULL;
+	}
+	spin_unlock_bh(&path->lock);
 	kfree(w);
+}
+
+/** rch_path_writes_free - the path is being destroyed, and has no users */
+void rch_path_writes_free(struct rch_path *path)
+{
+	struct rch_write *w;
+
+	while ((w = write_spare(path)))
+		kfree(w);
 }
 
 /* Fill in elements for at most @length bytes. Return: for how many. */
@@ -178,10 +226,20 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 	return filled;
 }
 
-/* Post one batch. Return: 0 with the bytes in it in @sent, or an error. */
-static int post_batch(struct rch_path *path, struct rch_write *w,
-		      struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length,
-		      u32 *sent)
+/**
+ * rch_write_some - post one batch of writes to the peer's memory
+ * @path: path
+ * @w: nothing is under way
+ * @cursor: from where, mapped for the path's device; moved on
+ * @addr: address at the peer
+ * @rkey: key for it
+ * @length: bytes, not 0
+ * @sent: bytes that are in the batch
+ *
+ * Its end is that of @w->io. Return: 0 or an error.
+ */
+int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
+		   u64 addr, u32 rkey, u32 length, u32 *sent)
 {
 	struct ib_send_wr *wr = NULL;
 	int i, ret;
@@ -220,10 +278,18 @@ int rch_write_begin(struct rch_path *path)
 	return down_killable(&path->writers);
 }
 
+/** rch_write_try_begin - the same without waiting; @path->left is woken when it may work */
+bool rch_write_try_begin(struct rch_path *path)
+{
+	return !down_trylock(&path->writers);
+}
+
 /** rch_write_end - leave the turn to others; nothing is under way */
 void rch_write_end(struct rch_path *path)
 {
 	up(&path->writers);
+	if (wq_has_sleeper(&path->left))
+		wake_up_all(&path->left);
 }
 
 /**
@@ -245,7 +311,7 @@ int rch_write_post(struct rch_path *path, struct rch_write *w,
 	int ret;
 
 	for (;;) {
-		ret = post_batch(path, w, cursor, addr, rkey, length, &sent);
+		ret = rch_write_some(path, w, cursor, addr, rkey, length, &sent);
 		length -= sent;
 		addr += sent;
 		if (ret || !length)

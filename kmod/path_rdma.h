@@ -43,7 +43,7 @@ struct rch_io {
 /**
  * struct rch_mr - a memory region of the pool
  * @list: in the pool
- * @mr: the region, NULL when it was given up
+ * @mr: the region
  * @pages: of it
  * @open: the peer may write to it
  * @reg: opens it
@@ -66,6 +66,7 @@ struct rch_mr {
 
 /**
  * struct rch_write - RDMA WRITEs, batch by batch
+ * @list: in the path's list of spare ones
  * @quiet: completion of all but the last of a batch: only errors
  * @cqe: completion of the last
  * @io: that completion
@@ -74,6 +75,7 @@ struct rch_mr {
  * @sges: theirs, @path->write_sges for each
  */
 struct rch_write {
+	struct list_head list;
 	struct ib_cqe quiet;
 	struct ib_cqe cqe;
 	struct rch_io io;
@@ -85,6 +87,10 @@ struct rch_write {
 /* path_mr.c APIs: process context; may sleep */
 struct rch_mr *rch_mr_get(struct rch_path *path);
 int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor);
+int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor,
+		     bool *wait);
+int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr);
+void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed);
 void rch_mr_put(struct rch_path *path, struct rch_mr *mr);
 void rch_path_mrs_free(struct rch_path *path);
 
@@ -93,12 +99,19 @@ bool rch_path_enter(struct rch_path *path);
 void rch_path_leave(struct rch_path *path);
 int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first);
 int rch_io_wait(struct rch_path *path, struct rch_io *io);
+bool rch_io_over(struct rch_path *path, struct rch_io *io);
+bool rch_io_ok(const struct rch_io *io);
+void rch_io_overdue(struct rch_path *path);
 struct rch_write *rch_write_get(struct rch_path *path);
 int rch_write_post(struct rch_path *path, struct rch_write *w,
 		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length);
+int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
+		   u64 addr, u32 rkey, u32 length, u32 *sent);
 int rch_write_wait(struct rch_path *path, struct rch_write *w);
-void rch_write_put(struct rch_write *w);
+void rch_write_put(struct rch_path *path, struct rch_write *w);
+void rch_path_writes_free(struct rch_path *path);
 int rch_write_begin(struct rch_path *path);
+bool rch_write_try_begin(struct rch_path *path);
 void rch_write_end(struct rch_path *path);
 
 /* path_rdma.c APIs: softirq */

@@ -41,6 +41,7 @@
 #include "pure/ring.h"
 #include "queue.h"
 #include "rch.h"
+#include "region.h"
 
 /* Offsets for mmap(); far enough from each other, and small enough for 32-bit programs. */
 #define SQ_OFFSET 0
@@ -169,15 +170,38 @@ static void arm(struct rch_op *op)
 	smp_mb(); /* pairs with the barrier of rch_chan_unclaim() */
 }
 
-/* After this op_wake() does not run, and will not. */
-static void disarm(struct rch_op *op)
+/* After this op_wake() does not run, and will not. Return: whether it still would have. */
+static bool disarm(struct rch_op *op)
 {
+	bool listed;
+
 	if (!op->armed)
-		return;
+		return false;
 	spin_lock_irq(&op->on->lock);
+	listed = !list_empty(&op->wait.entry);
 	list_del_init(&op->wait.entry);
 	spin_unlock_irq(&op->on->lock);
 	op->armed = false;
+	return listed;
+}
+
+/**
+ * rch_queue_await - an operation that is being run waits for something else from now on
+ * @op: operation
+ * @on: what wakes it, until the next such call, or its end
+ * @events: by what of it
+ */
+void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events)
+{
+	bool listed;
+
+	lockdep_assert_held(&op->queue->run_lock);
+	listed = disarm(op);
+	op->on = on;
+	op->events = events;
+	/* Else run_op() will, or it was woken and is run again. */
+	if (listed)
+		arm(op);
 }
 
 static void suspend(struct rch_op *op)
@@ -530,6 +554,11 @@ static void run_op(struct rch_op *op)
 
 	if (op->late && op->queue->in_call && !op->error)
 		prepare(op);
+	if (op->overdue && !op->queue->ops->stop(op)) {
+		/* It is on its way, and completes by itself. */
+		op->overdue = false;
+		disarm(op);
+	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
 	if (!res && !line_enter(op))
 		return;
@@ -657,18 +686,22 @@ static void queue_work_run(struct work_struct *work)
  * @queue: queue
  * @by: the CANCEL
  *
- * Return: how many.
+ * Return: how many; or -ENOENT, or -EALREADY when there are some that cannot be.
  */
-u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
+s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 {
-	bool all = by->sqe.op_flags & RDMACHAN_CANCEL_F_ALL;
+	bool all = by->sqe.op_flags & RDMACHAN_CANCEL_F_ALL, busy = false;
 	struct rch_op *op, *last, *after;
-	u32 count = 0;
+	s64 count = 0;
 
 	lockdep_assert_held(&queue->run_lock);
 	list_for_each_entry_safe(op, after, &queue->all, all) {
 		if (op == by || op->sqe.user_data != by->sqe.target)
 			continue;
+		if (!queue->ops->stop(op)) {
+			busy = true;
+			continue;
+		}
 		/* The rest of its chain follows it here, and goes with it. */
 		for (last = op; last->next; last = last->next)
 			;
@@ -679,7 +712,7 @@ u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 			break;
 		cond_resched();
 	}
-	return count;
+	return count ?: busy ? -EALREADY : -ENOENT;
 }
 
 /* ENTER */
@@ -703,6 +736,9 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->file = NULL;
 	op->object = NULL;
 	op->data = NULL;
+	op->region = NULL;
+	op->place = NULL;
+	op->reading = false;
 	memset(&op->cqe, 0, sizeof(op->cqe));
 	WRITE_ONCE(queue->under_way, queue->under_way + 1);
 	return op;
@@ -995,6 +1031,7 @@ static void queue_free(struct kref *ref)
 	rch_mapping_free(&queue->cq);
 	rch_mapping_free(&queue->sq);
 	mmdrop(queue->mm);
+	rch_regions_put(queue->regions);
 	put_net(queue->net);
 	rch_charge_end(&queue->charge);
 	kfree_rcu(queue, rcu);
@@ -1050,6 +1087,7 @@ static int charge(struct rch_queue *queue, const struct rch_charge *owner,
  * rch_queue_create - make a queue for the calling program
  * @net: network namespace
  * @owner: charge of the context it comes from
+ * @regions: its regions
  * @ops: the operations
  * @sq_entries: entries of the submission ring, checked
  * @cq_entries: of the completion ring, checked
@@ -1058,6 +1096,7 @@ static int charge(struct rch_queue *queue, const struct rch_charge *owner,
  * Return: the queue, or an ERR_PTR(): -ENOMEM, -EMFILE, -ENOBUFS or -ENFILE.
  */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
+				   struct rch_regions *regions,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
 				   u32 cq_entries, struct rdmachan_error *error)
 {
@@ -1096,6 +1135,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	if (ret)
 		goto err_slots;
 	queue->net = get_net(net);
+	queue->regions = rch_regions_get(regions);
 	queue->mm = current->mm;
 	mmgrab(queue->mm);
 	pr_debug("rdmachan: queue created %p\n", queue);

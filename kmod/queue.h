@@ -33,8 +33,11 @@ struct file;
 struct mm_struct;
 struct net;
 struct rch_link;
+struct rch_place;
 struct rch_poller;
 struct rch_queue;
+struct rch_region;
+struct rch_regions;
 
 /**
  * enum rch_op_state - where an operation is
@@ -85,6 +88,9 @@ enum rch_op_state {
  * @file: its object's file, referenced; or NULL
  * @object: what it works on
  * @data: belongs to its kind; freed by kfree()
+ * @region: where its message lies, used; or NULL
+ * @place: its transfer, see queue_region.c; or NULL
+ * @reading: it was announced to the channel by rch_chan_reading()
  */
 struct rch_op {
 	struct rch_queue *queue;
@@ -114,6 +120,9 @@ struct rch_op {
 	struct file *file;
 	void *object;
 	void *data;
+	struct rch_region *region;
+	struct rch_place *place;
+	bool reading;
 };
 
 /** RCH_RUN_AGAIN - run() has done a part; others first */
@@ -128,12 +137,15 @@ struct rch_op {
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
  * @drop: it is over: give back what @prepare and @run have got
+ * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
+ *	itself. Called for what has begun
  * @flush: nothing is to be run at the moment: what was put off goes out
  */
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
 	s64 (*run)(struct rch_op *op);
 	void (*drop)(struct rch_op *op);
+	bool (*stop)(struct rch_op *op);
 	void (*flush)(struct rch_queue *queue);
 };
 
@@ -173,6 +185,7 @@ struct rch_pool {
  * @net: network namespace, for channels that it connects; referenced
  * @charge: its share of the limits, and whose channels it connects are
  * @mm: memory of the program; held, not used
+ * @regions: regions of its context; referenced
  * @sq: submission ring
  * @cq: completion ring
  * @slots: operations, as many as the completion ring has entries; immutable
@@ -221,6 +234,7 @@ struct rch_queue {
 	struct net *net;
 	struct rch_charge charge;
 	struct mm_struct *mm;
+	struct rch_regions *regions;
 	struct rch_mapping sq;
 	struct rch_mapping cq;
 	struct rch_op *slots;
@@ -264,6 +278,7 @@ struct rch_queue {
 
 /* queue.c APIs: process context */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
+				   struct rch_regions *regions,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
 				   u32 cq_entries, struct rdmachan_error *error);
 int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms,
@@ -276,7 +291,8 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* queue.c APIs for operations: under @run_lock */
-u32 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
 bool rch_queue_has_room(const struct rch_queue *queue);
 void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
 

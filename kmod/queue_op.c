@@ -19,6 +19,7 @@
 #include "file.h"
 #include "listener.h"
 #include "queue_op.h"
+#include "queue_region.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {
@@ -30,6 +31,7 @@ enum {
 	USES_TARGET = 1 << 5,
 	HAS_NO_FD = 1 << 6,
 	USES_POOL = 1 << 7,
+	USES_REGION = 1 << 8,
 };
 
 /**
@@ -46,7 +48,8 @@ struct op_kind {
 	s64 (*run)(struct rch_op *op);
 };
 
-#define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | RDMACHAN_SQE_F_SKIP_SUCCESS)
+#define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | \
+		       RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_REGION)
 #define ALL_FD_FLAGS (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
 
 /* Lines of a channel; objects are aligned. */
@@ -99,6 +102,14 @@ static int reserve_fd(u32 flags)
 	return get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 }
 
+/* Where the message is. @write: it will be written to. */
+static int check_memory(struct rch_op *op, bool write)
+{
+	if (op->sqe.flags & RDMACHAN_SQE_F_REGION)
+		return rch_op_region_prepare(op, write);
+	return access_ok(memory(op), op->sqe.length) ? 0 : -EFAULT;
+}
+
 static s64 run_nop(struct rch_op *op)
 {
 	return 0;
@@ -116,10 +127,8 @@ static int prepare_send(struct rch_op *op)
 		return -EINVAL;
 	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
 		return -EMSGSIZE;
-	if (!access_ok(memory(op), op->sqe.length))
-		return -EFAULT;
 	goes_in_line(op, LINE_OUT);
-	return 0;
+	return check_memory(op, false);
 }
 
 /* At once: programs say by their calls which messages belong together. */
@@ -132,12 +141,9 @@ static void rch_op_flush(struct rch_queue *queue)
 	queue->unsent = NULL;
 }
 
-/* The message may lie in the link's open frame until the queue is flushed. */
-static void remember_unsent(struct rch_queue *queue, const struct rch_chan *chan)
+/** rch_op_unsent - a message may lie in the link's open frame until the queue is flushed */
+void rch_op_unsent(struct rch_queue *queue, struct rch_link *link)
 {
-	/* It was sent on it, so it stays the channel's. */
-	struct rch_link *link = chan->lane.link;
-
 	if (queue->unsent == link)
 		return;
 	rch_op_flush(queue);
@@ -145,19 +151,29 @@ static void remember_unsent(struct rch_queue *queue, const struct rch_chan *chan
 	queue->unsent = link;
 }
 
-static s64 run_send(struct rch_op *op)
+/** rch_op_send_iter - run a SEND whose message is @iter */
+s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 {
-	struct iov_iter iter;
-	int ret;
+	struct rch_chan *chan = op->object;
+	int ret = rch_chan_send_more(chan, iter, op->sqe.msg_flags);
 
-	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
-	ret = rch_chan_send_more(op->object, &iter, op->sqe.msg_flags);
+	/* It was sent on it, so it stays the channel's. */
 	if (!ret)
-		remember_unsent(op->queue, op->object);
+		rch_op_unsent(op->queue, chan->lane.link);
 	/* That it is being connected is no reason to fail. */
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
 	return ret ?: (s64)op->sqe.length;
+}
+
+static s64 run_send(struct rch_op *op)
+{
+	struct iov_iter iter;
+
+	if (op->region)
+		return rch_op_region_send(op);
+	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
+	return rch_op_send_iter(op, &iter);
 }
 
 static int prepare_recv(struct rch_op *op)
@@ -173,9 +189,20 @@ static int prepare_recv(struct rch_op *op)
 		return -EINVAL;
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
-	if (!access_ok(memory(op), op->sqe.length))
-		return -EFAULT;
-	return 0;
+	return check_memory(op, true);
+}
+
+/** rch_op_recv_told - what rch_chan_recv() has found, for the completion */
+s64 rch_op_recv_told(struct rch_op *op, int ret, u64 length, u16 msg_flags, bool eof)
+{
+	if (ret == -ENOTCONN)
+		return -EAGAIN;
+	if (ret && ret != -EMSGSIZE)
+		return ret;
+	op->cqe.length = length;
+	op->cqe.msg_flags = msg_flags;
+	op->cqe.flags = eof ? RDMACHAN_CQE_F_EOF : 0;
+	return ret ?: (s64)length;
 }
 
 static s64 run_recv(struct rch_op *op)
@@ -186,18 +213,13 @@ static s64 run_recv(struct rch_op *op)
 
 	if (op->sqe.op_flags)
 		return rch_recv_many_run(op);
+	if (op->region)
+		return rch_op_region_recv(op);
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
-	if (ret == -ENOTCONN)
-		return -EAGAIN;
-	if (ret && ret != -EMSGSIZE)
-		return ret;
-	op->cqe.length = result.length;
-	op->cqe.msg_flags = result.msg_flags;
-	op->cqe.flags = result.eof ? RDMACHAN_CQE_F_EOF : 0;
-	return ret ?: (s64)result.length;
+	return rch_op_recv_told(op, ret, result.length, result.msg_flags, result.eof);
 }
 
 /* SHUTDOWN */
@@ -360,9 +382,7 @@ static int prepare_cancel(struct rch_op *op)
 
 static s64 run_cancel(struct rch_op *op)
 {
-	s64 count = rch_queue_cancel(op->queue, op);
-
-	return count ?: -ENOENT;
+	return rch_queue_cancel(op->queue, op);
 }
 
 static const struct op_kind kinds[] = {
@@ -370,12 +390,13 @@ static const struct op_kind kinds[] = {
 		.run = run_nop,
 	},
 	[RDMACHAN_OPCODE_SEND] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION,
 		.prepare = prepare_send,
 		.run = run_send,
 	},
 	[RDMACHAN_OPCODE_RECV] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL |
+			USES_REGION,
 		.prepare = prepare_recv,
 		.run = run_recv,
 	},
@@ -407,6 +428,8 @@ static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
 	if (sqe->__reserved || sqe->__reserved2)
 		return false;
+	if (!(sqe->flags & RDMACHAN_SQE_F_REGION) && sqe->region)
+		return false;
 	if (!(uses & USES_FD) && sqe->fd != (uses & HAS_NO_FD ? -1 : 0))
 		return false;
 	return ((uses & USES_ADDR) || !sqe->addr) &&
@@ -425,6 +448,8 @@ static int rch_op_prepare(struct rch_op *op)
 		return -EOPNOTSUPP;
 	kind = &kinds[array_index_nospec(op->sqe.opcode, ARRAY_SIZE(kinds))];
 	op->own = kind->own;
+	if ((op->sqe.flags & RDMACHAN_SQE_F_REGION) && !(kind->uses & USES_REGION))
+		return -EOPNOTSUPP;
 	if (!unused_is_zero(&op->sqe, kind->uses))
 		return -EINVAL;
 	return kind->prepare ? kind->prepare(op) : 0;
@@ -437,6 +462,7 @@ static s64 rch_op_run(struct rch_op *op)
 
 static void rch_op_drop(struct rch_op *op)
 {
+	rch_op_region_drop(op);
 	if (op->file)
 		fput(op->file);
 	op->file = NULL;
@@ -448,5 +474,6 @@ const struct rch_queue_ops rch_queue_ops = {
 	.prepare = rch_op_prepare,
 	.run = rch_op_run,
 	.drop = rch_op_drop,
+	.stop = rch_op_region_stop,
 	.flush = rch_op_flush,
 };

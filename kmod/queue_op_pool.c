@@ -34,7 +34,8 @@ int rch_recv_many_check(struct rch_op *op)
 	if (sqe->op_flags & ~RDMACHAN_RECV_F_MULTISHOT)
 		return -EOPNOTSUPP;
 	if (sqe->addr || sqe->length ||
-	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS))
+	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS |
+			  RDMACHAN_SQE_F_REGION))
 		return -EINVAL;
 	return rch_pool_find(op->queue, sqe->pool) ? 0 : -ENOENT;
 }

@@ -34,6 +34,7 @@ static const struct {
 	[RDMACHAN_LIMIT_PENDING] = { &rch_user_pending, &rch_all_pending },
 	[RDMACHAN_LIMIT_BYTES] = { &rch_user_buffer_mib, &rch_all_buffer_mib },
 	[RDMACHAN_LIMIT_QUEUES] = { &rch_user_queues, &rch_all_queues },
+	[RDMACHAN_LIMIT_REGIONS] = { &rch_user_regions, &rch_all_regions },
 	[RDMACHAN_LIMIT_POLLERS] = { &rch_user_pollers, &rch_all_pollers },
 };
 
@@ -185,10 +186,16 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 		      struct rdmachan_error *error)
 {
 	u32 limit, cause = rch_charge_take(charge, cost, &limit);
+	struct rdmachan_use use;
+	bool all = cause == RDMACHAN_CAUSE_TOTAL_LIMIT;
 
 	if (!cause)
 		return 0;
 	rch_error_set(error, op, cause, limit);
+	rch_quota_tell(charge->user, limit, &use);
+	error->limit = all ? use.all_max : use.user_max;
+	error->used = all ? use.all : use.user;
+	error->needed = cost->of[limit];
 	return -(int)error->error;
 }
 

@@ -8,7 +8,7 @@
  *   main                               order of init and exit
  *   chrdev, ioctl, file, queue_op      what programs see; the only user pointers
  *   queue                              rings of operations on many objects
- *   ctx, listener, chan, quota         objects and their rules, and how many there may be
+ *   ctx, listener, chan, quota, region objects and their rules, and how many there may be
  *   link, lane                         the conversation of two hosts
  *   path, device                       one queue pair; RDMA and its connection manager
  *   pure/                              arithmetic
@@ -57,6 +57,7 @@ extern unsigned int rch_user_channels, rch_all_channels;
 extern unsigned int rch_user_pending, rch_all_pending;
 extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
 extern unsigned int rch_user_queues, rch_all_queues;
+extern unsigned int rch_user_regions, rch_all_regions;
 extern unsigned int rch_user_pollers, rch_all_pollers;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
@@ -70,6 +71,7 @@ struct rch_counts {
 	atomic_t links;
 	atomic_t frames;
 	atomic_t segments;
+	atomic_t regions;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
 };

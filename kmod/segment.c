@@ -20,24 +20,22 @@
 /* Up to this is copied: at worst an eighth of a frame holds the whole. */
 #define RCH_COPY_BREAK 2048
 
-static struct rch_segment *own_take(struct rch_own_segment *own, u32 bytes)
+/* @room: where @bytes of it go. */
+static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
 {
-	if (bytes > RCH_OWN_ROOM || test_and_set_bit_lock(0, &own->busy))
-		return NULL;
-	own->seg.own = true;
-	return &own->seg;
-}
+	struct rch_segment *seg;
 
-static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes)
-{
-	struct rch_segment *seg = own_take(own, bytes);
-
-	if (seg)
-		return seg;
+	if (bytes <= RCH_OWN_ROOM && !test_and_set_bit_lock(0, &own->busy)) {
+		own->seg.own = true;
+		*room = own->bytes;
+		return &own->seg;
+	}
 	seg = rch_try(RCH_SITE_SEGMENT, kmalloc(sizeof(*seg) + bytes,
 						GFP_ATOMIC | __GFP_NOWARN));
-	if (seg)
-		seg->own = false;
+	if (!seg)
+		return NULL;
+	seg->own = false;
+	*room = (u8 *)(seg + 1);
 	return seg;
 }
 
@@ -53,8 +51,10 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 				      struct page *page)
 {
 	bool copy = r->run.span <= RCH_COPY_BREAK;
-	struct rch_segment *seg = alloc(own, copy ? r->run.span : 0);
+	struct rch_segment *seg;
+	u8 *room;
 
+	seg = alloc(own, copy ? r->run.span : 0, &room);
 	if (!seg)
 		return NULL;
 	INIT_LIST_HEAD(&seg->list);
@@ -66,8 +66,8 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 	seg->bytes = r->run.bytes;
 	if (copy) {
 		seg->page = NULL;
-		seg->data = (u8 *)(seg + 1);
-		memcpy(seg + 1, r->payload, r->run.span);
+		seg->data = room;
+		memcpy(room, r->payload, r->run.span);
 	} else {
 		get_page(page);
 		seg->page = page;

@@ -62,6 +62,8 @@ union arg {
 	struct rdmachan_queue_create queue_create;
 	struct rdmachan_enter enter;
 	struct rdmachan_pool_create pool_create;
+	struct rdmachan_region_register region_register;
+	struct rdmachan_region_unregister region_unregister;
 	char bytes[1024];
 };
 
@@ -108,6 +110,10 @@ static const struct command commands[] = {
 	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter, 0, FLAGS(rdmachan_enter)),
 	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create, 0,
 		FLAGS(rdmachan_pool_create)),
+	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register, 0,
+		FLAGS(rdmachan_region_register)),
+	COMMAND("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
+		rdmachan_region_unregister, ENOENT, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
 };
 
@@ -141,6 +147,10 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 		break;
 	case RDMACHAN_POOL_CREATE:
 		arg->pool_create.entries = 8;
+		break;
+	case RDMACHAN_REGION_REGISTER:
+		arg->region_register.addr = (uintptr_t)self;
+		arg->region_register.length = 1;
 		break;
 	case RDMACHAN_SHUTDOWN:
 		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
@@ -371,7 +381,9 @@ TEST_F(abi, unknown_command)
 
 	for (i = 0; i < 4; i++) {
 		for (nr = 11; nr < 256; nr++)
-			if (nr != RDMACHAN_CMD_POOL_CREATE)
+			if (nr != RDMACHAN_CMD_POOL_CREATE &&
+			    nr != RDMACHAN_CMD_REGION_REGISTER &&
+			    nr != RDMACHAN_CMD_REGION_UNREGISTER)
 				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);
@@ -509,7 +521,7 @@ TEST_F(abi, receive_to_nowhere)
 
 TEST_F(abi, error_record_size)
 {
-	struct rdmachan_error error = { .size = sizeof(error) - 1 };
+	struct rdmachan_error error = { .size = offsetof(struct rdmachan_error, limit) - 1 };
 	struct rdmachan_connect connect;
 
 	fill_connect(&connect, SERVICE + 1, NULL);
@@ -637,7 +649,7 @@ TEST_F(abi, list_arguments)
 	list.objects_max = 65537;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
 	list.objects_max = 1;
-	list.object_size = sizeof(*objects) - 1;
+	list.object_size = offsetof(struct rdmachan_object, tx_regions) - 1;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
 	list.object_size = sizeof(*objects);
 	list.objects_ptr = NOWHERE;

@@ -34,11 +34,13 @@ export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
 declare -A running
+pending=()
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
-honest=(abi_test chan_test queue_test queue_end_test queue_pool_test queue_time_test
-	queue_poller_test end_test place_test inject_test conn_test)
+honest=(abi_test chan_test gather_test queue_test queue_end_test queue_pool_test
+	queue_time_test queue_poller_test end_test place_test region_test
+	region_end_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -98,17 +100,25 @@ tap() {
 	finish "$1"
 }
 
+# They go on beside the next stage: see settle_pending.
 check_static() {
-	local name names=(layers checkpatch sparse kerneldoc shell)
+	local name
 
 	stage "static checks"
 	begin static/layers "$top/selftests/checks/layers.py"
-	for name in "${names[@]:1}"; do
+	for name in checkpatch sparse kerneldoc shell; do
 		begin "static/$name" "$top/selftests/checks/$name.sh"
 	done
-	for name in "${names[@]}"; do
+	pending=(layers checkpatch sparse kerneldoc shell)
+}
+
+settle_pending() {
+	local name
+
+	for name in "${pending[@]}"; do
 		settle "static/$name"
 	done
+	pending=()
 }
 
 check_compile() {
@@ -170,8 +180,9 @@ check_san() {
 	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
 		--timeout 300 --payload "$out/payload-uml-6.12-san" \
 		--out "$out/run/san-kunit" -- sh kunit.sh
-	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test queue_test queue_end_test \
-		queue_pool_test queue_time_test queue_poller_test end_test place_test
+	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test queue_end_test \
+		queue_pool_test queue_time_test queue_poller_test end_test place_test \
+		region_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
 	finish san
@@ -217,11 +228,12 @@ check_stock() {
 	local uring="uring_test uring_end_test"
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test queue_test queue_end_test queue_pool_test queue_time_test"
-	programs[stock-6.1]+=" queue_poller_test end_test place_test"
+	programs[stock-6.1]="abi_test chan_test gather_test queue_test queue_end_test"
+	programs[stock-6.1]+=" queue_pool_test queue_time_test queue_poller_test end_test place_test region_test"
 	programs[stock-6.1]+=" conn_test $uring"
-	programs[stock-6.12]="abi_test chan_test queue_test queue_end_test queue_pool_test"
-	programs[stock-6.12]+=" queue_time_test queue_poller_test end_test"
+	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_pool_test"
+	programs[stock-6.12]+=" queue_time_test queue_poller_test end_test region_test"
+	programs[stock-6.12]+=" region_end_test:killed"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test"
 	programs[stock-6.12]+=" life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
@@ -318,7 +330,9 @@ trap 'jobs -pr | xargs -r kill' EXIT
 [ $# -gt 0 ] || set -- static compile tool fuzz kunit uml san stock pairs
 for name in "$@"; do
 	"check_$name"
+	[ "$name" = static ] || settle_pending
 done
+settle_pending
 
 echo
 [ $skipped -eq 0 ] && echo "$passed passed, $failed failed" ||

@@ -319,6 +319,25 @@ void set_parameter(const char *name, unsigned int value)
 	}
 }
 
+/* Frames that all links have sent. */
+uint64_t frames_sent(int ctx)
+{
+	static struct rdmachan_object objects[64];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
+		.object_size = sizeof(*objects),
+	};
+	uint64_t sum = 0;
+	uint32_t i;
+
+	if (ioctl(ctx, RDMACHAN_LIST, &list))
+		return 0;
+	for (i = 0; i < list.out_count; i++)
+		if (objects[i].kind == RDMACHAN_KIND_LINK)
+			sum += objects[i].tx_frames;
+	return sum;
+}
+
 int64_t now_ms(void)
 {
 	struct timespec ts;

@@ -83,6 +83,8 @@
  * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
  * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
  * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create
+ * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register
+ * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -97,6 +99,8 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
 	RDMACHAN_CMD_ENTER = 0x0a,
 	RDMACHAN_CMD_POOL_CREATE = 0x0d,
+	RDMACHAN_CMD_REGION_REGISTER = 0x10,
+	RDMACHAN_CMD_REGION_UNREGISTER = 0x11,
 };
 
 /**
@@ -140,6 +144,10 @@ enum rdmachan_cmd {
  *	as those of one user may be
  * @RDMACHAN_CAUSE_TOTAL_LIMIT: all users together have as much as may be; see detail
  *	for of what (&enum rdmachan_limit)
+ * @RDMACHAN_CAUSE_MEMLOCK: the program would have more memory pinned than its limit of
+ *	locked memory (RLIMIT_MEMLOCK)
+ * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
+ *	the file system must know what is written there
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -172,6 +180,8 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_USER_LIMIT = 27,
 	RDMACHAN_CAUSE_USER_BYTES = 28,
 	RDMACHAN_CAUSE_TOTAL_LIMIT = 29,
+	RDMACHAN_CAUSE_MEMLOCK = 30,
+	RDMACHAN_CAUSE_MEMORY_KIND = 31,
 };
 
 /**
@@ -184,6 +194,7 @@ enum rdmachan_cause {
  * @RDMACHAN_OP_RECV: receiving
  * @RDMACHAN_OP_HEARTBEAT: watching the peer
  * @RDMACHAN_OP_LISTEN: listening
+ * @RDMACHAN_OP_REGISTER: registering a region
  */
 enum rdmachan_op {
 	RDMACHAN_OP_NONE = 0,
@@ -194,6 +205,7 @@ enum rdmachan_op {
 	RDMACHAN_OP_RECV = 5,
 	RDMACHAN_OP_HEARTBEAT = 6,
 	RDMACHAN_OP_LISTEN = 7,
+	RDMACHAN_OP_REGISTER = 8,
 };
 
 /**
@@ -238,6 +250,9 @@ struct rdmachan_addr {
  * @local: Local address
  * @peer: Peer's address
  * @device: Name of the RDMA device, empty when it is not known
+ * @limit: Where a limit was in the way: the most there may be; bytes, or objects
+ * @used: What there was of it already
+ * @needed: What would have been needed besides
  */
 struct rdmachan_error {
 	__u32 size;
@@ -255,6 +270,9 @@ struct rdmachan_error {
 	struct rdmachan_addr local;
 	struct rdmachan_addr peer;
 	char device[RDMACHAN_NAME_LEN];
+	__aligned_u64 limit;
+	__aligned_u64 used;
+	__aligned_u64 needed;
 };
 
 /**
@@ -299,6 +317,8 @@ struct rdmachan_device {
  *	receive buffers, and what comes beyond them of a message that is larger; and the
  *	rings of queues, with the operations that can be under way
  * @RDMACHAN_LIMIT_QUEUES: queues
+ * @RDMACHAN_LIMIT_REGIONS: regions. How many bytes they may have is the matter of
+ *	RLIMIT_MEMLOCK
  * @RDMACHAN_LIMIT_POLLERS: queues with a poller
  *
  * The user is who opened the context. Channels that peers open belong to the user of
@@ -313,6 +333,7 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_PENDING = 3,
 	RDMACHAN_LIMIT_BYTES = 4,
 	RDMACHAN_LIMIT_QUEUES = 5,
+	RDMACHAN_LIMIT_REGIONS = 6,
 	RDMACHAN_LIMIT_POLLERS = 7,
 };
 
@@ -322,11 +343,14 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT; and
  *	&rdmachan_sqe.timeout_ms
  * @RDMACHAN_CALLS_POLLER: %RDMACHAN_QUEUE_F_POLLER
+ * @RDMACHAN_CALLS_REGION: %RDMACHAN_REGION_REGISTER and %RDMACHAN_REGION_UNREGISTER, and
+ *	%RDMACHAN_SQE_F_REGION
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
 	RDMACHAN_CALLS_POOL = 1 << 2,
 	RDMACHAN_CALLS_POLLER = 1 << 3,
+	RDMACHAN_CALLS_REGION = 1 << 4,
 };
 
 /**
@@ -380,6 +404,7 @@ struct rdmachan_use {
  * @out_use_queues: The same of queues
  * @out_calls: &enum rdmachan_calls
  * @out_use_pollers: The same of queues with a poller
+ * @out_use_regions: Regions in use, and their limits
  *
  * Errors: as in "rules of the interface".
  */
@@ -418,6 +443,7 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_queues;
 	__aligned_u64 out_calls;
 	struct rdmachan_use out_use_pollers;
+	struct rdmachan_use out_use_regions;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -709,12 +735,14 @@ struct rdmachan_shutdown {
  * @RDMACHAN_KIND_CHANNEL: channel
  * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
  * @RDMACHAN_KIND_QUEUE: queue
+ * @RDMACHAN_KIND_REGION: region: memory of a program that stays where it is
  */
 enum rdmachan_kind {
 	RDMACHAN_KIND_LISTENER = 1,
 	RDMACHAN_KIND_CHANNEL = 2,
 	RDMACHAN_KIND_LINK = 3,
 	RDMACHAN_KIND_QUEUE = 4,
+	RDMACHAN_KIND_REGION = 5,
 };
 
 /**
@@ -775,6 +803,14 @@ enum rdmachan_state {
  * @tx_placed: Messages of @tx_messages that were written straight into the memory of the
  *	peer's program, and copied nowhere
  * @rx_placed: The same of @rx_messages
+ * @tx_regions: Messages of @tx_messages that were sent from regions
+ * @rx_regions: Messages of @rx_messages that were received into regions
+ * @length: Bytes of a region
+ * @region: Number of a region in its context
+ * @uses: Operations under way that use a region
+ *
+ * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
+ * were received there.
  */
 struct rdmachan_object {
 	__u32 size;
@@ -810,6 +846,11 @@ struct rdmachan_object {
 	__aligned_u64 peer_message_max;
 	__aligned_u64 tx_placed;
 	__aligned_u64 rx_placed;
+	__aligned_u64 tx_regions;
+	__aligned_u64 rx_regions;
+	__aligned_u64 length;
+	__u32 region;
+	__u32 uses;
 };
 
 /**
@@ -875,6 +916,78 @@ struct rdmachan_list {
 #define RDMACHAN_LIST _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LIST)
 
 /**
+ * enum rdmachan_region_flags - flags of REGION_REGISTER
+ * @RDMACHAN_REGION_F_READ_ONLY: messages are sent from it and not received there. Needed
+ *	for memory that the program cannot write to, and for files on disks that it has
+ *	mapped shared
+ */
+enum rdmachan_region_flags {
+	RDMACHAN_REGION_F_READ_ONLY = 1 << 0,
+};
+
+/**
+ * struct rdmachan_region_register - ioctl(RDMACHAN_REGION_REGISTER) on a context
+ * @size: sizeof(struct rdmachan_region_register)
+ * @flags: &enum rdmachan_region_flags
+ * @addr: Address of the memory, of any alignment
+ * @length: Bytes of it, not 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_region: The region's number, for entries of queues of the same context
+ * @__reserved: Must be 0
+ *
+ * The pages are brought into memory and stay there, and the region is those pages,
+ * whatever the program maps at the address afterwards. They count as the memory regions of
+ * verbs do: whole pages, against RLIMIT_MEMLOCK, unless the program has CAP_IPC_LOCK. A
+ * region ends with %RDMACHAN_REGION_UNREGISTER, or with its context.
+ *
+ * A region belongs to the memory of the program that makes it. After fork() it is the
+ * parent's; after execve() it is nobody's, and its pages stay until the context is closed.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EINVAL: also when @addr and @length are no range of addresses.
+ *  - EFAULT: also when there is no memory, or none that may be written to and
+ *    %RDMACHAN_REGION_F_READ_ONLY is not set, or it is a device's.
+ *  - EOPNOTSUPP: also when such memory cannot be pinned (%RDMACHAN_CAUSE_MEMORY_KIND): that
+ *    of a file on a disk which is mapped shared, without %RDMACHAN_REGION_F_READ_ONLY; or
+ *    of a file on persistent memory.
+ *  - ENOMEM: also when more memory would be pinned than RLIMIT_MEMLOCK allows
+ *    (%RDMACHAN_CAUSE_MEMLOCK): see limit, used and needed of the record, all in bytes.
+ *  - EMFILE: The user has as many regions as one user may have
+ *    (%RDMACHAN_CAUSE_USER_LIMIT).
+ *  - ENFILE: All users together have as many as may be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ */
+struct rdmachan_region_register {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__aligned_u64 error_ptr;
+	__u32 out_region;
+	__u32 __reserved;
+};
+
+#define RDMACHAN_REGION_REGISTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REGION_REGISTER)
+
+/**
+ * struct rdmachan_region_unregister - ioctl(RDMACHAN_REGION_UNREGISTER) on a context
+ * @size: sizeof(struct rdmachan_region_unregister)
+ * @region: Number of the region
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOENT: There is no such region.
+ *  - EBUSY: Operations that use it have not completed: cancel them, or wait.
+ *  - EPERM: Another program has registered it.
+ */
+struct rdmachan_region_unregister {
+	__u32 size;
+	__u32 region;
+};
+
+#define RDMACHAN_REGION_UNREGISTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REGION_UNREGISTER)
+
+/**
  * DOC: rings of a queue
  *
  * A queue has two rings, each mapped into the program by mmap() on the queue's file
@@ -911,7 +1024,8 @@ struct rdmachan_list {
  * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that
  *	was submitted first; op_flags are &enum rdmachan_cancel_flags. fd must be -1.
  *	Succeeds with the number of operations that were cancelled, each of which completes
- *	with -ECANCELED; ENOENT when there was none
+ *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
+ *	messages just being written from or to a region, which complete by themselves
  *
  * Members of an entry that are not named for its operation must be 0.
  */
@@ -934,11 +1048,14 @@ enum rdmachan_opcode {
  *	what is submitted after it begins when it has completed. In a chain only on the
  *	first entry, for all of it. A CANCEL without this flag does not wait
  * @RDMACHAN_SQE_F_SKIP_SUCCESS: There is a completion only if the operation fails
+ * @RDMACHAN_SQE_F_REGION: SEND and RECV: addr counts from the beginning of the region
+ *	whose number is region
  */
 enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_LINK = 1 << 0,
 	RDMACHAN_SQE_F_DRAIN = 1 << 1,
 	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
+	RDMACHAN_SQE_F_REGION = 1 << 5,
 };
 
 /**
@@ -979,6 +1096,7 @@ enum rdmachan_cancel_flags {
  *	its chain have succeeded and no DRAIN is in its way. Of an operation that completes
  *	more than once each completion begins it anew
  * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
+ * @region: Number of a region, with %RDMACHAN_SQE_F_REGION
  * @__reserved2: Must be 0
  *
  * The memory at @addr must stay as it is until the operation has completed.
@@ -996,7 +1114,8 @@ struct rdmachan_sqe {
 	__aligned_u64 user_data;
 	__u32 timeout_ms;
 	__u32 pool;
-	__aligned_u64 __reserved2;
+	__u32 region;
+	__u32 __reserved2;
 };
 
 /**
@@ -1026,6 +1145,9 @@ enum rdmachan_cqe_flags {
  *    is of another kind.
  *  - EINVAL: A member that must be 0 is not, or one is out of its range.
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
+ *  - ENOENT, EPERM: There is no such region, or it is another program's.
+ *  - ERANGE: addr and length lie not within the region.
+ *  - EACCES: RECV into a region that is %RDMACHAN_REGION_F_READ_ONLY.
  *  - ETIMEDOUT: Its timeout ran out, or the peer does not answer any more. Nothing was
  *    sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the

@@ -103,7 +103,7 @@ struct limit {
 	bool bytes;
 };
 
-#define LIMITS 7
+#define LIMITS 8
 
 static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMITS])
 {
@@ -114,6 +114,7 @@ static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMI
 	limits[4] = (struct limit){ "buffers", &info->out_use_bytes, true };
 	limits[5] = (struct limit){ "queues", &info->out_use_queues, false };
 	limits[6] = (struct limit){ "pollers", &info->out_use_pollers, false };
+	limits[7] = (struct limit){ "regions", &info->out_use_regions, false };
 }
 
 static void add_amount(struct table *table, uint64_t amount, bool bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cmd_list.c - "rdmachan list": listeners, channels, links and queues
+ * cmd_list.c - "rdmachan list": listeners, channels, links, queues and regions
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,7 +14,7 @@
 #include "tool.h"
 
 /* One more than the last one that is known here. */
-#define KINDS (RDMACHAN_KIND_QUEUE + 1)
+#define KINDS (RDMACHAN_KIND_REGION + 1)
 
 /* What is passed along the walk over the objects. */
 struct listing {
@@ -32,6 +32,7 @@ static const char *const headings[] = {
 			       "-TX-FRAMES -RX-FRAMES",
 	[RDMACHAN_KIND_QUEUE] = "QUEUE -UID -ENTRIES -COMPLETIONS -UNDER-WAY -TAKEN -COMPLETED "
 				"-OVERFLOWS",
+	[RDMACHAN_KIND_REGION] = "REGION -NUMBER -UID -LENGTH -USES -SENT -RECEIVED",
 };
 
 static void add_bytes(struct table *table, uint64_t bytes)
@@ -122,11 +123,23 @@ static void add_queue(struct table *table, const struct rdmachan_object *object)
 	table_add(table, "%" PRIu64, (uint64_t)object->tx_stalls);
 }
 
+static void add_region(struct table *table, const struct rdmachan_object *object)
+{
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	table_add(table, "%u", object->region);
+	add_uid(table, object->uid);
+	add_bytes(table, object->length);
+	table_add(table, "%u", object->uses);
+	table_add(table, "%" PRIu64, (uint64_t)object->tx_messages);
+	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
+}
+
 static void (*const add[])(struct table *table, const struct rdmachan_object *object) = {
 	[RDMACHAN_KIND_LISTENER] = add_listener,
 	[RDMACHAN_KIND_CHANNEL] = add_channel,
 	[RDMACHAN_KIND_LINK] = add_link,
 	[RDMACHAN_KIND_QUEUE] = add_queue,
+	[RDMACHAN_KIND_REGION] = add_region,
 };
 
 static int each(const struct rdmachan_object *object, void *arg)
@@ -185,6 +198,7 @@ static const struct option options[] = {
 	{ "channels", no_argument, NULL, 'c' },
 	{ "links", no_argument, NULL, 'l' },
 	{ "queues", no_argument, NULL, 'q' },
+	{ "regions", no_argument, NULL, 'r' },
 	{ 0 }
 };
 
@@ -193,11 +207,12 @@ static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flag
 	bool some = false;
 	int option, kind;
 
-	while ((option = getopt_long(argc, argv, "ajLclq", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "ajLclqr", options, NULL)) != -1) {
 		kind = option == 'L' ? RDMACHAN_KIND_LISTENER :
 		       option == 'c' ? RDMACHAN_KIND_CHANNEL :
 		       option == 'l' ? RDMACHAN_KIND_LINK :
-		       option == 'q' ? RDMACHAN_KIND_QUEUE : 0;
+		       option == 'q' ? RDMACHAN_KIND_QUEUE :
+		       option == 'r' ? RDMACHAN_KIND_REGION : 0;
 		if (kind)
 			some = listing->kinds[kind] = true;
 		else if (option == 'a')
@@ -230,19 +245,21 @@ static int run(int argc, char **argv)
 
 const struct command cmd_list = {
 	.name = "list",
-	.summary = "list listeners, channels, links and queues",
+	.summary = "list listeners, channels, links, queues and regions",
 	.help =
 	"Usage: rdmachan list [--all] [--listeners] [--channels] [--links] [--queues]\n"
-	"                     [--json]\n"
+	"                     [--regions] [--json]\n"
 	"\n"
 	"Lists what your programs have open: listeners, channels, the links (the connections\n"
-	"of two hosts) that the channels share, and queues. Without a choice, all of them.\n"
+	"of two hosts) that the channels share, queues, and regions (memory that they have\n"
+	"registered). Without a choice, all of them.\n"
 	"\n"
 	"  -a, --all         of all users, not only your own (root)\n"
 	"  -L, --listeners   listeners\n"
 	"  -c, --channels    channels\n"
 	"  -l, --links       links\n"
 	"  -q, --queues      queues\n"
+	"  -r, --regions     regions\n"
 	"  -j, --json        write one JSON array, with more details\n"
 	"\n"
 	"Examples:\n"

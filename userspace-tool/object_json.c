@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * object_json.c - all there is to know about a listener, channel, link or queue, as JSON
+ * object_json.c - all there is to know about an object, as JSON
  */
 #include "object_json.h"
 
@@ -31,6 +31,8 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 	json_number(json, "peer_message_max", object->peer_message_max);
 	json_number(json, "tx_placed", object->tx_placed);
 	json_number(json, "rx_placed", object->rx_placed);
+	json_number(json, "tx_regions", object->tx_regions);
+	json_number(json, "rx_regions", object->rx_regions);
 }
 
 void object_json(const struct rdmachan_object *object, struct json *json)
@@ -56,6 +58,9 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_number(json, "dev_port", object->dev_port);
 	json_number(json, "frame_size", object->frame_size);
 	json_number(json, "created_ns", object->created_ns);
+	json_number(json, "length", object->length);
+	json_number(json, "region", object->region);
+	json_number(json, "uses", object->uses);
 	json_traffic(json, object);
 	json_end(json);
 }

@@ -92,8 +92,12 @@ static inline void rch_window_init(struct rch_window_rx *w, u32 size)
 }
 
 /**
- * rch_window_received_run - @count records of @bytes together came; false if the peer was
- *	not allowed to
+ * rch_window_received_run - records came
+ * @w: window
+ * @count: how many
+ * @bytes: of all of them
+ *
+ * Return: false if the peer was not allowed to send them.
  */
 static inline bool rch_window_received_run(struct rch_window_rx *w, u32 count, u32 bytes)
 {

@@ -18,9 +18,9 @@ LAYERS = (
     ("pure", ("pure/*",)),
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
-    ("objects", ("ctx*", "listener*", "quota*", "chan.*", "chan_*", "segment.c")),
+    ("objects", ("ctx*", "listener*", "quota*", "region*", "chan.*", "chan_*", "segment.c")),
     ("queue", ("queue.*", "queue_map.c", "queue_pool.c", "queue_poller.c", "queue_time.c")),
-    ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "debugfs*")),
+    ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "queue_region*", "debugfs*")),
     ("main", ("main.c",)),
 )
 # Serve all layers, and use only pure and each other.

@@ -161,6 +161,16 @@ static const struct cause causes[] = {
 		"All users of this host together have as much as they may.",
 		"See with \"rdmachan list --all\" who has most of it, or have the administrator raise the limit in /sys/module/rdmachan/parameters. \"rdmachan info\" shows limits and use.",
 	},
+	[RDMACHAN_CAUSE_MEMLOCK] = {
+		"memlock",
+		"The program would have more memory pinned than it may lock.",
+		"Raise the limit of locked memory (\"ulimit -l\", LimitMEMLOCK= of a systemd unit, memlock in /etc/security/limits.conf), register less, or give the program CAP_IPC_LOCK.",
+	},
+	[RDMACHAN_CAUSE_MEMORY_KIND] = {
+		"memory-kind",
+		"Such memory cannot be pinned for as long as the program likes: it is that of a file, and the file system must know what is written there.",
+		"Register it as read-only if messages are only sent from it, map the file privately, or use memory that is no file's.",
+	},
 };
 
 static const struct cause unknown = {

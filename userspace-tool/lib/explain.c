@@ -115,6 +115,11 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 			add(text, " The limit is the module's parameter %s_%s.",
 			    err->cause == RDMACHAN_CAUSE_USER_LIMIT ? "user" : "all", name);
 		break;
+	case RDMACHAN_CAUSE_MEMLOCK:
+		add(text, " The limit is %llu bytes, of which %llu are in use, and %llu more are needed.",
+		    (unsigned long long)err->limit, (unsigned long long)err->used,
+		    (unsigned long long)err->needed);
+		break;
 	case RDMACHAN_CAUSE_FEATURE:
 		add(text, " The feature bits are 0x%llx.", detail);
 		break;

@@ -334,6 +334,35 @@ int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
 int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 		       struct rdmachan_transfer *transfer, struct rdmachan_error *err);
 
+/* Regions - lib/region.c */
+
+/**
+ * rdmachan_region_register() - have memory stay where it is, for a queue's messages
+ * @ctx: context
+ * @addr: where
+ * @length: bytes
+ * @flags: &enum rdmachan_region_flags
+ * @region: set to its number
+ * @err: why it failed, or NULL
+ *
+ * It counts as locked memory (RLIMIT_MEMLOCK).
+ *
+ * Return: 0 or -1. ENOMEM with %RDMACHAN_CAUSE_MEMLOCK in @err: the limit of locked memory
+ * is too small; EOPNOTSUPP: such memory cannot stay; EFAULT: there is none, or it cannot be
+ * written to and @flags do not say so.
+ */
+int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t flags,
+			     uint32_t *region, struct rdmachan_error *err);
+
+/**
+ * rdmachan_region_unregister() - let it go
+ * @ctx: context
+ * @region: number of the region
+ *
+ * Return: 0 or -1. EBUSY: operations that use it have not completed.
+ */
+int rdmachan_region_unregister(int ctx, uint32_t region);
+
 /* Queues - lib/queue.c */
 
 /*
@@ -446,6 +475,34 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  */
 void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 				   const struct rdmachan_pool *pool);
+
+/**
+ * rdmachan_queue_prep_send_region() - prepare an entry: send a message from a region
+ * @sqe: entry
+ * @chan: channel
+ * @region: region of the context that the queue comes from
+ * @offset: where the message begins there; it must stay as it is until the operation has
+ *	completed
+ * @length: bytes of it
+ * @msg_flags: 16 bits that travel with the message
+ *
+ * It sets &rdmachan_sqe.flags: add others to them.
+ */
+void rdmachan_queue_prep_send_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
+				     uint64_t offset, uint64_t length, uint32_t msg_flags);
+
+/**
+ * rdmachan_queue_prep_recv_region() - prepare an entry: receive a message into a region
+ * @sqe: entry
+ * @chan: channel
+ * @region: region of the context that the queue comes from
+ * @offset: where the message shall begin there
+ * @size: bytes that there are for it
+ *
+ * It sets &rdmachan_sqe.flags: add others to them.
+ */
+void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
+				     uint64_t offset, uint64_t size);
 
 /**
  * rdmachan_queue_prep_accept() - prepare an entry: accept a channel

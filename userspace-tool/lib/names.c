@@ -40,6 +40,7 @@ static const char *const kinds[] = {
 	[RDMACHAN_KIND_CHANNEL] = "channel",
 	[RDMACHAN_KIND_LINK] = "link",
 	[RDMACHAN_KIND_QUEUE] = "queue",
+	[RDMACHAN_KIND_REGION] = "region",
 };
 
 const char *rdmachan_kind_name(uint32_t kind)
@@ -58,6 +59,7 @@ static const char *const ops[] = {
 	[RDMACHAN_OP_RECV] = "Receiving from",
 	[RDMACHAN_OP_HEARTBEAT] = "Watching the connection to",
 	[RDMACHAN_OP_LISTEN] = "Listening for",
+	[RDMACHAN_OP_REGISTER] = "Registering a region",
 };
 
 const char *lib_op_text(uint32_t op)
@@ -75,6 +77,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_PENDING] = "pending",
 	[RDMACHAN_LIMIT_BYTES] = "buffer_mib",
 	[RDMACHAN_LIMIT_QUEUES] = "queues",
+	[RDMACHAN_LIMIT_REGIONS] = "regions",
 	[RDMACHAN_LIMIT_POLLERS] = "pollers",
 };
 

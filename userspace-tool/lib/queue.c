@@ -176,6 +176,28 @@ void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 	sqe->pool = pool->id;
 }
 
+static void fill_region(struct rdmachan_sqe *sqe, uint8_t opcode, int fd, uint32_t region,
+			uint64_t offset, uint64_t length)
+{
+	fill(sqe, opcode, fd, NULL, length);
+	sqe->flags = RDMACHAN_SQE_F_REGION;
+	sqe->addr = offset;
+	sqe->region = region;
+}
+
+void rdmachan_queue_prep_send_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
+				     uint64_t offset, uint64_t length, uint32_t msg_flags)
+{
+	fill_region(sqe, RDMACHAN_OPCODE_SEND, chan, region, offset, length);
+	sqe->msg_flags = msg_flags;
+}
+
+void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
+				     uint64_t offset, uint64_t size)
+{
+	fill_region(sqe, RDMACHAN_OPCODE_RECV, chan, region, offset, size);
+}
+
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags)
 {
 	fill(sqe, RDMACHAN_OPCODE_ACCEPT, listener, NULL, 0);

@@ -17,10 +17,10 @@
 int main(void)
 {
 	size_is(rdmachan_addr, 28);
-	size_is(rdmachan_error, 176);
+	size_is(rdmachan_error, 200);
 	size_is(rdmachan_device, 152);
-	size_is(rdmachan_info, 384);
-	size_is(rdmachan_object, 304);
+	size_is(rdmachan_info, 416);
+	size_is(rdmachan_object, 336);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
 	size_is(rdmachan_ring, 40);
@@ -28,6 +28,8 @@ int main(void)
 	size_is(rdmachan_enter, 32);
 	size_is(rdmachan_buffer, 16);
 	size_is(rdmachan_pool_create, 72);
+	size_is(rdmachan_region_register, 40);
+	size_is(rdmachan_region_unregister, 8);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);
 	return tap_end();

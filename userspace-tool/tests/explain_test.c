@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_TOTAL_LIMIT
+#define CAUSE_LAST	RDMACHAN_CAUSE_MEMORY_KIND
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * chan_place.h - large messages from or to regions, without a thread that waits
+ *
+ * Lifetime. A transfer is referenced by who has begun it, by itself until it is over, and
+ * by its work while that is pending or runs. Who has begun it may leave before: then what
+ * cannot be stopped ends by itself.
+ *
+ * Locks. @lock is held while a step is taken, by the work or by who has begun it; in it
+ * those of channel, link and path.
+ */
+#ifndef _RCH_CHAN_PLACE_H
+#define _RCH_CHAN_PLACE_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "mem.h"
+#include "pure/wire.h"
+
+struct rch_chan;
+struct rch_mr;
+struct rch_path;
+struct rch_region;
+struct rch_write;
+
+/**
+ * enum rch_place_state - what a transfer waits for
+ * @RCH_PLACE_ASKED: sending: for CTS
+ * @RCH_PLACE_TURN: sending: for its turn to write
+ * @RCH_PLACE_WRITING: sending: for the end of what is being written
+ * @RCH_PLACE_WRITTEN: sending: the same, and nothing of the message comes behind it
+ * @RCH_PLACE_STREAM: sending: for room, as the message goes in segments
+ * @RCH_PLACE_FAILING: sending: for the channel to fail, as its path has
+ * @RCH_PLACE_OPENING: receiving: for memory to be open to the peer
+ * @RCH_PLACE_OPEN: receiving: for FIN
+ * @RCH_PLACE_CLOSING: receiving: for memory to be closed
+ * @RCH_PLACE_STUCK: receiving: for the path to be drained, as it could not be closed
+ * @RCH_PLACE_OVER: for nothing
+ */
+enum rch_place_state {
+	RCH_PLACE_ASKED,
+	RCH_PLACE_TURN,
+	RCH_PLACE_WRITING,
+	RCH_PLACE_WRITTEN,
+	RCH_PLACE_STREAM,
+	RCH_PLACE_FAILING,
+	RCH_PLACE_OPENING,
+	RCH_PLACE_OPEN,
+	RCH_PLACE_CLOSING,
+	RCH_PLACE_STUCK,
+	RCH_PLACE_OVER,
+};
+
+/**
+ * struct rch_place - a message on its way; protected by @lock but where told otherwise
+ * @ref: references
+ * @lock: see above
+ * @work: takes the next step when what is waited for is late, or when it is left alone
+ * @wait: woken when the next step may be possible, for who has begun it to take it
+ * @chan: channel; immutable
+ * @claimed: of which it has claimed a direction
+ * @region: where the message lies, used until the last reference is dropped; immutable
+ * @offset: of the message in it; immutable
+ * @path: path of @chan; immutable
+ * @keep: keeps the channel open; immutable
+ * @drop: gives that back; immutable
+ * @sending: the direction; immutable
+ * @state: what it waits for; written with WRITE_ONCE()
+ * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
+ * @left_alone: nobody wants it any more; written with WRITE_ONCE()
+ * @mapped: we are a user of the path, with @mem
+ * @by_owner: who has begun it takes steps, and will run the link
+ * @listed: @path_entry is in use: then @write and @mr are not freed
+ * @chan_entry: in the channel's wait queue
+ * @path_entry: in the path's
+ * @deadline: when what is waited for is late, in jiffies; 0 is never
+ * @late: it was, and that was dealt with
+ * @mem: the message, mapped
+ * @cursor: what is left of that
+ * @rts: the message
+ * @cts: sending: what the peer has opened and is not written
+ * @left: sending: bytes behind what is open
+ * @write: sending: its work requests
+ * @fin: sending: what became of FIN
+ * @iter: sending: what is left for segments
+ * @first: sending: no segment was queued
+ * @mr: receiving: what is open to the peer
+ * @wait_open: receiving: its registration is waited for
+ * @begun: receiving: the peer was told of some memory
+ * @fins: receiving: FINs of all channels, when CTS was sent
+ */
+struct rch_place {
+	struct kref ref;
+	struct mutex lock;
+	struct delayed_work work;
+	wait_queue_head_t wait;
+	struct rch_chan *chan;
+	bool claimed;
+	struct rch_region *region;
+	u64 offset;
+	struct rch_path *path;
+	void *keep;
+	void (*drop)(void *keep);
+	bool sending;
+	enum rch_place_state state;
+	int result;
+	bool left_alone;
+	bool by_owner;
+	bool mapped;
+	bool listed;
+	wait_queue_entry_t chan_entry;
+	wait_queue_entry_t path_entry;
+	unsigned long deadline;
+	bool late;
+	struct rch_mem mem;
+	struct rch_mem_cursor cursor;
+	struct rch_rts rts;
+	struct rch_cts cts;
+	u32 left;
+	struct rch_write *write;
+	int fin;
+	struct iov_iter iter;
+	bool first;
+	struct rch_mr *mr;
+	bool wait_open;
+	bool begun;
+	u32 fins;
+};
+
+/* Process context; may sleep, but for no program and no peer */
+struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *region,
+				  u64 offset, void *keep, void (*drop)(void *keep));
+void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
+void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
+bool rch_place_go_on(struct rch_place *place);
+bool rch_place_stop(struct rch_place *place);
+void rch_place_leave(struct rch_place *place);
+void rch_place_put(struct rch_place *place);
+
+/** rch_place_over - whether it is over; then @wait is woken. Any context */
+static inline bool rch_place_over(const struct rch_place *place)
+{
+	return READ_ONCE(place->state) == RCH_PLACE_OVER;
+}
+
+#endif /* _RCH_CHAN_PLACE_H */

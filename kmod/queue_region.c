@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_region.c - SEND and RECV of queues from and to regions
+ *
+ * Operation. A region's pages are there, so nothing here ever needs a call of the program.
+ * Small messages are copied as others are. Large ones are handed to a transfer
+ * (chan_place.c), and the operation waits for the end of that instead of its channel.
+ *
+ * Ownership. An operation uses its region from its preparation to its end; a transfer
+ * does so itself, and holds the channel's file, for it may outlive the operation: when the
+ * queue is closed.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "chan_place.h"
+#include "queue.h"
+#include "queue_region.h"
+#include "region.h"
+
+/**
+ * rch_op_region_prepare - find the region of an entry
+ * @op: operation, with its channel
+ * @write: the region will be written to
+ *
+ * Return: 0, -ENOENT, -EPERM, -ERANGE or -EACCES.
+ */
+int rch_op_region_prepare(struct rch_op *op, bool write)
+{
+	struct rch_region *region = rch_region_use(op->queue->regions, op->sqe.region,
+						   op->queue->mm);
+
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	/* rch_op_region_drop() gives it back. */
+	op->region = region;
+	return rch_region_check(region, op->sqe.addr, op->sqe.length, write);
+}
+
+static void put_file(void *file)
+{
+	fput(file);
+}
+
+/* A transfer that @op waits for from now on. */
+static struct rch_place *place_make(struct rch_op *op)
+{
+	struct rch_place *place = rch_place_alloc(op->object, op->region, op->sqe.addr,
+						  op->file, put_file);
+
+	if (!place)
+		return NULL;
+	get_file(op->file);
+	op->place = place;
+	rch_queue_await(op, &place->wait, 0);
+	return place;
+}
+
+/* Return: -EAGAIN, for it is waited for, if only for a moment; or an error. */
+static s64 begin_send(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct rch_place *place;
+	int ret = rch_chan_tx_claim(chan, op->sqe.length);
+
+	/* That it is being connected is no reason to fail. */
+	if (ret)
+		return ret == -ENOTCONN ? -EAGAIN : ret;
+	place = place_make(op);
+	if (!place) {
+		rch_chan_unclaim(chan, RCH_CHAN_TX);
+		return -ENOMEM;
+	}
+	rch_place_send(place, op->sqe.length, op->sqe.msg_flags);
+	return -EAGAIN;
+}
+
+static s64 send_small(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct iov_iter iter;
+	s64 ret;
+
+	rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
+	ret = rch_op_send_iter(op, &iter);
+	if (ret >= 0) {
+		atomic64_inc(&chan->tx_regions);
+		atomic64_inc(&op->region->sent);
+	}
+	return ret;
+}
+
+/* What has become of the transfer. Return: false when it is not over. */
+static bool place_end(struct rch_op *op, __poll_t events, int *result)
+{
+	struct rch_chan *chan = op->object;
+	bool over = rch_place_go_on(op->place);
+
+	/* FIN may wait for what the next one has to say. */
+	if (op->place->sending)
+		rch_op_unsent(op->queue, chan->lane.link);
+	if (!over)
+		return false;
+	*result = op->place->result;
+	/* It is in the transfer's wait queue no longer. */
+	rch_queue_await(op, &chan->wait, events);
+	rch_place_put(op->place);
+	op->place = NULL;
+	return true;
+}
+
+/** rch_op_region_send - run a SEND; see &struct rch_queue_ops */
+s64 rch_op_region_send(struct rch_op *op)
+{
+	s64 ret;
+	int res;
+
+	if (!op->place) {
+		if (op->sqe.length < RCH_PLACE_MIN)
+			return send_small(op);
+		ret = begin_send(op);
+		if (!op->place)
+			return ret;
+	}
+	if (!place_end(op, EPOLLOUT, &res))
+		return -EAGAIN;
+	return res ?: (s64)op->sqe.length;
+}
+
+/* Return: -EAGAIN, for it is waited for, if only for a moment. */
+static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
+{
+	struct rch_chan *chan = op->object;
+	struct rch_place *place = place_make(op);
+
+	op->cqe.msg_flags = offer->msg_flags;
+	op->cqe.length = offer->total;
+	if (place) {
+		rch_place_recv(place, offer, op->sqe.length);
+	} else {
+		rch_chan_grant_refuse(chan, offer->serial);
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+	}
+	return -EAGAIN;
+}
+
+static s64 recv_or_begin(struct rch_op *op)
+{
+	struct rch_recv_result result = {};
+	struct rch_chan *chan = op->object;
+	struct rch_rts offer;
+	struct iov_iter iter;
+	int ret;
+
+	if (!op->reading) {
+		op->reading = true;
+		rch_chan_reading(chan);
+	}
+	rch_region_iter(op->region, ITER_DEST, op->sqe.addr, op->sqe.length, &iter);
+	ret = rch_chan_recv_or_offer(chan, &iter, &result, &offer);
+	if (ret == -EINPROGRESS)
+		return begin_recv(op, &offer);
+	if (!ret && !result.eof) {
+		atomic64_inc(&chan->rx_regions);
+		atomic64_inc(&op->region->received);
+	}
+	return rch_op_recv_told(op, ret, result.length, result.msg_flags, result.eof);
+}
+
+/** rch_op_region_recv - run a RECV; see &struct rch_queue_ops */
+s64 rch_op_region_recv(struct rch_op *op)
+{
+	s64 ret;
+	int res;
+
+	for (;;) {
+		if (!op->place) {
+			ret = recv_or_begin(op);
+			if (!op->place)
+				return ret;
+		}
+		if (!place_end(op, EPOLLIN, &res))
+			return -EAGAIN;
+		if (!res)
+			return op->cqe.length;
+		op->cqe.length = 0;
+		op->cqe.msg_flags = 0;
+		if (res != -EAGAIN)
+			return res;
+		/* There was no message after all. */
+	}
+}
+
+/** rch_op_region_stop - whether @op can be ended now; see &struct rch_queue_ops */
+bool rch_op_region_stop(struct rch_op *op)
+{
+	return !op->place || rch_place_stop(op->place);
+}
+
+/** rch_op_region_drop - @op is over, or its queue is: give back what it has */
+void rch_op_region_drop(struct rch_op *op)
+{
+	if (op->reading)
+		rch_chan_reading_over(op->object);
+	if (op->place)
+		rch_place_leave(op->place);
+	if (op->region)
+		rch_region_unuse(op->region);
+	op->reading = false;
+	op->place = NULL;
+	op->region = NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * queue_region.h - SEND and RECV of queues from and to regions
+ */
+#ifndef _RCH_QUEUE_REGION_H
+#define _RCH_QUEUE_REGION_H
+
+#include <linux/types.h>
+
+struct iov_iter;
+struct rch_link;
+struct rch_op;
+struct rch_queue;
+
+/* queue_region.c APIs, for queue_op.c */
+int rch_op_region_prepare(struct rch_op *op, bool write);
+s64 rch_op_region_send(struct rch_op *op);
+s64 rch_op_region_recv(struct rch_op *op);
+bool rch_op_region_stop(struct rch_op *op);
+void rch_op_region_drop(struct rch_op *op);
+
+/* queue_op.c APIs, for queue_region.c */
+void rch_op_unsent(struct rch_queue *queue, struct rch_link *link);
+s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter);
+s64 rch_op_recv_told(struct rch_op *op, int ret, u64 length, u16 msg_flags, bool eof);
+
+#endif /* _RCH_QUEUE_REGION_H */

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * region.c - regions: memory of a program that stays where it is
+ *
+ * Operation. Registering pins all pages, for as long as the program likes; neighbouring
+ * ones, such as those of a huge page, become one *chunk*. From then on the chunks are the
+ * region, whatever the program maps at the address. Pages are pinned for writing where the
+ * program may write to them: then they stay its own, also after fork(), and what it
+ * writes there and what the region has is the same. Where it may not they are pinned as
+ * they are, and must not be written to.
+ *
+ * Accounting. As the RDMA core does it for memory regions of verbs, and in the same
+ * account: whole pages, added to what the program's memory has pinned already and
+ * compared with RLIMIT_MEMLOCK, unless it has CAP_IPC_LOCK. Two regions with one page count
+ * it twice.
+ *
+ * Error handling. All that can fail happens before a region gets into the table for
+ * others to find. A refusal by a limit says in the error record which one it was, what is
+ * in use of it, and what was wanted.
+ */
+#include <linux/backing-dev.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "error.h"
+#include "inject.h"
+#include "mem.h"
+#include "rch.h"
+#include "region.h"
+
+/* Bytes of a chunk are 32 bits wide. */
+#define CHUNK_MAX SZ_1G
+/* Pages that are pinned at a time: their pointers fill a page. */
+#define BATCH (PAGE_SIZE / sizeof(struct page *))
+
+/* The set */
+
+/** rch_regions_create - for a context. Return: the set; or NULL without memory */
+struct rch_regions *rch_regions_create(const struct net *net)
+{
+	struct rch_regions *set = rch_try(RCH_SITE_CONTEXT,
+					  kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT));
+
+	if (!set)
+		return NULL;
+	kref_init(&set->ref);
+	set->net = net;
+	xa_init_flags(&set->table, XA_FLAGS_ALLOC1);
+	return set;
+}
+
+/** rch_regions_get - take a reference */
+struct rch_regions *rch_regions_get(struct rch_regions *set)
+{
+	kref_get(&set->ref);
+	return set;
+}
+
+static void set_free(struct kref *ref)
+{
+	struct rch_regions *set = container_of(ref, struct rch_regions, ref);
+
+	WARN_ON_ONCE(!xa_empty(&set->table));
+	xa_destroy(&set->table);
+	kfree(set);
+}
+
+/** rch_regions_put - drop it */
+void rch_regions_put(struct rch_regions *set)
+{
+	kref_put(&set->ref, set_free);
+}
+
+/* A region */
+
+static void unpin(struct rch_region *region)
+{
+	u32 i;
+
+	for (i = 0; i < region->count; i++) {
+		const struct bio_vec *chunk = &region->chunks[i];
+
+		unpin_user_page_range_dirty_lock(chunk->bv_page,
+						 DIV_ROUND_UP(chunk->bv_offset + chunk->bv_len,
+							      PAGE_SIZE),
+						 region->written);
+		cond_resched();
+	}
+	region->count = 0;
+}
+
+static void uncharge(struct rch_region *region)
+{
+	atomic64_sub(region->pages, &region->mm->pinned_vm);
+	mmdrop(region->mm);
+	rch_charge_end(&region->charge);
+}
+
+static void region_free(struct kref *ref)
+{
+	struct rch_region *region = container_of(ref, struct rch_region, ref);
+
+	pr_debug("rdmachan: region destroyed %p\n", region);
+	rch_object_strike(&region->object);
+	unpin(region);
+	kvfree(region->chunks);
+	kvfree(region->begins);
+	uncharge(region);
+	atomic_dec(&rch_counts.regions);
+	kfree_rcu(region, rcu);
+}
+
+static bool object_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_region, object)->ref);
+}
+
+static void object_put(struct rch_object *obj)
+{
+	kref_put(&container_of(obj, struct rch_region, object)->ref, region_free);
+}
+
+static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_region *region = container_of(obj, struct rch_region, object);
+
+	out->state = RDMACHAN_STATE_OPEN;
+	out->region = region->id;
+	out->uses = atomic_read(&region->uses);
+	out->length = region->length;
+	out->tx_messages = atomic64_read(&region->sent);
+	out->rx_messages = atomic64_read(&region->received);
+}
+
+static const struct rch_object_ops region_object_ops = {
+	.kind = RDMACHAN_KIND_REGION,
+	.get = object_get,
+	.put = object_put,
+	.fill = object_fill,
+};
+
+static int charge_memlock(struct rch_region *region, struct rdmachan_error *error)
+{
+	u64 max = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct mm_struct *mm = current->mm;
+	u64 pinned = atomic64_add_return(region->pages, &mm->pinned_vm);
+
+	if (pinned <= max || capable(CAP_IPC_LOCK)) {
+		region->mm = mm;
+		mmgrab(mm);
+		return 0;
+	}
+	atomic64_sub(region->pages, &mm->pinned_vm);
+	rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMLOCK, 0);
+	error->limit = rlimit(RLIMIT_MEMLOCK);
+	error->used = (pinned - region->pages) << PAGE_SHIFT;
+	error->needed = region->pages << PAGE_SHIFT;
+	return -ENOMEM;
+}
+
+static int charge(struct rch_region *region, const struct rch_charge *owner,
+		  struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_REGIONS] = 1 };
+	int ret;
+
+	rch_charge_begin(&region->charge, owner->user, owner->exempt);
+	ret = rch_charge_object(&region->charge, &cost, RDMACHAN_OP_REGISTER, error);
+	ret = ret ?: charge_memlock(region, error);
+	if (ret)
+		rch_charge_end(&region->charge);
+	return ret;
+}
+
+/*
+ * Pages of a file that has to write them back may not be pinned for writing: the file
+ * system does not hear of what is written there then. Newer kernels refuse it themselves.
+ */
+static bool needs_writeback(const struct vm_area_struct *vma)
+{
+	return vma->vm_file && (vma->vm_flags & VM_SHARED) &&
+	       mapping_can_writeback(vma->vm_file->f_mapping);
+}
+
+/*
+ * How pages of @addr are pinned, and to which address @end that holds. Return: flags of
+ * GUP; or -EFAULT, -EOPNOTSUPP.
+ */
+static int pin_flags(const struct rch_region *region, unsigned long addr, unsigned long *end)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int flags = FOLL_LONGTERM;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, addr);
+	if (!vma || vma->vm_start > addr || (vma->vm_flags & (VM_IO | VM_PFNMAP))) {
+		flags = -EFAULT;
+	} else if (!region->read_only) {
+		flags = needs_writeback(vma) ? -EOPNOTSUPP : flags | FOLL_WRITE;
+		*end = vma->vm_end;
+	} else {
+		if ((vma->vm_flags & VM_WRITE) && !needs_writeback(vma))
+			flags |= FOLL_WRITE;
+		*end = vma->vm_end;
+	}
+	mmap_read_unlock(mm);
+	return flags;
+}
+
+static int grow(struct rch_region *region)
+{
+	u32 room = min_t(u64, region->room ? 2ULL * region->room : 16, region->pages);
+	struct bio_vec *chunks;
+	u64 *begins;
+
+	chunks = rch_try(RCH_SITE_PIN, kvmalloc_array(room, sizeof(*chunks),
+						      GFP_KERNEL_ACCOUNT));
+	begins = rch_try(RCH_SITE_PIN, kvmalloc_array(room, sizeof(*begins),
+						      GFP_KERNEL_ACCOUNT));
+	if (!chunks || !begins) {
+		kvfree(chunks);
+		kvfree(begins);
+		return -ENOMEM;
+	}
+	if (region->count) {
+		memcpy(chunks, region->chunks, region->count * sizeof(*chunks));
+		memcpy(begins, region->begins, region->count * sizeof(*begins));
+	}
+	kvfree(region->chunks);
+	kvfree(region->begins);
+	region->chunks = chunks;
+	region->begins = begins;
+	region->room = room;
+	return 0;
+}
+
+static bool follows(const struct bio_vec *chunk, struct page *page)
+{
+	return chunk->bv_len < CHUNK_MAX &&
+	       page_to_pfn(chunk->bv_page) +
+	       (chunk->bv_offset + chunk->bv_len) / PAGE_SIZE == page_to_pfn(page);
+}
+
+/* The next page of the region is @page; @done bytes come before it. */
+static int add_one(struct rch_region *region, struct page *page, u64 done)
+{
+	unsigned int offset = done ? 0 : offset_in_page(region->addr);
+	u32 length = min_t(u64, PAGE_SIZE - offset, region->length - done);
+	struct bio_vec *chunk;
+	int ret;
+
+	if (region->count && follows(&region->chunks[region->count - 1], page)) {
+		region->chunks[region->count - 1].bv_len += length;
+		return 0;
+	}
+	ret = region->count == region->room ? grow(region) : 0;
+	if (ret)
+		return ret;
+	chunk = &region->chunks[region->count];
+	chunk->bv_page = page;
+	chunk->bv_offset = offset;
+	chunk->bv_len = length;
+	region->begins[region->count++] = done;
+	return 0;
+}
+
+/* Return: the error; pages from @i on are let go, those before it are the region's. */
+static int add_batch(struct rch_region *region, struct page **pages, int count, u64 *done)
+{
+	int i, ret;
+
+	for (i = 0; i < count; i++) {
+		ret = add_one(region, pages[i], *done);
+		if (ret) {
+			unpin_user_pages(pages + i, count - i);
+			return ret;
+		}
+		*done += *done ? PAGE_SIZE : PAGE_SIZE - offset_in_page(region->addr);
+	}
+	return 0;
+}
+
+static int pin_range(struct rch_region *region, struct page **pages)
+{
+	unsigned long addr = region->addr & PAGE_MASK, end = addr + region->pages * PAGE_SIZE;
+	unsigned long same = addr;
+	int got, ret, flags = 0;
+	u64 done = 0;
+
+	while (addr < end) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		if (addr == same)
+			flags = pin_flags(region, addr, &same);
+		if (flags < 0)
+			return flags;
+		got = pin_user_pages_fast(addr, min_t(u64, BATCH, (min(same, end) - addr) /
+						      PAGE_SIZE), flags, pages);
+		if (got <= 0)
+			return got ?: -EFAULT;
+		ret = add_batch(region, pages, got, &done);
+		if (ret)
+			return ret;
+		addr += got * PAGE_SIZE;
+	}
+	return 0;
+}
+
+static int pin(struct rch_region *region, struct rdmachan_error *error)
+{
+	struct page **pages;
+	int ret;
+
+	pages = rch_try(RCH_SITE_PIN, (struct page **)__get_free_page(GFP_KERNEL_ACCOUNT));
+	if (!pages)
+		return -ENOMEM;
+	ret = pin_range(region, pages);
+	free_page((unsigned long)pages);
+	if (ret == -EOPNOTSUPP)
+		rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMORY_KIND, 0);
+	return ret;
+}
+
+/* Return: -EINVAL when it cannot be a range of addresses. */
+static int measure(struct rch_region *region)
+{
+	u64 end = region->addr + region->length;
+
+	if (!region->length || end < region->addr || PAGE_ALIGN(end) < end ||
+	    (unsigned long)end != end)
+		return -EINVAL;
+	region->pages = (PAGE_ALIGN(end) - (region->addr & PAGE_MASK)) >> PAGE_SHIFT;
+	return region->pages > U32_MAX ? -EINVAL : 0;
+}
+
+static int enter(struct rch_regions *set, struct rch_region *region)
+{
+	int ret = rch_no_memory(RCH_SITE_OBJECT) ? -ENOMEM :
+		xa_alloc_cyclic(&set->table, &region->id, NULL, xa_limit_32b, &set->next,
+				GFP_KERNEL);
+
+	if (ret < 0)
+		return ret;
+	ret = rch_object_enter(&region->object, &region_object_ops, set->net,
+			       region->charge.user->uid, GFP_KERNEL);
+	if (ret)
+		xa_erase(&set->table, region->id);
+	return ret;
+}
+
+/**
+ * rch_region_create - pin memory of the calling program
+ * @set: of its context
+ * @owner: charge of the context
+ * @addr: where
+ * @length: bytes
+ * @read_only: it is not to be written to
+ * @error: which limit it was, and what else is known
+ *
+ * Its number is taken, and nobody finds it by that until rch_region_publish(), or
+ * rch_region_abort() undoes all.
+ * Return: the region, or an ERR_PTR(): -EINVAL, -EFAULT, -EINTR when killed; -EOPNOTSUPP:
+ * such memory cannot stay; -EMFILE, -ENFILE, -ENOMEM, see @error.
+ */
+struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_charge *owner,
+				     u64 addr, u64 length, bool read_only,
+				     struct rdmachan_error *error)
+{
+	struct rch_region *region;
+	int ret;
+
+	region = rch_try(RCH_SITE_PIN, kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT));
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&region->ref);
+	region->addr = addr;
+	region->length = length;
+	region->read_only = read_only;
+	ret = measure(region) ?: charge(region, owner, error);
+	if (ret) {
+		kfree(region);
+		return ERR_PTR(ret);
+	}
+	atomic_inc(&rch_counts.regions);
+	pr_debug("rdmachan: region created %p\n", region);
+	ret = pin(region, error) ?: enter(set, region);
+	if (ret) {
+		kref_put(&region->ref, region_free);
+		return ERR_PTR(ret);
+	}
+	return region;
+}
+
+/** rch_region_publish - it can be found from now on; this cannot fail */
+void rch_region_publish(struct rch_regions *set, struct rch_region *region)
+{
+	/* The slot is there. */
+	xa_store(&set->table, region->id, region, 0);
+}
+
+/** rch_region_abort - nobody has found it: undo its creation */
+void rch_region_abort(struct rch_regions *set, struct rch_region *region)
+{
+	xa_erase(&set->table, region->id);
+	kref_put(&region->ref, region_free);
+}
+
+/**
+ * rch_region_remove - take a region out of its set
+ * @set: set
+ * @id: its number
+ *
+ * Its pages are let go, but for a moment in which somebody describes it.
+ * Return: 0; -ENOENT; -EBUSY when it is used; -EPERM when it is another program's.
+ */
+int rch_region_remove(struct rch_regions *set, u32 id)
+{
+	struct rch_region *region;
+	int ret = 0;
+
+	xa_lock(&set->table);
+	region = xa_load(&set->table, id);
+	if (!region)
+		ret = -ENOENT;
+	else if (region->mm != current->mm)
+		ret = -EPERM;
+	else if (atomic_read(&region->uses))
+		ret = -EBUSY;
+	else
+		__xa_erase(&set->table, id);
+	xa_unlock(&set->table);
+	if (!ret)
+		kref_put(&region->ref, region_free);
+	return ret;
+}
+
+/** rch_regions_close - the context is closed: all regions go, when they are not used */
+void rch_regions_close(struct rch_regions *set)
+{
+	struct rch_region *region;
+	unsigned long id;
+
+	xa_for_each(&set->table, id, region) {
+		xa_erase(&set->table, id);
+		kref_put(&region->ref, region_free);
+	}
+}
+
+/**
+ * rch_region_use - begin to use a region
+ * @set: set
+ * @id: its number
+ * @mm: memory of the program that uses it
+ *
+ * Return: it; or an ERR_PTR(): -ENOENT, or -EPERM when it is another program's.
+ */
+struct rch_region *rch_region_use(struct rch_regions *set, u32 id,
+				  const struct mm_struct *mm)
+{
+	struct rch_region *region;
+
+	xa_lock(&set->table);
+	region = xa_load(&set->table, id);
+	if (!region) {
+		region = ERR_PTR(-ENOENT);
+	} else if (region->mm != mm) {
+		region = ERR_PTR(-EPERM);
+	} else {
+		kref_get(&region->ref);
+		atomic_inc(&region->uses);
+	}
+	xa_unlock(&set->table);
+	return region;
+}
+
+/** rch_region_use_more - the same, by who uses it already */
+void rch_region_use_more(struct rch_region *region)
+{
+	kref_get(&region->ref);
+	atomic_inc(&region->uses);
+}
+
+/** rch_region_unuse - the use ends: neither we nor an adapter touch it any more */
+void rch_region_unuse(struct rch_region *region)
+{
+	atomic_dec(&region->uses);
+	kref_put(&region->ref, region_free);
+}
+
+/**
+ * rch_region_check - whether a range lies in a region
+ * @region: region
+ * @offset: of the first byte
+ * @length: bytes
+ * @write: they will be written to
+ *
+ * Return: 0, -ERANGE, or -EACCES.
+ */
+int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bool write)
+{
+	if (offset > region->length || length > region->length - offset)
+		return -ERANGE;
+	return write && region->read_only ? -EACCES : 0;
+}
+
+/* The chunk in which the byte at @offset is. */
+static u32 find(const struct rch_region *region, u64 offset)
+{
+	u32 low = 0, high = region->count, middle;
+
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (region->begins[middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/**
+ * rch_region_iter - a range of a region, to be copied from or to
+ * @region: region
+ * @direction: ITER_SOURCE or ITER_DEST
+ * @offset: where it begins; the range was checked
+ * @length: bytes
+ * @iter: result. Copying does not sleep, and does not fail
+ */
+void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
+		     size_t length, struct iov_iter *iter)
+{
+	u32 first = find(region, offset);
+	size_t skip = offset - region->begins[first];
+
+	if (direction == ITER_DEST)
+		WRITE_ONCE(region->written, true);
+	iov_iter_bvec(iter, direction, region->chunks + first, region->count - first,
+		      skip + length);
+	iov_iter_advance(iter, skip);
+}
+
+/* Bytes at @offset that are neighbours, at most @max. */
+static u32 piece(const struct rch_region *region, u64 offset, size_t max, u32 *chunk)
+{
+	while (*chunk + 1 < region->count && region->begins[*chunk + 1] <= offset)
+		++*chunk;
+	return min_t(size_t, max, region->begins[*chunk] + region->chunks[*chunk].bv_len - offset);
+}
+
+static u32 pieces(const struct rch_region *region, u64 offset, size_t length, u32 max)
+{
+	u32 chunk = find(region, offset), n, count = 0;
+
+	for (; length; length -= n, offset += n, count++)
+		n = piece(region, offset, min_t(size_t, length, max), &chunk);
+	return count;
+}
+
+/**
+ * rch_region_table - a range of a region, to be mapped for an adapter
+ * @region: region
+ * @offset: where it begins; the range was checked
+ * @length: bytes, not 0
+ * @max: bytes of an element, a multiple of pages
+ * @mem: result; for rch_mem_map_table()
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
+		     struct rch_mem *mem)
+{
+	u32 chunk = find(region, offset), n, at, i;
+	struct scatterlist *sg;
+	int ret;
+
+	ret = rch_no_memory(RCH_SITE_PIN) ? -ENOMEM :
+		sg_alloc_table(&mem->table, pieces(region, offset, length, max),
+			       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret;
+	for_each_sgtable_sg(&mem->table, sg, i) {
+		n = piece(region, offset, min_t(size_t, length, max), &chunk);
+		at = region->chunks[chunk].bv_offset + (offset - region->begins[chunk]);
+		sg_set_page(sg, region->chunks[chunk].bv_page + at / PAGE_SIZE, n,
+			    at % PAGE_SIZE);
+		length -= n;
+		offset += n;
+	}
+	if (mem->direction == DMA_FROM_DEVICE)
+		WRITE_ONCE(region->written, true);
+	return 0;
+}

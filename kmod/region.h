@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * region.h - regions: memory of a program that stays where it is
+ *
+ * Lifetime. A context has a *set* of regions, which its queues refer to as well: it lives
+ * on without the context, closed and empty. A region is referenced by the set until it is
+ * taken out, by each *use* of it, and by whoever describes it. With the last reference its
+ * pages are let go. A use is what something makes of a region that must not go away
+ * meanwhile: an operation of a queue, from its submission to its completion.
+ *
+ * Locks. The set's xa_lock protects its table; it is taken in process context, and
+ * nothing is taken inside it.
+ */
+#ifndef _RCH_REGION_H
+#define _RCH_REGION_H
+
+#include <linux/atomic.h>
+#include <linux/bvec.h>
+#include <linux/kref.h>
+#include <linux/xarray.h>
+
+#include "object.h"
+#include "quota.h"
+
+struct iov_iter;
+struct mm_struct;
+struct rch_mem;
+
+/**
+ * struct rch_regions - the regions of a context
+ * @ref: references: the context, its queues
+ * @net: network namespace, as a name only
+ * @table: regions by number; zero entries are being made
+ * @next: for cyclic allocation
+ */
+struct rch_regions {
+	struct kref ref;
+	const struct net *net;
+	struct xarray table;
+	u32 next;
+};
+
+/**
+ * struct rch_region - pinned memory; all but where told otherwise immutable
+ * @ref: references
+ * @rcu: frees it
+ * @object: for LIST
+ * @charge: its share of the limits
+ * @id: number in its set
+ * @uses: how many; grows under the xa_lock of the set only
+ * @read_only: nothing may be written there
+ * @written: something may have been
+ * @mm: the program's, whose account of pinned memory it is on; held, not used
+ * @addr: where it was, in the program
+ * @length: bytes
+ * @pages: of them, on the account
+ * @chunks: neighbouring pages, pinned
+ * @begins: bytes of the region before each of @chunks
+ * @count: of @chunks
+ * @room: of both arrays
+ * @sent: messages from it
+ * @received: messages into it
+ */
+struct rch_region {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct rch_object object;
+	struct rch_charge charge;
+	u32 id;
+	atomic_t uses;
+	bool read_only;
+	bool written;
+	struct mm_struct *mm;
+	u64 addr;
+	u64 length;
+	u64 pages;
+	struct bio_vec *chunks;
+	u64 *begins;
+	u32 count;
+	u32 room;
+	atomic64_t sent;
+	atomic64_t received;
+};
+
+/* Process context; may sleep */
+struct rch_regions *rch_regions_create(const struct net *net);
+struct rch_regions *rch_regions_get(struct rch_regions *set);
+void rch_regions_put(struct rch_regions *set);
+void rch_regions_close(struct rch_regions *set);
+struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_charge *owner,
+				     u64 addr, u64 length, bool read_only,
+				     struct rdmachan_error *error);
+void rch_region_publish(struct rch_regions *set, struct rch_region *region);
+void rch_region_abort(struct rch_regions *set, struct rch_region *region);
+int rch_region_remove(struct rch_regions *set, u32 id);
+struct rch_region *rch_region_use(struct rch_regions *set, u32 id,
+				  const struct mm_struct *mm);
+void rch_region_unuse(struct rch_region *region);
+void rch_region_use_more(struct rch_region *region);
+int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bool write);
+
+/* Any context, by who uses it */
+void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
+		     size_t length, struct iov_iter *iter);
+
+/* Process context, by who uses it */
+int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
+		     struct rch_mem *mem);
+
+#endif /* _RCH_REGION_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * region_fixture.h - two regions, a queue, and a pair of channels to carry what is in them
+ */
+#ifndef _SELFTESTS_REGION_FIXTURE_H
+#define _SELFTESTS_REGION_FIXTURE_H
+
+#include <sys/mman.h>
+
+#include "common.h"
+#include "harness.h"
+#include "region.h"
+
+#define MIB 1048576UL
+#define PAGE 4096UL
+#define SIZE (4 * MIB)
+
+FIXTURE(region)
+{
+	int ctx;
+	int a;
+	int b;
+	struct queue q;
+	char *from;
+	char *to;
+	uint32_t from_id;
+	uint32_t to_id;
+	int64_t pinned;
+	uint64_t count;
+};
+
+static inline char *pages(size_t len)
+{
+	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static inline uint64_t regions_in_use(int ctx)
+{
+	struct rdmachan_info info;
+
+	return get_info(ctx, &info) ? ~0UL : info.out_use_regions.all;
+}
+
+static inline uint32_t region_of(int ctx, const char *memory, size_t len)
+{
+	int64_t region = region_register(ctx, memory, len, 0, NULL);
+
+	ASSERT_GT(region, 0);
+	return region;
+}
+
+FIXTURE_SETUP(region)
+{
+	int fds[2];
+
+	self->ctx = open_ctx();
+	pair_up(self->ctx, fds, NULL);
+	self->a = fds[0];
+	self->b = fds[1];
+	ASSERT_EQ(queue_open(self->ctx, &self->q, 64, 64), 0);
+	self->from = pages(SIZE + PAGE);
+	self->to = pages(SIZE + PAGE);
+	self->from_id = region_of(self->ctx, self->from, SIZE);
+	self->to_id = region_of(self->ctx, self->to, SIZE);
+	self->pinned = pinned_bytes();
+	self->count = regions_in_use(self->ctx);
+	ASSERT_EQ(self->pinned, 2 * SIZE);
+}
+
+FIXTURE_TEARDOWN(region)
+{
+	queue_close(&self->q);
+	close(self->a);
+	close(self->b);
+	close(self->ctx);
+}
+
+/* The next completion is of @data and succeeded or failed with @res. */
+#define EXPECT_CQE(q, data, result)				\
+	do {							\
+		struct rdmachan_cqe cqe_;			\
+								\
+		ASSERT_TRUE(queue_wait(q, &cqe_));		\
+		EXPECT_EQ(cqe_.user_data, (uint64_t)(data));	\
+		EXPECT_EQ(cqe_.res, (int64_t)(result));		\
+	} while (0)
+
+#endif /* _SELFTESTS_REGION_FIXTURE_H */
