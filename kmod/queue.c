@@ -32,20 +32,12 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <net/net_namespace.h>
 
 #include "chan.h"
-#include "inject.h"
 #include "pure/ring.h"
 #include "queue.h"
 #include "rch.h"
-#include "region.h"
-
-/* Offsets for mmap(); far enough from each other, and small enough for 32-bit programs. */
-#define SQ_OFFSET 0
-#define CQ_OFFSET 0x10000000
 
 /* Indices and flags */
 
@@ -145,7 +137,16 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 
 /* Waiting for an object */
 
-static int op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
+/**
+ * rch_op_wake - what an operation waits for may have come
+ * @wait: entry of the operation in a wait queue, which is locked
+ * @mode: not used
+ * @sync: not used
+ * @key: events, or NULL for all
+ *
+ * Context: any. Return: whether it is woken.
+ */
+int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
 {
 	struct rch_op *op = container_of(wait, struct rch_op, wait);
 	__poll_t events = key_to_poll(key);
@@ -170,8 +171,13 @@ static void arm(struct rch_op *op)
 	smp_mb(); /* pairs with the barrier of rch_chan_unclaim() */
 }
 
-/* After this op_wake() does not run, and will not. Return: whether it still would have. */
-static bool disarm(struct rch_op *op)
+/**
+ * rch_op_disarm - wait for nothing any more
+ * @op: operation
+ *
+ * After this rch_op_wake() does not run, and will not. Return: whether it still would have.
+ */
+bool rch_op_disarm(struct rch_op *op)
 {
 	bool listed;
 
@@ -196,7 +202,7 @@ void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events)
 	bool listed;
 
 	lockdep_assert_held(&op->queue->run_lock);
-	listed = disarm(op);
+	listed = rch_op_disarm(op);
 	op->on = on;
 	op->events = events;
 	/* Else run_op() will, or it was woken and is run again. */
@@ -406,7 +412,7 @@ static void finish(struct rch_op *op, s64 res)
 	struct rch_queue *queue = op->queue;
 
 	lockdep_assert_held(&queue->run_lock);
-	disarm(op);
+	rch_op_disarm(op);
 	/* Whoever might have put it into a list has been kept from it just now. */
 	if (!list_empty(&op->list) || op->sqe.timeout_ms) {
 		spin_lock_irq(&queue->lock);
@@ -496,7 +502,7 @@ static void complete_op(struct rch_op *op, s64 res)
 /* It has done a part. */
 static void go_on(struct rch_op *op, s64 res)
 {
-	disarm(op);
+	rch_op_disarm(op);
 	if (res == RCH_RUN_NO_ROOM)
 		starve(op);
 	else
@@ -540,7 +546,7 @@ static void was_run(struct rch_op *op, s64 res)
 	} else if (is_over(op, res)) {
 		complete_op(op, res);
 	} else if (needs_call(op, res)) {
-		disarm(op);
+		rch_op_disarm(op);
 		op->own = true;
 		make_ready_unlocked(op);
 	} else {
@@ -557,7 +563,7 @@ static void run_op(struct rch_op *op)
 	if (op->overdue && !op->queue->ops->stop(op)) {
 		/* It is on its way, and completes by itself. */
 		op->overdue = false;
-		disarm(op);
+		rch_op_disarm(op);
 	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
 	if (!res && !line_enter(op))
@@ -659,7 +665,8 @@ static void cancel_all(struct rch_queue *queue)
 		complete_op(list_first_entry(&queue->all, struct rch_op, all), -ECANCELED);
 }
 
-static void queue_work_run(struct work_struct *work)
+/** rch_queue_work_run - run operations, as nobody is in a call; of rch_queue_wq */
+void rch_queue_work_run(struct work_struct *work)
 {
 	struct rch_queue *queue = container_of(work, struct rch_queue, work);
 
@@ -983,244 +990,4 @@ __poll_t rch_queue_poll_mask(struct rch_queue *queue)
 	if (completions(queue) || READ_ONCE(queue->flags))
 		return EPOLLIN | EPOLLRDNORM;
 	return 0;
-}
-
-/* Life */
-
-static int slots_alloc(struct rch_queue *queue)
-{
-	u32 count = queue->cq.count, i;
-
-	queue->line_bits = max(ilog2(count), 1);
-	queue->lines = rch_try(RCH_SITE_QUEUE,
-			       kvcalloc(1 << queue->line_bits, sizeof(*queue->lines),
-					GFP_KERNEL_ACCOUNT));
-	if (!queue->lines)
-		return -ENOMEM;
-	queue->slots = rch_try(RCH_SITE_QUEUE, kvcalloc(count, sizeof(*queue->slots),
-							GFP_KERNEL_ACCOUNT));
-	if (!queue->slots) {
-		kvfree(queue->lines);
-		return -ENOMEM;
-	}
-	for (i = 0; i < count; i++) {
-		struct rch_op *op = queue->slots + i;
-
-		op->queue = queue;
-		INIT_LIST_HEAD(&op->all);
-		INIT_LIST_HEAD(&op->list);
-		INIT_LIST_HEAD(&op->line);
-		INIT_HLIST_NODE(&op->node);
-		init_waitqueue_func_entry(&op->wait, op_wake);
-		INIT_LIST_HEAD(&op->wait.entry);
-		timerqueue_init(&op->time);
-		op->next = queue->free;
-		queue->free = op;
-	}
-	return 0;
-}
-
-/* Whoever had the last reference may sleep. */
-static void queue_free(struct kref *ref)
-{
-	struct rch_queue *queue = container_of(ref, struct rch_queue, ref);
-
-	rch_pools_free(queue);
-	kvfree(queue->slots);
-	kvfree(queue->lines);
-	rch_mapping_free(&queue->cq);
-	rch_mapping_free(&queue->sq);
-	mmdrop(queue->mm);
-	rch_regions_put(queue->regions);
-	put_net(queue->net);
-	rch_charge_end(&queue->charge);
-	kfree_rcu(queue, rcu);
-}
-
-static bool object_get(struct rch_object *obj)
-{
-	return kref_get_unless_zero(&container_of(obj, struct rch_queue, object)->ref);
-}
-
-static void object_put(struct rch_object *obj)
-{
-	kref_put(&container_of(obj, struct rch_queue, object)->ref, queue_free);
-}
-
-static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
-{
-	struct rch_queue *queue = container_of(obj, struct rch_queue, object);
-
-	out->state = RDMACHAN_STATE_OPEN;
-	out->active = !!queue->poller;
-	out->channels = READ_ONCE(queue->under_way);
-	out->tx_messages = READ_ONCE(queue->taken);
-	out->rx_messages = READ_ONCE(queue->completed);
-	out->tx_stalls = READ_ONCE(queue->overflows);
-	out->send_buffer = queue->sq.count;
-	out->recv_buffer = queue->cq.count;
-}
-
-static const struct rch_object_ops object_ops = {
-	.kind = RDMACHAN_KIND_QUEUE,
-	.get = object_get,
-	.put = object_put,
-	.fill = object_fill,
-};
-
-static int charge(struct rch_queue *queue, const struct rch_charge *owner,
-		  u32 sq_entries, u32 cq_entries, struct rdmachan_error *error)
-{
-	const struct rch_cost cost = {
-		.of[RDMACHAN_LIMIT_QUEUES] = 1,
-		.of[RDMACHAN_LIMIT_BYTES] =
-			rch_ring_bytes(sq_entries, sizeof(struct rdmachan_sqe)) +
-			rch_ring_bytes(cq_entries, sizeof(struct rdmachan_cqe)) +
-			(u64)cq_entries * (sizeof(struct rch_op) + sizeof(*queue->lines)),
-	};
-
-	rch_charge_begin(&queue->charge, owner->user, owner->exempt);
-	return rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
-}
-
-/**
- * rch_queue_create - make a queue for the calling program
- * @net: network namespace
- * @owner: charge of the context it comes from
- * @regions: its regions
- * @ops: the operations
- * @sq_entries: entries of the submission ring, checked
- * @cq_entries: of the completion ring, checked
- * @error: which limit it was, with -EMFILE, -ENOBUFS and -ENFILE
- *
- * Return: the queue, or an ERR_PTR(): -ENOMEM, -EMFILE, -ENOBUFS or -ENFILE.
- */
-struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
-				   struct rch_regions *regions,
-				   const struct rch_queue_ops *ops, u32 sq_entries,
-				   u32 cq_entries, struct rdmachan_error *error)
-{
-	struct rch_queue *queue;
-	int ret;
-
-	queue = rch_try(RCH_SITE_QUEUE, kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT));
-	if (!queue)
-		return ERR_PTR(-ENOMEM);
-	queue->ops = ops;
-	kref_init(&queue->ref);
-	mutex_init(&queue->run_lock);
-	spin_lock_init(&queue->lock);
-	init_waitqueue_head(&queue->wait);
-	INIT_WORK(&queue->work, queue_work_run);
-	rch_time_init(queue);
-	INIT_LIST_HEAD(&queue->all);
-	INIT_LIST_HEAD(&queue->deferred);
-	INIT_LIST_HEAD(&queue->done);
-	INIT_LIST_HEAD(&queue->starved);
-	INIT_LIST_HEAD(&queue->ready);
-	INIT_LIST_HEAD(&queue->own);
-	ret = charge(queue, owner, sq_entries, cq_entries, error);
-	if (ret)
-		goto err_charge;
-	ret = rch_mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
-	if (ret)
-		goto err_charge;
-	ret = rch_mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
-	if (ret)
-		goto err_sq;
-	ret = slots_alloc(queue);
-	if (ret)
-		goto err_cq;
-	ret = rch_object_enter(&queue->object, &object_ops, net, owner->user->uid, GFP_KERNEL);
-	if (ret)
-		goto err_slots;
-	queue->net = get_net(net);
-	queue->regions = rch_regions_get(regions);
-	queue->mm = current->mm;
-	mmgrab(queue->mm);
-	pr_debug("rdmachan: queue created %p\n", queue);
-	return queue;
-
-err_slots:
-	kvfree(queue->slots);
-	kvfree(queue->lines);
-err_cq:
-	rch_mapping_free(&queue->cq);
-err_sq:
-	rch_mapping_free(&queue->sq);
-err_charge:
-	rch_charge_end(&queue->charge);
-	kfree(queue);
-	return ERR_PTR(ret);
-}
-
-/**
- * rch_queue_add_poller - give a queue a thread that looks at its rings
- * @queue: queue that nobody else knows of yet
- * @idle_ms: for how long it looks before it sleeps
- * @error: which limit it was, with -EMFILE and -ENFILE
- *
- * Return: 0, -EMFILE, -ENFILE, or as rch_poller_create().
- */
-int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_error *error)
-{
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_POLLERS] = 1 };
-	int ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
-	struct rch_poller *poller;
-
-	if (ret)
-		return ret;
-	poller = rch_poller_create(queue, idle_ms);
-	if (IS_ERR(poller))
-		return PTR_ERR(poller);
-	queue->poller = poller;
-	return 0;
-}
-
-/**
- * rch_queue_destroy - the file is closed: operations under way end without completion
- * @queue: queue
- *
- * No call of a program runs on it. Context: process; waits for nobody.
- */
-void rch_queue_destroy(struct rch_queue *queue)
-{
-	struct rch_op *op;
-
-	pr_debug("rdmachan: queue destroyed %p\n", queue);
-	spin_lock_irq(&queue->lock);
-	queue->closed = true;
-	spin_unlock_irq(&queue->lock);
-	rch_time_exit(queue);
-	if (queue->poller)
-		rch_poller_destroy(queue->poller);
-	/* It does not wait either. After it nobody runs operations, but wake-ups come. */
-	cancel_work_sync(&queue->work);
-	list_for_each_entry(op, &queue->all, all) {
-		disarm(op);
-		queue->ops->drop(op);
-	}
-	rch_object_strike(&queue->object);
-	kref_put(&queue->ref, queue_free);
-}
-
-/** rch_queue_tell - where the rings are, for the program */
-void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
-		    struct rdmachan_ring *cq)
-{
-	rch_mapping_tell(&queue->sq, SQ_OFFSET, sq);
-	rch_mapping_tell(&queue->cq, CQ_OFFSET, cq);
-}
-
-/** rch_queue_mapping - the ring that an offset for mmap() stands for; or NULL */
-const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset)
-{
-	switch (offset) {
-	case SQ_OFFSET:
-		return &queue->sq;
-	case CQ_OFFSET:
-		return &queue->cq;
-	default:
-		return rch_pool_mapping(queue, offset);
-	}
 }

@@ -276,7 +276,7 @@ struct rch_queue {
 	u32 flags;
 };
 
-/* queue.c APIs: process context */
+/* queue_life.c APIs: process context */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
 				   struct rch_regions *regions,
 				   const struct rch_queue_ops *ops, u32 sq_entries,
@@ -284,11 +284,18 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms,
 			 struct rdmachan_error *error);
 void rch_queue_destroy(struct rch_queue *queue);
-int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *enter);
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 		    struct rdmachan_ring *cq);
 const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset);
+
+/* queue.c APIs: process context */
+int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *enter);
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
+
+/* queue.c APIs for queue_life.c */
+int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key);
+bool rch_op_disarm(struct rch_op *op);
+void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);

@@ -75,14 +75,4 @@ FIXTURE_TEARDOWN(region)
 	close(self->ctx);
 }
 
-/* The next completion is of @data and succeeded or failed with @res. */
-#define EXPECT_CQE(q, data, result)				\
-	do {							\
-		struct rdmachan_cqe cqe_;			\
-								\
-		ASSERT_TRUE(queue_wait(q, &cqe_));		\
-		EXPECT_EQ(cqe_.user_data, (uint64_t)(data));	\
-		EXPECT_EQ(cqe_.res, (int64_t)(result));		\
-	} while (0)
-
 #endif /* _SELFTESTS_REGION_FIXTURE_H */

@@ -7,9 +7,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "common.h"
 #include "harness.h"
@@ -628,26 +628,19 @@ TEST_F(region, huge_pages)
 	want_huge(0);
 }
 
-#define HOSTFS 0x00c0ffee
-
 /* A file that is written back to somewhere: for a test, one of User Mode Linux's host. */
 static int disk_file(void)
 {
-	static const char *const places[] = { "/lab/region_file", "/out/region_file" };
-	struct statfs fs;
-	size_t i;
+	static const char place[] = "/tmp/host", name[] = "/tmp/host/rdmachan-region-file";
 	int fd;
 
-	for (i = 0; i < 2; i++) {
-		fd = open(places[i], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		if (fd < 0)
-			continue;
-		unlink(places[i]);
-		if (!fstatfs(fd, &fs) && fs.f_type == HOSTFS)
-			return fd;
-		close(fd);
-	}
-	return -1;
+	mkdir(place, 0700);
+	if (mount("none", place, "hostfs", 0, "/tmp"))
+		return -1;
+	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlink(name);
+	umount2(place, MNT_DETACH);
+	return fd;
 }
 
 TEST_F(region, files_on_disk)

@@ -264,4 +264,14 @@ static inline uint32_t pool_left(struct pool *pool)
 	       __atomic_load_n(ring_word(pool->map, pool->at.consumer), __ATOMIC_ACQUIRE);
 }
 
+/* For tests: the next completion is of @data and succeeded or failed with @res. */
+#define EXPECT_CQE(q, data, result)				\
+	do {							\
+		struct rdmachan_cqe cqe_;			\
+								\
+		ASSERT_TRUE(queue_wait(q, &cqe_));		\
+		EXPECT_EQ(cqe_.user_data, (uint64_t)(data));	\
+		EXPECT_EQ(cqe_.res, (int64_t)(result));		\
+	} while (0)
+
 #endif /* _SELFTESTS_RING_H */
