@@ -10,7 +10,7 @@
 # --net KIND      veth, dummy, none, or fd:N, an inherited datagram socket that
 #                 carries Ethernet frames (see uml-pair.sh)   (veth)
 # --control FIFO  the cable's, for lab-cable in the guest
-# --share DIR     a folder of the host that the guest may write, at /share
+# --share DIR     the folder of the host that the guest may write, at /share (OUT/share)
 # --payload --out --timeout --mem --host --ip --ip6 --mac --mtu --append
 # --prefix --kill-on   as in guest.sh, and so are the exit status, the files in
 #                 the --out folder and the command's environment
@@ -86,7 +86,7 @@ make_command() {
 	      lab.side=/dev/tty1 "lab.host=$HOST" "lab.net=$net" "lab.ip=$IP"
 	      "lab.ip6=$IP6" "lab.mtu=$MTU" "lab.provider=$PROVIDER")
 	[ -z "$MAC" ] || UML+=("lab.mac=$MAC")
-	[ -z "$SHARE" ] || UML+=("lab.share=$SHARE")
+	UML+=("lab.share=$SHARE")
 	# shellcheck disable=SC2206 # words
 	UML+=($APPEND)
 }
@@ -99,6 +99,10 @@ main() {
 	kernel=$(kernel_dir "$KERNEL")
 	mkdir -p "$OUT"
 	OUT=$(realpath "$OUT")
+	if [ -z "$SHARE" ]; then
+		SHARE=$OUT/share
+		mkdir -p "$SHARE"
+	fi
 	rm -rf "$OUT"/{console,output,side,uml,splats}.log "$OUT/uml"
 	sh_quote "${COMMAND[@]}" >"$OUT/command"
 	rm -f "$OUT/payload"
