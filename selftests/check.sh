@@ -5,14 +5,14 @@
 #
 # usage: check.sh [STAGE...]
 #
-# Stages, in this order; all without arguments:
+# Stages, begun in this order; all without arguments:
 #   static    layers, checkpatch, sparse, kernel-doc, shellcheck
-#   compile   the module for each kernel, warnings are errors
-#   tool      the tool's and library's tests on this machine
-#   fuzz      the corpus and short runs of the fuzzers, on this machine
 #   kunit     the pure layer, in User Mode Linux
 #   uml       selftests in User Mode Linux, with rxe and with siw
 #   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
+#   compile   the module for each kernel, warnings are errors
+#   tool      the tool's and library's tests on this machine
+#   fuzz      the corpus and short runs of the fuzzers, on this machine
 #   stock     the most of them and the tool's flow test on stock 6.1 and 6.12, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
@@ -33,8 +33,12 @@ lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
-declare -A running
-pending=()
+# Of each run that goes on: what it is called, how it is judged, and its weight.
+declare -A name_of judge_of weight_of
+# By kernel: what has been done in this run.
+declare -A compiled given
+# A guest with one processor waits more than it computes: three fit two processors.
+room=$(($(nproc) + 1))
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
@@ -47,22 +51,11 @@ stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 pass() { passed=$((passed + 1)); echo "ok - $*"; }
 fail() { failed=$((failed + 1)); echo "not ok - $*"; }
 
-# begin NAME COMMAND...: begin a run; its output goes to a file. A guest has one CPU or
-# two: what has one may run beside another.
-begin() {
-	local name=$1 log=$out/$1.log
+# one_test NAME STATUS: the run was one test, whose output is shown when it failed
+one_test() {
+	local name=$1 status=$2 log=$out/$1.log
 
-	shift
-	mkdir -p "$(dirname "$log")"
-	"$@" >"$log" 2>&1 </dev/null &
-	running[$name]=$!
-}
-
-# settle NAME: the run was one test, whose output is shown when it failed
-settle() {
-	local name=$1 log=$out/$1.log
-
-	if wait "${running[$name]}"; then
+	if [ "$status" = 0 ]; then
 		pass "$name"
 	else
 		tail -n 40 "$log" | sed 's/^/# /'
@@ -70,84 +63,126 @@ settle() {
 	fi
 }
 
-# one NAME COMMAND...: such a run by itself
-one() {
-	begin "$@"
-	settle "$1"
-}
+# tap_tests NAME STATUS: the run has printed TAP; each of its tests counts
+tap_tests() {
+	local name=$1 status=$2 log=$out/$1.log good bad skip
 
-# finish NAME: the run has printed TAP; each of its tests counts
-finish() {
-	local name=$1 log=$out/$1.log status=0 good bad skip
-
-	wait "${running[$name]}" || status=$?
 	skip=$(grep -ciE '^ *ok [0-9-].*# skip' "$log")
 	good=$(($(grep -cE '^ *ok [0-9-]' "$log") - skip))
 	bad=$(grep -cE '^ *not ok [0-9-]' "$log")
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
-	echo "$name: $good passed, $bad failed, $skip skipped"
+	echo "$name: $good passed, $bad failed, $skip skipped ($((SECONDS - begun)) s)"
 	if [ "$bad" -gt 0 ]; then
 		grep -E -A 12 '^ *not ok [0-9-]' "$log" | head -n 80 | sed 's/^/# /'
-	elif [ $status -ne 0 ] || [ "$good" -eq 0 ]; then
+	elif [ "$status" != 0 ] || [ "$good" -eq 0 ]; then
 		tail -n 40 "$log" | sed 's/^/# /'
 		fail "$name: exit status $status (log: $log)"
 	fi
 }
 
-# tap NAME COMMAND...: such a run by itself
-tap() {
-	begin "$@"
-	finish "$1"
+# reap: wait until one of the runs ends, and judge it
+reap() {
+	local pid status=0
+
+	wait -n -p pid "${!name_of[@]}" || status=$?
+	room=$((room + weight_of[$pid]))
+	"${judge_of[$pid]}" "${name_of[$pid]}" "$status"
+	unset "name_of[$pid]"
 }
 
-# They go on beside the next stage: see settle_pending.
+# all_ended: wait for all of them
+all_ended() {
+	while [ ${#name_of[@]} -gt 0 ]; do
+		reap
+	done
+}
+
+# begin JUDGE WEIGHT NAME COMMAND...: begin a run, whose output goes to a file, as soon as
+# there is room for its weight, or nothing else runs. It goes on beside what follows.
+begin() {
+	local judge=$1 weight=$2 name=$3 log=$out/$3.log
+
+	shift 3
+	while [ "$weight" -gt "$room" ] && [ ${#name_of[@]} -gt 0 ]; do
+		reap
+	done
+	mkdir -p "$(dirname "$log")"
+	"$@" >"$log" 2>&1 </dev/null &
+	name_of[$!]=$name judge_of[$!]=$judge weight_of[$!]=$weight
+	room=$((room - weight))
+}
+
+# alone COMMAND...: begin such runs and wait until they have ended
+alone() {
+	"$@"
+	all_ended
+}
+
+# beside NAME COMMAND...: one test that computes in what time the guests leave
+beside() { begin one_test 0 "$1" nice -n 19 "${@:2}"; }
+
+# They go on beside the stages that follow.
 check_static() {
 	local name
 
 	stage "static checks"
-	begin static/layers "$top/selftests/checks/layers.py"
+	beside static/layers "$top/selftests/checks/layers.py"
 	for name in checkpatch sparse kerneldoc shell; do
-		begin "static/$name" "$top/selftests/checks/$name.sh"
+		beside "static/$name" "$top/selftests/checks/$name.sh"
 	done
-	pending=(layers checkpatch sparse kerneldoc shell)
 }
 
-settle_pending() {
-	local name
+# compile KERNEL: once, now
+compile() {
+	local log=$out/compile/$1.log status=0
 
-	for name in "${pending[@]}"; do
-		settle "static/$name"
-	done
-	pending=()
+	[ -z "${compiled[$1]:-}" ] || return 0
+	compiled[$1]=1
+	mkdir -p "$out/compile"
+	"$top/selftests/build.sh" "$1" "$RDMACHAN_BUILD/$1" >"$log" 2>&1 </dev/null || status=$?
+	one_test "compile/$1" $status
 }
 
+# payload KERNEL: what guests of this kernel are given
+payload() {
+	[ -z "${given[$1]:-}" ] || return 0
+	given[$1]=1
+	compile "$1"
+	"$top/selftests/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1 ||
+		fail "payload for $1, see $out/payload-$1.log"
+}
+
+# What no stage before has compiled.
 check_compile() {
 	local kernel
 
 	stage "compile"
 	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2 clang-6.12; do
-		one "compile/$kernel" "$top/selftests/build.sh" "$kernel" \
-			"$RDMACHAN_BUILD/$kernel"
+		compile "$kernel"
 	done
 }
 
 check_tool() {
 	stage "tool and library"
-	tap tool make -C "$top/userspace-tool" O="$RDMACHAN_BUILD/tool" check
+	begin tap_tests 1 tool \
+		make -C "$top/userspace-tool" O="$RDMACHAN_BUILD/tool" check
 }
 
 check_fuzz() {
 	stage "fuzzers"
-	tap fuzz "$top/selftests/fuzz/run.sh" replay
+	begin tap_tests 1 fuzz "$top/selftests/fuzz/run.sh" replay
 }
 
-payload() { "$top/selftests/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1; }
+# kunit NAME KERNEL: a guest that is begun
+kunit() {
+	begin tap_tests 1 "$1" "$lab/uml.sh" --kernel "$2" --net none --provider none \
+		--timeout 300 --payload "$out/payload-$2" --out "$out/run/$1" -- sh kunit.sh
+}
 
 check_kunit() {
 	stage "KUnit, User Mode Linux"
-	payload uml-6.12 || fail "payload for uml-6.12, see $out/payload-uml-6.12.log"
-	tap kunit "$lab/uml.sh" --net none --provider none --timeout 120 \
-		--payload "$out/payload-uml-6.12" --out "$out/run/kunit" -- sh kunit.sh
+	payload uml-6.12
+	kunit kunit uml-6.12
 }
 
 # uml_guest NAME KERNEL PROVIDER MEM PROGRAM...: a guest that is begun
@@ -155,46 +190,39 @@ uml_guest() {
 	local name=$1 kernel=$2 provider=$3 mem=$4
 
 	shift 4
-	begin "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" --mem "$mem" \
-		--timeout 900 --payload "$out/payload-$kernel" --out "$out/run/$name" \
-		-- bash run.sh "$@"
+	begin tap_tests 1 "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" \
+		--mem "$mem" --timeout 900 --payload "$out/payload-$kernel" \
+		--out "$out/run/$name" -- bash run.sh "$@"
 }
 
-# Programs wait more than they compute: three guests fit two processors.
 check_uml() {
-	payload uml-6.12 || fail "payload for uml-6.12"
 	stage "selftests, User Mode Linux, rxe and siw"
-	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz quota_test
-	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood
+	payload uml-6.12
+	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
-	finish uml-rxe
-	finish uml-rxe-more
-	finish uml-siw
+	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
+		hostile_flood quota_test
 }
 
 check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
-	payload uml-6.12-san || fail "payload for uml-6.12-san"
-	tap san-kunit "$lab/uml.sh" --kernel uml-6.12-san --net none --provider none \
-		--timeout 300 --payload "$out/payload-uml-6.12-san" \
-		--out "$out/run/san-kunit" -- sh kunit.sh
-	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test queue_end_test \
-		queue_pool_test queue_time_test queue_poller_test end_test place_test \
-		region_test
+	payload uml-6.12-san
+	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test \
+		queue_end_test queue_pool_test queue_time_test queue_poller_test end_test \
+		place_test region_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
-	finish san
-	finish san-more
+	kunit san-kunit uml-6.12-san
 }
 
-# dbg_guest NAME KERNEL COMMAND...; the ACPI interpreter alone would take a minute there.
+# dbg_guest NAME KERNEL COMMAND...: a guest that is begun. The ACPI interpreter alone would
+# take a minute there.
 dbg_guest() {
 	local name=$1 kernel=$2
 
 	shift 2
-	tap "$name" "$lab/guest.sh" --kernel "$kernel" --smp 2 --mem 2048 \
+	begin tap_tests 2 "$name" "$lab/guest.sh" --kernel "$kernel" --smp 2 --mem 2048 \
 		--append pci=noacpi --timeout "${TIMEOUT:-2400}" \
 		--payload "$out/payload-$kernel" --out "$out/run/$name" -- "$@"
 }
@@ -202,21 +230,21 @@ dbg_guest() {
 check_debug() {
 	check_san
 	stage "KUnit and selftests, x86-64 with sanitizers, two CPUs"
-	payload dbg-6.12 || fail "payload for dbg-6.12"
-	dbg_guest dbg-kunit dbg-6.12 sh kunit.sh
-	dbg_guest dbg dbg-6.12 bash run.sh
+	payload dbg-6.12
+	alone dbg_guest dbg-kunit dbg-6.12 sh kunit.sh
+	alone dbg_guest dbg dbg-6.12 bash run.sh
 }
 
 check_kcsan() {
 	stage "selftests, x86-64 with KCSAN, two CPUs"
-	payload kcsan-6.12 || fail "payload for kcsan-6.12"
-	one kcsan-module grep -q __tsan_ "$out/payload-kcsan-6.12/rdmachan.ko"
-	dbg_guest kcsan kcsan-6.12 bash run.sh
+	payload kcsan-6.12
+	begin one_test 0 kcsan-module grep -q __tsan_ "$out/payload-kcsan-6.12/rdmachan.ko"
+	alone dbg_guest kcsan kcsan-6.12 bash run.sh
 }
 
 # stock_guest NAME KERNEL MEM COMMAND: a guest that is begun
 stock_guest() {
-	begin "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
+	begin tap_tests 2 "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
 		--payload "$out/payload-$2" --out "$out/run/$1" -- sh -c "$4"
 }
 
@@ -238,18 +266,16 @@ check_stock() {
 	programs[stock-6.12]+=" life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
-		payload $kernel || fail "payload for $kernel"
+		payload $kernel
 		stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
 		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
-		finish $kernel
-		finish $kernel-flow
 	done
 }
 
 # Not in every run: two minutes of two processors.
 check_cocci() {
 	stage "semantic patches"
-	one static/coccicheck "$top/selftests/checks/coccicheck.sh"
+	begin one_test 2 static/coccicheck "$top/selftests/checks/coccicheck.sh"
 }
 
 # qemu_pair NAME TEST ARGUMENT...
@@ -257,7 +283,7 @@ qemu_pair() {
 	local name=$1 test=$2
 
 	shift 2
-	one "pairs/$name" "$lab/two-guests.sh" --timeout 200 \
+	begin one_test 3 "pairs/$name" "$lab/two-guests.sh" --timeout 200 \
 		--payload "$out/payload-stock-6.1" --out "$out/run/$name" \
 		--a "DEAD_MS=${DEAD_MS:-5000} sh pair_a.sh $test" \
 		--b "DEAD_MS=${DEAD_MS:-5000} sh pair_b.sh $test" "$@"
@@ -269,7 +295,7 @@ uml_pair() {
 	local env="DEAD_MS=${DEAD_MS:-5000} IDLE_MS=${IDLE_MS:-30000} ROUNDS=${ROUNDS:-5}"
 
 	shift 2
-	one "pairs/$name" "$lab/uml-pair.sh" --timeout "${TIMEOUT:-200}" \
+	begin one_test 2 "pairs/$name" "$lab/uml-pair.sh" --timeout "${TIMEOUT:-200}" \
 		--kernel "${KERNEL:-uml-6.12}" --payload "$out/payload-${KERNEL:-uml-6.12}" \
 		--out "$out/run/$name" \
 		--a "SIZE=${SIZE:-4194304} $env sh pair_a.sh $test" \
@@ -278,8 +304,8 @@ uml_pair() {
 
 check_pairs() {
 	stage "two hosts"
-	payload stock-6.1 || fail "payload for stock-6.1"
-	payload uml-6.12 || fail "payload for uml-6.12"
+	payload stock-6.1
+	payload uml-6.12
 	qemu_pair qemu-transfer transfer
 	DEAD_MS=4000 qemu_pair qemu-dead dead --kill-b-on "kill host b now"
 	uml_pair uml-transfer transfer
@@ -297,7 +323,7 @@ check_pairs() {
 # soak PROVIDER: a guest that is begun. To look for memory that is lost would take nine
 # tenths of the time, as devices are made and unmade; "debug" does.
 soak() {
-	begin "soak-$1" "$lab/uml.sh" --kernel uml-6.12-san --provider "$1" --mem 1536 \
+	begin tap_tests 1 "soak-$1" "$lab/uml.sh" --kernel uml-6.12-san --provider "$1" --mem 1536 \
 		--append kmemleak=off --timeout 10800 \
 		--payload "$out/payload-uml-6.12-san" --out "$out/run/soak-$1" \
 		-- sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"
@@ -307,17 +333,15 @@ check_soak() {
 	local rounds=${ROUNDS:-200}
 
 	stage "life and death, $rounds times: User Mode Linux with sanitizers"
-	payload uml-6.12-san || fail "payload for uml-6.12-san"
+	payload uml-6.12-san
 	soak rxe
 	soak siw
 	KERNEL=uml-6.12-san TIMEOUT=10800 ROUNDS=$rounds DEAD_MS=1000 IDLE_MS=100 \
 		uml_pair soak-crossing crossing --cable-args "--delay 20" --append kmemleak=off \
 		--mem 1024
-	finish soak-rxe
-	finish soak-siw
 	stage "life and death, $rounds times: x86-64 with sanitizers, two CPUs"
 	"$lab/kernel.sh" --quiet dbg-6.12 >/dev/null
-	payload dbg-6.12 || fail "payload for dbg-6.12"
+	payload dbg-6.12
 	TIMEOUT=36000 dbg_guest soak-dbg dbg-6.12 sh -c \
 		"LIFE_ROUNDS=$rounds bash run.sh life_test"
 }
@@ -327,12 +351,11 @@ trap 'jobs -pr | xargs -r kill' EXIT
 "$lab/packages.sh" check || { echo "packages are missing"; echo "0 passed, 1 failed"; exit 1; }
 "$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
-[ $# -gt 0 ] || set -- static compile tool fuzz kunit uml san stock pairs
+[ $# -gt 0 ] || set -- static kunit uml san compile tool fuzz stock pairs
 for name in "$@"; do
 	"check_$name"
-	[ "$name" = static ] || settle_pending
 done
-settle_pending
+all_ended
 
 echo
 [ $skipped -eq 0 ] && echo "$passed passed, $failed failed" ||
