@@ -286,6 +286,7 @@ void rch_chan_connect_start(struct rch_chan *chan);
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned int timeout_ms);
 int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
+void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
 /* chan_tx.c APIs: any context */
 bool rch_chan_tx_refused(struct rch_chan *chan);

@@ -239,6 +239,13 @@ static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
 	return NULL;
 }
 
+/** rch_queue_line - whether there are operations of a line */
+bool rch_queue_line(struct rch_queue *queue, unsigned long key)
+{
+	lockdep_assert_held(&queue->run_lock);
+	return line_first(queue, key);
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
@@ -318,11 +325,15 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+/* It takes its place in its line now: nothing that begins later may overtake it. */
 static void start(struct rch_op *op)
 {
+	bool first = op->error || line_enter(op);
+
 	spin_lock_irq(&op->queue->lock);
 	rch_time_begin(op);
-	make_ready(op);
+	if (first)
+		make_ready(op);
 	spin_unlock_irq(&op->queue->lock);
 }
 
@@ -631,6 +642,19 @@ static bool alone(const struct rch_op *op)
 	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+/* Take entries at the beginning of which no chain is open. Return: how many are over. */
+static u32 take_row(struct rch_queue *queue, u32 max)
+{
+	u32 taken;
+
+	if (!list_empty(&queue->deferred) || (queue->active && queue->barrier) || !queue->free)
+		return 0;
+	taken = queue->ops->row(queue, max);
+	WRITE_ONCE(queue->sq_head, queue->sq_head + taken);
+	WRITE_ONCE(queue->taken, queue->taken + taken);
+	return taken;
+}
+
 /* Whether @op, which is alone, can be run where it was taken. */
 static bool can_run_now(const struct rch_queue *queue, const struct rch_op *op)
 {
@@ -663,7 +687,7 @@ static void admit(struct rch_queue *queue, struct rch_op *first)
 static int submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
-	u32 producer, n, taken = 0;
+	u32 producer, n, row, taken = 0;
 
 	/* The entries before this index are written. */
 	producer = smp_load_acquire(rch_mapped(&queue->sq, RCH_RING_PRODUCER));
@@ -671,6 +695,11 @@ static int submit(struct rch_queue *queue, u32 max)
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	while (taken < n) {
+		row = last ? 0 : take_row(queue, n - taken);
+		if (row) {
+			taken += row;
+			continue;
+		}
 		op = op_take(queue);
 		if (!op)
 			break;

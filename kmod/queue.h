@@ -136,6 +136,8 @@ struct rch_op {
  *	in the poller: to be done in a call of the program
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
+ * @row: take entries that are over at once, and need not be operations; nothing but their
+ *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
@@ -144,6 +146,7 @@ struct rch_op {
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
 	s64 (*run)(struct rch_op *op);
+	u32 (*row)(struct rch_queue *queue, u32 max);
 	void (*drop)(struct rch_op *op);
 	bool (*stop)(struct rch_op *op);
 	void (*flush)(struct rch_queue *queue);
@@ -320,6 +323,7 @@ void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+bool rch_queue_line(struct rch_queue *queue, unsigned long key);
 void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
 
 /* queue.c APIs for queue_time.c: under @lock */
