@@ -4,9 +4,10 @@
  *
  * usage: cost WAY SIZE COUNT
  *
- * WAY is "calls" or "queue", a message there and one back, or "calls-rate" or "queue-rate",
- * messages one after another. Two programs of this host; the time between the marks of
- * mark.h is shown, for each message, and is the part that lab/profile.c counts.
+ * WAY is "calls" or "queue", a message there and one back; or "calls-rate" or "queue-rate",
+ * messages one after another; or "pool-rate", the same, received into a pool. Two programs of
+ * this host; the time between the marks of mark.h is shown, for each message, and is the part
+ * that lab/profile.c counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #define BATCH 64
 #define WARMUP 300
+#define BUFFERS (4 * BATCH)
 
 static char *out, *in;
 static size_t size;
@@ -106,6 +108,7 @@ static void calls_rate_there(int chan)
 /* Queues */
 
 static struct queue queue;
+static char *pool_data;
 
 static void add_send(int chan, uint64_t data)
 {
@@ -170,6 +173,40 @@ static void queue_rate_here(int chan)
 	end(counted);
 }
 
+static void give(struct pool *pool, uint32_t buffer)
+{
+	pool_put(pool, pool_data + buffer * size, size, buffer);
+}
+
+static void pool_rate_here(int chan)
+{
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	int i, left = WARMUP + count, counted = 0;
+
+	pool_data = calloc(BUFFERS, size + 1);
+	check(!pool_open(&queue, &pool, BUFFERS), "pool");
+	for (i = 0; i < BUFFERS; i++)
+		give(&pool, i);
+	queue_recv_many(&queue, chan, pool.id, 1);
+	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+	while (left > 0) {
+		check(!queue_enter(&queue, 0, left < BATCH / 2 ? left : BATCH / 2, 0), "enter");
+		while (queue_next(&queue, &cqe)) {
+			check(cqe.res == size, "completion");
+			give(&pool, cqe.buffer);
+			if (--left == count)
+				begin();
+			if (left < count)
+				counted++;
+		}
+	}
+	end(counted);
+	/* The receive does not end by itself, and keeps the channel open. */
+	pool_close(&pool);
+	queue_close(&queue);
+}
+
 static void queue_rate_there(int chan)
 {
 	int i, j;
@@ -195,6 +232,7 @@ static const struct way {
 	{ "calls-rate", calls_rate_here, calls_rate_there },
 	{ "queue", queue_here, queue_there },
 	{ "queue-rate", queue_rate_here, queue_rate_there },
+	{ "pool-rate", pool_rate_here, queue_rate_there },
 };
 
 static void run(const struct way *way)
@@ -205,7 +243,7 @@ static void run(const struct way *way)
 	pair_up(ctx, fds, NULL);
 	fflush(stdout);
 	child = fork();
-	check(!queue_open(ctx, &queue, 2 * BATCH, 2 * BATCH), "queue");
+	check(!queue_open(ctx, &queue, 2 * BATCH, BUFFERS), "queue");
 	if (!child) {
 		close(fds[0]);
 		way->there(fds[1]);

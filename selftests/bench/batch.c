@@ -10,6 +10,10 @@
 /* Bytes of messages that are handed over at once, and that are received into. */
 #define SEND_BYTES (16UL << 20)
 #define RECV_BYTES (128UL << 20)
+/* Messages of up to this are received by as few operations as can be. */
+#define MANY_SIZE 8192
+/* Buffers that they go into. */
+#define BUFFERS (4 * BATCH)
 
 static unsigned int at_most(unsigned int limit, size_t bytes, size_t size)
 {
@@ -151,13 +155,30 @@ static bool draining_next(struct draining *draining, struct end *end, void *ring
 	return true;
 }
 
+/* One operation for each channel; waits for half a batch. */
+static void drain_many(struct end *end, void *ring)
+{
+	const struct job *job = end->job;
+	const struct rings *rings = job->way->rings;
+	unsigned int left = job->count * job->channels, half = BATCH / 2, i;
+	uint64_t tag;
+
+	for (i = 0; i < job->channels; i++)
+		rings->recv_many(ring, end->fds[i], job->size, BUFFERS, i);
+	rings->enter(ring, job->channels, 0);
+	while (left) {
+		rings->enter(ring, 0, left < half ? left : half);
+		while (next(end, ring, &tag))
+			left--;
+	}
+}
+
 /* Waits for half of what was put in, where so many will come: channels differ. */
-static void drain(struct end *end)
+static void drain_each(struct end *end, void *ring)
 {
 	const struct rings *rings = end->job->way->rings;
 	unsigned int ready, half;
 	struct draining draining;
-	void *ring = rings->open();
 
 	draining_begin(&draining, end, ring);
 	ready = draining.depth * end->job->channels;
@@ -167,10 +188,21 @@ static void drain(struct end *end)
 		for (ready = 0; draining_next(&draining, end, ring); ready++)
 			;
 	}
-	put(end, *end->fds, 1);
-	rings->close(ring);
 	free(draining.left);
 	free(draining.data);
+}
+
+static void drain(struct end *end)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+
+	if (rings->recv_many && end->job->size <= MANY_SIZE)
+		drain_many(end, ring);
+	else
+		drain_each(end, ring);
+	put(end, *end->fds, 1);
+	rings->close(ring);
 }
 
 const struct pattern by_rings = {
