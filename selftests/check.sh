@@ -246,7 +246,12 @@ check_kcsan() {
 	stage "selftests, x86-64 with KCSAN, two CPUs"
 	payload kcsan-6.12
 	begin one_test 0 kcsan-module grep -q __tsan_ "$out/payload-kcsan-6.12/rdmachan.ko"
-	alone dbg_guest kcsan kcsan-6.12 bash run.sh
+	# That nothing is reported proves something only if it has watched.
+	# shellcheck disable=SC2016 # for the guest
+	alone dbg_guest kcsan kcsan-6.12 sh -c 'bash run.sh; status=$?
+		watched=$(sed -n "s/^setup_watchpoints: //p" /sys/kernel/debug/kcsan)
+		[ "${watched:-0}" -gt 1000 ] || { echo -n "not "; status=1; }
+		echo "ok - KCSAN watched $watched accesses"; exit $status'
 }
 
 # stock_guest NAME KERNEL MEM COMMAND: a guest that is begun
