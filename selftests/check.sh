@@ -223,14 +223,13 @@ check_san() {
 	kunit san-kunit uml-6.12-san
 }
 
-# dbg_guest NAME KERNEL COMMAND...: a guest that is begun. The ACPI interpreter alone would
-# take a minute there.
+# dbg_guest NAME KERNEL COMMAND...: a guest that is begun
 dbg_guest() {
 	local name=$1 kernel=$2
 
 	shift 2
 	begin tap_tests $of_emulated "$name" "$lab/guest.sh" --kernel "$kernel" --smp 2 --mem 2048 \
-		--append pci=noacpi --timeout "${TIMEOUT:-2400}" \
+		--timeout "${TIMEOUT:-2400}" \
 		--payload "$out/payload-$kernel" --out "$out/run/$name" -- "$@"
 }
 
