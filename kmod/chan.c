@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "busy.h"
 #include "chan.h"
 #include "error.h"
 #include "inject.h"
@@ -485,6 +486,7 @@ static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_c
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline)
 {
+	u64 until;
 	long wait;
 
 	if (try_claim(chan, bit, ready))
@@ -492,6 +494,10 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	if (nonblock)
 		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING ? -ENOTCONN : -EAGAIN;
 	rch_chan_push(chan);
+	until = rch_busy_until(READ_ONCE(chan->busy_us), rch_time_left(deadline));
+	while (rch_busy(until))
+		if (try_claim(chan, bit, ready))
+			return 0;
 	wait = wait_event_interruptible_timeout(chan->wait, try_claim(chan, bit, ready),
 						rch_time_left(deadline));
 	return rch_wait_result(wait, deadline);

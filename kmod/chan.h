@@ -94,6 +94,7 @@ enum rch_grant {
  * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
+ * @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock
  * @closer_killed_by: the signal that was ending the program which closed a descriptor of
  *	it last, or 0
  * @backlog: in the listener's queue; protected by the listener's lock
@@ -160,6 +161,7 @@ struct rch_chan {
 	struct rch_charge charge;
 	wait_queue_head_t wait;
 	unsigned long busy;
+	u32 busy_us;
 	int closer_killed_by;
 	struct list_head backlog;
 	struct work_struct connect_work;

@@ -35,6 +35,7 @@ union rch_arg {
 	struct rdmachan_send send;
 	struct rdmachan_recv recv;
 	struct rdmachan_shutdown shutdown;
+	struct rdmachan_busy_poll busy_poll;
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
@@ -517,7 +518,7 @@ static int run_recv(struct rch_call *call)
 	return ret;
 }
 
-/* SHUTDOWN, QUERY and LIST */
+/* SHUTDOWN, BUSY_POLL, QUERY and LIST */
 
 static int run_shutdown(struct rch_call *call)
 {
@@ -527,6 +528,31 @@ static int run_shutdown(struct rch_call *call)
 	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
 		return -EINVAL;
 	return rch_chan_shutdown(call->file->private_data, how, false);
+}
+
+static int busy_poll(struct rch_call *call, u32 *to)
+{
+	u32 usecs = call->arg.busy_poll.usecs;
+
+	call->copied = true;
+	if (usecs > RDMACHAN_BUSY_POLL_MAX)
+		return -EINVAL;
+	WRITE_ONCE(*to, usecs);
+	return 0;
+}
+
+static int run_busy_poll_chan(struct rch_call *call)
+{
+	struct rch_chan *chan = call->file->private_data;
+
+	return busy_poll(call, &chan->busy_us);
+}
+
+static int run_busy_poll_queue(struct rch_call *call)
+{
+	struct rch_queue *queue = call->file->private_data;
+
+	return busy_poll(call, &queue->busy_us);
 }
 
 static int object_out(u64 ptr, u32 size, const struct rdmachan_object *object)
@@ -756,10 +782,12 @@ static const struct rch_command chan_commands[] = {
 	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv, out_msg_flags, run_recv),
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll, usecs, run_busy_poll_chan),
 };
 
 static const struct rch_command queue_commands[] = {
 	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll, usecs, run_busy_poll_queue),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */

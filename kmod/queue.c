@@ -34,6 +34,7 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
+#include "busy.h"
 #include "chan.h"
 #include "pure/ring.h"
 #include "queue.h"
@@ -832,10 +833,15 @@ static bool has_ready(const struct rch_queue *queue)
 static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
 {
 	u32 none;
+	u64 until;
 	long wait;
 	int ret;
 
 	while (completions(queue) < min) {
+		until = rch_busy_until(READ_ONCE(queue->busy_us), rch_time_left(deadline));
+		while (rch_busy(until))
+			if (has_ready(queue) || completions(queue) >= min)
+				break;
 		wait = wait_event_interruptible_timeout(queue->wait,
 							has_ready(queue) ||
 							completions(queue) >= min,

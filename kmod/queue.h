@@ -187,6 +187,7 @@ struct rch_pool {
  * @ops: the operations; immutable
  * @net: network namespace, for channels that it connects; referenced
  * @charge: its share of the limits, and whose channels it connects are
+ * @busy_us: how long ENTER looks before it sleeps, see busy.h; not under a lock
  * @mm: memory of the program; held, not used
  * @regions: regions of its context; referenced
  * @sq: submission ring
@@ -237,6 +238,7 @@ struct rch_queue {
 	const struct rch_queue_ops *ops;
 	struct net *net;
 	struct rch_charge charge;
+	u32 busy_us;
 	struct mm_struct *mm;
 	struct rch_regions *regions;
 	struct rch_mapping sq;

@@ -57,6 +57,7 @@ union arg {
 	struct rdmachan_send send;
 	struct rdmachan_recv recv;
 	struct rdmachan_shutdown shutdown;
+	struct rdmachan_busy_poll busy_poll;
 	struct rdmachan_query query;
 	struct rdmachan_list list;
 	struct rdmachan_queue_create queue_create;
@@ -114,6 +115,7 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_region_register)),
 	COMMAND("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
 		rdmachan_region_unregister, ENOENT, -1),
+	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll, 0, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
 };
 
@@ -382,6 +384,7 @@ TEST_F(abi, unknown_command)
 	for (i = 0; i < 4; i++) {
 		for (nr = 11; nr < 256; nr++)
 			if (nr != RDMACHAN_CMD_POOL_CREATE &&
+			    nr != RDMACHAN_CMD_BUSY_POLL &&
 			    nr != RDMACHAN_CMD_REGION_REGISTER &&
 			    nr != RDMACHAN_CMD_REGION_UNREGISTER)
 				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);

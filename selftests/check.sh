@@ -37,13 +37,15 @@ passed=0 failed=0 skipped=0
 declare -A name_of judge_of weight_of
 # By kernel: what has been done in this run.
 declare -A compiled given
-# A guest with one processor waits more than it computes: three fit two processors.
-room=$(($(nproc) + 1))
+# Guests wait more than they compute. On two processors there is room for three of User Mode
+# Linux, or for two with two emulated processors each.
+room=$(($(nproc) * 3))
+of_uml=2 of_emulated=3 of_uml_pair=3 of_emulated_pair=4
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
-	queue_time_test queue_poller_test end_test place_test region_test
+	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
@@ -97,6 +99,13 @@ all_ended() {
 	done
 }
 
+# ended NAME: wait for this one
+ended() {
+	while [[ " ${name_of[*]} " == *" $1 "* ]]; do
+		reap
+	done
+}
+
 # begin JUDGE WEIGHT NAME COMMAND...: begin a run, whose output goes to a file, as soon as
 # there is room for its weight, or nothing else runs. It goes on beside what follows.
 begin() {
@@ -132,15 +141,12 @@ check_static() {
 	done
 }
 
-# compile KERNEL: once, now
+# compile KERNEL: begin it, once
 compile() {
-	local log=$out/compile/$1.log status=0
-
 	[ -z "${compiled[$1]:-}" ] || return 0
 	compiled[$1]=1
-	mkdir -p "$out/compile"
-	"$top/selftests/build.sh" "$1" "$RDMACHAN_BUILD/$1" >"$log" 2>&1 </dev/null || status=$?
-	one_test "compile/$1" $status
+	begin one_test 0 "compile/$1" "${@:2}" "$top/selftests/build.sh" "$1" \
+		"$RDMACHAN_BUILD/$1"
 }
 
 # payload KERNEL: what guests of this kernel are given
@@ -148,34 +154,35 @@ payload() {
 	[ -z "${given[$1]:-}" ] || return 0
 	given[$1]=1
 	compile "$1"
+	ended "compile/$1"
 	"$top/selftests/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1 ||
 		fail "payload for $1, see $out/payload-$1.log"
 }
 
-# What no stage before has compiled.
+# In what time the guests leave.
 check_compile() {
 	local kernel
 
 	stage "compile"
 	for kernel in stock-6.1 stock-6.12 uml-6.12 src-7.2 clang-6.12; do
-		compile "$kernel"
+		compile "$kernel" nice -n 19
 	done
 }
 
 check_tool() {
 	stage "tool and library"
-	begin tap_tests 1 tool \
+	begin tap_tests $of_uml tool \
 		make -C "$top/userspace-tool" O="$RDMACHAN_BUILD/tool" check
 }
 
 check_fuzz() {
 	stage "fuzzers"
-	begin tap_tests 1 fuzz "$top/selftests/fuzz/run.sh" replay
+	begin tap_tests $of_uml fuzz "$top/selftests/fuzz/run.sh" replay
 }
 
 # kunit NAME KERNEL: a guest that is begun
 kunit() {
-	begin tap_tests 1 "$1" "$lab/uml.sh" --kernel "$2" --net none --provider none \
+	begin tap_tests $of_uml "$1" "$lab/uml.sh" --kernel "$2" --net none --provider none \
 		--timeout 300 --payload "$out/payload-$2" --out "$out/run/$1" -- sh kunit.sh
 }
 
@@ -190,7 +197,7 @@ uml_guest() {
 	local name=$1 kernel=$2 provider=$3 mem=$4
 
 	shift 4
-	begin tap_tests 1 "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" \
+	begin tap_tests $of_uml "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" \
 		--mem "$mem" --timeout 900 --payload "$out/payload-$kernel" \
 		--out "$out/run/$name" -- bash run.sh "$@"
 }
@@ -202,28 +209,27 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood quota_test
+		hostile_flood quota_test memory_test
 }
 
 check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
 	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test \
-		queue_end_test queue_row_test queue_pool_test queue_time_test queue_poller_test end_test \
+		queue_end_test queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test end_test \
 		place_test region_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
 	kunit san-kunit uml-6.12-san
 }
 
-# dbg_guest NAME KERNEL COMMAND...: a guest that is begun. The ACPI interpreter alone would
-# take a minute there.
+# dbg_guest NAME KERNEL COMMAND...: a guest that is begun
 dbg_guest() {
 	local name=$1 kernel=$2
 
 	shift 2
-	begin tap_tests 2 "$name" "$lab/guest.sh" --kernel "$kernel" --smp 2 --mem 2048 \
-		--append pci=noacpi --timeout "${TIMEOUT:-2400}" \
+	begin tap_tests $of_emulated "$name" "$lab/guest.sh" --kernel "$kernel" --smp 2 --mem 2048 \
+		--timeout "${TIMEOUT:-2400}" \
 		--payload "$out/payload-$kernel" --out "$out/run/$name" -- "$@"
 }
 
@@ -239,12 +245,17 @@ check_kcsan() {
 	stage "selftests, x86-64 with KCSAN, two CPUs"
 	payload kcsan-6.12
 	begin one_test 0 kcsan-module grep -q __tsan_ "$out/payload-kcsan-6.12/rdmachan.ko"
-	alone dbg_guest kcsan kcsan-6.12 bash run.sh
+	# That nothing is reported proves something only if it has watched.
+	# shellcheck disable=SC2016 # for the guest
+	alone dbg_guest kcsan kcsan-6.12 sh -c 'bash run.sh; status=$?
+		watched=$(sed -n "s/^setup_watchpoints: //p" /sys/kernel/debug/kcsan)
+		[ "${watched:-0}" -gt 1000 ] || { echo -n "not "; status=1; }
+		echo "ok - KCSAN watched $watched accesses"; exit $status'
 }
 
 # stock_guest NAME KERNEL MEM COMMAND: a guest that is begun
 stock_guest() {
-	begin tap_tests 2 "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
+	begin tap_tests $of_emulated "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
 		--payload "$out/payload-$2" --out "$out/run/$1" -- sh -c "$4"
 }
 
@@ -257,10 +268,10 @@ check_stock() {
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test gather_test queue_test queue_end_test"
-	programs[stock-6.1]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test end_test place_test region_test"
-	programs[stock-6.1]+=" conn_test $uring"
+	programs[stock-6.1]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test end_test place_test region_test"
+	programs[stock-6.1]+=" conn_test memory_test $uring"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
-	programs[stock-6.12]+=" queue_time_test queue_poller_test end_test region_test"
+	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test"
 	programs[stock-6.12]+=" region_end_test:killed"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test"
 	programs[stock-6.12]+=" life_test hostile_flood"
@@ -275,7 +286,7 @@ check_stock() {
 # Not in every run: two minutes of two processors.
 check_cocci() {
 	stage "semantic patches"
-	begin one_test 2 static/coccicheck "$top/selftests/checks/coccicheck.sh"
+	begin one_test $room static/coccicheck "$top/selftests/checks/coccicheck.sh"
 }
 
 # qemu_pair NAME TEST ARGUMENT...
@@ -283,7 +294,7 @@ qemu_pair() {
 	local name=$1 test=$2
 
 	shift 2
-	begin one_test 3 "pairs/$name" "$lab/two-guests.sh" --timeout 200 \
+	begin one_test $of_emulated_pair "pairs/$name" "$lab/two-guests.sh" --timeout 200 \
 		--payload "$out/payload-stock-6.1" --out "$out/run/$name" \
 		--a "DEAD_MS=${DEAD_MS:-5000} sh pair_a.sh $test" \
 		--b "DEAD_MS=${DEAD_MS:-5000} sh pair_b.sh $test" "$@"
@@ -295,7 +306,7 @@ uml_pair() {
 	local env="DEAD_MS=${DEAD_MS:-5000} IDLE_MS=${IDLE_MS:-30000} ROUNDS=${ROUNDS:-5}"
 
 	shift 2
-	begin one_test 2 "pairs/$name" "$lab/uml-pair.sh" --timeout "${TIMEOUT:-200}" \
+	begin one_test $of_uml_pair "pairs/$name" "$lab/uml-pair.sh" --timeout "${TIMEOUT:-200}" \
 		--kernel "${KERNEL:-uml-6.12}" --payload "$out/payload-${KERNEL:-uml-6.12}" \
 		--out "$out/run/$name" \
 		--a "SIZE=${SIZE:-4194304} $env sh pair_a.sh $test" \
@@ -323,7 +334,7 @@ check_pairs() {
 # soak PROVIDER: a guest that is begun. To look for memory that is lost would take nine
 # tenths of the time, as devices are made and unmade; "debug" does.
 soak() {
-	begin tap_tests 1 "soak-$1" "$lab/uml.sh" --kernel uml-6.12-san --provider "$1" --mem 1536 \
+	begin tap_tests $of_uml "soak-$1" "$lab/uml.sh" --kernel uml-6.12-san --provider "$1" --mem 1536 \
 		--append kmemleak=off --timeout 10800 \
 		--payload "$out/payload-uml-6.12-san" --out "$out/run/soak-$1" \
 		-- sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"

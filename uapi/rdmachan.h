@@ -83,6 +83,7 @@
  * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
  * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
  * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create
+ * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll
  * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register
  * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister
  */
@@ -99,6 +100,7 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
 	RDMACHAN_CMD_ENTER = 0x0a,
 	RDMACHAN_CMD_POOL_CREATE = 0x0d,
+	RDMACHAN_CMD_BUSY_POLL = 0x0e,
 	RDMACHAN_CMD_REGION_REGISTER = 0x10,
 	RDMACHAN_CMD_REGION_UNREGISTER = 0x11,
 };
@@ -728,6 +730,33 @@ struct rdmachan_shutdown {
 };
 
 #define RDMACHAN_SHUTDOWN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SHUTDOWN)
+
+/** RDMACHAN_BUSY_POLL_MAX - longest time of %RDMACHAN_BUSY_POLL, microseconds */
+#define RDMACHAN_BUSY_POLL_MAX	100000U
+
+/**
+ * struct rdmachan_busy_poll - ioctl(RDMACHAN_BUSY_POLL) on a channel or a queue
+ * @size: sizeof(struct rdmachan_busy_poll)
+ * @usecs: For how many microseconds a call that waits looks before it sleeps, at most
+ *	%RDMACHAN_BUSY_POLL_MAX; 0, as at first, is not at all
+ *
+ * For who has a processor to spare and wants an answer sooner than a thread is woken. It
+ * holds for calls that wait for a message or for their turn on a channel, and for
+ * %RDMACHAN_ENTER on a queue; not for poll(), and not for what others have begun to wait
+ * for. Looking ends early when the processor is wanted by another thread, when a signal
+ * comes, and with the call's own timeout. It is the channel's, whoever has it open; one
+ * that is accepted begins with 0.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EINVAL: also when @usecs is too large.
+ */
+struct rdmachan_busy_poll {
+	__u32 size;
+	__u32 usecs;
+};
+
+#define RDMACHAN_BUSY_POLL _IO(RDMACHAN_TYPE, RDMACHAN_CMD_BUSY_POLL)
 
 /**
  * enum rdmachan_kind - kinds of objects

@@ -31,6 +31,7 @@ struct command {
 		struct rdmachan_send send;
 		struct rdmachan_recv recv;
 		struct rdmachan_shutdown shutdown;
+		struct rdmachan_busy_poll busy_poll;
 		struct rdmachan_query query;
 		struct rdmachan_list list;
 		struct rdmachan_queue_create queue_create;
@@ -381,6 +382,15 @@ long call_shutdown(struct actor *actor, const struct call *call)
 	struct command command = { RDMACHAN_SHUTDOWN, sizeof(struct rdmachan_shutdown) };
 
 	command.arg.shutdown.how = PICK(hows, call->value[2]);
+	return issue(actor, call, &command);
+}
+
+long call_busy(struct actor *actor, const struct call *call)
+{
+	static const uint32_t usecs[] = { 100, 0, 1, 2000, RDMACHAN_BUSY_POLL_MAX + 1, -1U };
+	struct command command = { RDMACHAN_BUSY_POLL, sizeof(struct rdmachan_busy_poll) };
+
+	command.arg.busy_poll.usecs = PICK(usecs, call->value[2]);
 	return issue(actor, call, &command);
 }
 

@@ -58,6 +58,7 @@ const struct op ops[] = {
 	{ "take", call_take, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
 	{ "unmap", call_unmap, SLOT_OTHER, SLOT_OTHER, 3, E_ANY },
 	{ "map", call_map, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
+	{ "busy", call_busy, SLOT_CHAN, SLOT_CHAN, 3, E_GENERAL },
 	{ "protect", call_protect, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
 	{ "forget", call_forget, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "beyond", call_beyond, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },

@@ -122,6 +122,15 @@ make_command() {
 	QEMU+=(-append "$CMDLINE")
 }
 
+# A kernel that finds less processors than it was given would prove less than it seems to:
+# some options of its command line have that effect.
+count_processors() {
+	[ "$ICOUNT" = yes ] || [ "$SMP" = 1 ] && return
+	grep -q "smp: Brought up .* $SMP CPUs" "$OUT/console.log" && return
+	say "$PREFIX""the guest has not had $SMP processors: see $OUT/console.log"
+	return 1
+}
+
 main() {
 	local kernel status=0
 	local -a QEMU
@@ -134,6 +143,7 @@ main() {
 	make_command "$kernel"
 	run_and_scan "$OUT/qemu.log" "${QEMU[@]}" || status=$?
 	rm -f "$OUT/initrd"
+	[ $status -ne 0 ] || count_processors || status=123
 	exit $status
 }
 

@@ -30,7 +30,7 @@ SPLATS='BUG: |WARNING: |Oops|[Gg]eneral protection|Kernel panic|kernel BUG at
 # for people who grep by other means.
 HARMLESS='Spectre V2 : WARNING: Unprivileged eBPF
 |(MDS|TAA|MMIO Stale Data|Spectre|RETBleed|SRBDS|GDS|ITS|TSA).*(WARNING|BUG)
-|KASAN init done|kasan: KernelAddressSanitizer initialized
+|KASAN init done|kasan: KernelAddressSanitizer initialized|use CONFIG_KCSAN_STRICT
 |x86/cpu: |loading out-of-tree module taints kernel'
 
 scan() {

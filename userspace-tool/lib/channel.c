@@ -188,3 +188,10 @@ int rdmachan_shutdown(int chan, uint32_t how)
 
 	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
 }
+
+int rdmachan_busy_poll(int fd, uint32_t usecs)
+{
+	struct rdmachan_busy_poll busy = { .size = sizeof(busy), .usecs = usecs };
+
+	return ioctl(fd, RDMACHAN_BUSY_POLL, &busy);
+}

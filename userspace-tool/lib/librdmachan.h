@@ -247,6 +247,18 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
 int rdmachan_shutdown(int chan, uint32_t how);
 
 /**
+ * rdmachan_busy_poll() - look for a while before sleeping
+ * @fd: channel, or a queue's file descriptor (rdmachan_queue_fd())
+ * @usecs: for how many microseconds, at most %RDMACHAN_BUSY_POLL_MAX; 0: not at all
+ *
+ * Calls that wait on @fd look for so long before they sleep, unless another thread wants
+ * the processor: an answer that comes soon finds them awake.
+ *
+ * Return: 0 or -1. EINVAL: @usecs is too large.
+ */
+int rdmachan_busy_poll(int fd, uint32_t usecs);
+
+/**
  * rdmachan_query() - ask about one channel or listener
  * @fd: channel or listener
  * @object: filled in, or NULL
