@@ -589,7 +589,7 @@ bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
 	return false;
 }
 
-/** rch_chan_recv_next - the first message of a row was received. Return: whether there is another */
+/** rch_chan_recv_next - a message of a row was received. Return: whether there is another */
 bool rch_chan_recv_next(struct rch_rx_row *row)
 {
 	row->messages++;

@@ -106,8 +106,6 @@ static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 	bool there;
 	int ret;
 
-	if (rch_chan_rx_idle(op->object))
-		return -EAGAIN;
 	if (!rch_queue_room(op->queue))
 		return RCH_RUN_NO_ROOM;
 	there = rch_pool_filled(pool);
@@ -166,6 +164,8 @@ s64 rch_recv_many_run(struct rch_op *op)
 	s64 res;
 
 	while (messages < MESSAGES) {
+		if (rch_chan_rx_idle(op->object))
+			return -EAGAIN;
 		row = recv_row(op, pool);
 		messages += row;
 		if (row)

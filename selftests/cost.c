@@ -4,10 +4,10 @@
  *
  * usage: cost WAY SIZE COUNT
  *
- * WAY is "calls" or "queue", a message there and one back; or "calls-rate" or "queue-rate",
- * messages one after another; or "pool-rate", the same, received into a pool. Two programs of
- * this host; the time between the marks of mark.h is shown, for each message, and is the part
- * that lab/profile.c counts.
+ * WAY is "calls", "queue" or "pool", a message there and one back; or "calls-rate" or "queue-rate",
+ * messages one after another. Those of "pool" and "pool-rate" go through queues too, and are
+ * received into a pool. Two programs of this host; the time between the marks of mark.h is
+ * shown, for each message, and is the part that lab/profile.c counts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,6 @@ static void calls_rate_there(int chan)
 /* Queues */
 
 static struct queue queue;
-static char *pool_data;
 
 static void add_send(int chan, uint64_t data)
 {
@@ -173,28 +172,87 @@ static void queue_rate_here(int chan)
 	end(counted);
 }
 
-static void give(struct pool *pool, uint32_t buffer)
+/* Queues with a pool */
+
+static struct pool pool;
+static char *pool_data;
+
+static void give(uint32_t buffer)
 {
-	pool_put(pool, pool_data + buffer * size, size, buffer);
+	pool_put(&pool, pool_data + buffer * size, size, buffer);
 }
 
-static void pool_rate_here(int chan)
+static void pool_begin(int chan)
 {
-	struct rdmachan_cqe cqe;
-	struct pool pool;
-	int i, left = WARMUP + count, counted = 0;
+	uint32_t i;
 
 	pool_data = calloc(BUFFERS, size + 1);
 	check(!pool_open(&queue, &pool, BUFFERS), "pool");
 	for (i = 0; i < BUFFERS; i++)
-		give(&pool, i);
+		give(i);
 	queue_recv_many(&queue, chan, pool.id, 1);
 	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+}
+
+/* The receive does not end by itself, and keeps the channel open. */
+static void pool_end(void)
+{
+	pool_close(&pool);
+	queue_close(&queue);
+}
+
+/* Return: whether there was one. */
+static bool pool_next(void)
+{
+	struct rdmachan_cqe cqe;
+
+	if (!queue_next(&queue, &cqe))
+		return false;
+	check(cqe.res == size, "completion");
+	give(cqe.buffer);
+	return true;
+}
+
+static void pool_here(int chan)
+{
+	int i;
+
+	pool_begin(chan);
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		add_send(chan, 0);
+		check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+		check(pool_next(), "message");
+	}
+	end(2 * count);
+	pool_end();
+}
+
+static void pool_there(int chan)
+{
+	int i;
+
+	pool_begin(chan);
+	check(!queue_enter(&queue, 0, 1, 0), "enter");
+	for (i = 0; i < WARMUP + count - 1; i++) {
+		check(pool_next(), "message");
+		add_send(chan, 0);
+		check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+	}
+	add_send(chan, 0);
+	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+	pool_end();
+}
+
+static void pool_rate_here(int chan)
+{
+	int left = WARMUP + count, counted = 0;
+
+	pool_begin(chan);
 	while (left > 0) {
 		check(!queue_enter(&queue, 0, left < BATCH / 2 ? left : BATCH / 2, 0), "enter");
-		while (queue_next(&queue, &cqe)) {
-			check(cqe.res == size, "completion");
-			give(&pool, cqe.buffer);
+		while (pool_next()) {
 			if (--left == count)
 				begin();
 			if (left < count)
@@ -202,9 +260,7 @@ static void pool_rate_here(int chan)
 		}
 	}
 	end(counted);
-	/* The receive does not end by itself, and keeps the channel open. */
-	pool_close(&pool);
-	queue_close(&queue);
+	pool_end();
 }
 
 static void queue_rate_there(int chan)
@@ -231,6 +287,7 @@ static const struct way {
 	{ "calls", calls_here, calls_there },
 	{ "calls-rate", calls_rate_here, calls_rate_there },
 	{ "queue", queue_here, queue_there },
+	{ "pool", pool_here, pool_there },
 	{ "queue-rate", queue_rate_here, queue_rate_there },
 	{ "pool-rate", pool_rate_here, queue_rate_there },
 };

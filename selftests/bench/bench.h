@@ -19,7 +19,7 @@
 /* Exit status: this machine has no such way. */
 #define CANNOT 4
 /* Messages that are handed over at once to rings. */
-#define BATCH 64
+#define BATCH 256
 
 struct way;
 
@@ -60,7 +60,7 @@ struct end {
 /**
  * struct pattern - how messages are moved, once there are channels
  * @trips: send a message and await its answer, @count times, on the first channel;
- *	@samples gets nanoseconds, NULL for the warm-up
+ *	@samples gets nanoseconds
  * @answer: the other side: answer @count messages
  * @flood: send &job.count messages on each channel, and await the first's answer
  * @drain: the other side: receive them, then answer on the first channel
