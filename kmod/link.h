@@ -133,6 +133,7 @@ struct rch_link_faults {
  * @dead_work: taking apart
  * @reap_work: tells channels of @gone
  * @tick_work: heartbeat, idle time, retries of failed allocations
+ * @tick_at: when it is to run, in jiffies; written by who queues it
  * @tx_frames: frames sent
  * @rx_frames: frames received
  * @stalls: how often a frame waited for credit
@@ -200,6 +201,7 @@ struct rch_link {
 	struct work_struct dead_work;
 	struct work_struct reap_work;
 	struct delayed_work tick_work;
+	unsigned long tick_at;
 	u64 tx_frames;
 	u64 rx_frames;
 	u64 stalls;
@@ -311,6 +313,7 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out);
 
 /* link.c APIs: any context */
 void rch_link_put(struct rch_link *link);
+void rch_link_tick_later(struct rch_link *link);
 void rch_link_kill(struct rch_link *link, const struct rdmachan_error *error);
 void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);

@@ -178,7 +178,7 @@ static void connect_link(struct rch_link *link)
 	spin_lock_bh(&link->lock);
 	link->hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
-		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+		rch_link_tick_later(link);
 	spin_unlock_bh(&link->lock);
 	/* Whoever waited for the link may be faster; then his frame is the first. */
 	rch_link_heartbeat(link);
@@ -297,7 +297,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	} else {
 		rch_link_note_place(link);
 		rch_links_doubt(link);
-		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+		rch_link_tick_later(link);
 	}
 	complete_all(&link->built);
 	rch_link_put(link);
