@@ -115,7 +115,7 @@ enum rch_grant {
  * @error: the last error record
  * @peer_message_max: largest message that the peer takes
  * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX
- *	may walk the segments of the first message without @lock
+ *	may walk the segments of those without @lock, and go on in a run
  * @complete: complete messages in @segments
  * @window: what the peer may send
  * @expect: bytes of the message that is arriving which are still to come
@@ -238,6 +238,22 @@ struct rch_recv_result {
 	int (*out)(struct rch_recv_result *result);
 };
 
+/**
+ * struct rch_rx_row - messages that are received one behind the other
+ * @seg: its first message is the next one
+ * @left: messages that are complete, with that one
+ * @messages: received
+ * @bytes: of those
+ * @segments: that hold nothing else any more
+ */
+struct rch_rx_row {
+	struct rch_segment *seg;
+	u32 left;
+	u32 messages;
+	u32 bytes;
+	u32 segments;
+};
+
 /* chan.c APIs: a channel's life */
 int rch_chan_init(void);
 void rch_chan_exit(void);
@@ -272,6 +288,7 @@ void rch_chan_connect_start(struct rch_chan *chan);
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned int timeout_ms);
 int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
+void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
 /* chan_tx.c APIs: any context */
 bool rch_chan_tx_refused(struct rch_chan *chan);
@@ -326,6 +343,9 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned int timeout_ms, struct rch_recv_result *result);
 int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 			   struct rch_recv_result *result, struct rch_rts *offer);
+bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row);
+bool rch_chan_recv_next(struct rch_rx_row *row);
+void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row);
 void rch_chan_rx_done(struct rch_chan *chan, size_t length);
 bool rch_chan_rx_idle(const struct rch_chan *chan);
 u64 rch_chan_next_length(struct rch_chan *chan);

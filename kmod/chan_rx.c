@@ -8,7 +8,8 @@
  *
  * Buffer ownership. A segment belongs to the channel's queue. A reader, who has
  * claimed RCH_CHAN_RX, looks at the segments of the first message where they are and takes them out
- * when all bytes have reached the program; if they do not, the message stays.
+ * when all bytes have reached the program; if they do not, the message stays. Who receives
+ * many takes them out together.
  *
  * Error handling. A record that the channel's state does not allow is the peer's fault
  * and ends the link. If there is no memory to keep a record, or a limit is in the way of
@@ -446,11 +447,16 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	return 0;
 }
 
+static void count_received(struct rch_chan *chan, u32 messages, size_t bytes)
+{
+	WRITE_ONCE(chan->rx_messages, chan->rx_messages + messages);
+	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + bytes);
+}
+
 /** rch_chan_rx_done - a message was received; by who has claimed RCH_CHAN_RX */
 void rch_chan_rx_done(struct rch_chan *chan, size_t length)
 {
-	WRITE_ONCE(chan->rx_messages, chan->rx_messages + 1);
-	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + length);
+	count_received(chan, 1, length);
 }
 
 /*
@@ -550,6 +556,88 @@ int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 	return ret;
 }
 
+static bool is_whole(const struct rch_segment *seg)
+{
+	return (seg->flags & (RCH_DATA_F_FIRST | RCH_DATA_F_LAST)) ==
+	       (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
+}
+
+/**
+ * rch_chan_recv_begin - begin to receive messages one behind the other, without waiting
+ * @chan: channel
+ * @row: filled in
+ *
+ * The first message is that of @row->seg, whole. When its bytes have reached the program
+ * rch_chan_recv_next() goes on.
+ *
+ * Context: process. Return: whether there is one; then rch_chan_recv_end() must follow.
+ */
+bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
+{
+	if (!READ_ONCE(chan->complete) ||
+	    rch_chan_claim(chan, RCH_CHAN_RX, rx_settled, true, 0))
+		return false;
+	memset(row, 0, sizeof(*row));
+	spin_lock_bh(&chan->lock);
+	if (!(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		row->left = chan->complete;
+	row->seg = list_first_entry(&chan->segments, struct rch_segment, list);
+	spin_unlock_bh(&chan->lock);
+	if (row->left && is_whole(row->seg))
+		return true;
+	rch_chan_unclaim(chan, RCH_CHAN_RX);
+	return false;
+}
+
+/** rch_chan_recv_next - a message of a row was received. Return: whether there is another */
+bool rch_chan_recv_next(struct rch_rx_row *row)
+{
+	row->messages++;
+	row->bytes += row->seg->length;
+	if (rch_segment_next(row->seg)) {
+		row->left--;
+		return true;
+	}
+	row->segments++;
+	/* What is behind the last one that is complete may just be put there. */
+	if (!--row->left)
+		return false;
+	row->seg = list_next_entry(row->seg, list);
+	return is_whole(row->seg);
+}
+
+/* Take what was received out of the queue. Return: as credit_due() */
+static u64 take_row(struct rch_chan *chan, const struct rch_rx_row *row, struct list_head *out)
+{
+	u64 credit;
+	u32 i;
+
+	spin_lock_bh(&chan->lock);
+	for (i = 0; i < row->segments; i++)
+		list_move_tail(chan->segments.next, out);
+	chan->queued -= row->bytes;
+	rch_window_consumed_run(&chan->window, row->messages, row->bytes);
+	WRITE_ONCE(chan->complete, chan->complete - row->messages);
+	credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	return credit;
+}
+
+/** rch_chan_recv_end - no more of a row is received now */
+void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row)
+{
+	LIST_HEAD(taken);
+	u64 credit;
+
+	if (row->messages) {
+		credit = take_row(chan, row, &taken);
+		rch_segments_free(&taken);
+		tell_credit(chan, credit);
+		count_received(chan, row->messages, row->bytes);
+	}
+	rch_chan_unclaim(chan, RCH_CHAN_RX);
+}
+
 /**
  * rch_chan_rx_idle - whether a receive that does not wait is sure to find nothing
  * @chan: channel
@@ -576,7 +664,7 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->complete) {
 		seg = list_first_entry(&chan->segments, struct rch_segment, list);
-		length = seg->total;
+		length = READ_ONCE(seg->total);
 	}
 	spin_unlock_bh(&chan->lock);
 	return length;

@@ -132,11 +132,16 @@ void rch_chan_tx_abort(struct rch_chan *chan, u32 total)
 	rch_lane_queue(&chan->lane, item);
 }
 
+static void count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
+{
+	WRITE_ONCE(chan->tx_messages, chan->tx_messages + messages);
+	WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + bytes);
+}
+
 /** rch_chan_tx_done - a message was accepted; by who has claimed RCH_CHAN_TX */
 void rch_chan_tx_done(struct rch_chan *chan, size_t length)
 {
-	WRITE_ONCE(chan->tx_messages, chan->tx_messages + 1);
-	WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + length);
+	count_sent(chan, 1, length);
 }
 
 static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
@@ -261,4 +266,26 @@ int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_fla
 	ret = send_claimed(chan, from, msg_flags, true, true, 0);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
+}
+
+/**
+ * rch_chan_send_row - send small messages one behind the other, without waiting
+ * @chan: channel
+ * @row: the messages, and what was sent of them
+ *
+ * As rch_chan_send_more() for each. Ends at the first that cannot be sent so: why, and
+ * whether it could be in another way, rch_chan_send_more() will tell.
+ *
+ * Context: process.
+ */
+void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row)
+{
+	if (!tx_goes(chan) || test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy))
+		return;
+	if (tx_goes(chan)) {
+		row->max = min(READ_ONCE(chan->peer_message_max), RCH_SMALL_MAX);
+		rch_lane_send_row(&chan->lane, row);
+		count_sent(chan, row->messages, row->bytes);
+	}
+	rch_chan_unclaim(chan, RCH_CHAN_TX);
 }

@@ -548,6 +548,41 @@ static int copy_small(void *to, u32 len, struct iov_iter *from)
 	return copied ? 0 : -EFAULT;
 }
 
+/* Nobody is overtaken: neither another lane nor what this one sent before. */
+static bool goes_straight(const struct rch_lane *lane)
+{
+	const struct rch_link *link = lane->link;
+
+	return link->state == RCH_LINK_UP && !link->drr.head && !lane->control &&
+	       list_empty(&lane->txq) && !lane->partial;
+}
+
+/* Into the open frame. Return: 0, or -EAGAIN when it must go the long way. */
+static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+{
+	struct rch_record r = {
+		.chan = lane->peer_id,
+		.type = RCH_REC_DATA,
+		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+		.msg_flags = msg_flags,
+		.length = len,
+		.total = len,
+	};
+	struct rch_txf *txf;
+
+	lockdep_assert_held(&lane->link->lock);
+	/* A peer may have agreed upon frames that are smaller than this. */
+	if (len > rch_lane_segment_max(lane) || !rch_window_may_send(&lane->window, len))
+		return -EAGAIN;
+	txf = rch_link_open_frame(lane->link, rch_wire_space(len));
+	if (!txf || copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
+		return -EAGAIN;
+	rch_wire_record_put(txf->data + txf->used, &r);
+	txf->used += rch_wire_space(len);
+	rch_window_sent(&lane->window, len);
+	return 0;
+}
+
 /**
  * rch_lane_send_small - send a whole message straight into the link's frame
  * @lane: attached lane
@@ -563,45 +598,45 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more)
 {
 	struct rch_link *link = lane->link;
-	struct rch_record r = {
-		.type = RCH_REC_DATA,
-		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
-		.msg_flags = msg_flags,
-		.length = len,
-		.total = len,
-	};
-	struct rch_txf *txf;
 	int ret = -EAGAIN;
 
 	spin_lock_bh(&link->lock);
-	if (unlikely(lane->refused)) {
+	if (unlikely(lane->refused))
 		ret = -EPIPE;
-		goto out;
-	}
-	/* A peer may have agreed upon frames that are smaller than this. */
-	if (len > rch_lane_segment_max(lane))
-		goto out;
-	/* Nobody is overtaken: neither another lane nor what this one sent before. */
-	if (link->state != RCH_LINK_UP || link->drr.head || lane->control ||
-	    !list_empty(&lane->txq) || lane->partial ||
-	    !rch_window_may_send(&lane->window, len))
-		goto out;
-	txf = rch_link_open_frame(link, rch_wire_space(len));
-	if (!txf)
-		goto out;
-	r.chan = lane->peer_id;
-	if (copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
-		goto out_run;
-	rch_wire_record_put(txf->data + txf->used, &r);
-	txf->used += rch_wire_space(len);
-	rch_window_sent(&lane->window, len);
-	ret = 0;
-	/* It goes out with those that follow, or whatever else the link sends first. */
-	if (more && list_empty(&link->ready))
-		goto out;
-out_run:
-	rch_link_run_locked(link);
-out:
+	else if (goes_straight(lane))
+		ret = put_small(lane, from, len, msg_flags);
+	/* Else it goes out with those that follow, or whatever else the link sends first. */
+	if ((!ret && !more) || !list_empty(&link->ready))
+		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 	return ret;
+}
+
+/**
+ * rch_lane_send_row - send whole messages one behind the other, straight into frames
+ * @lane: attached lane
+ * @row: the messages; what is sent is counted there
+ *
+ * Ends at the first that must go another way. rch_link_run() must follow.
+ * Context: process; does not sleep.
+ */
+void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
+{
+	struct rch_link *link = lane->link;
+	u32 len;
+
+	spin_lock_bh(&link->lock);
+	if (!lane->refused && goes_straight(lane)) {
+		while (row->next(row)) {
+			len = iov_iter_count(&row->iter);
+			if (len > row->max || put_small(lane, &row->iter, len, row->msg_flags))
+				break;
+			row->messages++;
+			row->bytes += len;
+		}
+	}
+	/* The open frame goes out with what follows, or whatever the link sends first. */
+	if (!list_empty(&link->ready))
+		rch_link_run_locked(link);
+	spin_unlock_bh(&link->lock);
 }

@@ -30,6 +30,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -279,6 +280,25 @@ struct rch_lane {
 };
 
 /**
+ * struct rch_tx_row - messages that are sent one behind the other
+ * @next: put the next message into @iter and @msg_flags; the one before it, if there was
+ *	one, was sent. Under link->lock. Return: whether there is one
+ * @max: bytes of the largest that may be sent so
+ * @iter: the message
+ * @msg_flags: its flags
+ * @messages: sent
+ * @bytes: of those
+ */
+struct rch_tx_row {
+	bool (*next)(struct rch_tx_row *row);
+	u32 max;
+	struct iov_iter iter;
+	u16 msg_flags;
+	u32 messages;
+	u32 bytes;
+};
+
+/**
  * struct rch_link_ops - what links tell the channels above
  * @service_domain: whose is a service? Return: enum rch_reject or 0, with @uid set.
  *	Context: any
@@ -403,6 +423,7 @@ void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more);
+void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
 int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);

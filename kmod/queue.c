@@ -42,7 +42,8 @@
 
 /* Indices and flags */
 
-static void set_flags(struct rch_queue *queue, u32 clear, u32 set)
+/** rch_queue_set_flags - for the program to see, in the completion ring. Under @lock */
+void rch_queue_set_flags(struct rch_queue *queue, u32 clear, u32 set)
 {
 	lockdep_assert_held(&queue->lock);
 	WRITE_ONCE(queue->flags, (queue->flags & ~clear) | set);
@@ -53,7 +54,7 @@ static void set_flags(struct rch_queue *queue, u32 clear, u32 set)
 static u32 completions(const struct rch_queue *queue)
 {
 	u32 consumer = READ_ONCE(*rch_mapped(&queue->cq, RCH_RING_CONSUMER));
-	u32 producer = READ_ONCE(queue->cq_tail);
+	u32 producer = READ_ONCE(queue->cq_told);
 
 	if (!rch_ring_agree(producer, consumer, queue->cq.count))
 		return queue->cq.count;
@@ -88,11 +89,12 @@ static void make_ready(struct rch_op *op)
 		return;
 	}
 	list_add_tail(&op->list, &queue->own);
-	set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
+	rch_queue_set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-static void make_ready_unlocked(struct rch_op *op)
+/** rch_op_make_ready - an operation is to be run */
+void rch_op_make_ready(struct rch_op *op)
 {
 	spin_lock_irq(&op->queue->lock);
 	make_ready(op);
@@ -106,7 +108,7 @@ static void unlist(struct rch_op *op)
 	lockdep_assert_held(&queue->lock);
 	list_del_init(&op->list);
 	if (op->own && list_empty(&queue->own))
-		set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
+		rch_queue_set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
 }
 
 /* Whether there is something that needs no call of the program. */
@@ -238,6 +240,13 @@ static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
 	return NULL;
 }
 
+/** rch_queue_line - whether there are operations of a line */
+bool rch_queue_line(struct rch_queue *queue, unsigned long key)
+{
+	lockdep_assert_held(&queue->run_lock);
+	return line_first(queue, key);
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
@@ -274,137 +283,9 @@ static void line_leave(struct rch_op *op)
 	list_del_init(&op->line);
 	hlist_add_head(&next->node, line_head(op->queue, next->key));
 	if (op->queue->follower || next->own)
-		make_ready_unlocked(next);
+		rch_op_make_ready(next);
 	else
 		op->queue->follower = next;
-}
-
-/* Completions */
-
-static void op_free(struct rch_op *op)
-{
-	struct rch_queue *queue = op->queue;
-
-	op->state = RCH_OP_FREE;
-	op->next = queue->free;
-	queue->free = op;
-	WRITE_ONCE(queue->under_way, queue->under_way - 1);
-}
-
-static void put_completion(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
-{
-	memcpy(rch_mapping_place(&queue->cq, queue->cq_tail, sizeof(*cqe)), cqe, sizeof(*cqe));
-	WRITE_ONCE(queue->cq_tail, queue->cq_tail + 1);
-	WRITE_ONCE(queue->completed, queue->completed + 1);
-	/* The program's load of the index, with acquire, finds the entry. */
-	smp_store_release(rch_mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
-}
-
-static bool has_room(const struct rch_queue *queue)
-{
-	/* The program has read the entry that will be written over. */
-	u32 consumer = smp_load_acquire(rch_mapped(&queue->cq, RCH_RING_CONSUMER));
-
-	return rch_ring_room(queue->cq_tail, consumer, queue->cq.count);
-}
-
-static void wake_sleepers(struct rch_queue *queue)
-{
-	if (wq_has_sleeper(&queue->wait))
-		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
-}
-
-/* Whether something waits for room is the program's to know, who makes it. */
-static void tell_overflow(struct rch_queue *queue)
-{
-	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved);
-
-	if (waits == !!(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
-		return;
-	spin_lock_irq(&queue->lock);
-	set_flags(queue, RDMACHAN_RING_F_OVERFLOW, waits ? RDMACHAN_RING_F_OVERFLOW : 0);
-	spin_unlock_irq(&queue->lock);
-	/* It may have taken all completions before it could see this. */
-	if (waits)
-		wake_sleepers(queue);
-}
-
-/* Move completions into the ring while there is room; what is left is for the starved. */
-static void flush_done(struct rch_queue *queue)
-{
-	bool moved = false;
-	struct rch_op *op;
-
-	lockdep_assert_held(&queue->run_lock);
-	if (likely(list_empty(&queue->done) && list_empty(&queue->starved) &&
-		   !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
-		return;
-	while (!list_empty(&queue->done) && has_room(queue)) {
-		op = list_first_entry(&queue->done, struct rch_op, list);
-		put_completion(queue, &op->cqe);
-		list_del_init(&op->list);
-		op_free(op);
-		moved = true;
-	}
-	while (!list_empty(&queue->starved) && rch_queue_has_room(queue)) {
-		op = list_first_entry(&queue->starved, struct rch_op, list);
-		list_del_init(&op->list);
-		make_ready_unlocked(op);
-	}
-	tell_overflow(queue);
-	if (moved)
-		wake_sleepers(queue);
-}
-
-/** rch_queue_has_room - whether rch_queue_more() can be called */
-bool rch_queue_has_room(const struct rch_queue *queue)
-{
-	return list_empty(&queue->done) && has_room(queue);
-}
-
-/**
- * rch_queue_more - complete a part of an operation that goes on
- * @op: operation
- * @cqe: the completion, for which rch_queue_has_room()
- */
-void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe)
-{
-	cqe->user_data = op->sqe.user_data;
-	cqe->flags |= RDMACHAN_CQE_F_MORE;
-	put_completion(op->queue, cqe);
-	rch_time_again(op);
-	wake_sleepers(op->queue);
-}
-
-static void starve(struct rch_op *op)
-{
-	op->state = RCH_OP_HELD;
-	list_add_tail(&op->list, &op->queue->starved);
-	/* The room may have been made just now. */
-	flush_done(op->queue);
-}
-
-static void post(struct rch_op *op)
-{
-	struct rch_queue *queue = op->queue;
-
-	op->state = RCH_OP_DONE;
-	if (op->cqe.res >= 0 && (op->sqe.flags & RDMACHAN_SQE_F_SKIP_SUCCESS)) {
-		op_free(op);
-		return;
-	}
-	if (rch_queue_has_room(queue)) {
-		put_completion(queue, &op->cqe);
-		op_free(op);
-		wake_sleepers(queue);
-		return;
-	}
-	list_add_tail(&op->list, &queue->done);
-	flush_done(queue);
-	if (op->state != RCH_OP_DONE)
-		return;
-	WRITE_ONCE(queue->overflows, queue->overflows + 1);
-	WRITE_ONCE(*rch_mapped(&queue->cq, RCH_RING_OVERFLOW), queue->overflows);
 }
 
 /* It is over; nothing refers to it but its completion. */
@@ -433,7 +314,7 @@ static void finish(struct rch_op *op, s64 res)
 		queue->barrier = false;
 	op->cqe.user_data = op->sqe.user_data;
 	op->cqe.res = res;
-	post(op);
+	rch_op_post(op);
 }
 
 /* Beginning, running, completing */
@@ -445,11 +326,15 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+/* It takes its place in its line now: nothing that begins later may overtake it. */
 static void start(struct rch_op *op)
 {
+	bool first = op->error || line_enter(op);
+
 	spin_lock_irq(&op->queue->lock);
 	rch_time_begin(op);
-	make_ready(op);
+	if (first)
+		make_ready(op);
 	spin_unlock_irq(&op->queue->lock);
 }
 
@@ -505,9 +390,9 @@ static void go_on(struct rch_op *op, s64 res)
 {
 	rch_op_disarm(op);
 	if (res == RCH_RUN_NO_ROOM)
-		starve(op);
+		rch_op_starve(op);
 	else
-		make_ready_unlocked(op);
+		rch_op_make_ready(op);
 }
 
 /* What only the program itself can find is looked for in a call, when it is its turn. */
@@ -549,7 +434,7 @@ static void was_run(struct rch_op *op, s64 res)
 	} else if (needs_call(op, res)) {
 		rch_op_disarm(op);
 		op->own = true;
-		make_ready_unlocked(op);
+		rch_op_make_ready(op);
 	} else {
 		go_on(op, res);
 	}
@@ -758,6 +643,19 @@ static bool alone(const struct rch_op *op)
 	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+/* Take entries at the beginning of which no chain is open. Return: how many are over. */
+static u32 take_row(struct rch_queue *queue, u32 max)
+{
+	u32 taken;
+
+	if (!list_empty(&queue->deferred) || (queue->active && queue->barrier) || !queue->free)
+		return 0;
+	taken = queue->ops->row(queue, max);
+	WRITE_ONCE(queue->sq_head, queue->sq_head + taken);
+	WRITE_ONCE(queue->taken, queue->taken + taken);
+	return taken;
+}
+
 /* Whether @op, which is alone, can be run where it was taken. */
 static bool can_run_now(const struct rch_queue *queue, const struct rch_op *op)
 {
@@ -790,14 +688,23 @@ static void admit(struct rch_queue *queue, struct rch_op *first)
 static int submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
-	u32 producer, n, taken;
+	u32 producer, n, row, taken = 0;
 
 	/* The entries before this index are written. */
 	producer = smp_load_acquire(rch_mapped(&queue->sq, RCH_RING_PRODUCER));
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
-	for (taken = 0; taken < n && (op = op_take(queue)); taken++) {
+	while (taken < n) {
+		row = last ? 0 : take_row(queue, n - taken);
+		if (row) {
+			taken += row;
+			continue;
+		}
+		op = op_take(queue);
+		if (!op)
+			break;
+		taken++;
 		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
 		WRITE_ONCE(queue->sq_head, queue->sq_head + 1);
 		WRITE_ONCE(queue->taken, queue->taken + 1);
@@ -848,7 +755,7 @@ static void prepare_late(struct rch_queue *queue)
 		prepare(op);
 		/* They may be run before any that are ready. */
 		if (op->error || line_enter(op))
-			make_ready_unlocked(op);
+			rch_op_make_ready(op);
 		cond_resched();
 	}
 }
@@ -864,7 +771,7 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 	queue->running = true;
 	spin_unlock_irq(&queue->lock);
 	/* What waits for room may be what keeps entries from being taken. */
-	flush_done(queue);
+	rch_queue_flush_done(queue);
 	if (in_call && queue->poller)
 		prepare_late(queue);
 	if (to_submit)
@@ -897,7 +804,7 @@ bool rch_queue_idle(const struct rch_queue *queue)
 	if (rch_ring_filled(producer, READ_ONCE(queue->sq_head), queue->sq.count) &&
 	    READ_ONCE(queue->under_way) < queue->cq.count)
 		return false;
-	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !has_room(queue);
+	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !rch_queue_has_room(queue);
 }
 
 /** rch_queue_run - take entries, and run what there is, as far as it needs no call */

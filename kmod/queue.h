@@ -136,6 +136,8 @@ struct rch_op {
  *	in the poller: to be done in a call of the program
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
+ * @row: take entries that are over at once, and need not be operations; nothing but their
+ *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
@@ -144,6 +146,7 @@ struct rch_op {
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
 	s64 (*run)(struct rch_op *op);
+	u32 (*row)(struct rch_queue *queue, u32 max);
 	void (*drop)(struct rch_op *op);
 	bool (*stop)(struct rch_op *op);
 	void (*flush)(struct rch_queue *queue);
@@ -195,7 +198,8 @@ struct rch_pool {
  * @run_lock: who takes entries, or runs operations
  * @in_call: who has @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
- * @cq_tail: next entry that is filled in; written by @run_lock
+ * @cq_tail: next entry that is filled in; by @run_lock
+ * @cq_told: the program is told of those before this one; written by @run_lock
  * @free: operations, by @next; by @run_lock
  * @all: those under way; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
@@ -247,6 +251,7 @@ struct rch_queue {
 	bool in_call;
 	u32 sq_head;
 	u32 cq_tail;
+	u32 cq_told;
 	struct rch_op *free;
 	struct list_head all;
 	struct list_head deferred;
@@ -294,6 +299,25 @@ const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 o
 int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *enter);
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
+/* queue.c APIs for queue_done.c */
+void rch_queue_set_flags(struct rch_queue *queue, u32 clear, u32 set);
+void rch_op_make_ready(struct rch_op *op);
+
+/* queue_done.c APIs for queue.c: under @run_lock */
+void rch_op_free(struct rch_op *op);
+void rch_op_post(struct rch_op *op);
+void rch_op_starve(struct rch_op *op);
+void rch_queue_flush_done(struct rch_queue *queue);
+
+/* queue_done.c APIs: without locks */
+bool rch_queue_has_room(const struct rch_queue *queue);
+
+/* queue_done.c APIs for operations: under @run_lock */
+u32 rch_queue_room(const struct rch_queue *queue);
+void rch_queue_put(struct rch_queue *queue, const struct rdmachan_cqe *cqe);
+void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
+void rch_queue_told(struct rch_queue *queue);
+
 /* queue.c APIs for queue_life.c */
 int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key);
 bool rch_op_disarm(struct rch_op *op);
@@ -301,9 +325,8 @@ void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
+bool rch_queue_line(struct rch_queue *queue, unsigned long key);
 void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
-bool rch_queue_has_room(const struct rch_queue *queue);
-void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
 
 /* queue.c APIs for queue_time.c: under @lock */
 void rch_queue_kick(struct rch_queue *queue);
@@ -337,8 +360,9 @@ int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 		    struct rdmachan_ring *ring);
 struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number);
 const struct rch_mapping *rch_pool_mapping(const struct rch_queue *queue, u64 offset);
-bool rch_pool_first(const struct rch_pool *pool, struct rdmachan_buffer *buffer);
-void rch_pool_take(struct rch_pool *pool);
+u32 rch_pool_filled(const struct rch_pool *pool);
+void rch_pool_look(const struct rch_pool *pool, u32 number, struct rdmachan_buffer *buffer);
+void rch_pool_take(struct rch_pool *pool, u32 count);
 void rch_pools_free(struct rch_queue *queue);
 
 /** rch_mapped - a word of a ring: an index or flags */

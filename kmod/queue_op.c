@@ -61,14 +61,29 @@ static void goes_in_line(struct rch_op *op, int which)
 	op->key = (unsigned long)op->object + which;
 }
 
+/** rch_op_line_out - the line of what is sent on a channel */
+unsigned long rch_op_line_out(const struct rch_chan *chan)
+{
+	return (unsigned long)chan + LINE_OUT;
+}
+
+/**
+ * rch_op_find_file - the file that an entry names
+ * @queue: queue
+ * @fd: file descriptor of the program
+ *
+ * Return: the file, referenced; NULL when there is none; ERR_PTR(-EAGAIN) in the poller:
+ * only the program can tell.
+ */
+struct file *rch_op_find_file(struct rch_queue *queue, int fd)
+{
+	return queue->in_call ? fget(fd) : rch_poller_fget(queue->poller, fd);
+}
+
 static int find_object(struct rch_op *op, const struct file_operations *fops)
 {
-	struct file *file;
+	struct file *file = rch_op_find_file(op->queue, op->sqe.fd);
 
-	if (op->queue->in_call)
-		file = fget(op->sqe.fd);
-	else
-		file = rch_poller_fget(op->queue->poller, op->sqe.fd);
 	if (!file)
 		return -EBADF;
 	if (IS_ERR(file))
@@ -473,6 +488,7 @@ static void rch_op_drop(struct rch_op *op)
 const struct rch_queue_ops rch_queue_ops = {
 	.prepare = rch_op_prepare,
 	.run = rch_op_run,
+	.row = rch_op_row,
 	.drop = rch_op_drop,
 	.stop = rch_op_region_stop,
 	.flush = rch_op_flush,

@@ -7,6 +7,15 @@
 
 #include "queue.h"
 
+struct rch_chan;
+
+/* queue_op.c APIs */
+struct file *rch_op_find_file(struct rch_queue *queue, int fd);
+unsigned long rch_op_line_out(const struct rch_chan *chan);
+
+/* queue_op_row.c APIs; see &struct rch_queue_ops */
+u32 rch_op_row(struct rch_queue *queue, u32 max);
+
 /* queue_op_pool.c APIs: RECV with RDMACHAN_RECV_F_MULTISHOT; see &struct rch_queue_ops */
 int rch_recv_many_check(struct rch_op *op);
 s64 rch_recv_many_run(struct rch_op *op);

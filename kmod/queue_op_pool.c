@@ -6,6 +6,10 @@
  * there is room for its completion: as long as there is none it stays with its channel,
  * whose peer is so held back. So an operation never keeps more than itself.
  *
+ * Messages that are at hand and fit the next buffers are received as a *row*: the channel is
+ * claimed, the buffers are taken and the program is told once for all of them. Whatever is
+ * different about a message ends the row, and the message is received by itself.
+ *
  * Buffer ownership. A buffer leaves the pool when its message is complete; an empty message
  * takes none. Whoever runs operations of a queue is alone with its pools.
  *
@@ -16,10 +20,11 @@
 #include <linux/uio.h>
 
 #include "chan.h"
+#include "iter.h"
 #include "queue_op.h"
 
 /* Messages in a row, before others have their turn. */
-#define MESSAGES 16
+#define MESSAGES 64
 
 /**
  * rch_recv_many_check - look at the entry
@@ -40,25 +45,30 @@ int rch_recv_many_check(struct rch_op *op)
 	return rch_pool_find(op->queue, sqe->pool) ? 0 : -ENOENT;
 }
 
-/* A message has come. */
-static void received(struct rch_op *op, struct rch_pool *pool,
-		     const struct rdmachan_buffer *buffer,
-		     const struct rch_recv_result *result)
+static void put_message(struct rch_op *op, u64 length, u16 msg_flags,
+			const struct rdmachan_buffer *buffer)
 {
 	struct rdmachan_cqe cqe = {
-		.res = result->length,
-		.msg_flags = result->msg_flags,
-		.length = result->length,
+		.res = length,
+		.msg_flags = msg_flags,
+		.length = length,
 	};
 
-	if (result->length) {
+	if (length) {
 		cqe.flags = RDMACHAN_CQE_F_BUFFER;
 		cqe.buffer = buffer->id;
-		rch_pool_take(pool);
 	}
+	rch_queue_more(op, &cqe);
+}
+
+/* Messages have come, into @buffers. */
+static void received(struct rch_op *op, struct rch_pool *pool, u32 buffers)
+{
+	rch_pool_take(pool, buffers);
+	rch_time_again(op);
 	/* The next buffer may be present where this one was not. */
 	op->own = false;
-	rch_queue_more(op, &cqe);
+	rch_queue_told(op->queue);
 }
 
 /* Why there is no message, or that there will be none. Return: as run() */
@@ -78,7 +88,7 @@ static s64 ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
 	case -EFAULT:
 		if (!op->queue->in_call)
 			return ret;
-		rch_pool_take(pool);
+		rch_pool_take(pool, 1);
 		op->cqe.flags = RDMACHAN_CQE_F_BUFFER;
 		op->cqe.buffer = buffer->id;
 		return ret;
@@ -96,31 +106,74 @@ static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 	bool there;
 	int ret;
 
-	if (rch_chan_rx_idle(op->object))
-		return -EAGAIN;
-	if (!rch_queue_has_room(op->queue))
+	if (!rch_queue_room(op->queue))
 		return RCH_RUN_NO_ROOM;
-	there = rch_pool_first(pool, &buffer);
+	there = rch_pool_filled(pool);
+	if (there)
+		rch_pool_look(pool, 0, &buffer);
 	buffer.length = min(buffer.length, RDMACHAN_MESSAGE_MAX);
 	iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(buffer.addr), buffer.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	if (ret || result.eof)
 		return ended(op, pool, ret, there, &buffer, &result);
-	received(op, pool, &buffer, &result);
+	put_message(op, result.length, result.msg_flags, &buffer);
+	received(op, pool, !!result.length);
 	return 1;
+}
+
+/* Return: whether the message is in buffer number @number, and its completion in the ring. */
+static bool copy_message(struct rch_op *op, const struct rch_pool *pool, u32 number,
+			 const struct rch_segment *seg)
+{
+	struct rdmachan_buffer buffer;
+	struct iov_iter iter;
+
+	rch_pool_look(pool, number, &buffer);
+	if (!seg->length || seg->length > buffer.length)
+		return false;
+	iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(buffer.addr), seg->length);
+	if (!rch_copy_to_iter(seg->data, seg->length, &iter))
+		return false;
+	put_message(op, seg->length, seg->msg_flags, &buffer);
+	return true;
+}
+
+/* Return: how many messages were received */
+static u32 recv_row(struct rch_op *op, struct rch_pool *pool)
+{
+	u32 most = min3(rch_queue_room(op->queue), rch_pool_filled(pool), (u32)MESSAGES);
+	struct rch_chan *chan = op->object;
+	struct rch_rx_row row;
+
+	if (!most || !rch_chan_recv_begin(chan, &row))
+		return 0;
+	while (copy_message(op, pool, row.messages, row.seg) && rch_chan_recv_next(&row) &&
+	       row.messages < most)
+		;
+	rch_chan_recv_end(chan, &row);
+	if (row.messages)
+		received(op, pool, row.messages);
+	return row.messages;
 }
 
 /** rch_recv_many_run - receive the messages that there are. See &struct rch_queue_ops */
 s64 rch_recv_many_run(struct rch_op *op)
 {
 	struct rch_pool *pool = rch_pool_find(op->queue, op->sqe.pool);
-	unsigned int i;
+	u32 messages = 0, row;
 	s64 res;
 
-	for (i = 0; i < MESSAGES; i++) {
+	while (messages < MESSAGES) {
+		if (rch_chan_rx_idle(op->object))
+			return -EAGAIN;
+		row = recv_row(op, pool);
+		messages += row;
+		if (row)
+			continue;
 		res = recv_one(op, pool);
 		if (res != 1)
 			return res;
+		messages++;
 	}
 	return RCH_RUN_AGAIN;
 }

@@ -110,23 +110,31 @@ const struct rch_mapping *rch_pool_mapping(const struct rch_queue *queue, u64 of
 	return pool ? &pool->ring : NULL;
 }
 
-/** rch_pool_first - look at the first buffer. Return: whether there is one. Under run_lock */
-bool rch_pool_first(const struct rch_pool *pool, struct rdmachan_buffer *buffer)
+/** rch_pool_filled - how many buffers there are; 0 when the program's index cannot be */
+u32 rch_pool_filled(const struct rch_pool *pool)
 {
 	/* The entries before this index are written. */
 	u32 producer = smp_load_acquire(rch_mapped(&pool->ring, RCH_RING_PRODUCER));
 
-	if (!rch_ring_filled(producer, pool->head, pool->ring.count))
-		return false;
-	rch_mapping_fetch(&pool->ring, pool->head, buffer, sizeof(*buffer));
-	return true;
+	return rch_ring_filled(producer, pool->head, pool->ring.count);
 }
 
-/** rch_pool_take - the first buffer is the program's again. Under run_lock */
-void rch_pool_take(struct rch_pool *pool)
+/**
+ * rch_pool_look - look at a buffer
+ * @pool: pool, with rch_pool_filled(). Under run_lock
+ * @number: of the buffer, the first is 0
+ * @buffer: where to put it
+ */
+void rch_pool_look(const struct rch_pool *pool, u32 number, struct rdmachan_buffer *buffer)
 {
-	pool->head++;
-	/* It was read before the program writes there. */
+	rch_mapping_fetch(&pool->ring, pool->head + number, buffer, sizeof(*buffer));
+}
+
+/** rch_pool_take - the first @count buffers are the program's again. Under run_lock */
+void rch_pool_take(struct rch_pool *pool, u32 count)
+{
+	pool->head += count;
+	/* They were read before the program writes there. */
 	smp_store_release(rch_mapped(&pool->ring, RCH_RING_CONSUMER), pool->head);
 }
 

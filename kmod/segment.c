@@ -79,7 +79,7 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 
 /**
  * rch_segment_next - the first message of a run is read
- * @seg: segment, protected by its channel's lock
+ * @seg: segment; by who has claimed RCH_CHAN_RX
  *
  * Return: false when it was the last.
  */
@@ -93,7 +93,8 @@ bool rch_segment_next(struct rch_segment *seg)
 	seg->messages--;
 	seg->bytes -= seg->length;
 	seg->length = r.length;
-	seg->total = r.total;
+	/* Others ask for that, see rch_chan_next_length(). */
+	WRITE_ONCE(seg->total, r.total);
 	seg->msg_flags = r.msg_flags;
 	seg->data = r.payload;
 	return true;

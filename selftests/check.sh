@@ -44,7 +44,7 @@ of_uml=2 of_emulated=3 of_uml_pair=3 of_emulated_pair=4
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
-honest=(abi_test chan_test gather_test queue_test queue_end_test queue_pool_test
+honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test inject_test conn_test)
 
@@ -216,7 +216,7 @@ check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
 	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test \
-		queue_end_test queue_pool_test queue_time_test queue_poller_test busy_test end_test \
+		queue_end_test queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test end_test \
 		place_test region_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test
@@ -268,9 +268,9 @@ check_stock() {
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test gather_test queue_test queue_end_test"
-	programs[stock-6.1]+=" queue_pool_test queue_time_test queue_poller_test busy_test end_test place_test region_test"
+	programs[stock-6.1]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test end_test place_test region_test"
 	programs[stock-6.1]+=" conn_test memory_test $uring"
-	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_pool_test"
+	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
 	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test"
 	programs[stock-6.12]+=" region_end_test:killed"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test"

@@ -4,9 +4,13 @@
  *
  * usage: cost WAY SIZE COUNT
  *
- * WAY is "calls" or "queue", a message there and one back, or "calls-rate" or "queue-rate",
- * messages one after another. Two programs of this host; the time between the marks of
- * mark.h is shown, for each message, and is the part that lab/profile.c counts.
+ * WAY is "calls", "queue" or "pool", a message there and one back; or "calls-rate" or "queue-rate",
+ * messages one after another. Those of "pool" and "pool-rate" go through queues too, and are
+ * received into a pool. Two programs of this host; the time between the marks of mark.h is
+ * shown, for each message, and is the part that lab/profile.c counts.
+ *
+ * "floor" loads the module of that name, which does the same without anything around it;
+ * loading and connecting is counted, too: it takes a COUNT of some 20,000 to hide that.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +23,7 @@
 
 #define BATCH 64
 #define WARMUP 300
+#define BUFFERS (4 * BATCH)
 
 static char *out, *in;
 static size_t size;
@@ -170,6 +175,97 @@ static void queue_rate_here(int chan)
 	end(counted);
 }
 
+/* Queues with a pool */
+
+static struct pool pool;
+static char *pool_data;
+
+static void give(uint32_t buffer)
+{
+	pool_put(&pool, pool_data + buffer * size, size, buffer);
+}
+
+static void pool_begin(int chan)
+{
+	uint32_t i;
+
+	pool_data = calloc(BUFFERS, size + 1);
+	check(!pool_open(&queue, &pool, BUFFERS), "pool");
+	for (i = 0; i < BUFFERS; i++)
+		give(i);
+	queue_recv_many(&queue, chan, pool.id, 1);
+	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+}
+
+/* The receive does not end by itself, and keeps the channel open. */
+static void pool_end(void)
+{
+	pool_close(&pool);
+	queue_close(&queue);
+}
+
+/* Return: whether there was one. */
+static bool pool_next(void)
+{
+	struct rdmachan_cqe cqe;
+
+	if (!queue_next(&queue, &cqe))
+		return false;
+	check(cqe.res == size, "completion");
+	give(cqe.buffer);
+	return true;
+}
+
+static void pool_here(int chan)
+{
+	int i;
+
+	pool_begin(chan);
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		add_send(chan, 0);
+		check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+		check(pool_next(), "message");
+	}
+	end(2 * count);
+	pool_end();
+}
+
+static void pool_there(int chan)
+{
+	int i;
+
+	pool_begin(chan);
+	check(!queue_enter(&queue, 0, 1, 0), "enter");
+	for (i = 0; i < WARMUP + count - 1; i++) {
+		check(pool_next(), "message");
+		add_send(chan, 0);
+		check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+	}
+	add_send(chan, 0);
+	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+	pool_end();
+}
+
+static void pool_rate_here(int chan)
+{
+	int left = WARMUP + count, counted = 0;
+
+	pool_begin(chan);
+	while (left > 0) {
+		check(!queue_enter(&queue, 0, left < BATCH / 2 ? left : BATCH / 2, 0), "enter");
+		while (pool_next()) {
+			if (--left == count)
+				begin();
+			if (left < count)
+				counted++;
+		}
+	}
+	end(counted);
+	pool_end();
+}
+
 static void queue_rate_there(int chan)
 {
 	int i, j;
@@ -194,7 +290,9 @@ static const struct way {
 	{ "calls", calls_here, calls_there },
 	{ "calls-rate", calls_rate_here, calls_rate_there },
 	{ "queue", queue_here, queue_there },
+	{ "pool", pool_here, pool_there },
 	{ "queue-rate", queue_rate_here, queue_rate_there },
+	{ "pool-rate", pool_rate_here, queue_rate_there },
 };
 
 static void run(const struct way *way)
@@ -205,7 +303,7 @@ static void run(const struct way *way)
 	pair_up(ctx, fds, NULL);
 	fflush(stdout);
 	child = fork();
-	check(!queue_open(ctx, &queue, 2 * BATCH, 2 * BATCH), "queue");
+	check(!queue_open(ctx, &queue, 2 * BATCH, BUFFERS), "queue");
 	if (!child) {
 		close(fds[0]);
 		way->there(fds[1]);
@@ -215,6 +313,18 @@ static void run(const struct way *way)
 	way->here(fds[0]);
 	close(fds[0]);
 	check(!child_status(child), "the other one");
+}
+
+static void run_floor(void)
+{
+	const char *addr = getenv("LAB_IP");
+	char command[256];
+
+	snprintf(command, sizeof(command), "insmod ./rdmachan_floor.ko addr=%s size=%zu count=%d",
+		 addr ?: "", size, count);
+	begin();
+	check(!system(command), "insmod");
+	end(2 * (WARMUP + count));
 }
 
 int main(int argc, char **argv)
@@ -232,5 +342,8 @@ int main(int argc, char **argv)
 			run(&ways[i]);
 			return 0;
 		}
-	return 2;
+	if (strcmp(argv[1], "floor"))
+		return 2;
+	run_floor();
+	return 0;
 }

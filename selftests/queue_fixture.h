@@ -59,6 +59,12 @@ static inline struct rdmachan_sqe *queue_connect(struct queue *q,
 	return sqe;
 }
 
+/* Memory that is not present until it is touched. */
+static inline void *fresh_pages(size_t len)
+{
+	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 /* Until a child has become another program. */
 static inline void wait_exec(pid_t child)
 {

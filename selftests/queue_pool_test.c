@@ -438,11 +438,6 @@ TEST_F(queue, ring_is_full_and_cancelled)
 	queue_close(&q);
 }
 
-static char *fresh_pages(size_t len)
-{
-	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
 /* A buffer that is not present needs a call, the next one does not. */
 TEST_F(queue, buffer_that_is_not_present)
 {

@@ -174,11 +174,6 @@ TEST_F(queue, poll_and_epoll)
 	EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), 0);
 }
 
-static char *fresh_pages(size_t len)
-{
-	return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
 /* What is not present cannot be fetched behind the program's back: it is asked to call. */
 TEST_F(queue, memory_that_is_not_present)
 {

@@ -10,6 +10,10 @@
 /* Bytes of messages that are handed over at once, and that are received into. */
 #define SEND_BYTES (16UL << 20)
 #define RECV_BYTES (128UL << 20)
+/* Messages of up to this are received by as few operations as can be. */
+#define MANY_SIZE 8192
+/* Buffers that they go into. */
+#define BUFFERS (4 * BATCH)
 
 static unsigned int at_most(unsigned int limit, size_t bytes, size_t size)
 {
@@ -38,21 +42,43 @@ static bool next(struct end *end, void *ring, uint64_t *tag)
 	return true;
 }
 
+static bool takes_many(const struct end *end)
+{
+	return end->job->way->rings->recv_many && end->job->size <= MANY_SIZE;
+}
+
+/* Receive on the first channel, if need be for all times. Return: how many operations */
+static unsigned int recv_first(struct end *end, void *ring)
+{
+	if (takes_many(end))
+		end->job->way->rings->recv_many(ring, *end->fds, end->job->size, BUFFERS, 0);
+	else
+		add_recv(end, ring, 0, end->data, 0);
+	return 1;
+}
+
+static unsigned int recv_again(struct end *end, void *ring)
+{
+	if (takes_many(end))
+		return 0;
+	add_recv(end, ring, 0, end->data, 0);
+	return 1;
+}
+
 static void trips(struct end *end, unsigned int count, uint64_t *samples)
 {
 	const struct rings *rings = end->job->way->rings;
 	void *ring = rings->open();
+	unsigned int i, receives;
 	uint64_t begun, tag;
-	unsigned int i;
 
 	for (i = 0; i < count; i++) {
 		begun = now_ns();
 		add_send(end, ring, 0, true);
-		add_recv(end, ring, 0, end->data, 0);
-		rings->enter(ring, 2, 1);
+		receives = i ? recv_again(end, ring) : recv_first(end, ring);
+		rings->enter(ring, 1 + receives, 1);
 		check(next(end, ring, &tag), "answer");
-		if (samples)
-			samples[i] = now_ns() - begun;
+		samples[i] = now_ns() - begun;
 	}
 	rings->close(ring);
 }
@@ -62,16 +88,14 @@ static void answer(struct end *end, unsigned int count)
 {
 	const struct rings *rings = end->job->way->rings;
 	void *ring = rings->open();
-	uint64_t tag;
 	unsigned int i;
+	uint64_t tag;
 
-	add_recv(end, ring, 0, end->data, 0);
-	rings->enter(ring, 1, 1);
+	rings->enter(ring, recv_first(end, ring), 1);
 	for (i = 1; i < count; i++) {
 		check(next(end, ring, &tag), "message");
 		add_send(end, ring, 0, true);
-		add_recv(end, ring, 0, end->data, 0);
-		rings->enter(ring, 2, 1);
+		rings->enter(ring, 1 + recv_again(end, ring), 1);
 	}
 	check(next(end, ring, &tag), "last message");
 	add_send(end, ring, 0, false);
@@ -79,23 +103,30 @@ static void answer(struct end *end, unsigned int count)
 	rings->close(ring);
 }
 
+/* @count messages on each channel; of the last of all there is a completion. */
+static unsigned int add_round(struct end *end, void *ring, unsigned int count)
+{
+	unsigned int channels = end->job->channels, i;
+
+	for (i = 0; i < channels * count; i++)
+		add_send(end, ring, i / count, i < channels * count - 1);
+	return channels * count;
+}
+
 /* The last of each batch tells that it was sent; two are under way at a time. */
 static void flood(struct end *end)
 {
 	const struct job *job = end->job;
-	unsigned int total = job->count * job->channels, sent = 0, n, i;
-	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) ?: 1;
+	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) / job->channels ?: 1;
+	unsigned int left, n;
 	void *ring = job->way->rings->open();
 	uint64_t tag;
 
-	while (sent < total) {
-		n = total - sent < batch ? total - sent : batch;
-		for (i = 0; i < n; i++)
-			add_send(end, ring, (sent + i) % job->channels, i < n - 1);
-		job->way->rings->enter(ring, n, !!sent);
-		if (sent)
+	for (left = job->count; left; left -= n) {
+		n = left < batch ? left : batch;
+		job->way->rings->enter(ring, add_round(end, ring, n), left < job->count);
+		if (left < job->count)
 			check(next(end, ring, &tag), "sent");
-		sent += n;
 	}
 	job->way->rings->enter(ring, 0, 1);
 	check(next(end, ring, &tag), "last sent");
@@ -151,13 +182,30 @@ static bool draining_next(struct draining *draining, struct end *end, void *ring
 	return true;
 }
 
+/* One operation for each channel; waits for half a batch. */
+static void drain_many(struct end *end, void *ring)
+{
+	const struct job *job = end->job;
+	const struct rings *rings = job->way->rings;
+	unsigned int left = job->count * job->channels, half = BATCH / 2, i;
+	uint64_t tag;
+
+	for (i = 0; i < job->channels; i++)
+		rings->recv_many(ring, end->fds[i], job->size, BUFFERS, i);
+	rings->enter(ring, job->channels, 0);
+	while (left) {
+		rings->enter(ring, 0, left < half ? left : half);
+		while (next(end, ring, &tag))
+			left--;
+	}
+}
+
 /* Waits for half of what was put in, where so many will come: channels differ. */
-static void drain(struct end *end)
+static void drain_each(struct end *end, void *ring)
 {
 	const struct rings *rings = end->job->way->rings;
 	unsigned int ready, half;
 	struct draining draining;
-	void *ring = rings->open();
 
 	draining_begin(&draining, end, ring);
 	ready = draining.depth * end->job->channels;
@@ -167,10 +215,21 @@ static void drain(struct end *end)
 		for (ready = 0; draining_next(&draining, end, ring); ready++)
 			;
 	}
-	put(end, *end->fds, 1);
-	rings->close(ring);
 	free(draining.left);
 	free(draining.data);
+}
+
+static void drain(struct end *end)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+
+	if (takes_many(end))
+		drain_many(end, ring);
+	else
+		drain_each(end, ring);
+	put(end, *end->fds, 1);
+	rings->close(ring);
 }
 
 const struct pattern by_rings = {

@@ -19,7 +19,7 @@
 /* Exit status: this machine has no such way. */
 #define CANNOT 4
 /* Messages that are handed over at once to rings. */
-#define BATCH 64
+#define BATCH 256
 
 struct way;
 
@@ -60,7 +60,7 @@ struct end {
 /**
  * struct pattern - how messages are moved, once there are channels
  * @trips: send a message and await its answer, @count times, on the first channel;
- *	@samples gets nanoseconds, NULL for the warm-up
+ *	@samples gets nanoseconds
  * @answer: the other side: answer @count messages
  * @flood: send &job.count messages on each channel, and await the first's answer
  * @drain: the other side: receive them, then answer on the first channel
@@ -77,6 +77,8 @@ struct pattern {
  * @open: make them
  * @send: put in: send a message; quiet: there is a completion only if it fails
  * @recv: put in: receive one; @tag comes back
+ * @recv_many: put in: receive all that come, each into one of @count buffers that are made
+ *	for the rings, and free again when its completion was taken. NULL: cannot be
  * @enter: hand over @count operations, and wait until @min completions are there
  * @next: take a completion, if there is one
  * @close: end them
@@ -85,6 +87,7 @@ struct rings {
 	void *(*open)(void);
 	void (*send)(void *ring, int fd, const void *data, size_t size, bool quiet);
 	void (*recv)(void *ring, int fd, void *data, size_t size, uint64_t tag);
+	void (*recv_many)(void *ring, int fd, size_t size, unsigned int count, uint64_t tag);
 	void (*enter)(void *ring, unsigned int count, unsigned int min);
 	bool (*next)(void *ring, int64_t *res, uint64_t *tag);
 	void (*close)(void *ring);

@@ -10,20 +10,34 @@
 /* More are never put in before they are handed over. */
 #define ENTRIES (2 * BATCH)
 
+/**
+ * struct pooled - a queue, and a pool of buffers if many are received into it
+ * @queue: queue; the first member
+ * @pool: pool
+ * @data: its buffers, or NULL
+ * @size: bytes of one
+ */
+struct pooled {
+	struct queue queue;
+	struct pool pool;
+	char *data;
+	size_t size;
+};
+
 static void *open_queue(void)
 {
-	struct queue *q = malloc(sizeof(*q));
+	struct pooled *p = calloc(1, sizeof(*p));
 
-	check(q && !queue_open(open_ctx(), q, ENTRIES, 2 * ENTRIES), "queue");
-	return q;
+	check(p && !queue_open(open_ctx(), &p->queue, ENTRIES, 2 * ENTRIES), "queue");
+	return p;
 }
 
 static void *open_polled(void)
 {
-	struct queue *q = malloc(sizeof(*q));
+	struct pooled *p = calloc(1, sizeof(*p));
 
-	check(q && !queue_open_polled(open_ctx(), q, ENTRIES, 2 * ENTRIES, 0), "queue");
-	return q;
+	check(p && !queue_open_polled(open_ctx(), &p->queue, ENTRIES, 2 * ENTRIES, 0), "queue");
+	return p;
 }
 
 static void add_send(void *ring, int fd, const void *data, size_t size, bool quiet)
@@ -37,6 +51,31 @@ static void add_send(void *ring, int fd, const void *data, size_t size, bool qui
 static void add_recv(void *ring, int fd, void *data, size_t size, uint64_t tag)
 {
 	queue_recv(ring, fd, data, size, tag);
+}
+
+static void give(struct pooled *p, uint32_t buffer)
+{
+	pool_put(&p->pool, p->data + buffer * p->size, p->size, buffer);
+}
+
+static void make_pool(struct pooled *p, size_t size, unsigned int count)
+{
+	unsigned int i;
+
+	p->size = size;
+	p->data = calloc(count, size);
+	check(p->data && !pool_open(&p->queue, &p->pool, count), "pool");
+	for (i = 0; i < count; i++)
+		give(p, i);
+}
+
+static void add_recv_many(void *ring, int fd, size_t size, unsigned int count, uint64_t tag)
+{
+	struct pooled *p = ring;
+
+	if (!p->data)
+		make_pool(p, size, count);
+	queue_recv_many(&p->queue, fd, p->pool.id, tag);
 }
 
 static void enter(void *ring, unsigned int count, unsigned int min)
@@ -55,10 +94,13 @@ static void enter_polled(void *ring, unsigned int count, unsigned int min)
 
 static bool next(void *ring, int64_t *res, uint64_t *tag)
 {
+	struct pooled *p = ring;
 	struct rdmachan_cqe cqe;
 
-	if (!queue_next(ring, &cqe))
+	if (!queue_next(&p->queue, &cqe))
 		return false;
+	if (cqe.flags & RDMACHAN_CQE_F_BUFFER)
+		give(p, cqe.buffer);
 	*res = cqe.res;
 	*tag = cqe.user_data;
 	return true;
@@ -66,14 +108,20 @@ static bool next(void *ring, int64_t *res, uint64_t *tag)
 
 static void close_queue(void *ring)
 {
-	queue_close(ring);
-	free(ring);
+	struct pooled *p = ring;
+
+	if (p->data)
+		pool_close(&p->pool);
+	queue_close(&p->queue);
+	free(p->data);
+	free(p);
 }
 
 const struct rings queue_rings = {
 	.open = open_queue,
 	.send = add_send,
 	.recv = add_recv,
+	.recv_many = add_recv_many,
 	.enter = enter,
 	.next = next,
 	.close = close_queue,
@@ -83,6 +131,7 @@ const struct rings poller_rings = {
 	.open = open_polled,
 	.send = add_send,
 	.recv = add_recv,
+	.recv_many = add_recv_many,
 	.enter = enter_polled,
 	.next = next,
 	.close = close_queue,

@@ -38,28 +38,24 @@ static unsigned int warm_up(const struct job *job)
 
 void lat_client(struct job *job, unsigned int processes)
 {
-	uint64_t *samples = make_samples(job->count);
+	unsigned int first = warm_up(job), count = first + job->count;
+	uint64_t *samples = make_samples(count);
 	struct end end;
 
 	(void)processes;
 	end_connect(&end, job);
-	if (warm_up(job))
-		job->way->pattern->trips(&end, warm_up(job), NULL);
-	job->way->pattern->trips(&end, job->count, samples);
-	printf("%.3f\n", median_us(samples, job->count) / 2);
+	job->way->pattern->trips(&end, count, samples);
+	printf("%.3f\n", median_us(samples + first, job->count) / 2);
 	end_close(&end);
 }
 
-/* Answers in two parts too: each begins with a receive that waits. */
 void lat_server(struct job *job, unsigned int processes)
 {
 	struct end end;
 
 	(void)processes;
 	end_accept(&end, job);
-	if (warm_up(job))
-		job->way->pattern->answer(&end, warm_up(job));
-	job->way->pattern->answer(&end, job->count);
+	job->way->pattern->answer(&end, warm_up(job) + job->count);
 	end_close(&end);
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_op_row.c - SENDs of small messages that follow each other in the ring
+ *
+ * Operation. Most messages that a program sends one behind the other on a channel go into
+ * the link's open frame at once, and could do so one by one. As a *row* they do it together:
+ * the channel is found and claimed and the link locked once, and no operation is made, for
+ * it would be over before anybody could see it. Each entry is copied before it is looked at.
+ *
+ * A row ends at the first entry that is anything else, or that cannot be sent at once. That
+ * is taken again, as an operation, which tells what is wrong with it, or waits.
+ */
+#include <linux/file.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "file.h"
+#include "queue_op.h"
+#include "queue_region.h"
+
+/* Until others get the link's lock: entries, and bytes after which there is no other. */
+#define ROW_ENTRIES 32
+#define ROW_BYTES 4096
+
+/**
+ * struct send_row - entries that become a row
+ * @row: their messages
+ * @queue: queue
+ * @sqe: the next entry, a copy
+ * @max: entries that there are, at most ROW_ENTRIES
+ * @room: completions that there is room for
+ * @put: completions in the ring
+ */
+struct send_row {
+	struct rch_tx_row row;
+	struct rch_queue *queue;
+	struct rdmachan_sqe sqe;
+	u32 max;
+	u32 room;
+	u32 put;
+};
+
+/* Whether the entry is just a SEND: what is wrong with another is not told here. */
+static bool is_plain(const struct rdmachan_sqe *sqe)
+{
+	return sqe->opcode == RDMACHAN_OPCODE_SEND &&
+	       !(sqe->flags & ~RDMACHAN_SQE_F_SKIP_SUCCESS) &&
+	       sqe->length <= RCH_SMALL_MAX && sqe->msg_flags <= RDMACHAN_MSG_FLAGS_MASK &&
+	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->region | sqe->__reserved2) &&
+	       !sqe->target;
+}
+
+static bool needs_room(const struct rdmachan_sqe *sqe)
+{
+	return !(sqe->flags & RDMACHAN_SQE_F_SKIP_SUCCESS);
+}
+
+/* Entry number @number of those that were not taken. Return: whether it can be of the row. */
+static bool look(struct send_row *send, u32 number)
+{
+	struct rch_queue *queue = send->queue;
+
+	rch_mapping_fetch(&queue->sq, queue->sq_head + number, &send->sqe, sizeof(send->sqe));
+	return is_plain(&send->sqe) && (!needs_room(&send->sqe) || send->put < send->room);
+}
+
+static void sent(struct send_row *send)
+{
+	const struct rdmachan_cqe cqe = {
+		.user_data = send->sqe.user_data,
+		.res = send->sqe.length,
+	};
+
+	if (!needs_room(&send->sqe))
+		return;
+	rch_queue_put(send->queue, &cqe);
+	send->put++;
+}
+
+/* See &struct rch_tx_row; the first entry was looked at already. */
+static bool next_message(struct rch_tx_row *row)
+{
+	struct send_row *send = container_of(row, struct send_row, row);
+	s32 fd = send->sqe.fd;
+
+	if (row->messages) {
+		sent(send);
+		if (row->messages == send->max || row->bytes >= ROW_BYTES ||
+		    !look(send, row->messages) || send->sqe.fd != fd)
+			return false;
+	}
+	iov_iter_ubuf(&row->iter, ITER_SOURCE, u64_to_user_ptr(send->sqe.addr),
+		      send->sqe.length);
+	row->msg_flags = send->sqe.msg_flags;
+	return true;
+}
+
+static void send_to(struct send_row *send, struct rch_chan *chan)
+{
+	struct rch_queue *queue = send->queue;
+
+	/* Those that came before are not overtaken. */
+	if (rch_queue_line(queue, rch_op_line_out(chan)))
+		return;
+	rch_chan_send_row(chan, &send->row);
+	if (send->row.messages)
+		rch_op_unsent(queue, chan->lane.link);
+	if (send->put)
+		rch_queue_told(queue);
+}
+
+/**
+ * rch_op_row - take entries that are a row, and run them
+ * @queue: queue
+ * @max: how many there are
+ *
+ * Nothing keeps an operation that is taken now from being run at once, but those of its line.
+ *
+ * Return: how many were taken; they have completed.
+ */
+u32 rch_op_row(struct rch_queue *queue, u32 max)
+{
+	struct send_row send = { .queue = queue, .row.next = next_message };
+	struct file *file;
+
+	send.max = min_t(u32, max, ROW_ENTRIES);
+	send.room = rch_queue_room(queue);
+	if (!look(&send, 0))
+		return 0;
+	file = rch_op_find_file(queue, send.sqe.fd);
+	if (IS_ERR_OR_NULL(file))
+		return 0;
+	if (file->f_op == &rch_chan_fops)
+		send_to(&send, file->private_data);
+	fput(file);
+	return send.row.messages;
+}
