@@ -27,6 +27,16 @@ static void add_recv(struct end *end, void *ring, unsigned int channel, char *da
 	end->job->way->rings->recv(ring, end->fds[channel], data, end->job->size, tag);
 }
 
+static void *open_rings(struct end *end, char *data, size_t size)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+
+	if (rings->memory)
+		rings->memory(ring, data, size);
+	return ring;
+}
+
 static bool next(struct end *end, void *ring, uint64_t *tag)
 {
 	int64_t res;
@@ -41,7 +51,7 @@ static bool next(struct end *end, void *ring, uint64_t *tag)
 static void trips(struct end *end, unsigned int count, uint64_t *samples)
 {
 	const struct rings *rings = end->job->way->rings;
-	void *ring = rings->open();
+	void *ring = open_rings(end, end->data, end->job->size);
 	uint64_t begun, tag;
 	unsigned int i;
 
@@ -61,7 +71,7 @@ static void trips(struct end *end, unsigned int count, uint64_t *samples)
 static void answer(struct end *end, unsigned int count)
 {
 	const struct rings *rings = end->job->way->rings;
-	void *ring = rings->open();
+	void *ring = open_rings(end, end->data, end->job->size);
 	uint64_t tag;
 	unsigned int i;
 
@@ -80,14 +90,17 @@ static void answer(struct end *end, unsigned int count)
 }
 
 /* The last of each batch tells that it was sent; two are under way at a time. */
-static void flood(struct end *end)
+static void flood(struct end *end, uint64_t *begun)
 {
 	const struct job *job = end->job;
 	unsigned int total = job->count * job->channels, sent = 0, n, i;
 	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) ?: 1;
-	void *ring = job->way->rings->open();
+	void *ring = open_rings(end, end->data, job->size);
 	uint64_t tag;
 
+	/* The other one has its memory by then. */
+	get(end, *end->fds, 1);
+	*begun = now_ns();
 	while (sent < total) {
 		n = total - sent < batch ? total - sent : batch;
 		for (i = 0; i < n; i++)
@@ -117,22 +130,26 @@ struct draining {
 	unsigned int sure;
 };
 
-static void draining_begin(struct draining *draining, struct end *end, void *ring)
+/* Return: the rings. */
+static void *draining_begin(struct draining *draining, struct end *end)
 {
 	const struct job *job = end->job;
 	unsigned int i, total;
+	void *ring;
 
 	draining->depth = at_most(BATCH / job->channels, RECV_BYTES, job->size) ?: 1;
 	total = draining->depth * job->channels;
-	draining->data = calloc(total, job->size);
+	draining->data = page_memory(total * job->size);
 	draining->left = calloc(job->channels, sizeof(*draining->left));
 	check(draining->data && draining->left, "memory");
+	ring = open_rings(end, draining->data, total * job->size);
 	for (i = 0; i < job->channels; i++)
 		draining->left[i] = job->count;
 	for (i = 0; i < total; i++)
 		add_recv(end, ring, i % job->channels, draining->data + i * job->size, i);
 	draining->sure = (job->count < draining->depth ? job->count : draining->depth) *
 			 job->channels;
+	return ring;
 }
 
 /* Take a message, and put in another receive in its place. */
@@ -157,9 +174,9 @@ static void drain(struct end *end)
 	const struct rings *rings = end->job->way->rings;
 	unsigned int ready, half;
 	struct draining draining;
-	void *ring = rings->open();
+	void *ring = draining_begin(&draining, end);
 
-	draining_begin(&draining, end, ring);
+	put(end, *end->fds, 1);
 	ready = draining.depth * end->job->channels;
 	half = (ready + 1) / 2;
 	while (draining.sure) {
