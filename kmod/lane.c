@@ -460,6 +460,40 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 	return item;
 }
 
+/**
+ * rch_lane_bare_wanted - whether a message shall be a bare frame
+ * @lane: attached lane, whose peer is known
+ * @len: its length
+ * @msg_flags: its flags
+ *
+ * If that saves a packet, and both sides know how.
+ */
+bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags)
+{
+	const struct rch_link *link = lane->link;
+	u32 mtu = link->path.mtu;
+
+	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size)
+		return false;
+	return (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu && !msg_flags &&
+	       lane->peer_id <= RCH_BARE_CHAN_MAX;
+}
+
+/** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */
+struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
+{
+	struct rch_txf *txf = rch_link_spare_get(lane->link) ?:
+			      rch_txf_alloc(lane->link->frame_size, gfp);
+
+	if (!txf)
+		return NULL;
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	txf->item.type = RCH_REC_DATA;
+	txf->item.length = len;
+	*data = txf->data;
+	return &txf->item;
+}
+
 /*
  * @more: the message goes on, so that nothing else may come between. @hold: the caller sees
  * to it that the link is run soon.
@@ -548,6 +582,33 @@ static int copy_small(void *to, u32 len, struct iov_iter *from)
 	return copied ? 0 : -EFAULT;
 }
 
+/* Whether nobody is overtaken: neither another lane nor what this one sent before. */
+static bool is_first(const struct rch_lane *lane, u32 len)
+{
+	const struct rch_link *link = lane->link;
+
+	return link->state == RCH_LINK_UP && !link->drr.head && !lane->control &&
+	       list_empty(&lane->txq) && !lane->partial &&
+	       rch_window_may_send(&lane->window, len);
+}
+
+/* Return: false when it must go another way. */
+static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len)
+{
+	struct rch_txf *txf = rch_link_bare_frame(lane->link);
+
+	if (!txf)
+		return false;
+	if (copy_small(txf->data, len, from)) {
+		rch_txf_free(txf);
+		return false;
+	}
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	rch_link_bare_close(lane->link, txf);
+	rch_window_sent(&lane->window, len);
+	return true;
+}
+
 /**
  * rch_lane_send_small - send a whole message straight into the link's frame
  * @lane: attached lane
@@ -581,11 +642,14 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 	/* A peer may have agreed upon frames that are smaller than this. */
 	if (len > rch_lane_segment_max(lane))
 		goto out;
-	/* Nobody is overtaken: neither another lane nor what this one sent before. */
-	if (link->state != RCH_LINK_UP || link->drr.head || lane->control ||
-	    !list_empty(&lane->txq) || lane->partial ||
-	    !rch_window_may_send(&lane->window, len))
+	if (!is_first(lane, len))
 		goto out;
+	if (rch_lane_bare_wanted(lane, len, msg_flags) && send_bare(lane, from, len)) {
+		ret = 0;
+		if (more)
+			goto out;
+		goto out_run;
+	}
 	txf = rch_link_open_frame(link, rch_wire_space(len));
 	if (!txf)
 		goto out;
