@@ -209,7 +209,7 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood quota_test memory_test
+		hostile_flood hostile_region quota_test memory_test
 }
 
 check_san() {

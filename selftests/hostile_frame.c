@@ -57,6 +57,8 @@ static void record_took(struct hostile *h, const struct rch_record *r)
 		break;
 	case RCH_REC_OPEN:
 		/* The number that answers go to, and the service. */
+	case RCH_REC_RTS:
+		/* Bytes, and the number of the question. */
 	case RCH_REC_REJECT:
 	case RCH_REC_CLOSE:
 		rch_wire_pair_get(r, &heard->first, &heard->second);
