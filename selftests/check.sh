@@ -217,9 +217,9 @@ check_san() {
 	payload uml-6.12-san
 	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test \
 		queue_end_test queue_pool_test queue_time_test queue_poller_test busy_test end_test \
-		place_test region_test
+		place_test region_test region_end_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test nomem_test
+		fault_test nomem_test hostile_region
 	kunit san-kunit uml-6.12-san
 }
 
