@@ -47,12 +47,12 @@ static void queue_dead(struct rch_link *link)
 		rch_link_put(link);
 }
 
-static void path_received(struct rch_path *path, struct page *page, u32 length)
+static void path_received(struct rch_path *path, const struct rch_rxf *rxf)
 {
 	if (rch_inject_on())
-		rch_link_inject(path_link(path), page, length);
+		rch_link_inject(path_link(path), rxf);
 	else
-		rch_link_received(path_link(path), page, length);
+		rch_link_received(path_link(path), rxf);
 }
 
 static void path_reposted(struct rch_path *path, u32 count)
