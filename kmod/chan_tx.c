@@ -100,11 +100,14 @@ static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 			u16 msg_flags, bool first)
 {
-	u32 len = min_t(size_t, iov_iter_count(from), rch_lane_segment_max(&chan->lane));
+	bool bare = first && rch_lane_bare_wanted(&chan->lane, total, msg_flags);
+	u32 len = bare ? total : min_t(size_t, iov_iter_count(from),
+				       rch_lane_segment_max(&chan->lane));
 	struct rch_item *item;
 	void *data;
 
-	item = rch_lane_item(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data);
+	item = bare ? rch_lane_item_bare(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data) :
+		      rch_lane_item(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data);
 	if (!item)
 		return -ENOMEM;
 	if (copy_from_iter(data, len, from) != len) {

@@ -45,6 +45,15 @@ void rch_txf_reset(struct rch_txf *txf)
 	txf->item.fixed = false;
 	txf->used = sizeof(struct rch_wire_frame);
 	txf->flags = 0;
+	txf->bare = false;
+}
+
+/** rch_txf_make_bare - the first @length bytes are a message to @chan, and all there is */
+void rch_txf_make_bare(struct rch_txf *txf, u32 chan, u32 length)
+{
+	txf->bare = true;
+	txf->chan = chan;
+	txf->used = length;
 }
 
 /** rch_txf_free - free a frame that nobody refers to; it must not be mapped */

@@ -5,7 +5,8 @@
  * A channel's data waits as *items*, one for each DATA record. A small item has
  * its bytes behind it and is copied into a frame that others share. A large one
  * is a frame of its own: the program's bytes are copied once, straight to where
- * the adapter will read them.
+ * the adapter will read them. Such a frame may be *bare*: then it has neither header nor
+ * record, and what these would say is immediate data.
  */
 #ifndef _RCH_FRAME_H
 #define _RCH_FRAME_H
@@ -55,6 +56,8 @@ struct rch_small {
  * @seq: number, once it is closed
  * @flags: RCH_FRAME_F_*
  * @mapped: @sge is mapped for the device
+ * @bare: it is a bare frame
+ * @chan: bare: channel number of its receiver
  */
 struct rch_txf {
 	struct rch_item item;
@@ -68,11 +71,14 @@ struct rch_txf {
 	u32 seq;
 	u8 flags;
 	bool mapped;
+	bool bare;
+	u16 chan;
 };
 
 struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp);
 void rch_txf_free(struct rch_txf *txf);
 void rch_txf_reset(struct rch_txf *txf);
+void rch_txf_make_bare(struct rch_txf *txf, u32 chan, u32 length);
 struct rch_item *rch_item_alloc(u32 length, gfp_t gfp);
 void rch_item_free(struct rch_item *item);
 int rch_frame_init(void);

@@ -460,6 +460,40 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void *
 	return item;
 }
 
+/**
+ * rch_lane_bare_wanted - whether a message shall be a bare frame
+ * @lane: attached lane, whose peer is known
+ * @len: its length
+ * @msg_flags: its flags
+ *
+ * If that saves a packet, and both sides know how.
+ */
+bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags)
+{
+	const struct rch_link *link = lane->link;
+	u32 mtu = link->path.mtu;
+
+	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size)
+		return false;
+	return (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu && !msg_flags &&
+	       lane->peer_id <= RCH_BARE_CHAN_MAX;
+}
+
+/** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */
+struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
+{
+	struct rch_txf *txf = rch_link_spare_get(lane->link) ?:
+			      rch_txf_alloc(lane->link->frame_size, gfp);
+
+	if (!txf)
+		return NULL;
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	txf->item.type = RCH_REC_DATA;
+	txf->item.length = len;
+	*data = txf->data;
+	return &txf->item;
+}
+
 /*
  * @more: the message goes on, so that nothing else may come between. @hold: the caller sees
  * to it that the link is run soon.
@@ -583,6 +617,27 @@ static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 
 	return 0;
 }
 
+/* Return: false when it must go another way. */
+static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+{
+	struct rch_txf *txf = NULL;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (rch_lane_bare_wanted(lane, len, msg_flags) &&
+	    rch_window_may_send(&lane->window, len))
+		txf = rch_link_bare_frame(lane->link);
+	if (!txf)
+		return false;
+	if (copy_small(txf->data, len, from)) {
+		rch_txf_free(txf);
+		return false;
+	}
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	rch_link_bare_close(lane->link, txf);
+	rch_window_sent(&lane->window, len);
+	return true;
+}
+
 /**
  * rch_lane_send_small - send a whole message straight into the link's frame
  * @lane: attached lane
@@ -598,15 +653,18 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more)
 {
 	struct rch_link *link = lane->link;
+	bool bare = false;
 	int ret = -EAGAIN;
 
 	spin_lock_bh(&link->lock);
-	if (unlikely(lane->refused))
+	if (unlikely(lane->refused)) {
 		ret = -EPIPE;
-	else if (goes_straight(lane))
-		ret = put_small(lane, from, len, msg_flags);
+	} else if (goes_straight(lane)) {
+		bare = send_bare(lane, from, len, msg_flags);
+		ret = bare ? 0 : put_small(lane, from, len, msg_flags);
+	}
 	/* Else it goes out with those that follow, or whatever else the link sends first. */
-	if ((!ret && !more) || !list_empty(&link->ready))
+	if ((!ret && !more) || (!bare && !list_empty(&link->ready)))
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 	return ret;

@@ -47,12 +47,12 @@ static void queue_dead(struct rch_link *link)
 		rch_link_put(link);
 }
 
-static void path_received(struct rch_path *path, struct page *page, u32 length)
+static void path_received(struct rch_path *path, const struct rch_rxf *rxf)
 {
 	if (rch_inject_on())
-		rch_link_inject(path_link(path), page, length);
+		rch_link_inject(path_link(path), rxf);
 	else
-		rch_link_received(path_link(path), page, length);
+		rch_link_received(path_link(path), rxf);
 }
 
 static void path_reposted(struct rch_path *path, u32 count)
@@ -407,6 +407,30 @@ static bool idle_too_long(struct rch_link *link)
 				   msecs_to_jiffies(READ_ONCE(rch_idle_ms)));
 }
 
+/** rch_link_tick_later - look after the link in a while. Any context */
+void rch_link_tick_later(struct rch_link *link)
+{
+	link->tick_at = jiffies + link->tick;
+	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+}
+
+/*
+ * The dead time is one in which the peer could have been heard. A tick that comes late by
+ * more than its period tells that this host stood still, or had no processor to spare: then
+ * nobody has taken what the peer sent, either, and that time does not count.
+ */
+static void forgive_own_delay(struct rch_link *link)
+{
+	unsigned long now = jiffies, late = now - link->tick_at;
+
+	lockdep_assert_held(&link->lock);
+	if (!time_after(now, link->tick_at + link->tick))
+		return;
+	link->last_rx += late;
+	if (time_after(link->last_rx, now))
+		link->last_rx = now;
+}
+
 static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
@@ -414,6 +438,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	bool beat, idle, dead, doubt;
 
 	spin_lock_bh(&link->lock);
+	forgive_own_delay(link);
 	doubt = link->doubt;
 	/* Who is alive is silent for less than half of the dead time. */
 	dead = time_after(jiffies, link->last_rx + (doubt ? link->dead / 2 : link->dead));
@@ -438,6 +463,6 @@ static void rch_link_tick_work(struct work_struct *work)
 	rch_path_refill(&link->path, GFP_KERNEL);
 	rch_link_inject_lift(link);
 	rch_link_run(link);
-	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+	rch_link_tick_later(link);
 }
 

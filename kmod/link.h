@@ -134,6 +134,7 @@ struct rch_link_faults {
  * @dead_work: taking apart
  * @reap_work: tells channels of @gone
  * @tick_work: heartbeat, idle time, retries of failed allocations
+ * @tick_at: when it is to run, in jiffies; written by who queues it
  * @tx_frames: frames sent
  * @rx_frames: frames received
  * @stalls: how often a frame waited for credit
@@ -201,6 +202,7 @@ struct rch_link {
 	struct work_struct dead_work;
 	struct work_struct reap_work;
 	struct delayed_work tick_work;
+	unsigned long tick_at;
 	u64 tx_frames;
 	u64 rx_frames;
 	u64 stalls;
@@ -331,6 +333,7 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out);
 
 /* link.c APIs: any context */
 void rch_link_put(struct rch_link *link);
+void rch_link_tick_later(struct rch_link *link);
 void rch_link_kill(struct rch_link *link, const struct rdmachan_error *error);
 void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
@@ -364,6 +367,7 @@ void rch_link_gather_stop(struct rch_link *link);
 void rch_link_flush(struct rch_link *link);
 void rch_link_push(struct rch_link *link);
 bool rch_link_gathers(struct rch_link *link);
+bool rch_link_may_gather(const struct rch_link *link);
 void rch_link_gather_over(struct rch_link *link);
 void rch_link_gather_sent(struct rch_link *link);
 
@@ -373,6 +377,8 @@ void rch_link_run_locked(struct rch_link *link);
 struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
+struct rch_txf *rch_link_bare_frame(struct rch_link *link);
+void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf);
 void rch_link_heartbeat(struct rch_link *link);
 void rch_link_completed(struct rch_link *link, struct rch_txf *txf);
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain);
@@ -380,10 +386,10 @@ void rch_link_release_sent(struct rch_link *link);
 void rch_link_purge(struct rch_link *link);
 
 /* link_rx.c APIs: softirq */
-void rch_link_received(struct rch_link *link, struct page *page, u32 length);
+void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf);
 
 /* link_inject.c APIs: softirq */
-void rch_link_inject(struct rch_link *link, struct page *page, u32 length);
+void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf);
 
 /* link_inject.c APIs: any context; locked */
 void rch_link_inject_posted(struct rch_link *link, u32 count);
@@ -425,6 +431,8 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
 int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
+bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);
+struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 
 /** RCH_PATIENCE_DEADS - dead times that a peer may take to acknowledge what is written */

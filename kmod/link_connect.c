@@ -21,6 +21,28 @@
 
 #define RCH_STALE_TRIES 5
 
+/* What this side can do, with receive buffers @depth. */
+static u32 features(const struct rdma_cm_id *id, u32 depth)
+{
+	/* iWARP has no immediate data. */
+	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
+		return RCH_FEATURES & ~RCH_FEATURE_BARE;
+	return RCH_FEATURES;
+}
+
+static u32 link_features(const struct rch_link *link)
+{
+	return features(link->path.id, link->path.depth);
+}
+
+/* What both can. */
+static u32 common_features(const struct rch_link *link, const struct rch_hello *peer)
+{
+	u32 both = peer->features & link_features(link);
+
+	return peer->depth > RCH_DEPTH_BARE ? both & ~RCH_FEATURE_BARE : both;
+}
+
 /* The sizes and times that both sides agree upon. */
 static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame_size,
 		  u32 first_seq)
@@ -33,7 +55,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->peer_link = peer->link;
 	link->epoch = peer->epoch;
 	link->frame_size = frame_size;
-	link->features = peer->features & RCH_FEATURES;
+	link->features = common_features(link, peer);
 	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
@@ -49,7 +71,7 @@ static void hello_fill(struct rch_link *link, struct rch_hello *h)
 	h->version_min = RCH_WIRE_VERSION_MIN;
 	h->version_max = RCH_WIRE_VERSION;
 	h->depth = link->path.depth;
-	h->features = RCH_FEATURES;
+	h->features = link_features(link);
 	h->boot_id = rch_boot_id;
 	h->link = link->object.id;
 	h->next_seq = get_random_u32();
@@ -138,9 +160,9 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 	rule = judge_reply(path, mine, theirs);
 	if (rule)
 		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
-	else if (theirs->required & ~RCH_FEATURES)
+	else if (theirs->required & ~link_features(link))
 		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_FEATURE,
-			      theirs->required & ~RCH_FEATURES);
+			      theirs->required & ~link_features(link));
 	else
 		return 0;
 	return -EPROTO;
@@ -178,7 +200,7 @@ static void connect_link(struct rch_link *link)
 	spin_lock_bh(&link->lock);
 	link->hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
-		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+		rch_link_tick_later(link);
 	spin_unlock_bh(&link->lock);
 	/* Whoever waited for the link may be faster; then his frame is the first. */
 	rch_link_heartbeat(link);
@@ -225,7 +247,7 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 		return RCH_REJECT_VERSION;
 	if (rule)
 		return RCH_REJECT_PROTOCOL;
-	*detail = h->required & ~RCH_FEATURES;
+	*detail = h->required & ~features(request->id, READ_ONCE(rch_depth));
 	if (*detail)
 		return RCH_REJECT_FEATURE;
 	reason = rch_link_ops->service_domain(net, h->service, uid);
@@ -253,6 +275,7 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 	mine.version_min = RCH_WIRE_VERSION;
 	mine.epoch = theirs->epoch;
 	mine.frame_size = frame_size;
+	mine.features = common_features(link, theirs);
 	agree(link, theirs, frame_size, mine.next_seq);
 	rch_wire_hello_put(data, &mine);
 	return rch_path_accept(&link->path, theirs->depth, data, sizeof(data));
@@ -297,7 +320,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	} else {
 		rch_link_note_place(link);
 		rch_links_doubt(link);
-		queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+		rch_link_tick_later(link);
 	}
 	complete_all(&link->built);
 	rch_link_put(link);

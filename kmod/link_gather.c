@@ -40,6 +40,16 @@ static bool timers_are_fine(unsigned int gather_us)
 }
 
 /**
+ * rch_link_may_gather - whether messages without a frame would be held back
+ * @link: link, locked
+ */
+bool rch_link_may_gather(const struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	return link->unanswered && ktime_before(ktime_get(), link->gather_until);
+}
+
+/**
  * rch_link_gathers - whether the open frame is held back
  * @link: link, locked; its open frame is not empty
  */

@@ -33,14 +33,12 @@
 /**
  * struct held - a frame that is held back
  * @list: in @faults.held
- * @page: holds it, with a reference
- * @length: its length
+ * @rxf: the frame, with a reference of its page
  * @due: not to be handed over before this, in jiffies
  */
 struct held {
 	struct list_head list;
-	struct page *page;
-	u32 length;
+	struct rch_rxf rxf;
 	unsigned long due;
 };
 
@@ -85,12 +83,12 @@ static void pay(struct rch_link *link)
 	spin_unlock(&link->lock);
 }
 
-static void hand_over(struct rch_link *link, struct page *page, u32 length)
+static void hand_over(struct rch_link *link, const struct rch_rxf *rxf)
 {
-	rch_link_received(link, page, length);
+	rch_link_received(link, rxf);
 	if (!hits(link, RCH_FAULT_DUPLICATE, NULL))
 		return;
-	rch_link_received(link, page, length);
+	rch_link_received(link, rxf);
 	/* A real one would have come in a buffer of its own. */
 	spin_lock(&link->lock);
 	rch_link_inject_posted(link, 1);
@@ -100,7 +98,7 @@ static void hand_over(struct rch_link *link, struct page *page, u32 length)
 static void held_free(struct held *held)
 {
 	list_del(&held->list);
-	put_page(held->page);
+	put_page(held->rxf.page);
 	kfree(held);
 	rch_inject_held(-1);
 }
@@ -109,7 +107,7 @@ static void release_first(struct rch_link *link)
 {
 	struct held *held = list_first_entry(&link->faults.held, struct held, list);
 
-	hand_over(link, held->page, held->length);
+	hand_over(link, &held->rxf);
 	pay(link);
 	held_free(held);
 }
@@ -152,7 +150,7 @@ static void release_all(struct rch_link *link)
 }
 
 /* Hold a frame back, or have it wait behind others. Return: false when it shall not. */
-static bool hold(struct rch_link *link, struct page *page, u32 length)
+static bool hold(struct rch_link *link, const struct rch_rxf *rxf)
 {
 	struct rch_link_faults *faults = &link->faults;
 	bool swap = !faults->swap && hits(link, RCH_FAULT_REORDER, NULL);
@@ -167,9 +165,8 @@ static bool hold(struct rch_link *link, struct page *page, u32 length)
 		release_all(link);
 		return false;
 	}
-	get_page(page);
-	held->page = page;
-	held->length = length;
+	get_page(rxf->page);
+	held->rxf = *rxf;
 	held->due = jiffies + msecs_to_jiffies(ms);
 	/* Where another one waits to be passed it is the last. */
 	if (faults->swap)
@@ -183,27 +180,27 @@ static bool hold(struct rch_link *link, struct page *page, u32 length)
 	return true;
 }
 
-static void corrupt(struct rch_link *link, struct page *page, u32 length)
+static void corrupt(struct rch_link *link, const struct rch_rxf *rxf)
 {
-	u8 *frame = page_address(page);
+	u8 *frame = page_address(rxf->page);
 	u32 at;
 
 	/* The page is ours: nobody else has seen it, and it is not mapped. */
-	if (length && hits(link, RCH_FAULT_CORRUPT, &at))
-		frame[at % length] ^= 0xff;
+	if (rxf->length && hits(link, RCH_FAULT_CORRUPT, &at))
+		frame[at % rxf->length] ^= 0xff;
 }
 
-static bool carries_records(struct page *page, u32 length)
+static bool carries_records(const struct rch_rxf *rxf)
 {
 	struct rch_frame f;
 
-	return !rch_wire_frame_get(page_address(page), length, &f) &&
-	       !(f.flags & RCH_FRAME_F_PURE);
+	return rxf->bare || (!rch_wire_frame_get(page_address(rxf->page), rxf->length, &f) &&
+			     !(f.flags & RCH_FRAME_F_PURE));
 }
 
-static void withhold(struct rch_link *link, struct page *page, u32 length)
+static void withhold(struct rch_link *link, const struct rch_rxf *rxf)
 {
-	if (!rch_inject_armed(RCH_FAULT_WITHHOLD) || !carries_records(page, length) ||
+	if (!rch_inject_armed(RCH_FAULT_WITHHOLD) || !carries_records(rxf) ||
 	    !hits(link, RCH_FAULT_WITHHOLD, NULL))
 		return;
 	spin_lock(&link->lock);
@@ -215,24 +212,23 @@ static void withhold(struct rch_link *link, struct page *page, u32 length)
 /**
  * rch_link_inject - a frame came while faults are on
  * @link: link
- * @page: holds it
- * @length: its length
+ * @rxf: the frame
  *
  * As rch_link_received(), which this calls for it: now, later, twice or never.
  */
-void rch_link_inject(struct rch_link *link, struct page *page, u32 length)
+void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf)
 {
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
 	spin_lock(&link->faults.lock);
 	if (hits(link, RCH_FAULT_KILL, NULL))
 		queue_work(rch_wq, &link->faults.kill_work);
-	withhold(link, page, length);
-	corrupt(link, page, length);
+	withhold(link, rxf);
+	corrupt(link, rxf);
 	if (hits(link, RCH_FAULT_DROP, NULL))
 		owe(link);
-	else if (!hold(link, page, length))
-		hand_over(link, page, length);
+	else if (!hold(link, rxf))
+		hand_over(link, rxf);
 	spin_unlock(&link->faults.lock);
 }
 

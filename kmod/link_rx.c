@@ -31,6 +31,17 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 	return RCH_RULE_OK;
 }
 
+/* What a header would say, of what can be: the rest is as it was. */
+static void complete_numbers(const struct rch_link *link, struct rch_frame *f,
+			     const struct rch_bare *bare)
+{
+	lockdep_assert_held(&link->lock);
+	f->epoch = link->epoch;
+	f->seq = rch_seq_near(link->credit.rx_next, bare->seq);
+	f->ack = rch_seq_near(link->credit.tx_acked, bare->ack);
+	f->limit = link->credit.tx_limit;
+}
+
 /* Whether the channel waits for a record of this type at all, whatever its state. */
 static bool in_turn(const struct rch_lane *lane, u8 type)
 {
@@ -63,12 +74,18 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 	return rule;
 }
 
-/* The frame's numbers. Return: the rule that was broken; @skip: it is a duplicate. */
-static enum rch_rule frame_got(struct rch_link *link, const struct rch_frame *f, bool *skip)
+/*
+ * The frame's numbers; @bare: what is known of them, or NULL. Return: the rule that was
+ * broken; @skip: it is a duplicate.
+ */
+static enum rch_rule frame_got(struct rch_link *link, struct rch_frame *f,
+			       const struct rch_bare *bare, bool *skip)
 {
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&link->lock);
+	if (bare)
+		complete_numbers(link, f, bare);
 	if (link->state == RCH_LINK_CONNECTING ||
 	    (link->state == RCH_LINK_HELLO && !(f->flags & RCH_FRAME_F_HELLO))) {
 		rule = RCH_RULE_STATE;
@@ -126,29 +143,59 @@ static enum rch_rule records_got(struct rch_link *link, struct page *page, u32 l
 	return RCH_RULE_OK;
 }
 
+static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rxf, bool *skip)
+{
+	struct rch_frame f;
+	enum rch_rule rule;
+
+	rule = rch_wire_frame_get(page_address(rxf->page), rxf->length, &f);
+	if (!rule)
+		rule = frame_got(link, &f, NULL, skip);
+	if (rule || *skip)
+		return rule;
+	return records_got(link, rxf->page, f.length);
+}
+
+/* A bare frame is a message and nothing else. */
+static enum rch_rule without_header(struct rch_link *link, const struct rch_rxf *rxf, bool *skip)
+{
+	struct rch_record r = {
+		.type = RCH_REC_DATA,
+		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+		.length = rxf->length,
+		.total = rxf->length,
+		.payload = page_address(rxf->page),
+		.run = { 1, rxf->length, rxf->length, rxf->length },
+	};
+	struct rch_frame f = { .length = rxf->length };
+	struct rch_bare bare;
+	enum rch_rule rule;
+
+	if (!(link->features & RCH_FEATURE_BARE))
+		return RCH_RULE_FRAME_SHORT;
+	rch_wire_bare_get(rxf->imm, &bare);
+	rule = frame_got(link, &f, &bare, skip);
+	if (rule || *skip)
+		return rule;
+	r.chan = bare.chan;
+	return record_got(link, &r, rxf->page);
+}
+
 /**
  * rch_link_received - a frame came
  * @link: link
- * @page: holds it; whoever keeps part of it takes a reference
- * @length: its length
+ * @rxf: the frame; whoever keeps part of its page takes a reference
  */
-void rch_link_received(struct rch_link *link, struct page *page, u32 length)
+void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf)
 {
-	struct rch_frame f;
 	bool skip = false;
 	enum rch_rule rule;
 
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
-	rule = rch_wire_frame_get(page_address(page), length, &f);
-	if (!rule)
-		rule = frame_got(link, &f, &skip);
-	if (skip) {
+	rule = rxf->bare ? without_header(link, rxf, &skip) : with_header(link, rxf, &skip);
+	if (skip)
 		atomic64_inc(&rch_counts.dropped);
-		return;
-	}
-	if (!rule)
-		rule = records_got(link, page, f.length);
-	if (rule)
+	else if (rule)
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL, rule);
 }

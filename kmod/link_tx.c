@@ -9,6 +9,9 @@
  * has an exception. Closing gives it a number and takes a credit. Closed frames are
  * posted in chains.
  *
+ * Bare frames. A message that just fills its packets would need one more for the headers.
+ * Where the adapter has immediate data such a message is a frame as it is.
+ *
  * Signalling. A completion is asked for when the link waits for one to close its open
  * frame, and otherwise for every RCH_SIGNAL_EACH-th frame: a ping-pong, whose answers
  * bring acknowledgements, has hardly any.
@@ -126,6 +129,24 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 	if (!link->open)
 		link->open = spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
 	return link->open;
+}
+
+/** rch_link_bare_frame - a frame for rch_link_bare_close(), when it is its turn; or NULL */
+struct rch_txf *rch_link_bare_frame(struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	/* With others it goes in their packets. */
+	if (!open_is_empty(link) || !list_empty(&link->ready) || rch_link_may_gather(link) ||
+	    !may_close(link, false))
+		return NULL;
+	return spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+}
+
+/** rch_link_bare_close - a bare frame has its message: it is sent when the link is run */
+void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf)
+{
+	lockdep_assert_held(&link->lock);
+	close_frame(link, txf);
 }
 
 static void *put_record(struct rch_link *link, const struct rch_record *r)
@@ -275,9 +296,11 @@ static bool put_large(struct rch_link *link, struct rch_lane *lane, struct rch_i
 		return false;
 	if (!may_close(link, false))
 		return false;
-	item_record(lane, item, &r);
-	rch_wire_record_put(txf->data + txf->used, &r);
-	txf->used += rch_wire_space(r.length);
+	if (!txf->bare) {
+		item_record(lane, item, &r);
+		rch_wire_record_put(txf->data + txf->used, &r);
+		txf->used += rch_wire_space(r.length);
+	}
 	rch_lane_sent(lane, item);
 	close_frame(link, txf);
 	return true;
@@ -322,6 +345,25 @@ static void pure_frame(struct rch_link *link)
 	close_frame(link, txf);
 }
 
+/* Return: whether the peer learns our limit by it. */
+static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_frame *f)
+{
+	const struct rch_bare bare = { .chan = txf->chan, .seq = txf->seq, .ack = f->ack };
+
+	txf->wr.send_flags = 0;
+	link->tx_frames++;
+	if (txf->bare) {
+		txf->wr.ex.imm_data = cpu_to_be32(rch_wire_bare_put(&bare));
+		return false;
+	}
+	f->flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
+	link->hello = false;
+	f->seq = txf->seq;
+	f->length = txf->used;
+	rch_wire_frame_put(txf->data, f);
+	return true;
+}
+
 /*
  * Write the headers of all frames that are ready and move them to @sent. A completion
  * is asked for of the last only, as it stands for those before it.
@@ -334,17 +376,11 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		.limit = link->credit.rx_limit,
 	};
 	struct rch_txf *txf;
-	bool records = false;
+	bool records = false, told = false;
 
 	list_for_each_entry(txf, &link->ready, list) {
 		records |= !(txf->flags & RCH_FRAME_F_PURE);
-		f.flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
-		link->hello = false;
-		f.seq = txf->seq;
-		f.length = txf->used;
-		rch_wire_frame_put(txf->data, &f);
-		txf->wr.send_flags = 0;
-		link->tx_frames++;
+		told |= seal_one(link, txf, &f);
 	}
 	txf = list_last_entry(&link->ready, struct rch_txf, list);
 	if (in_flight(link) >= RCH_FLIGHT_IDLE ||
@@ -354,7 +390,10 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	}
 	if (records)
 		rch_link_gather_sent(link);
-	rch_credit_tell(&link->credit);
+	if (told)
+		rch_credit_tell(&link->credit);
+	else
+		rch_credit_tell_ack(&link->credit);
 	link->last_tx = jiffies;
 	list_replace_init(&link->ready, chain);
 }
@@ -392,6 +431,13 @@ static bool has_nothing_to_say(const struct rch_link *link)
 	       !rch_credit_must_tell(&link->credit);
 }
 
+/* Whether what is ready, if anything is, does not tell our limit. */
+static bool only_bare(const struct rch_link *link)
+{
+	return list_empty(&link->ready) ||
+	       list_last_entry(&link->ready, struct rch_txf, list)->bare;
+}
+
 /** rch_link_run_locked - send what can be sent; drops and takes link->lock */
 void rch_link_run_locked(struct rch_link *link)
 {
@@ -399,7 +445,7 @@ void rch_link_run_locked(struct rch_link *link)
 	if (link->state != RCH_LINK_UP || has_nothing_to_say(link))
 		return;
 	fill(link);
-	if (list_empty(&link->ready) && rch_credit_must_tell(&link->credit))
+	if (rch_credit_must_tell(&link->credit) && only_bare(link))
 		pure_frame(link);
 	post_ready(link);
 }

@@ -337,6 +337,16 @@ static int create_qp(struct rch_path *path)
 	return rdma_create_qp(path->id, path->pd, &attr);
 }
 
+/* Without an answer, the most there is. */
+static u32 packet_size(const struct rch_path *path)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(path->dev, path->port, &attr))
+		return 4096;
+	return max(ib_mtu_enum_to_int(attr.active_mtu), 256);
+}
+
 /**
  * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
  * @path: path whose device is known
@@ -356,6 +366,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->send_depth = max(depth, 64U) + RCH_PATH_SEND_SLACK;
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
+	path->mtu = packet_size(path);
 	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {

@@ -28,9 +28,23 @@ struct rch_txf;
 #define RCH_PATH_REPLY_MAX 196
 
 /**
+ * struct rch_rxf - a frame that came
+ * @page: holds it
+ * @length: bytes of it
+ * @bare: it has no header, but @imm
+ * @imm: its immediate data
+ */
+struct rch_rxf {
+	struct page *page;
+	u32 length;
+	bool bare;
+	u32 imm;
+};
+
+/**
  * struct rch_path_ops - what a path tells its owner
- * @received: a frame came. @page holds it and belongs to the path; who needs it
- *	longer takes a reference. Softirq, never concurrently for one path.
+ * @received: a frame came. Its page belongs to the path; who needs it longer takes a
+ *	reference. Softirq, never concurrently for one path.
  * @reposted: @count receive buffers are posted again. Any context
  * @sent: this frame and all before it were sent. Softirq, not concurrent with
  *	@received
@@ -38,7 +52,7 @@ struct rch_txf;
  *	called several times
  */
 struct rch_path_ops {
-	void (*received)(struct rch_path *path, struct page *page, u32 length);
+	void (*received)(struct rch_path *path, const struct rch_rxf *rxf);
 	void (*reposted)(struct rch_path *path, u32 count);
 	void (*sent)(struct rch_path *path, struct rch_txf *txf);
 	void (*down)(struct rch_path *path);
@@ -72,6 +86,7 @@ struct rch_rxb {
  * @send_depth: frames that may be posted and not completed
  * @frame_size: bytes of each receive buffer
  * @order: allocation order of a receive buffer
+ * @mtu: bytes of a packet; a guess, where switches carry less than this host
  * @rxb: receive buffers
  * @lent: pages that were handed over with a message and may come back: a ring of
  *	@depth, each with a reference; touched by completions only
@@ -116,6 +131,7 @@ struct rch_path {
 	u32 send_depth;
 	u32 frame_size;
 	unsigned int order;
+	u32 mtu;
 	struct rch_rxb *rxb;
 	struct page **lent;
 	u32 lent_first;

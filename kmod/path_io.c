@@ -98,7 +98,7 @@ int rch_path_post(struct rch_path *path, struct list_head *frames)
 		txf->wr.wr_cqe = &txf->cqe;
 		txf->wr.sg_list = &txf->sge;
 		txf->wr.num_sge = 1;
-		txf->wr.opcode = IB_WR_SEND;
+		txf->wr.opcode = txf->bare ? IB_WR_SEND_WITH_IMM : IB_WR_SEND;
 		txf->wr.next = NULL;
 		if (prev)
 			prev->wr.next = &txf->wr;
@@ -261,7 +261,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rch_rxb *rxb = container_of(wc->wr_cqe, struct rch_rxb, cqe);
 	struct rch_path *path = rxb->path;
-	u32 length = wc->byte_len;
+	struct rch_rxf rxf = { .page = rxb->page, .length = wc->byte_len };
 
 	rxb_unmap(path, rxb);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
@@ -270,10 +270,14 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		rch_path_wc_failed(path, wc, RDMACHAN_OP_RECV);
 		return;
 	}
-	/* With immediate data, and by a write with it above all, comes no frame. */
-	if (unlikely(wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_IMM)))
-		length = 0;
-	path->ops->received(path, rxb->page, length);
+	/* By a write with immediate data comes no frame. */
+	if (unlikely(wc->opcode != IB_WC_RECV)) {
+		rxf.length = 0;
+	} else if (wc->wc_flags & IB_WC_WITH_IMM) {
+		rxf.bare = true;
+		rxf.imm = be32_to_cpu(wc->ex.imm_data);
+	}
+	path->ops->received(path, &rxf);
 	rxb_recycle(path, rxb);
 }
 

@@ -26,7 +26,7 @@ cd /test || exit 1
 
 SIZES="1 8 64 512 4k 16k 64k 256k 1m 4m 16m 64m"
 CHANNELS="1 4 16 64"
-WAYS="write_read queue queue_poller io_uring rsockets tcp udp unix"
+WAYS="write_read queue queue_poller queue_regions io_uring rsockets tcp udp unix"
 VERBS="ib_send ib_read ib_write"
 # What perftest and the floor are able to send.
 VERBS_MAX=8388608

@@ -209,17 +209,17 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood quota_test memory_test
+		hostile_flood hostile_region quota_test memory_test
 }
 
 check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
 	uml_guest san uml-6.12-san rxe 2048 abi_test chan_test gather_test queue_test \
-		queue_end_test queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test end_test \
-		place_test region_test
+		queue_end_test queue_row_test queue_pool_test queue_time_test \
+		queue_poller_test busy_test end_test place_test region_test region_end_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test nomem_test
+		fault_test nomem_test hostile_region
 	kunit san-kunit uml-6.12-san
 }
 

@@ -372,6 +372,32 @@ void on_alarm(unsigned int ms, bool restart)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* The state of a thread of this program, as ps shows it. */
+static char state_of(pid_t tid)
+{
+	char path[64], text[256] = "", *behind;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	behind = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+	fclose(file);
+	return behind ? behind[2] : 0;
+}
+
+/* A thread writes its number to @tid, and the next call it makes will sleep. */
+void await_sleep(const pid_t *tid)
+{
+	pid_t id;
+
+	do {
+		sleep_ms(1);
+		id = __atomic_load_n(tid, __ATOMIC_ACQUIRE);
+	} while (!id || state_of(id) != 'S');
+}
+
 int child_status(pid_t child)
 {
 	int status = -1;

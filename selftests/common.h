@@ -82,6 +82,7 @@ int64_t now_ms(void);
 void sleep_ms(unsigned int ms);
 void on_alarm(unsigned int ms, bool restart);
 int child_status(pid_t child);
+void await_sleep(const pid_t *tid);
 
 uint64_t next_random(uint64_t *seed);
 void fill_random(void *data, size_t len, uint64_t seed);

@@ -412,6 +412,40 @@ TEST(connects_given_up)
 	talk(a, b);
 }
 
+/*
+ * A host that stood still for longer than the dead time, as virtual machines do that are
+ * moved, has heard nothing; that is not its peer's fault.
+ */
+TEST(host_that_stood_still)
+{
+	const char *side = getenv("LAB_SIDE");
+	int64_t before, until;
+	int fds[2], fd;
+
+	if (!side)
+		SKIP("LAB_SIDE does not tell where the lab listens");
+	set_parameter("dead_ms", 1000);
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	/* A user of its own has a link of its own, which knows of this dead time. */
+	ASSERT_EQ(seteuid(ALICE + 2), 0);
+	pair_up(open_ctx(), fds, NULL);
+	ASSERT_EQ(seteuid(0), 0);
+	fd = open(side, O_WRONLY | O_CLOEXEC);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(write(fd, "rdmachan-lab: pause 3000\n", 25), 25);
+	close(fd);
+	until = now_ms() + 30000;
+	do {
+		before = now_ms();
+		ASSERT_LT(before, until);
+		sleep_ms(1);
+	} while (now_ms() - before < 2500);
+	/* Until it would have been noticed. */
+	sleep_ms(2000);
+	talk(fds[0], fds[1]);
+	set_parameter("dead_ms", 5000);
+}
+
 /* A host that has an address and never answers. */
 static void make_silent(void)
 {

@@ -4,14 +4,15 @@
  *
  * usage: cost WAY SIZE COUNT
  *
- * WAY is "calls", "queue" or "pool", a message there and one back; or "calls-rate" or "queue-rate",
- * messages one after another. Those of "pool" and "pool-rate" go through queues too, and are
- * received into a pool. Two programs of this host; the time between the marks of mark.h is
- * shown, for each message, and is the part that lab/profile.c counts.
+ * WAY is "calls", "queue", "pool" or "regions", a message there and one back, or the same with
+ * "-rate", messages one after another. Those of "pool" go through queues too, and are received
+ * into a pool. Two programs of this host; the time between the marks of mark.h is shown, for
+ * each message, and is the part that lab/profile.c counts.
  *
  * "floor" loads the module of that name, which does the same without anything around it;
  * loading and connecting is counted, too: it takes a COUNT of some 20,000 to hide that.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 #include "common.h"
 #include "mark.h"
-#include "ring.h"
+#include "region.h"
 
 #define BATCH 64
 #define WARMUP 300
@@ -112,16 +113,36 @@ static void calls_rate_there(int chan)
 
 static struct queue queue;
 
+/* Regions of @out and @in, or 0 */
+static int64_t out_region, in_region;
+
 static void add_send(int chan, uint64_t data)
 {
-	queue_send(&queue, chan, out, size, data)->flags = data ? 0 : RDMACHAN_SQE_F_SKIP_SUCCESS;
+	struct rdmachan_sqe *sqe;
+
+	if (out_region)
+		sqe = region_send(&queue, chan, out_region, 0, size, data);
+	else
+		sqe = queue_send(&queue, chan, out, size, data);
+	if (!data)
+		sqe->flags |= RDMACHAN_SQE_F_SKIP_SUCCESS;
+}
+
+static void add_recv(int chan)
+{
+	if (in_region)
+		region_recv(&queue, chan, in_region, 0, size, 1);
+	else
+		queue_recv(&queue, chan, in, size, 1);
 }
 
 static void got_one(void)
 {
 	struct rdmachan_cqe cqe;
 
-	check(queue_next(&queue, &cqe) && cqe.res == size, "completion");
+	check(queue_next(&queue, &cqe), "completion");
+	errno = cqe.res < 0 ? -cqe.res : 0;
+	check(cqe.res == size, "operation");
 }
 
 static void queue_here(int chan)
@@ -132,7 +153,7 @@ static void queue_here(int chan)
 		if (i == WARMUP)
 			begin();
 		add_send(chan, 0);
-		queue_recv(&queue, chan, in, size, 1);
+		add_recv(chan);
 		check(queue_enter(&queue, 2, 1, 0) == 2, "enter");
 		got_one();
 	}
@@ -143,16 +164,18 @@ static void queue_there(int chan)
 {
 	int i;
 
-	queue_recv(&queue, chan, in, size, 1);
+	add_recv(chan);
 	check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
 	for (i = 0; i < WARMUP + count - 1; i++) {
 		got_one();
 		add_send(chan, 0);
-		queue_recv(&queue, chan, in, size, 1);
+		add_recv(chan);
 		check(queue_enter(&queue, 2, 1, 0) == 2, "enter");
 	}
-	add_send(chan, 0);
-	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
+	got_one();
+	add_send(chan, 1);
+	check(queue_enter(&queue, 1, 1, 0) == 1, "enter");
+	got_one();
 }
 
 static void queue_rate_here(int chan)
@@ -160,12 +183,12 @@ static void queue_rate_here(int chan)
 	int i, got = 0, counted = 0;
 
 	for (i = 0; i < BATCH; i++)
-		queue_recv(&queue, chan, in, size, 1);
+		add_recv(chan);
 	while (got < WARMUP + count) {
 		check(queue_enter(&queue, BATCH, BATCH / 2, 0) >= 0, "enter");
 		while (queue_ready(&queue)) {
 			got_one();
-			queue_recv(&queue, chan, in, size, 1);
+			add_recv(chan);
 			if (++got == WARMUP)
 				begin();
 			if (got > WARMUP)
@@ -282,18 +305,45 @@ static void queue_rate_there(int chan)
 	check(read(chan, in, size) == 0, "end");
 }
 
+/**
+ * struct way - a way of sending
+ * @name: its name
+ * @here: the end that measures
+ * @there: the other one
+ * @regions: from and to regions
+ */
 static const struct way {
 	const char *name;
 	void (*here)(int chan);
 	void (*there)(int chan);
+	bool regions;
 } ways[] = {
-	{ "calls", calls_here, calls_there },
-	{ "calls-rate", calls_rate_here, calls_rate_there },
-	{ "queue", queue_here, queue_there },
-	{ "pool", pool_here, pool_there },
-	{ "queue-rate", queue_rate_here, queue_rate_there },
-	{ "pool-rate", pool_rate_here, queue_rate_there },
+	{ "calls", calls_here, calls_there, false },
+	{ "calls-rate", calls_rate_here, calls_rate_there, false },
+	{ "queue", queue_here, queue_there, false },
+	{ "pool", pool_here, pool_there, false },
+	{ "queue-rate", queue_rate_here, queue_rate_there, false },
+	{ "pool-rate", pool_rate_here, queue_rate_there, false },
+	{ "regions", queue_here, queue_there, true },
+	{ "regions-rate", queue_rate_here, queue_rate_there, true },
 };
+
+static void make_regions(int ctx)
+{
+	out_region = region_register(ctx, out, size, 0, NULL);
+	in_region = region_register(ctx, in, size, 0, NULL);
+	check(out_region > 0 && in_region > 0, "regions");
+}
+
+/* Pages of their own, so that no region has those of another. */
+static char *memory(void)
+{
+	size_t pages = size / 4096 + 1;
+	char *data = aligned_alloc(4096, pages * 4096);
+
+	check(data, "memory");
+	return memset(data, 0, pages * 4096);
+}
 
 static void run(const struct way *way)
 {
@@ -304,6 +354,8 @@ static void run(const struct way *way)
 	fflush(stdout);
 	child = fork();
 	check(!queue_open(ctx, &queue, 2 * BATCH, BUFFERS), "queue");
+	if (way->regions)
+		make_regions(ctx);
 	if (!child) {
 		close(fds[0]);
 		way->there(fds[1]);
@@ -335,8 +387,8 @@ int main(int argc, char **argv)
 		return 2;
 	size = strtoul(argv[2], NULL, 0);
 	count = atoi(argv[3]);
-	out = calloc(1, size + 1);
-	in = calloc(1, size + 1);
+	out = memory();
+	in = memory();
 	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if (!strcmp(argv[1], ways[i].name)) {
 			run(&ways[i]);

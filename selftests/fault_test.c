@@ -18,6 +18,7 @@
 #include "common.h"
 #include "harness.h"
 #include "fault.h"
+#include "region.h"
 
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 #define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
@@ -590,6 +591,129 @@ static void judge_close(struct fixture_fault *self, long ret)
 TEST_F(fault, close)
 {
 	sweep_lengths(self, prepare_close, call_close, judge_close);
+}
+
+/*
+ * Regions
+ */
+
+#define REGION (64U << 10)
+
+static struct queue queue;
+static char *from, *to;
+
+static char *region_memory(void)
+{
+	char *memory = aligned_alloc(4096, REGION);
+
+	ASSERT_TRUE(memory);
+	return memset(memory, 1, REGION);
+}
+
+static long call_register(struct fixture_fault *self)
+{
+	self->fd = region_register(self->ctx, from, REGION, 0, NULL);
+	return self->fd;
+}
+
+static void judge_register(struct fixture_fault *self, long ret)
+{
+	EXPECT_EQ(pinned_bytes(), ret < 0 ? 0 : REGION);
+	if (ret >= 0)
+		EXPECT_EQ(region_unregister(self->ctx, self->fd), 0);
+	EXPECT_EQ(pinned_bytes(), 0);
+}
+
+TEST_F(fault, region_register)
+{
+	from = region_memory();
+	sweep(self, NULL, call_register, judge_register);
+}
+
+static void prepare_unregister(struct fixture_fault *self)
+{
+	ASSERT_GT(call_register(self), 0);
+}
+
+static long call_unregister(struct fixture_fault *self)
+{
+	return region_unregister(self->ctx, self->fd);
+}
+
+static void judge_unregister(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_unregister(self), 0);
+	EXPECT_EQ(pinned_bytes(), 0);
+}
+
+TEST_F(fault, region_unregister)
+{
+	from = region_memory();
+	sweep(self, prepare_unregister, call_unregister, judge_unregister);
+}
+
+/* One that is copied, and one that is written. */
+static const size_t region_lengths[] = { 3000, REGION };
+static int64_t from_region, to_region;
+
+static void prepare_flow(struct fixture_fault *self)
+{
+	fill_random(from, self->length, self->seed);
+	region_recv(&queue, self->b, to_region, 0, self->length, 1);
+	region_send(&queue, self->a, from_region, 0, self->length, 2);
+}
+
+static long call_flow(struct fixture_fault *self)
+{
+	(void)self;
+	return queue_enter(&queue, 2, 0, 0);
+}
+
+/* What has failed for want of memory goes again. */
+static void await_flow(struct fixture_fault *self)
+{
+	struct rdmachan_cqe cqe;
+	int done = 0;
+
+	while (done < 2) {
+		ASSERT_TRUE(queue_wait(&queue, &cqe));
+		if (cqe.res == (int64_t)self->length) {
+			done++;
+			continue;
+		}
+		ASSERT_EQ(cqe.res, -ENOMEM);
+		if (cqe.user_data == 1)
+			region_recv(&queue, self->b, to_region, 0, self->length, 1);
+		else
+			region_send(&queue, self->a, from_region, 0, self->length, 2);
+		ASSERT_EQ(queue_submit(&queue), 1);
+	}
+}
+
+static void judge_flow(struct fixture_fault *self, long ret)
+{
+	if (ret < 2)
+		ASSERT_EQ(queue_submit(&queue), ret < 0 ? 2 : 2 - ret);
+	await_flow(self);
+	EXPECT_TRUE(is_random(to, self->length, self->seed));
+}
+
+TEST_F_TIMEOUT(fault, region_flow, 300)
+{
+	size_t i;
+
+	from = region_memory();
+	to = region_memory();
+	ASSERT_EQ(queue_open(self->ctx, &queue, 8, 8), 0);
+	from_region = region_register(self->ctx, from, REGION, 0, NULL);
+	to_region = region_register(self->ctx, to, REGION, 0, NULL);
+	ASSERT_TRUE(from_region > 0 && to_region > 0);
+	for (i = 0; i < sizeof(region_lengths) / sizeof(*region_lengths); i++) {
+		self->length = region_lengths[i];
+		sweep(self, prepare_flow, call_flow, judge_flow);
+	}
+	queue_close(&queue);
 }
 
 TEST_HARNESS_MAIN

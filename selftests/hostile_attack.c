@@ -187,6 +187,8 @@ bool attack_link(struct attack *a)
 	a->passive = false;
 	hostile_begin(&a->h);
 	hostile_hello(&a->h, PREY);
+	if (a->bare)
+		a->h.mine.features |= RCH_FEATURE_BARE;
 	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
 		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
 		       a->h.status);
@@ -235,6 +237,8 @@ int attack_invite(struct attack *a)
 		return -1;
 	}
 	hostile_hello(&a->h, 0);
+	if (a->bare)
+		a->h.mine.features |= RCH_FEATURE_BARE;
 	a->h.mine.epoch = a->h.theirs.epoch;
 	a->h.mine.peer_domain = 0;
 	return 0;

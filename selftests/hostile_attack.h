@@ -36,6 +36,8 @@ struct attack {
 	struct rdmachan_info before;
 	struct hostile h;
 	bool passive;
+	/* Bare frames shall be agreed upon. */
+	bool bare;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */
 	int victim;
 	int witness;
@@ -67,5 +69,9 @@ int lies_about_frames(struct attack *a, bool passive);
 int lies_in_records(struct attack *a, bool passive);
 int lies_in_hello(struct attack *a);
 int lies_in_reply(struct attack *a);
+
+/* hostile_bare.c: likewise, in bare frames, and what the module says in them */
+int lies_in_bare(struct attack *a, bool passive);
+bool bare_heard(struct attack *a, u32 length);
 
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

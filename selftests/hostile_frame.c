@@ -23,7 +23,8 @@ void hostile_hello(struct hostile *h, u32 service)
 		.next_seq = next_random(&seed),
 		.frame_size = HOSTILE_BUFFER,
 		.dead_ms = 5000,
-		.features = RCH_FEATURES,
+		/* Tests of bare frames ask for them. */
+		.features = RCH_FEATURES & ~RCH_FEATURE_BARE,
 		.domain = HOSTILE_DOMAIN,
 		.service = service,
 		.peer_domain = RCH_DOMAIN_ANY,
@@ -56,6 +57,8 @@ static void record_took(struct hostile *h, const struct rch_record *r)
 		break;
 	case RCH_REC_OPEN:
 		/* The number that answers go to, and the service. */
+	case RCH_REC_RTS:
+		/* Bytes, and the number of the question. */
 	case RCH_REC_REJECT:
 	case RCH_REC_CLOSE:
 		rch_wire_pair_get(r, &heard->first, &heard->second);
@@ -90,6 +93,25 @@ void hostile_took(struct hostile *h, const void *data, u32 len)
 	rch_wire_cursor_init(&cursor, data, f.length);
 	while (rch_wire_record_more(&cursor) && !rch_wire_record_next(&cursor, &r))
 		record_took(h, &r);
+}
+
+/* The same of a bare frame. */
+void hostile_took_bare(struct hostile *h, u32 imm, u32 len)
+{
+	struct rch_credit *c = &h->credit;
+	struct rch_bare bare;
+
+	rch_wire_bare_get(imm, &bare);
+	if (!(h->mine.features & RCH_FEATURE_BARE) || bare.seq != (u8)c->rx_next ||
+	    !rch_credit_told_by_peer(c, rch_seq_near(c->tx_acked, bare.ack), c->tx_limit)) {
+		printf("# hostile peer: the module sent a bad bare frame\n");
+		h->ended = true;
+		return;
+	}
+	rch_credit_received(c);
+	h->bare++;
+	h->bare_length = len;
+	h->data_bytes += len;
 }
 
 /* The last record of a kind that came for our number @chan, or NULL. */

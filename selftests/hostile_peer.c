@@ -456,6 +456,65 @@ TEST_F(scene, immediate_is_no_frame)
 	}
 }
 
+/* Bare frames */
+
+TEST_F_TIMEOUT(scene, bare_frames_as_active_side, 120)
+{
+	if (is_iwarp())
+		SKIP("iWARP has no immediate data");
+	EXPECT_EQ(lies_in_bare(&self->a, false), 0);
+}
+
+TEST_F_TIMEOUT(scene, bare_frames_as_passive_side, 120)
+{
+	if (is_iwarp())
+		SKIP("iWARP has no immediate data");
+	EXPECT_EQ(lies_in_bare(&self->a, true), 0);
+}
+
+static u32 packet_size(struct attack *a)
+{
+	struct ibv_port_attr attr;
+
+	ASSERT_EQ(ibv_query_port(a->h.id->verbs, a->h.id->port_num, &attr), 0);
+	return 128 << attr.active_mtu;
+}
+
+/* Messages that just fill their packets, and others; more than numbers have bits. */
+TEST_F_TIMEOUT(scene, the_module_sends_bare_frames, 60)
+{
+	struct attack *a = &self->a;
+	int passive, i;
+	u32 packet;
+
+	if (is_iwarp())
+		SKIP("iWARP has no immediate data");
+	/* Not even while others may follow. */
+	ASSERT_TRUE(set_param("gather_us", 0));
+	a->bare = true;
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		packet = packet_size(a);
+		EXPECT_TRUE(!bare_heard(a, packet - RCH_FRAME_OVERHEAD));
+		EXPECT_TRUE(!bare_heard(a, packet + 1));
+		EXPECT_TRUE(bare_heard(a, packet - RCH_FRAME_OVERHEAD + 1));
+		EXPECT_TRUE(bare_heard(a, HOSTILE_BUFFER));
+		for (i = 0; i < 600; i++)
+			ASSERT_TRUE(bare_heard(a, packet));
+		attack_disconnect(a);
+	}
+	EXPECT_TRUE(set_param("gather_us", 100));
+}
+
+TEST_F(scene, no_bare_frames_without_agreement)
+{
+	struct attack *a = &self->a;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	EXPECT_TRUE(!bare_heard(a, packet_size(a)));
+	EXPECT_EQ(a->h.bare, 0);
+}
+
 /* The administrator learns of it */
 
 static bool kernel_said(const char *words)

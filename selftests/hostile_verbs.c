@@ -202,7 +202,11 @@ static bool take_completions(struct hostile *h)
 				h->wc_status = wc.status;
 			h->ended = true;
 		} else if (!(wc.wr_id & SENT)) {
-			hostile_took(h, h->rx + wc.wr_id * HOSTILE_BUFFER, wc.byte_len);
+			if (wc.wc_flags & IBV_WC_WITH_IMM)
+				hostile_took_bare(h, ntohl(wc.imm_data), wc.byte_len);
+			else
+				hostile_took(h, h->rx + wc.wr_id * HOSTILE_BUFFER,
+					     wc.byte_len);
 			post_recv(h, wc.wr_id);
 			rch_credit_posted(&h->credit, 1);
 		}

@@ -77,6 +77,9 @@ struct hostile {
 	bool ended;
 	int wc_status;
 	u32 frames;
+	/* Bare frames, and the bytes of the last. */
+	u32 bare;
+	u32 bare_length;
 	u64 data_bytes;
 	u32 count[RCH_REC_TYPES];
 	u32 rejects[RCH_REJECTS];
@@ -102,6 +105,7 @@ int hostile_post(struct hostile *h, struct ibv_send_wr *wr, const void *data, u3
 void hostile_hello(struct hostile *h, u32 service);
 void hostile_agree(struct hostile *h);
 void hostile_took(struct hostile *h, const void *data, u32 len);
+void hostile_took_bare(struct hostile *h, u32 imm, u32 len);
 void frame_begin(struct frame *f);
 u8 *frame_add(struct frame *f, const struct rch_record *r);
 void frame_open(struct frame *f, u32 number, u32 service);

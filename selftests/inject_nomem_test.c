@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include "common.h"
 #include "fault.h"
@@ -387,6 +388,7 @@ TEST_F(nomem, pages)
 
 struct reading {
 	pthread_t thread;
+	pid_t tid;
 	int chan;
 	char *data;
 	ssize_t got;
@@ -396,6 +398,7 @@ static void *read_one(void *arg)
 {
 	struct reading *reading = arg;
 
+	__atomic_store_n(&reading->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	reading->got = read(reading->chan, reading->data, BIG);
 	return NULL;
 }
@@ -409,7 +412,7 @@ static uint64_t placed(struct fixture_nomem *self, char *out, char *back)
 	memset(back, 0, BIG);
 	fill_random(out, BIG, 5);
 	pthread_create(&reading.thread, NULL, read_one, &reading);
-	sleep_ms(50);
+	await_sleep(&reading.tid);
 	EXPECT_EQ(write(self->a, out, BIG), BIG);
 	pthread_join(reading.thread, NULL);
 	EXPECT_EQ(reading.got, BIG);

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "common.h"
@@ -27,6 +28,7 @@
 /* A message that a thread reads. */
 struct reading {
 	pthread_t thread;
+	pid_t tid;
 	int chan;
 	void *data;
 	size_t room;
@@ -68,6 +70,7 @@ static void *read_one(void *arg)
 {
 	struct reading *r = arg;
 
+	__atomic_store_n(&r->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
 	r->got = read(r->chan, r->data, r->room);
 	r->error = errno;
 	return NULL;
@@ -78,7 +81,7 @@ static void begin_reading(struct reading *r, int chan, void *data, size_t room)
 {
 	*r = (struct reading){ .chan = chan, .data = data, .room = room };
 	pthread_create(&r->thread, NULL, read_one, r);
-	sleep_ms(30);
+	await_sleep(&r->tid);
 }
 
 static ssize_t end_reading(struct reading *r)

@@ -5,6 +5,7 @@
 #ifndef _SELFTESTS_REGION_H
 #define _SELFTESTS_REGION_H
 
+#include <stdio.h>
 #include <sys/ioctl.h>
 
 #include "common.h"

@@ -15,6 +15,16 @@
 #include "inject.h"
 #include "region_fixture.h"
 
+/* How often something is tried: with sanitizers each message takes much longer. */
+static int turns(int full)
+{
+	static int kmemleak = -1;
+
+	if (kmemleak < 0)
+		kmemleak = !access("/sys/kernel/debug/kmemleak", F_OK);
+	return kmemleak ? (full + 9) / 10 : full;
+}
+
 /* Messages tell their number in their first bytes, and are full of it. */
 static void write_numbered(int chan, size_t len)
 {
@@ -71,7 +81,7 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 	uint64_t number = 0;
 	int i, cancelled = 0;
 
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < turns(200); i++) {
 		region_recv(&self->q, self->b, self->to_id, 0, MIB, 1);
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		usleep(i * 37 % 4000);
@@ -113,7 +123,7 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 				usleep(i * 61 % 3000);
 		_exit(*back == 'x' ? i % 251 : 255);
 	}));
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < turns(200); i++) {
 		region_send(&self->q, self->a, self->from_id, 0, SIZE - i, 1);
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		usleep(i * 37 % 6000);
@@ -172,7 +182,7 @@ TEST_F_TIMEOUT(region, queue_closed, 200)
 	struct queue q;
 	pid_t child;
 
-	for (i = 0; i < 60; i++) {
+	for (i = 0; i < turns(60); i++) {
 		pair_up(self->ctx, fds, NULL);
 		child = LATER(0, ({ close(fds[1]); write_numbered(fds[0], MIB); }));
 		id = region_of(self->ctx, self->to, SIZE);
@@ -245,7 +255,7 @@ static void killed(struct fixture_region *self, uint8_t opcode)
 	int fds[2], i;
 	pid_t child;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < turns(20); i++) {
 		pair_up(self->ctx, fds, NULL);
 		child = fork();
 		if (!child) {
@@ -320,7 +330,7 @@ TEST_TIMEOUT(device_removed, 200)
 
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < turns(10); i++) {
 		listener = do_listen(ctx, SERVICE, NULL);
 		fds[0] = connect_again(ctx);
 		ASSERT_GE(fds[0], 0);
@@ -345,7 +355,7 @@ TEST_TIMEOUT(link_killed, 200)
 	struct flowing f[4];
 
 	inject_begin();
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < turns(20); i++) {
 		ctx = fault_ctx_of(21000 + i);
 		pair_up(ctx, fds, NULL);
 		begin_flows(f, ctx, fds);
@@ -366,7 +376,7 @@ TEST_F_TIMEOUT(region, shut_down, 100)
 	struct flowing f[4];
 	int fds[2], i, j;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < turns(20); i++) {
 		pair_up(self->ctx, fds, NULL);
 		begin_flows(f, self->ctx, fds);
 		sleep_ms(5 + i);

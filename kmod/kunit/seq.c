@@ -58,9 +58,20 @@ static void seq_range(struct kunit *test)
 	}
 }
 
+/* From the lowest bits, all numbers that can meet. */
+static void seq_near(struct kunit *test)
+{
+	u32 near = *(const u32 *)test->param_value;
+	int ahead;
+
+	for (ahead = -128; ahead < 128; ahead++)
+		KUNIT_EXPECT_EQ(test, rch_seq_near(near, (u8)(near + ahead)), near + ahead);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(seq_order, start_gen_params),
 	KUNIT_CASE_PARAM(seq_range, start_gen_params),
+	KUNIT_CASE_PARAM(seq_near, start_gen_params),
 	{}
 };
 

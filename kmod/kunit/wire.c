@@ -403,8 +403,24 @@ static void wire_version(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rch_wire_version(vc->min, vc->max), vc->chosen);
 }
 
+/* Immediate data goes over the wire with the highest byte first. */
+static void wire_bare(struct kunit *test)
+{
+	static const struct rch_bare first = { .chan = 0x1234, .seq = 0x56, .ack = 0x78 };
+	struct rch_bare bare;
+
+	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&first), 0x78561234);
+	rch_wire_bare_get(0x78561234, &bare);
+	KUNIT_EXPECT_EQ(test, bare.chan, first.chan);
+	KUNIT_EXPECT_EQ(test, bare.seq, first.seq);
+	KUNIT_EXPECT_EQ(test, bare.ack, first.ack);
+	rch_wire_bare_get(0xffffffff, &bare);
+	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&bare), 0xffffffff);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(wire_frame_bytes),
+	KUNIT_CASE(wire_bare),
 	KUNIT_CASE(wire_records_put),
 	KUNIT_CASE(wire_records_get),
 	KUNIT_CASE(wire_hello_bytes),

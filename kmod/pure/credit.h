@@ -30,6 +30,11 @@
 #define RCH_DEPTH_MIN		8U
 /** RCH_DEPTH_MAX - most receive buffers a peer may offer */
 #define RCH_DEPTH_MAX		4096U
+/**
+ * RCH_DEPTH_BARE - most receive buffers of either side where bare frames are sent: then
+ *	all numbers that can meet are known by their lowest 8 bits
+ */
+#define RCH_DEPTH_BARE		64U
 
 /**
  * struct rch_credit - both directions of a link
@@ -168,6 +173,12 @@ static inline void rch_credit_tell(struct rch_credit *c)
 	c->told_next = c->rx_next;
 	if (rch_credit_raised(c))
 		c->told_limit = c->rx_limit;
+}
+
+/** rch_credit_tell_ack - only the acknowledgement is */
+static inline void rch_credit_tell_ack(struct rch_credit *c)
+{
+	c->told_next = c->rx_next;
 }
 
 /** rch_credit_must_tell - whether a frame is due only to tell the numbers */

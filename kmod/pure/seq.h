@@ -28,4 +28,10 @@ static inline bool rch_seq_between(u32 lo, u32 x, u32 hi)
 	return x - lo <= hi - lo;
 }
 
+/** rch_seq_near - the number nearest to @near whose lowest bits are @low */
+static inline u32 rch_seq_near(u32 near, u8 low)
+{
+	return near + (s8)(low - (u8)near);
+}
+
 #endif /* _RCH_PURE_SEQ_H */

@@ -42,7 +42,9 @@
 
 /** RCH_FEATURE_PLACE - feature bit: RTS, CTS and FIN are understood */
 #define RCH_FEATURE_PLACE	0x01U
-#define RCH_FEATURES		RCH_FEATURE_PLACE
+/** RCH_FEATURE_BARE - feature bit: bare frames are understood */
+#define RCH_FEATURE_BARE	0x02U
+#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -125,6 +127,21 @@ struct rch_wire_frame {
 };
 
 static_assert(sizeof(struct rch_wire_frame) == 24, "on the wire");
+
+/**
+ * struct rch_bare - the immediate data of a bare frame: a message and nothing else
+ * @chan: channel number of the receiver of this
+ * @seq: lowest bits of the number of the frame
+ * @ack: lowest bits of the number before which the sender of this has all frames
+ */
+struct rch_bare {
+	u16 chan;
+	u8 seq;
+	u8 ack;
+};
+
+/** RCH_BARE_CHAN_MAX - largest channel number that a bare frame can name */
+#define RCH_BARE_CHAN_MAX	0xffffU
 
 /**
  * enum rch_record_type - types of records
@@ -486,6 +503,20 @@ static inline u32 rch_wire_space(u32 len)
 static inline u32 rch_wire_segment_max(u32 frame_size)
 {
 	return (frame_size - RCH_FRAME_OVERHEAD) & ~(RCH_WIRE_ALIGN - 1);
+}
+
+/** rch_wire_bare_put - immediate data of a bare frame, in the host's byte order */
+static inline u32 rch_wire_bare_put(const struct rch_bare *b)
+{
+	return b->chan | (u32)b->seq << 16 | (u32)b->ack << 24;
+}
+
+/** rch_wire_bare_get - the opposite */
+static inline void rch_wire_bare_get(u32 imm, struct rch_bare *b)
+{
+	b->chan = imm & 0xffff;
+	b->seq = imm >> 16 & 0xff;
+	b->ack = imm >> 24;
 }
 
 /* rules.c APIs */

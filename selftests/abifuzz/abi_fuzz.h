@@ -233,11 +233,14 @@ long call_list(struct actor *actor, const struct call *call);
 long call_unknown(struct actor *actor, const struct call *call);
 int make_vector(struct actor *actor, unsigned int value, unsigned int length);
 unsigned int length_of(unsigned int value);
+uint32_t region_of(unsigned int value);
 unsigned int timeout_of(unsigned int value);
 
 long call_queue(struct actor *actor, const struct call *call);
 long call_pool(struct actor *actor, const struct call *call);
 long call_enter(struct actor *actor, const struct call *call);
+long call_register(struct actor *actor, const struct call *call);
+long call_unregister(struct actor *actor, const struct call *call);
 
 /* calls_queue.c */
 struct rdmachan_ring;

@@ -37,8 +37,18 @@ struct command {
 		struct rdmachan_queue_create queue_create;
 		struct rdmachan_enter enter;
 		struct rdmachan_pool_create pool_create;
+		struct rdmachan_region_register region_register;
+		struct rdmachan_region_unregister region_unregister;
 	} arg;
 };
+
+/* The numbers of the first of a context are likely. */
+uint32_t region_of(unsigned int value)
+{
+	static const uint32_t regions[] = { 1, 2, 3, 4, 0, 0xffffffff };
+
+	return PICK(regions, value);
+}
 
 unsigned int timeout_of(unsigned int value)
 {
@@ -489,6 +499,31 @@ long call_enter(struct actor *actor, const struct call *call)
 	enter->to_submit = PICK(counts, call->value[3]);
 	enter->min_complete = PICK(mins, call->value[4]);
 	enter->timeout_ms = timeout_of(call->value[5]);
+	return issue(actor, call, &command);
+}
+
+long call_register(struct actor *actor, const struct call *call)
+{
+	struct command command = {
+		RDMACHAN_REGION_REGISTER, sizeof(struct rdmachan_region_register)
+	};
+	struct rdmachan_region_register *reg = &command.arg.region_register;
+
+	reg->flags = call->value[2] % 8 == 7 ? 0x80000000 : call->value[2] & 1;
+	reg->addr = (uintptr_t)memory_of(call->value[3]);
+	/* Plain is room for most messages. */
+	reg->length = call->value[4] ? length_of(call->value[4]) : 1 << 17;
+	reg->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+long call_unregister(struct actor *actor, const struct call *call)
+{
+	struct command command = {
+		RDMACHAN_REGION_UNREGISTER, sizeof(struct rdmachan_region_unregister)
+	};
+
+	command.arg.region_unregister.region = region_of(call->value[2]);
 	return issue(actor, call, &command);
 }
 

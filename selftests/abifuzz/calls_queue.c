@@ -88,6 +88,14 @@ static void spoil(struct rdmachan_sqe *sqe, unsigned int value)
 
 static void name_memory(struct rdmachan_sqe *sqe, const struct call *call)
 {
+	static const uint64_t offsets[] = { 0, 1, 4096, 65536, 1 << 17, ~0ULL };
+
+	if (sqe->flags & RDMACHAN_SQE_F_REGION) {
+		sqe->region = region_of(call->value[2]);
+		sqe->addr = PICK(offsets, call->value[4]);
+		sqe->length = length_of(call->value[3]);
+		return;
+	}
 	sqe->addr = (uintptr_t)memory_of(call->value[2]);
 	sqe->length = length_of(call->value[3]);
 }
@@ -112,6 +120,8 @@ long call_entry(struct actor *actor, const struct call *call)
 		sqe.timeout_ms = timeout_of(call->value[5]);
 	switch (sqe.opcode) {
 	case RDMACHAN_OPCODE_RECV:
+		if (sqe.flags & RDMACHAN_SQE_F_REGION)
+			sqe.op_flags = 0;
 		if (sqe.op_flags)
 			sqe.pool = call->value[3] % 4;
 		else

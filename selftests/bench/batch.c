@@ -31,6 +31,16 @@ static void add_recv(struct end *end, void *ring, unsigned int channel, char *da
 	end->job->way->rings->recv(ring, end->fds[channel], data, end->job->size, tag);
 }
 
+static void *open_rings(struct end *end, char *data, size_t size)
+{
+	const struct rings *rings = end->job->way->rings;
+	void *ring = rings->open();
+
+	if (rings->memory)
+		rings->memory(ring, data, size);
+	return ring;
+}
+
 static bool next(struct end *end, void *ring, uint64_t *tag)
 {
 	int64_t res;
@@ -68,7 +78,7 @@ static unsigned int recv_again(struct end *end, void *ring)
 static void trips(struct end *end, unsigned int count, uint64_t *samples)
 {
 	const struct rings *rings = end->job->way->rings;
-	void *ring = rings->open();
+	void *ring = open_rings(end, end->data, end->job->size);
 	unsigned int i, receives;
 	uint64_t begun, tag;
 
@@ -87,7 +97,7 @@ static void trips(struct end *end, unsigned int count, uint64_t *samples)
 static void answer(struct end *end, unsigned int count)
 {
 	const struct rings *rings = end->job->way->rings;
-	void *ring = rings->open();
+	void *ring = open_rings(end, end->data, end->job->size);
 	unsigned int i;
 	uint64_t tag;
 
@@ -114,14 +124,17 @@ static unsigned int add_round(struct end *end, void *ring, unsigned int count)
 }
 
 /* The last of each batch tells that it was sent; two are under way at a time. */
-static void flood(struct end *end)
+static void flood(struct end *end, uint64_t *begun)
 {
 	const struct job *job = end->job;
 	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) / job->channels ?: 1;
+	void *ring = open_rings(end, end->data, job->size);
 	unsigned int left, n;
-	void *ring = job->way->rings->open();
 	uint64_t tag;
 
+	/* The other one has its memory by then. */
+	get(end, *end->fds, 1);
+	*begun = now_ns();
 	for (left = job->count; left; left -= n) {
 		n = left < batch ? left : batch;
 		job->way->rings->enter(ring, add_round(end, ring, n), left < job->count);
@@ -148,22 +161,26 @@ struct draining {
 	unsigned int sure;
 };
 
-static void draining_begin(struct draining *draining, struct end *end, void *ring)
+/* Return: the rings. */
+static void *draining_begin(struct draining *draining, struct end *end)
 {
 	const struct job *job = end->job;
 	unsigned int i, total;
+	void *ring;
 
 	draining->depth = at_most(BATCH / job->channels, RECV_BYTES, job->size) ?: 1;
 	total = draining->depth * job->channels;
-	draining->data = calloc(total, job->size);
+	draining->data = page_memory(total * job->size);
 	draining->left = calloc(job->channels, sizeof(*draining->left));
 	check(draining->data && draining->left, "memory");
+	ring = open_rings(end, draining->data, total * job->size);
 	for (i = 0; i < job->channels; i++)
 		draining->left[i] = job->count;
 	for (i = 0; i < total; i++)
 		add_recv(end, ring, i % job->channels, draining->data + i * job->size, i);
 	draining->sure = (job->count < draining->depth ? job->count : draining->depth) *
 			 job->channels;
+	return ring;
 }
 
 /* Take a message, and put in another receive in its place. */
@@ -183,31 +200,36 @@ static bool draining_next(struct draining *draining, struct end *end, void *ring
 }
 
 /* One operation for each channel; waits for half a batch. */
-static void drain_many(struct end *end, void *ring)
+static void drain_many(struct end *end)
 {
 	const struct job *job = end->job;
 	const struct rings *rings = job->way->rings;
 	unsigned int left = job->count * job->channels, half = BATCH / 2, i;
+	void *ring = rings->open();
 	uint64_t tag;
 
 	for (i = 0; i < job->channels; i++)
 		rings->recv_many(ring, end->fds[i], job->size, BUFFERS, i);
 	rings->enter(ring, job->channels, 0);
+	put(end, *end->fds, 1);
 	while (left) {
 		rings->enter(ring, 0, left < half ? left : half);
 		while (next(end, ring, &tag))
 			left--;
 	}
+	put(end, *end->fds, 1);
+	rings->close(ring);
 }
 
 /* Waits for half of what was put in, where so many will come: channels differ. */
-static void drain_each(struct end *end, void *ring)
+static void drain_each(struct end *end)
 {
 	const struct rings *rings = end->job->way->rings;
 	unsigned int ready, half;
 	struct draining draining;
+	void *ring = draining_begin(&draining, end);
 
-	draining_begin(&draining, end, ring);
+	put(end, *end->fds, 1);
 	ready = draining.depth * end->job->channels;
 	half = (ready + 1) / 2;
 	while (draining.sure) {
@@ -215,21 +237,18 @@ static void drain_each(struct end *end, void *ring)
 		for (ready = 0; draining_next(&draining, end, ring); ready++)
 			;
 	}
+	put(end, *end->fds, 1);
+	rings->close(ring);
 	free(draining.left);
 	free(draining.data);
 }
 
 static void drain(struct end *end)
 {
-	const struct rings *rings = end->job->way->rings;
-	void *ring = rings->open();
-
 	if (takes_many(end))
-		drain_many(end, ring);
+		drain_many(end);
 	else
-		drain_each(end, ring);
-	put(end, *end->fds, 1);
-	rings->close(ring);
+		drain_each(end);
 }
 
 const struct pattern by_rings = {

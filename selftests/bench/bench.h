@@ -18,6 +18,8 @@
 #define PROCESSES_MAX 64
 /* Exit status: this machine has no such way. */
 #define CANNOT 4
+/* As perftest's, memory of messages begins with a page. */
+#define PAGE 4096UL
 /* Messages that are handed over at once to rings. */
 #define BATCH 256
 
@@ -48,7 +50,7 @@ struct job {
  * @job: what it has to do
  * @listener: of the server's, -1 at the client
  * @fds: its channels
- * @data: one message, to be sent or received
+ * @data: one message, to be sent or received; begins with a page
  */
 struct end {
 	const struct job *job;
@@ -62,19 +64,21 @@ struct end {
  * @trips: send a message and await its answer, @count times, on the first channel;
  *	@samples gets nanoseconds
  * @answer: the other side: answer @count messages
- * @flood: send &job.count messages on each channel, and await the first's answer
+ * @flood: send &job.count messages on each channel, and await the first's answer; @begun
+ *	is when the first was
  * @drain: the other side: receive them, then answer on the first channel
  */
 struct pattern {
 	void (*trips)(struct end *end, unsigned int count, uint64_t *samples);
 	void (*answer)(struct end *end, unsigned int count);
-	void (*flood)(struct end *end);
+	void (*flood)(struct end *end, uint64_t *begun);
 	void (*drain)(struct end *end);
 };
 
 /**
  * struct rings - rings of operations: a queue, or io_uring's
  * @open: make them
+ * @memory: all messages will lie there; once, ahead of them. NULL: need not be known
  * @send: put in: send a message; quiet: there is a completion only if it fails
  * @recv: put in: receive one; @tag comes back
  * @recv_many: put in: receive all that come, each into one of @count buffers that are made
@@ -85,6 +89,7 @@ struct pattern {
  */
 struct rings {
 	void *(*open)(void);
+	void (*memory)(void *ring, char *data, size_t size);
 	void (*send)(void *ring, int fd, const void *data, size_t size, bool quiet);
 	void (*recv)(void *ring, int fd, void *data, size_t size, uint64_t tag);
 	void (*recv_many)(void *ring, int fd, size_t size, unsigned int count, uint64_t tag);
@@ -132,6 +137,7 @@ uint64_t now_ns(void);
 void skip(const char *why) __attribute__((noreturn));
 
 /* ends.c */
+char *page_memory(size_t size);
 void end_connect(struct end *end, const struct job *job);
 void end_accept(struct end *end, const struct job *job);
 void end_close(struct end *end);
@@ -157,11 +163,11 @@ void get(struct end *end, int fd, size_t size);
 /* batch.c: by rings, many at once. */
 extern const struct pattern by_rings;
 /* queue.c, uring.c */
-extern const struct rings queue_rings, poller_rings, uring_rings;
+extern const struct rings queue_rings, poller_rings, region_rings, uring_rings;
 
 /* sockets.c */
 extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
 /* channels.c */
-extern const struct way way_channel, way_queue, way_poller, way_uring;
+extern const struct way way_channel, way_queue, way_poller, way_regions, way_uring;
 
 #endif /* _BENCH_H */

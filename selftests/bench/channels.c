@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * channels.c - channels, by write() and read(), by a queue, and by io_uring
+ * channels.c - channels, by write() and read(), by a queue, from regions, and by io_uring
  */
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ static int context(void)
 	return ctx;
 }
 
-/* What a queue sends has to fit into the send buffer, which has 1 MiB. */
+/* What a queue sends has to fit into the send buffer, which has 1 MiB, if it is copied. */
 static struct opts options(const struct job *job)
 {
 	struct opts opts = { 0 };
@@ -64,4 +64,5 @@ static int connect_service(const struct job *job)
 const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL);
 const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings);
 const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings);
+const struct way way_regions = CHANNEL_WAY("queue_regions", &by_rings, &region_rings);
 const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings);

@@ -29,14 +29,23 @@ static int connect_patiently(const struct job *job)
 	return fd;
 }
 
+/* Return: memory that begins with a page and is there, or NULL. */
+char *page_memory(size_t size)
+{
+	char *data;
+
+	size = (size + PAGE - 1) / PAGE * PAGE;
+	data = aligned_alloc(PAGE, size);
+	return data ? memset(data, 'r', size) : NULL;
+}
+
 static void end_make(struct end *end, const struct job *job)
 {
 	end->job = job;
 	end->listener = -1;
 	end->fds = calloc(job->channels, sizeof(*end->fds));
-	end->data = malloc(job->size);
+	end->data = page_memory(job->size);
 	check(end->fds && end->data, "memory");
-	memset(end->data, 'r', job->size);
 }
 
 void end_connect(struct end *end, const struct job *job)

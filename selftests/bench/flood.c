@@ -27,8 +27,7 @@ static void flood_one(const struct job *job, struct times *times, unsigned int i
 
 	end_connect(&end, job);
 	pthread_barrier_wait(&times->barrier);
-	times->begun[i] = now_ns();
-	job->way->pattern->flood(&end);
+	job->way->pattern->flood(&end, &times->begun[i]);
 	times->ended[i] = now_ns();
 	end_close(&end);
 }

@@ -25,8 +25,8 @@
 #include "bench.h"
 
 static const struct way *const ways[] = {
-	&way_channel, &way_queue, &way_poller, &way_uring, &way_rsockets, &way_tcp, &way_udp,
-	&way_unix,
+	&way_channel, &way_queue, &way_poller, &way_regions, &way_uring, &way_rsockets,
+	&way_tcp, &way_udp, &way_unix,
 };
 
 /**

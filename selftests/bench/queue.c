@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue.c - a queue of the module's, without and with a thread of the kernel's that polls it
+ * queue.c - a queue of the module's: plain, with a thread of the kernel's that polls it, and
+ * from and to a region
  */
 #include <stdlib.h>
 
-#include "../ring.h"
+#include "../region.h"
 #include "bench.h"
 
 /* More are never put in before they are handed over. */
@@ -135,4 +136,75 @@ const struct rings poller_rings = {
 	.enter = enter_polled,
 	.next = next,
 	.close = close_queue,
+};
+
+/* Regions */
+
+/**
+ * struct regions - a queue, and the memory of all its messages
+ * @queue: queue; the first member, as what all queues do is done with that
+ * @ctx: its context
+ * @base: the memory
+ * @region: number of the region that it is
+ */
+struct regions {
+	struct queue queue;
+	int ctx;
+	char *base;
+	int64_t region;
+};
+
+static void *open_regions(void)
+{
+	struct regions *r = malloc(sizeof(*r));
+
+	check(r, "memory");
+	r->ctx = open_ctx();
+	check(!queue_open(r->ctx, &r->queue, ENTRIES, 2 * ENTRIES), "queue");
+	return r;
+}
+
+static void region_memory(void *ring, char *data, size_t size)
+{
+	struct regions *r = ring;
+
+	r->base = data;
+	r->region = region_register(r->ctx, data, size, 0, NULL);
+	check(r->region > 0, "region");
+}
+
+static void add_region_send(void *ring, int fd, const void *data, size_t size, bool quiet)
+{
+	struct regions *r = ring;
+	struct rdmachan_sqe *sqe = region_send(&r->queue, fd, r->region,
+					       (const char *)data - r->base, size, 0);
+
+	if (quiet)
+		sqe->flags |= RDMACHAN_SQE_F_SKIP_SUCCESS;
+}
+
+static void add_region_recv(void *ring, int fd, void *data, size_t size, uint64_t tag)
+{
+	struct regions *r = ring;
+
+	region_recv(&r->queue, fd, r->region, (char *)data - r->base, size, tag);
+}
+
+static void close_regions(void *ring)
+{
+	struct regions *r = ring;
+
+	queue_close(&r->queue);
+	close(r->ctx);
+	free(r);
+}
+
+const struct rings region_rings = {
+	.open = open_regions,
+	.memory = region_memory,
+	.send = add_region_send,
+	.recv = add_region_recv,
+	.enter = enter,
+	.next = next,
+	.close = close_regions,
 };

@@ -7,7 +7,8 @@ usage: watch.py --side FILE --output FILE --timeout SECONDS [--prefix TEXT]
 
 COMMAND runs the guest (QEMU or User Mode Linux) and writes what the guest puts
 on its side channel to FILE. Lines "rdmachan-lab: ..." there are the lab's own;
-"rdmachan-lab: cable CMD" is passed on to the cable's control FIFO, everything else
+"rdmachan-lab: cable CMD" is passed on to the cable's control FIFO, "rdmachan-lab: pause N"
+stops the guest for N ms, as a host does with a virtual machine that it moves; everything else
 is the output of the program under test, which goes to the
 output file and, with the prefix, to stdout while it happens.
 
@@ -27,6 +28,7 @@ import time
 
 MARK = b"rdmachan-lab: "
 CABLE = MARK + b"cable "
+PAUSE = re.compile(rb"^rdmachan-lab: pause (\d+)$")
 EXIT = re.compile(rb"^rdmachan-lab: exit (\d+)$")
 POLL = 0.02
 # What a guest gets to power off after its result.
@@ -45,6 +47,7 @@ class SideChannel:
         self.control = control and open(control, "wb", buffering=0)
         self.rest = b""
         self.blank = 0
+        self.pause = 0
         self.status = None
 
     def read(self):
@@ -57,9 +60,12 @@ class SideChannel:
         line = line.rstrip(b"\r")
         if line.startswith(MARK):
             match = EXIT.match(line)
+            pause = PAUSE.match(line)
             if match:
                 self.status = int(match.group(1))
                 self.blank = 0
+            elif pause:
+                self.pause = int(pause.group(1)) / 1000
             elif line.startswith(CABLE) and self.control:
                 self.control.write(line[len(CABLE):] + b"\n")
             elif line != MARK + b"ready":
@@ -96,6 +102,9 @@ def watch(guest, channel, deadline, kill_on):
     while True:
         ended = guest.poll() is not None
         lines = channel.read()
+        if channel.pause:
+            pause(guest, channel.pause)
+            channel.pause = 0
         if kill_on and any(kill_on in line for line in lines):
             return KILLED
         if channel.status is not None:
@@ -108,6 +117,16 @@ def watch(guest, channel, deadline, kill_on):
             channel.finish()
             return TIMEOUT
         time.sleep(POLL)
+
+
+def pause(guest, seconds):
+    """Stop the guest; its clocks go on meanwhile.
+
+    Only its first process: the others of User Mode Linux are traced by that one.
+    """
+    os.kill(guest.pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    os.kill(guest.pid, signal.SIGCONT)
 
 
 def wait_quietly(guest):

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_region.c - lies to a module that sends from a region
+ *
+ * It asks (RTS), and the peer answers (CTS) with memory that it has not, or with more, or
+ * at the wrong time. Whatever the peer says, the SEND completes or can be cancelled, the
+ * region can be unregistered afterwards, and nothing but the message is written.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hostile_scene.h"
+#include "region.h"
+
+#define SIZE 65536U
+/* What the peer has for it, and as much again where nothing may be written. */
+#define ROOM (2 * SIZE)
+#define TAG 7
+
+/**
+ * struct prey - what the module sends from, and what the peer has for it
+ * @q: queue
+ * @ctx: its context
+ * @from: the message
+ * @region: where it lies
+ * @to: memory of the peer's
+ * @mr: the same
+ */
+struct prey {
+	struct queue q;
+	int ctx;
+	char *from;
+	int64_t region;
+	char *to;
+	struct ibv_mr *mr;
+};
+
+/* The module asks. Return: the number of its question. */
+static u32 prey_begin(struct prey *p, struct attack *a)
+{
+	p->ctx = open_ctx();
+	ASSERT_EQ(queue_open(p->ctx, &p->q, 8, 8), 0);
+	p->from = aligned_alloc(4096, SIZE);
+	p->to = aligned_alloc(4096, ROOM);
+	ASSERT_TRUE(p->from && p->to);
+	fill_random(p->from, SIZE, 1);
+	memset(p->to, 0x55, ROOM);
+	p->region = region_register(p->ctx, p->from, SIZE, 0, NULL);
+	ASSERT_GT(p->region, 0);
+	ASSERT_TRUE(attack_connect(a, false));
+	p->mr = ibv_reg_mr(a->h.pd, p->to, ROOM, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	ASSERT_TRUE(p->mr);
+	region_send(&p->q, a->victim, p->region, 0, SIZE, TAG);
+	ASSERT_EQ(queue_submit(&p->q), 1);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS], 5000));
+	return hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->second;
+}
+
+static void prey_end(struct prey *p, struct attack *a)
+{
+	int64_t until = now_ms() + 10000;
+
+	ibv_dereg_mr(p->mr);
+	attack_disconnect(a);
+	/* What is under way on a link that ends goes on until it has. */
+	while (region_unregister(p->ctx, p->region) && errno == EBUSY && now_ms() < until)
+		sleep_ms(10);
+	EXPECT_EQ(region_unregister(p->ctx, p->region), -1);
+	EXPECT_EQ(errno, ENOENT);
+	queue_close(&p->q);
+	close(p->ctx);
+	free(p->from);
+	free(p->to);
+}
+
+static void answer(struct attack *a, const struct rch_cts *cts)
+{
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_CTS,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	rch_wire_cts_put(frame_add(&f, &r), cts);
+	hostile_say(&a->h, &f);
+}
+
+static struct rch_cts honest(const struct prey *p, u32 serial)
+{
+	return (struct rch_cts){ (uintptr_t)p->to, p->mr->rkey, SIZE, serial };
+}
+
+static bool is_filled(const char *data, size_t len, int with)
+{
+	while (len && *data == (char)with) {
+		data++;
+		len--;
+	}
+	return !len;
+}
+
+/* Whether the message was written, once, and nothing else. */
+static bool is_written(const struct prey *p)
+{
+	return !memcmp(p->to, p->from, SIZE) && is_filled(p->to + SIZE, ROOM - SIZE, 0x55);
+}
+
+static bool is_untouched(const struct prey *p)
+{
+	return is_filled(p->to, ROOM, 0x55);
+}
+
+/* How the SEND ends. */
+static int64_t result(struct prey *p, struct attack *a)
+{
+	struct rdmachan_cqe cqe = {};
+
+	HOSTILE_UNTIL(&a->h, queue_ready(&p->q), 10000);
+	/* It may have come with the end of the link. */
+	EXPECT_TRUE(queue_wait(&p->q, &cqe));
+	EXPECT_EQ(cqe.user_data, TAG);
+	return cqe.res;
+}
+
+static bool waits(struct prey *p, struct attack *a)
+{
+	return !HOSTILE_UNTIL(&a->h, queue_ready(&p->q), 200) && !a->h.ended;
+}
+
+static void cancel(struct prey *p, struct attack *a)
+{
+	struct rdmachan_cqe cqe;
+
+	queue_cancel(&p->q, TAG, 0, 1);
+	ASSERT_EQ(queue_submit(&p->q), 1);
+	ASSERT_TRUE(queue_wait(&p->q, &cqe));
+	EXPECT_EQ(cqe.res, cqe.user_data == TAG ? -ECANCELED : 1);
+	ASSERT_TRUE(queue_wait(&p->q, &cqe));
+	EXPECT_EQ(cqe.res, cqe.user_data == TAG ? -ECANCELED : 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
+}
+
+/* Memory that is not the peer's to give: the adapter finds out, and the link ends. */
+
+struct gift {
+	const char *name;
+	u32 rkey;
+	u64 addr;
+};
+
+static const struct gift gifts[] = {
+	{ "a key that is none", 0x12345678, 0 },
+	{ "the next key", 1, 0 },
+	{ "an address before", 0, -4096 },
+	{ "an address behind", 0, ROOM },
+	{ "too near to the end", 0, ROOM - SIZE + 1 },
+	{ "an address of a kernel", 0, 0xffff888000000000ULL },
+};
+
+TEST_F_TIMEOUT(scene, memory_that_it_has_not, 120)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(gifts); i++) {
+		serial = prey_begin(&p, a);
+		cts = honest(&p, serial);
+		cts.rkey += gifts[i].rkey;
+		cts.addr += gifts[i].addr;
+		answer(a, &cts);
+		printf("# %s\n", gifts[i].name);
+		EXPECT_LT(result(&p, a), 0);
+		EXPECT_GE(attack_verdict(a, a->witness), VERDICT_CAUSE(0));
+		EXPECT_TRUE(is_untouched(&p));
+		prey_end(&p, a);
+	}
+}
+
+TEST_F(scene, more_room_than_there_is_message)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial);
+	cts.length = 0xffffffff;
+	answer(a, &cts);
+	EXPECT_EQ(result(&p, a), SIZE);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_FIN] == 1, 5000));
+	EXPECT_TRUE(is_written(&p));
+	prey_end(&p, a);
+}
+
+TEST_F(scene, room_that_is_told_twice)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial);
+	answer(a, &cts);
+	cts.addr += SIZE;
+	answer(a, &cts);
+	EXPECT_EQ(result(&p, a), SIZE);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_FIN], 1);
+	EXPECT_TRUE(is_written(&p));
+	prey_end(&p, a);
+}
+
+/* Answers to other questions are none. */
+TEST_F(scene, an_answer_to_another_question)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial + 1);
+	answer(a, &cts);
+	cts.serial = serial - 1;
+	answer(a, &cts);
+	EXPECT_TRUE(waits(&p, a));
+	EXPECT_TRUE(is_untouched(&p));
+	cts = (struct rch_cts){ .serial = serial };
+	answer(a, &cts);
+	EXPECT_EQ(result(&p, a), SIZE);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.data_bytes == SIZE, 5000));
+	prey_end(&p, a);
+}
+
+/* Part of it has room, and then nothing more is said. */
+TEST_F(scene, room_for_a_part)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial);
+	cts.length = 4097;
+	answer(a, &cts);
+	EXPECT_TRUE(waits(&p, a));
+	EXPECT_EQ(a->h.count[RCH_REC_FIN], 1);
+	EXPECT_EQ(memcmp(p.to, p.from, 4097), 0);
+	EXPECT_TRUE(is_filled(p.to + 4097, ROOM - 4097, 0x55));
+	cancel(&p, a);
+	prey_end(&p, a);
+}
+
+/* After it was taken back nothing is written. */
+TEST_F(scene, an_answer_that_comes_late)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cancel(&p, a);
+	cts = honest(&p, serial);
+	answer(a, &cts);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_FIN], 0);
+	EXPECT_TRUE(is_untouched(&p));
+	prey_end(&p, a);
+}
+
+/* It says no, and then yes. */
+TEST_F(scene, room_after_a_refusal)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	serial = prey_begin(&p, a);
+	cts = (struct rch_cts){ .serial = serial };
+	answer(a, &cts);
+	cts = honest(&p, serial);
+	answer(a, &cts);
+	EXPECT_EQ(result(&p, a), SIZE);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.data_bytes == SIZE, 5000));
+	EXPECT_EQ(a->h.count[RCH_REC_FIN], 0);
+	EXPECT_TRUE(is_untouched(&p));
+	prey_end(&p, a);
+}
+
+/* It goes away with the question. */
+TEST_F(scene, no_answer_at_all)
+{
+	struct attack *a = &self->a;
+	struct prey p;
+
+	prey_begin(&p, a);
+	rdma_disconnect(a->h.id);
+	HOSTILE_UNTIL(&a->h, false, 200);
+	EXPECT_LT(result(&p, a), 0);
+	prey_end(&p, a);
+}
+
+TEST_HARNESS_MAIN
