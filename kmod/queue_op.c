@@ -88,11 +88,13 @@ static int find_object(struct rch_op *op, const struct file_operations *fops)
 		return -EBADF;
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	op->file = file;
-	/* If it is not of this kind, drop() puts it. */
-	if (op->file->f_op != fops)
+	/* Not for a moment longer: it could be the queue's own, which would keep itself. */
+	if (file->f_op != fops) {
+		fput(file);
 		return -ENOTTY;
-	op->object = op->file->private_data;
+	}
+	op->file = file;
+	op->object = file->private_data;
 	return 0;
 }
 

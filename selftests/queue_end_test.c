@@ -149,6 +149,24 @@ TEST_F(queue, cancel_races)
 	EXPECT_TRUE(result);
 }
 
+/* What will fail, when it is its turn, must not keep the queue until then. */
+TEST_F(queue, entries_that_name_the_queue)
+{
+	struct rdmachan_info info;
+	struct queue q;
+	char back[8];
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	queue_recv(&q, self->b, back, 8, 1)->flags = LINK;
+	queue_send(&q, q.fd, "x", 1, 2);
+	queue_recv(&q, q.fd, back, 8, 3)->flags = DRAIN;
+	queue_add(&q, OP(ACCEPT), q.fd, 4);
+	ASSERT_EQ(queue_enter(&q, 4, 0, 0), 4);
+	queue_close(&q);
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	EXPECT_EQ(info.out_use_queues.all, 1);
+}
+
 TEST_F(queue, overflow)
 {
 	uint32_t i, submitted;
