@@ -600,6 +600,7 @@ static bool want_huge(int count)
 TEST_F(region, huge_pages)
 {
 	struct rdmachan_cqe cqe;
+	unsigned int told;
 	int64_t region;
 	char *memory;
 	int i;
@@ -618,10 +619,12 @@ TEST_F(region, huge_pages)
 	region_send(&self->q, self->a, self->from_id, 0, 3 * MIB, 2);
 	ASSERT_EQ(queue_enter(&self->q, 2, 2, 10000), 2);
 	/* Which of them is told of first depends on who is faster. */
-	for (i = 0; i < 2; i++) {
+	for (i = 0, told = 0; i < 2; i++) {
 		ASSERT_TRUE(queue_wait(&self->q, &cqe));
 		EXPECT_EQ(cqe.res, 3 * MIB);
+		told |= 1 << cqe.user_data;
 	}
+	EXPECT_EQ(told, 1 << 1 | 1 << 2);
 	EXPECT_TRUE(is_random(memory + 4095, 3 * MIB, 9));
 	region_recv(&self->q, self->b, self->to_id, 0, 3 * MIB, 1);
 	region_send(&self->q, self->a, region, 4094, 3 * MIB, 2);
