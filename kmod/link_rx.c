@@ -84,6 +84,10 @@ static enum rch_rule frame_got(struct rch_link *link, struct rch_frame *f,
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&link->lock);
+	if (bare && !(link->features & RCH_FEATURE_BARE)) {
+		rule = RCH_RULE_FRAME_SHORT;
+		goto out;
+	}
 	if (bare)
 		complete_numbers(link, f, bare);
 	if (link->state == RCH_LINK_CONNECTING ||
@@ -171,8 +175,6 @@ static enum rch_rule without_header(struct rch_link *link, const struct rch_rxf 
 	struct rch_bare bare;
 	enum rch_rule rule;
 
-	if (!(link->features & RCH_FEATURE_BARE))
-		return RCH_RULE_FRAME_SHORT;
 	rch_wire_bare_get(rxf->imm, &bare);
 	rule = frame_got(link, &f, &bare, skip);
 	if (rule || *skip)
