@@ -434,8 +434,12 @@ static bool has_nothing_to_say(const struct rch_link *link)
 /* Whether what is ready, if anything is, does not tell our limit. */
 static bool only_bare(const struct rch_link *link)
 {
-	return list_empty(&link->ready) ||
-	       list_last_entry(&link->ready, struct rch_txf, list)->bare;
+	const struct rch_txf *txf;
+
+	list_for_each_entry(txf, &link->ready, list)
+		if (!txf->bare)
+			return false;
+	return true;
 }
 
 /** rch_link_run_locked - send what can be sent; drops and takes link->lock */
