@@ -3,7 +3,8 @@
 #
 # build.sh - build the module in a copy of its sources
 #
-# usage: build.sh KERNEL DIR          KERNEL as selftests/lab/kernel.sh knows it
+# usage: build.sh KERNEL DIR [make arguments]
+#                                     KERNEL as selftests/lab/kernel.sh knows it
 #        build.sh --kdir KDIR DIR     KDIR is the build directory of a kernel
 #
 # DIR/kmod/rdmachan.ko is the module, and DIR/kmod/kunit/rdmachan_kunit.ko the suites
@@ -21,10 +22,11 @@ if [ "${1:-}" = --kdir ]; then
 	[ $# -eq 3 ] || die "usage: build.sh --kdir KDIR DIR"
 	args=(-C "$2") out=$3 name=$2 parts=(kmod)
 else
-	[ $# -eq 2 ] || die "usage: build.sh KERNEL DIR"
+	[ $# -ge 2 ] || die "usage: build.sh KERNEL DIR [make arguments]"
 	dir=$("$top/selftests/lab/kernel.sh" --quiet "$1")
 	read -ra args <"$dir/make.args"
 	out=$2 name=$1 parts=(kmod floor)
+	args+=("${@:3}")
 fi
 
 # build PART: one folder of modules
