@@ -86,6 +86,12 @@
  * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll
  * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register
  * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister
+ * @RDMACHAN_CMD_GRANT: see &struct rdmachan_grant
+ * @RDMACHAN_CMD_RELEASE: see &struct rdmachan_release
+ * @RDMACHAN_CMD_REVOKE: see &struct rdmachan_revoke
+ * @RDMACHAN_CMD_READ: see &struct rdmachan_access
+ * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access
+ * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -103,6 +109,12 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_BUSY_POLL = 0x0e,
 	RDMACHAN_CMD_REGION_REGISTER = 0x10,
 	RDMACHAN_CMD_REGION_UNREGISTER = 0x11,
+	RDMACHAN_CMD_GRANT = 0x18,
+	RDMACHAN_CMD_RELEASE = 0x19,
+	RDMACHAN_CMD_REVOKE = 0x1a,
+	RDMACHAN_CMD_READ = 0x1b,
+	RDMACHAN_CMD_WRITE = 0x1c,
+	RDMACHAN_CMD_ATOMIC = 0x1d,
 };
 
 /**
@@ -150,6 +162,11 @@ enum rdmachan_cmd {
  *	locked memory (RLIMIT_MEMLOCK)
  * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
  *	the file system must know what is written there
+ * @RDMACHAN_CAUSE_UNCERTAIN: the connection ended while an atomic operation was under
+ *	way: it was done once, or not at all
+ * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
+ *	another way (by the adapter, by another adapter, by the kernel), and these do not
+ *	exclude each other
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -184,6 +201,8 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_TOTAL_LIMIT = 29,
 	RDMACHAN_CAUSE_MEMLOCK = 30,
 	RDMACHAN_CAUSE_MEMORY_KIND = 31,
+	RDMACHAN_CAUSE_UNCERTAIN = 32,
+	RDMACHAN_CAUSE_ATOMICS = 33,
 };
 
 /**
@@ -197,6 +216,8 @@ enum rdmachan_cause {
  * @RDMACHAN_OP_HEARTBEAT: watching the peer
  * @RDMACHAN_OP_LISTEN: listening
  * @RDMACHAN_OP_REGISTER: registering a region
+ * @RDMACHAN_OP_GRANT: lending memory to the peer, or taking it back
+ * @RDMACHAN_OP_ACCESS: reading, writing or updating memory that the peer lends
  */
 enum rdmachan_op {
 	RDMACHAN_OP_NONE = 0,
@@ -208,6 +229,8 @@ enum rdmachan_op {
 	RDMACHAN_OP_HEARTBEAT = 6,
 	RDMACHAN_OP_LISTEN = 7,
 	RDMACHAN_OP_REGISTER = 8,
+	RDMACHAN_OP_GRANT = 9,
+	RDMACHAN_OP_ACCESS = 10,
 };
 
 /**
@@ -322,6 +345,7 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_REGIONS: regions. How many bytes they may have is the matter of
  *	RLIMIT_MEMLOCK
  * @RDMACHAN_LIMIT_POLLERS: queues with a poller
+ * @RDMACHAN_LIMIT_GRANTS: grants, those given and those that peers have given
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
@@ -337,6 +361,7 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_QUEUES = 5,
 	RDMACHAN_LIMIT_REGIONS = 6,
 	RDMACHAN_LIMIT_POLLERS = 7,
+	RDMACHAN_LIMIT_GRANTS = 8,
 };
 
 /**
@@ -347,12 +372,15 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_POLLER: %RDMACHAN_QUEUE_F_POLLER
  * @RDMACHAN_CALLS_REGION: %RDMACHAN_REGION_REGISTER and %RDMACHAN_REGION_UNREGISTER, and
  *	%RDMACHAN_SQE_F_REGION
+ * @RDMACHAN_CALLS_GRANT: %RDMACHAN_GRANT, %RDMACHAN_RELEASE, %RDMACHAN_REVOKE,
+ *	%RDMACHAN_READ, %RDMACHAN_WRITE and %RDMACHAN_ATOMIC; %RDMACHAN_IO_F_GRANTS
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
 	RDMACHAN_CALLS_POOL = 1 << 2,
 	RDMACHAN_CALLS_POLLER = 1 << 3,
 	RDMACHAN_CALLS_REGION = 1 << 4,
+	RDMACHAN_CALLS_GRANT = 1 << 5,
 };
 
 /**
@@ -407,6 +435,7 @@ struct rdmachan_use {
  * @out_calls: &enum rdmachan_calls
  * @out_use_pollers: The same of queues with a poller
  * @out_use_regions: Regions in use, and their limits
+ * @out_use_grants: The same of grants
  *
  * Errors: as in "rules of the interface".
  */
@@ -446,6 +475,7 @@ struct rdmachan_info {
 	__aligned_u64 out_calls;
 	struct rdmachan_use out_use_pollers;
 	struct rdmachan_use out_use_regions;
+	struct rdmachan_use out_use_grants;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -609,9 +639,12 @@ struct rdmachan_connect {
 /**
  * enum rdmachan_io_flags - flags of SEND and RECV
  * @RDMACHAN_IO_F_DONTWAIT: do not block, as if the file had O_NONBLOCK
+ * @RDMACHAN_IO_F_GRANTS: RECV: the program knows grants: it takes messages that begin with
+ *	events (&struct rdmachan_grant_event) as well
  */
 enum rdmachan_io_flags {
 	RDMACHAN_IO_F_DONTWAIT = 1 << 0,
+	RDMACHAN_IO_F_GRANTS = 1 << 1,
 };
 
 /** RDMACHAN_MSG_FLAGS_MASK - message flags that belong to the two programs */
@@ -660,9 +693,11 @@ struct rdmachan_send {
  * enum rdmachan_recv_out - what RECV found
  * @RDMACHAN_RECV_OUT_EOF: the peer sends no more, and all was read. A read() then
  *	returns 0, as it does for an empty message
+ * @RDMACHAN_RECV_OUT_GRANTS: the message begins with events of grants
  */
 enum rdmachan_recv_out {
 	RDMACHAN_RECV_OUT_EOF = 1 << 0,
+	RDMACHAN_RECV_OUT_GRANTS = 1 << 1,
 };
 
 /**
@@ -680,6 +715,8 @@ enum rdmachan_recv_out {
  * Errors, besides those of "rules of the interface":
  *
  *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
+ *  - ENOMSG: What comes next begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
+ *    set. It stays. A read() fails so as well.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
  *  - ENOBUFS, ENFILE: The channel has failed, because the message that was coming is
  *    larger than the receive buffer and may not be kept: %RDMACHAN_CAUSE_USER_BYTES,
@@ -765,6 +802,7 @@ struct rdmachan_busy_poll {
  * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
  * @RDMACHAN_KIND_QUEUE: queue
  * @RDMACHAN_KIND_REGION: region: memory of a program that stays where it is
+ * @RDMACHAN_KIND_GRANT: grant: a piece of a region that a peer may use, told by its owner
  */
 enum rdmachan_kind {
 	RDMACHAN_KIND_LISTENER = 1,
@@ -772,6 +810,7 @@ enum rdmachan_kind {
 	RDMACHAN_KIND_LINK = 3,
 	RDMACHAN_KIND_QUEUE = 4,
 	RDMACHAN_KIND_REGION = 5,
+	RDMACHAN_KIND_GRANT = 6,
 };
 
 /**
@@ -834,9 +873,12 @@ enum rdmachan_state {
  * @rx_placed: The same of @rx_messages
  * @tx_regions: Messages of @tx_messages that were sent from regions
  * @rx_regions: Messages of @rx_messages that were received into regions
- * @length: Bytes of a region
- * @region: Number of a region in its context
- * @uses: Operations under way that use a region
+ * @length: Bytes of a region or a grant
+ * @region: Number of a region in its context (grants: of the one that is lent)
+ * @uses: Operations under way that use a region, and grants of it
+ * @grant: Number of a grant on its channel
+ * @rights: Rights of a grant: &enum rdmachan_right
+ * @cookie: Cookie of a grant
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -880,6 +922,9 @@ struct rdmachan_object {
 	__aligned_u64 length;
 	__u32 region;
 	__u32 uses;
+	__u32 grant;
+	__u32 rights;
+	__aligned_u64 cookie;
 };
 
 /**
@@ -999,22 +1044,310 @@ struct rdmachan_region_register {
 #define RDMACHAN_REGION_REGISTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REGION_REGISTER)
 
 /**
+ * enum rdmachan_unregister_flags - flags of REGION_UNREGISTER
+ * @RDMACHAN_UNREGISTER_F_REVOKE: revoke all grants of the region first, and wait for that
+ */
+enum rdmachan_unregister_flags {
+	RDMACHAN_UNREGISTER_F_REVOKE = 1 << 0,
+};
+
+/**
  * struct rdmachan_region_unregister - ioctl(RDMACHAN_REGION_UNREGISTER) on a context
  * @size: sizeof(struct rdmachan_region_unregister)
  * @region: Number of the region
+ * @flags: &enum rdmachan_unregister_flags
+ * @__reserved: Must be 0
  *
  * Errors, besides those of "rules of the interface":
  *
  *  - ENOENT: There is no such region.
- *  - EBUSY: Operations that use it have not completed: cancel them, or wait.
+ *  - EBUSY: Operations that use it have not completed: cancel them, or wait. Or it is lent:
+ *    see @flags.
  *  - EPERM: Another program has registered it.
  */
 struct rdmachan_region_unregister {
 	__u32 size;
 	__u32 region;
+	__u32 flags;
+	__u32 __reserved;
 };
 
 #define RDMACHAN_REGION_UNREGISTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REGION_UNREGISTER)
+
+/**
+ * DOC: grants
+ *
+ * A *grant* lends a piece of a region to the program at the other end of a channel: the
+ * *owner* gives it with %RDMACHAN_GRANT, and the *holder* may then read it
+ * (%RDMACHAN_READ), write to it (%RDMACHAN_WRITE) or update it (%RDMACHAN_ATOMIC), as its
+ * rights say, without the owner's doing anything. The bytes are moved by RDMA READ, RDMA
+ * WRITE and atomic operations (InfiniBand Architecture Specification 1, chapters 9.4 and
+ * 10.6) under a key that neither program ever sees. Control of the memory goes with the
+ * grant: it comes back when the holder releases it (%RDMACHAN_RELEASE), when the owner
+ * revokes it (%RDMACHAN_REVOKE), when it expires or is used up, and when the channel ends.
+ * Once the owner is told so the key is invalid: whatever the peer's host does, it cannot
+ * get at the memory any more.
+ *
+ * Both are told by *events* (&struct rdmachan_grant_event), which come in order with the
+ * channel's messages: a message that begins with events is received by who sets
+ * %RDMACHAN_IO_F_GRANTS.
+ */
+
+/** RDMACHAN_GRANTS_MAX - most grants that go with one message */
+#define RDMACHAN_GRANTS_MAX	16U
+
+/**
+ * enum rdmachan_right - what the holder of a grant may do
+ * @RDMACHAN_RIGHT_READ: %RDMACHAN_READ
+ * @RDMACHAN_RIGHT_WRITE: %RDMACHAN_WRITE
+ * @RDMACHAN_RIGHT_ATOMIC: %RDMACHAN_ATOMIC
+ * @RDMACHAN_RIGHT_BY_DEVICE: only told, never given: atomic operations are done by the
+ *	owner's adapter, and exclude each other but not those of the owner's processors. Else
+ *	the owner's kernel does them, and they exclude those as well
+ */
+enum rdmachan_right {
+	RDMACHAN_RIGHT_READ = 1 << 0,
+	RDMACHAN_RIGHT_WRITE = 1 << 1,
+	RDMACHAN_RIGHT_ATOMIC = 1 << 2,
+	RDMACHAN_RIGHT_BY_DEVICE = 1 << 8,
+};
+
+/**
+ * struct rdmachan_grant_range - what is lent by one grant
+ * @region: Number of a region of the context
+ * @rights: &enum rdmachan_right, not 0
+ * @offset: Where it begins in the region
+ * @length: Bytes, not 0
+ * @cookie: Passed to the holder as it is
+ * @uses: It ends after so many accesses; 0 is without limit. The holder's kernel counts
+ * @expires_ms: It is revoked after so many milliseconds; 0 is never
+ * @out_grant: Number of the grant, on this channel
+ * @__reserved: Must be 0
+ */
+struct rdmachan_grant_range {
+	__u32 region;
+	__u32 rights;
+	__aligned_u64 offset;
+	__aligned_u64 length;
+	__aligned_u64 cookie;
+	__u32 uses;
+	__u32 expires_ms;
+	__u32 out_grant;
+	__u32 __reserved;
+};
+
+/**
+ * struct rdmachan_grant - ioctl(RDMACHAN_GRANT) on a channel
+ * @size: sizeof(struct rdmachan_grant)
+ * @flags: %RDMACHAN_IO_F_DONTWAIT
+ * @context: File descriptor of the context whose regions are named
+ * @count: Elements of the array at @ranges_ptr, 1 to %RDMACHAN_GRANTS_MAX
+ * @ranges_ptr: Address of an array of &struct rdmachan_grant_range
+ * @iov_ptr: Address of an array of struct iovec: a message that goes with the grants
+ * @iov_count: Elements of the array, 0 to 1024
+ * @msg_flags: As of %RDMACHAN_SEND
+ * @timeout_ms: How long to wait for room; 0 is without limit
+ * @range_size: sizeof(struct rdmachan_grant_range)
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ *
+ * The holder gets one message: an event of each grant, then the bytes at @iov_ptr. Either
+ * all grants are given, and all @out_grant valid, or none.
+ *
+ * Context: process; may sleep. Errors, besides those of "rules of the interface":
+ *
+ *  - EBADF, ENOTTY: @context is no file descriptor, or not one of a context.
+ *  - ENOENT, EPERM: There is no such region, or it is another program's.
+ *  - ERANGE: A range does not lie within its region.
+ *  - EACCES: %RDMACHAN_RIGHT_WRITE or %RDMACHAN_RIGHT_ATOMIC on a region that is
+ *    %RDMACHAN_REGION_F_READ_ONLY.
+ *  - EBUSY: Atomic operations on this region are done in another way already
+ *    (%RDMACHAN_CAUSE_ATOMICS).
+ *  - EMSGSIZE: The events, the keys and the message do not fit a frame.
+ *  - EOPNOTSUPP: also when the adapter cannot lend memory, or the peer knows no grants.
+ *  - EMFILE, ENFILE: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
+ *  - EPIPE, ENOTCONN, ECONNRESET and others: as of %RDMACHAN_SEND.
+ */
+struct rdmachan_grant {
+	__u32 size;
+	__u32 flags;
+	__s32 context;
+	__u32 count;
+	__aligned_u64 ranges_ptr;
+	__aligned_u64 iov_ptr;
+	__u32 iov_count;
+	__u32 msg_flags;
+	__u32 timeout_ms;
+	__u32 range_size;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_GRANT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_GRANT)
+
+/**
+ * enum rdmachan_grant_what - what an event tells
+ * @RDMACHAN_GRANT_GIVEN: the peer lends memory: this end holds the grant now
+ * @RDMACHAN_GRANT_RETURNED: this end's own memory is under its control again
+ */
+enum rdmachan_grant_what {
+	RDMACHAN_GRANT_GIVEN = 1,
+	RDMACHAN_GRANT_RETURNED = 2,
+};
+
+/**
+ * struct rdmachan_grant_event - at the beginning of a message that tells of grants
+ * @grant: Number of the grant, on this channel. Those that are given and those that are
+ *	held are numbered each on their own
+ * @what: &enum rdmachan_grant_what
+ * @count: Events at the beginning of this message, with this one
+ * @length: Bytes of the grant
+ * @cookie: As the owner has given it
+ * @rights: &enum rdmachan_right
+ * @cause: %RDMACHAN_GRANT_RETURNED: why: 0, the holder has released it or used it up;
+ *	%RDMACHAN_CAUSE_SHUTDOWN, it was revoked or has expired; else the holder's program,
+ *	or the connection, has ended so
+ */
+struct rdmachan_grant_event {
+	__u32 grant;
+	__u16 what;
+	__u16 count;
+	__aligned_u64 length;
+	__aligned_u64 cookie;
+	__u32 rights;
+	__u32 cause;
+};
+
+/**
+ * struct rdmachan_release - ioctl(RDMACHAN_RELEASE) on a channel: give control back
+ * @size: sizeof(struct rdmachan_release)
+ * @flags: Must be 0
+ * @grant: Number of a grant that is held
+ * @__reserved: Must be 0
+ *
+ * Does not wait. Accesses of other threads that are under way end first.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOENT: No such grant was ever held.
+ *  - EKEYREVOKED: It has ended already.
+ */
+struct rdmachan_release {
+	__u32 size;
+	__u32 flags;
+	__u32 grant;
+	__u32 __reserved;
+};
+
+#define RDMACHAN_RELEASE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_RELEASE)
+
+/**
+ * struct rdmachan_revoke - ioctl(RDMACHAN_REVOKE) on a channel: take control back
+ * @size: sizeof(struct rdmachan_revoke)
+ * @flags: %RDMACHAN_IO_F_DONTWAIT: only begin; the event tells when it is done
+ * @grant: Number of a grant that was given
+ * @timeout_ms: How long to wait; 0 is without limit
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ *
+ * When it returns 0 the memory is the owner's alone. It waits for accesses that the
+ * holder's kernel has begun, and for nothing that the holder's program does. A peer that
+ * does not answer within the dead time loses its connection.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOENT: No such grant was ever given. One that has ended is no error.
+ *  - ETIMEDOUT, EINTR: The revocation goes on.
+ */
+struct rdmachan_revoke {
+	__u32 size;
+	__u32 flags;
+	__u32 grant;
+	__u32 timeout_ms;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_REVOKE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REVOKE)
+
+/**
+ * struct rdmachan_access - ioctl(RDMACHAN_READ) or ioctl(RDMACHAN_WRITE) on a channel
+ * @size: sizeof(struct rdmachan_access)
+ * @flags: Must be 0
+ * @grant: Number of a grant that is held
+ * @__reserved: Must be 0
+ * @offset: Where to begin, in the grant
+ * @addr: Address of own memory: where the bytes go (READ), or are (WRITE)
+ * @length: Bytes, at most %RDMACHAN_MESSAGE_MAX; 0 only checks
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ *
+ * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
+ * during the call, each byte for itself. What a WRITE has written is seen by the owner before
+ * any message that is sent on the channel afterwards.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOENT: No such grant was ever held.
+ *  - EKEYREVOKED: It was released or revoked, has expired, or is used up.
+ *  - EACCES: It has not this right.
+ *  - ERANGE: The bytes do not lie within it.
+ *  - EFAULT: also when some of the bytes were moved before the bad address.
+ *  - ECONNRESET and others: The connection has ended. Of a WRITE any of the bytes may have
+ *    been written.
+ */
+struct rdmachan_access {
+	__u32 size;
+	__u32 flags;
+	__u32 grant;
+	__u32 __reserved;
+	__aligned_u64 offset;
+	__aligned_u64 addr;
+	__aligned_u64 length;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_READ _IO(RDMACHAN_TYPE, RDMACHAN_CMD_READ)
+#define RDMACHAN_WRITE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_WRITE)
+
+/**
+ * enum rdmachan_atomic_op - atomic operations, on 64 bits in the owner's byte order
+ * @RDMACHAN_ATOMIC_FETCH_ADD: add operand
+ * @RDMACHAN_ATOMIC_COMPARE_SWAP: replace by operand if it is compare
+ */
+enum rdmachan_atomic_op {
+	RDMACHAN_ATOMIC_FETCH_ADD = 1,
+	RDMACHAN_ATOMIC_COMPARE_SWAP = 2,
+};
+
+/**
+ * struct rdmachan_atomic - ioctl(RDMACHAN_ATOMIC) on a channel
+ * @size: sizeof(struct rdmachan_atomic)
+ * @flags: Must be 0
+ * @grant: Number of a grant that is held
+ * @op: &enum rdmachan_atomic_op
+ * @offset: Where, in the grant. In the owner's memory it must be a multiple of 8
+ * @operand: See @op
+ * @compare: See @op; else 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @out_value: What was there before
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EINVAL: also when @offset is not aligned.
+ *  - ENOENT, EKEYREVOKED, EACCES, ERANGE: as of &struct rdmachan_access.
+ *  - EREMOTEIO: The connection has ended, and it is not known whether the operation was
+ *    done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
+ *  - EFAULT: The structure could not be written to; the operation was done.
+ */
+struct rdmachan_atomic {
+	__u32 size;
+	__u32 flags;
+	__u32 grant;
+	__u32 op;
+	__aligned_u64 offset;
+	__aligned_u64 operand;
+	__aligned_u64 compare;
+	__aligned_u64 error_ptr;
+	__aligned_u64 out_value;
+};
+
+#define RDMACHAN_ATOMIC _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ATOMIC)
 
 /**
  * DOC: rings of a queue
