@@ -12,7 +12,6 @@
 
 #define HUGE (2 * MIB)
 #define LARGE (9 * MIB)
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
 /* A region of some bytes in the middle of memory that nobody may touch. */
 struct lent {
@@ -35,7 +34,8 @@ static void lent_begin(struct fixture_grant *self, struct lent *lent, size_t bef
 	lent->len = len;
 	/* One byte of the region to either side of what is lent. */
 	region = region_of(self->ctx, lent->memory - 1, len + 2);
-	lent->grant = grant_range(self->owner, self->ctx, &RANGE(region, MAY_READ | MAY_WRITE, 1, len));
+	lent->grant = grant_range(self->owner, self->ctx,
+				  &RANGE(region, MAY_READ | MAY_WRITE, 1, len));
 	ASSERT_TRUE(grant_held(self->holder, lent->grant));
 }
 

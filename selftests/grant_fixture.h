@@ -12,6 +12,8 @@
 #include "harness.h"
 #include "region.h"
 
+#define EVENT sizeof(struct rdmachan_grant_event)
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
 #define KIB 1024UL
 #define MIB 1048576UL
 #define PAGE 4096UL
@@ -79,6 +81,35 @@ static inline uint32_t lend(struct fixture_grant *self, uint32_t rights, uint64_
 	ASSERT_GT(grant, 0);
 	ASSERT_TRUE(grant_held(self->holder, grant));
 	return grant;
+}
+
+/* One access, with memory that is not looked at. Return: the errno, or 0 */
+static inline int try_read(int chan, uint32_t grant, uint64_t offset, uint64_t len)
+{
+	char *to = malloc(len < SIZE ? len + 1 : 1);
+	int ret = grant_read(chan, grant, offset, to, len) ? errno : 0;
+
+	free(to);
+	return ret;
+}
+
+static inline int try_write(int chan, uint32_t grant, uint64_t offset, uint64_t len)
+{
+	char *from = calloc(1, len < SIZE ? len + 1 : 1);
+	int ret = grant_write(chan, grant, offset, from, len) ? errno : 0;
+
+	free(from);
+	return ret;
+}
+
+static inline int try_add(int chan, uint32_t grant, uint64_t offset)
+{
+	return grant_add(chan, grant, offset, 1, NULL) ? errno : 0;
+}
+
+static inline int try_swap(int chan, uint32_t grant, uint64_t offset)
+{
+	return grant_swap(chan, grant, offset, 0, 0, NULL) ? errno : 0;
 }
 
 #endif /* _SELFTESTS_GRANT_FIXTURE_H */
