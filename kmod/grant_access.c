@@ -256,7 +256,6 @@ static int run(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 	if (ret != -ENOTCONN)
 		return ret;
 	path_error(chan);
-	rch_chan_note(chan, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_UNCERTAIN, 0);
 	return -EREMOTEIO;
 }
 

@@ -163,7 +163,7 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
  *	the file system must know what is written there
  * @RDMACHAN_CAUSE_UNCERTAIN: the connection ended while an atomic operation was under
- *	way: it was done once, or not at all
+ *	way: it was done once, or not at all; see detail for the cause of the end
  * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
  *	another way (by the adapter, by another adapter, by the kernel), and these do not
  *	exclude each other
