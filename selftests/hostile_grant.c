@@ -8,9 +8,11 @@
  * its errors, and the module is as before.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "grant.h"
 #include "hostile_scene.h"
@@ -269,7 +271,7 @@ struct revoker {
 	bool done;
 };
 
-static void *revoke(void *arg)
+static void *revoke_thread(void *arg)
 {
 	struct revoker *r = arg;
 
@@ -291,7 +293,7 @@ TEST_F(scene, never_answers)
 	r.chan = a->victim;
 	r.grant = loan.got.id;
 	begun = now_ms();
-	pthread_create(&r.thread, NULL, revoke, &r);
+	pthread_create(&r.thread, NULL, revoke_thread, &r);
 	ASSERT_TRUE(await_revoke(a));
 	/* What is written meanwhile is written by who may. */
 	EXPECT_TRUE(write_lent(&loan, a, 0, 8));
@@ -331,8 +333,11 @@ static const struct end_lie end_lies[] = {
 	{ "releases what it has not", RCH_RULE_GRANT, RCH_REC_RELEASE, 77, 0, 1 },
 	{ "releases number 0", RCH_RULE_GRANT, RCH_REC_RELEASE, -1U, 0, 1 },
 	{ "releases twice", RCH_RULE_GRANT, RCH_REC_RELEASE, LENT_ID, 0, 2 },
-	{ "revokes what it has not lent", RCH_RULE_GRANT, RCH_REC_REVOKE, LENT_ID, 0, 1 },
-	{ "revokes with a cause", RCH_RULE_RESERVED, RCH_REC_REVOKE, LENT_ID, 5, 1 },
+	/* It may be on its way; and if it is said again it has not overtaken anything. */
+	{ "revokes what comes later", VERDICT_ALIVE, RCH_REC_REVOKE, 1, 0, 1 },
+	{ "revokes it twice", RCH_RULE_GRANT, RCH_REC_REVOKE, 1, 0, 2 },
+	{ "revokes number 0", RCH_RULE_GRANT, RCH_REC_REVOKE, -1U, 0, 1 },
+	{ "revokes with a cause", RCH_RULE_GRANT, RCH_REC_REVOKE, 1, 5, 1 },
 };
 
 TEST_F_TIMEOUT(scene, ends_of_others, 120)
@@ -647,7 +652,7 @@ static const struct offer_lie offer_lies[] = {
 	LIE(RCH_RULE_RECORD_LENGTH, keys_that_are_not_there),
 	LIE(RCH_RULE_SEGMENT, not_the_first),
 	LIE(RCH_RULE_SEGMENT, not_the_last),
-	LIE(RCH_RULE_SEGMENT, aborted),
+	LIE(RCH_RULE_RECORD_FLAGS, aborted),
 	LIE(RCH_RULE_SEGMENT, part_of_a_message),
 	LIE(RCH_RULE_RECORD_LENGTH, nothing_in_it),
 };
@@ -677,7 +682,7 @@ TEST_F_TIMEOUT(scene, lies_in_offers, 200)
 TEST_F_TIMEOUT(scene, numbers_of_offers, 100)
 {
 	static const u32 ids[][2] = {
-		{ 5, 5 }, { 5, 4 }, { 5, 0x80000005 }, { 0xffffffff, 0xfffffffe }, { 1, 1 },
+		{ 5, 5 }, { 5, 4 }, { 5, 0x80000006 }, { 0xffffffff, 0xfffffffe }, { 1, 1 },
 	};
 	__le32 key = cpu_to_le32(NONE);
 	struct rch_grant_info two[2] = { offer, offer };
@@ -755,16 +760,47 @@ TEST_F(scene, revoked_offers)
 	attack_disconnect(a);
 }
 
-/* More than may be. */
+/* The listener is of a user who has limits. */
+static int limited_user(struct attack *a)
+{
+	int ctx;
+
+	set_param("user_grants", 100);
+	close(a->listener);
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ASSERT_EQ(seteuid(1009), 0);
+	ctx = open_ctx();
+	a->listener = do_listen(ctx, PREY, &prey_opts);
+	ASSERT_EQ(seteuid(0), 0);
+	chmod(DEVICE, 0600);
+	ASSERT_GE(a->listener, 0);
+	return ctx;
+}
+
+/* More than may be: the channel ends for that, and not the link. */
+static void expect_limit(struct attack *a, int ctx)
+{
+	struct rdmachan_error error;
+
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, poll_mask(a->victim, POLLIN, 0) & POLLERR, 5000));
+	EXPECT_EQ(get_error(a->victim, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
+	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_GRANTS);
+	EXPECT_EQ(poll_mask(a->witness, POLLIN, 0) & POLLERR, 0);
+	EXPECT_EQ(grants_in_use(ctx), 0);
+	attack_disconnect(a);
+	set_param("user_grants", 32768);
+	close(ctx);
+}
+
 TEST_F_TIMEOUT(scene, a_flood_of_offers, 100)
 {
 	static __le32 keys[RCH_GRANTS_MAX];
 	struct rch_grant_info many[RCH_GRANTS_MAX];
 	struct attack *a = &self->a;
+	int i, ctx = limited_user(a);
 	u32 id = 1, turn;
-	int i;
 
-	set_param("user_grants", 100);
 	ASSERT_TRUE(attack_connect(a, false));
 	for (turn = 0; turn < 40 && !a->h.ended; turn++) {
 		for (i = 0; i < RCH_GRANTS_MAX; i++) {
@@ -775,10 +811,20 @@ TEST_F_TIMEOUT(scene, a_flood_of_offers, 100)
 		say_grants(a, many, RCH_GRANTS_MAX, NULL);
 		hostile_pump(&a->h, 10);
 	}
-	/* Whatever becomes of the channel, nothing grows without an end. */
-	EXPECT_LE(grants_in_use(a->ctx), 100);
-	attack_disconnect(a);
-	set_param("user_grants", 32768);
+	expect_limit(a, ctx);
+}
+
+/* Of what never comes: each is remembered, and counts. */
+TEST_F_TIMEOUT(scene, a_flood_of_revocations, 100)
+{
+	struct attack *a = &self->a;
+	int ctx = limited_user(a);
+	u32 id;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (id = 1; id < 300 && !a->h.ended; id++)
+		say_end(a, RCH_REC_REVOKE, id, 0);
+	expect_limit(a, ctx);
 }
 
 TEST_HARNESS_MAIN
