@@ -549,7 +549,7 @@ TEST(limit_of_grants)
 	close(fds[1]);
 	close(ctx);
 	ASSERT_EQ(seteuid(0), 0);
-	set_parameter("user_grants", 32768);
+	set_parameter("user_grants", 65536);
 	chmod(DEVICE, 0600);
 }
 

@@ -789,7 +789,7 @@ static void expect_limit(struct attack *a, int ctx)
 	EXPECT_EQ(poll_mask(a->witness, POLLIN, 0) & POLLERR, 0);
 	EXPECT_EQ(grants_in_use(ctx), 0);
 	attack_disconnect(a);
-	set_param("user_grants", 32768);
+	set_param("user_grants", 65536);
 	close(ctx);
 }
 
