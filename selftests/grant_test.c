@@ -471,7 +471,6 @@ TEST_F(grant, channel_shut_down)
 	EXPECT_ERR(grant_range(self->owner, self->ctx, &RANGE(self->region, MAY_READ, 0, 8)),
 		   EPIPE);
 	ASSERT_EQ(do_shutdown(self->owner, RDMACHAN_SHUTDOWN_RECV), 0);
-	ASSERT_EQ(write(self->holder, "x", 0), 0);
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
 }
@@ -551,7 +550,7 @@ TEST(limit_of_grants)
 	close(fds[1]);
 	close(ctx);
 	ASSERT_EQ(seteuid(0), 0);
-	set_parameter("user_grants", 32768);
+	set_parameter("user_grants", 65536);
 	chmod(DEVICE, 0600);
 }
 
