@@ -535,7 +535,8 @@ TEST(limit_of_grants)
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_GRANTS);
 	EXPECT_EQ(error.limit, 10);
-	EXPECT_EQ(error.needed, 11);
+	EXPECT_EQ(error.used, 10);
+	EXPECT_EQ(error.needed, 1);
 	EXPECT_EQ(grants_in_use(ctx), 0);
 	/* Those that are held count as well, and here both are one user's. */
 	EXPECT_EQ(grant_ranges(fds[0], ctx, ranges, 5), 0);
