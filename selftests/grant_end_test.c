@@ -580,6 +580,51 @@ TEST_F_TIMEOUT(grant, thousands_of_events, 120)
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
 
+/* Large messages from the holder, and what it gives back meanwhile. */
+static int send_and_release(int chan, const uint32_t *grants, int count)
+{
+	char *mine = malloc(3 * MIB);
+	int i;
+
+	for (i = 0; i < count; i++) {
+		fill_random(mine, 3 * MIB - i, i);
+		if (write(chan, mine, 3 * MIB - i) < 0 || grant_release(chan, grants[i]))
+			return 1;
+	}
+	return 0;
+}
+
+/* Events are between messages, and never within one. */
+TEST_F_TIMEOUT(grant, amid_large_messages, 120)
+{
+	int count = turns(48), messages = 0, events = 0;
+	char *back = pages(3 * MIB);
+	struct rdmachan_recv recv;
+	uint32_t grants[48];
+	pid_t child;
+	int i;
+
+	for (i = 0; i < count; i++)
+		grants[i] = lend(self, MAY_READ, i, 64);
+	child = LATER(0, _exit(send_and_release(self->holder, grants, count)));
+	while (messages + events < 2 * count) {
+		/* Received as they come, or all at once when they are there. */
+		if (messages % 3 == 2)
+			ASSERT_TRUE(wait_readable(self->owner, 20000));
+		ASSERT_EQ(grant_recv(self->owner, back, 3 * MIB, &recv, TIMEOUT(20000)), 0);
+		if (recv.out_flags & RDMACHAN_RECV_OUT_GRANTS) {
+			EXPECT_EQ(recv.out_length, EVENT);
+			events++;
+			continue;
+		}
+		ASSERT_EQ(recv.out_length, 3 * MIB - messages);
+		EXPECT_TRUE(is_random(back, 3 * MIB - messages, messages));
+		messages++;
+	}
+	EXPECT_EQ(messages, count);
+	EXPECT_EQ(child_status(child), 0);
+}
+
 /*
  * Ends of channels and programs
  */
