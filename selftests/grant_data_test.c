@@ -138,6 +138,30 @@ TEST_F_TIMEOUT(grant, parts_of_it, 120)
 	lent_end(self, &lent);
 }
 
+/*
+ * A few bytes, of which some are in the next page: all divisions. siw answers a small READ
+ * of these with the wrong bytes, unless it is asked for what is in each page.
+ */
+TEST_F(grant, across_a_page)
+{
+	uint32_t grant = lend(self, MAY_READ | MAY_WRITE, 1, SIZE - 1);
+	char mine[128], text[128];
+	size_t len, before;
+
+	for (len = 2; len <= sizeof(mine); len += len < 20 ? 1 : 9) {
+		for (before = 1; before < len; before++) {
+			fill_random(self->memory + 3 * PAGE - before, len, before);
+			ASSERT_EQ(grant_read(self->holder, grant, 3 * PAGE - before - 1, mine,
+					     len), 0);
+			ASSERT_TRUE(is_random(mine, len, before));
+			fill_random(text, len, len);
+			ASSERT_EQ(grant_write(self->holder, grant, 3 * PAGE - before - 1, text,
+					      len), 0);
+			ASSERT_TRUE(is_random(self->memory + 3 * PAGE - before, len, len));
+		}
+	}
+}
+
 /* Pages that are no neighbours, in any order. */
 TEST_F(grant, scattered_pages)
 {
