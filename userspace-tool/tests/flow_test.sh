@@ -211,6 +211,90 @@ capitals_of_many()
 	capitals && capitals
 }
 
+# Numbers in the byte order of this host, as the owner has them.
+words()
+{
+	od -An -td8 -v -w8 "$1" | tr -s ' \n' ' '
+}
+
+lend_to_all()
+{
+	server 7003 "$build/rdmachan" lend --rights read,write,atomic --cookie 77 "$tmp/from/big"
+}
+
+get_all()
+{
+	tool get -v "$host" >"$tmp/got" 2>"$tmp/err" && cmp "$tmp/from/big" "$tmp/got" &&
+	grep -q 'rights read,write,atomic.* cookie 77' "$tmp/err"
+}
+
+get_part()
+{
+	tool get -O 4k -n 1001 "$host" >"$tmp/got" &&
+	cmp "$tmp/got" <(tail -c +4097 "$tmp/from/big" | head -c 1001)
+}
+
+# Bytes, a number, and the number when it was added to and swapped.
+put_and_update()
+{
+	head -c 999999 /dev/zero | tool put -O 1 - "$host" &&
+	[ "$(tool add -O 8 5 "$host")" -eq 0 ] && [ "$(tool add -O 8 -- -2 "$host")" -eq 5 ] &&
+	[ "$(tool cas -O 8 3 99 "$host")" -eq 3 ] && tool get -O 8 -n 16 "$host" >"$tmp/got" &&
+	[ "$(words "$tmp/got")" = " 99 0 " ] || return 1
+	tool cas -O 8 3 7 "$host" >"$tmp/got"
+	[ $? -eq 4 ] && grep -qx 99 "$tmp/got"
+}
+
+get_beyond()
+{
+	tool get -O 5000000 -n 2 "$host" 2>"$tmp/err"
+	[ $? -eq 1 ] && grep -q 'not within the 5000001 bytes' "$tmp/err"
+}
+
+# The owner connects; the rights are those of the default, and it saves what it gets back.
+lend_read_only()
+{
+	local status
+
+	tool get --listen 7004 >"$tmp/got" &
+	listening 7004 && tool lend -o "$tmp/back" "$tmp/from/small" "$host:7004" >"$tmp/log.lend" &&
+	wait $! && cmp "$tmp/from/small" "$tmp/got" && cmp "$tmp/from/small" "$tmp/back" &&
+	grep -q 'given it back' "$tmp/log.lend" || return 1
+	tool put --listen 7004 "$tmp/from/small" 2>"$tmp/err" &
+	listening 7004 && tool lend "$tmp/from/small" "$host:7004"
+	wait $!
+	status=$?
+	[ $status -eq 1 ] && grep -q 'but: read' "$tmp/err"
+}
+
+lend_uses()
+{
+	tool lend --once --uses 1 -s 7005 --size 16 >"$tmp/log.lend" &
+	listening 7005 && tool get "$host:7005" >"$tmp/got" && wait $! &&
+	[ "$(stat -c %s "$tmp/got")" -eq 16 ] && grep -q 'used it up' "$tmp/log.lend"
+}
+
+# A holder that keeps the memory: it is taken back, and then of no use there.
+lend_revokes()
+{
+	local owner status
+
+	tool lend --once --revoke 0.5 -s 7006 --size 4k --rights write >"$tmp/log.lend" &
+	owner=$!
+	listening 7006 && (sleep 2; echo late) | tool put - "$host:7006" 2>"$tmp/err"
+	status=$?
+	wait $owner && [ $status -ne 0 ] && grep -q 'is ours again' "$tmp/log.lend"
+}
+
+lend_interrupted()
+{
+	local pid
+
+	"$build/rdmachan" lend -s 7007 --size 4k >"$tmp/log.lend" &
+	pid=$!
+	listening 7007 && kill -INT $pid && wait $pid
+}
+
 doctor_peer()
 {
 	tool doctor "$host" >"$tmp/doctor"
@@ -324,6 +408,15 @@ check "and request_client" request
 check "the example epoll_server" server 5012 "$build/examples/epoll_server" 5012
 check "and its answers" capitals
 check "to many at once" capitals_of_many
+check "memory is lent" lend_to_all
+check "and read" get_all
+check "in part" get_part
+check "written to, and updated" put_and_update
+check "but not beyond" get_beyond
+check "memory is lent to who listens, to be read only" lend_read_only
+check "memory is lent for one use" lend_uses
+check "memory is taken back" lend_revokes
+check "lend is interrupted" lend_interrupted
 check "doctor reaches the peer" doctor_peer
 [ -n "${RDMACHAN_FAKE:-}" ] || test_real
 echo "1..$count"
