@@ -9,7 +9,9 @@
  * A channel is a local stream socket on which a header goes before each message. It
  * shows what programs do with the interface, not what the module does.
  *
- * Grants are in fake_grant.c. Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
+ * Grants are in fake_grant.c.
+ *
+ * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
  * timeouts count for the beginning only; tuning is ignored, but for message_max.
  */
 #include <dlfcn.h>

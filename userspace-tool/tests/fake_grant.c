@@ -19,7 +19,7 @@
 #include "fake.h"
 
 #define REGIONS	16
-#define GRANTS	64
+#define GRANTS	4096
 #define HELD	64
 
 struct lent {

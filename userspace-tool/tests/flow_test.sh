@@ -295,6 +295,67 @@ lend_interrupted()
 	listening 7007 && kill -INT $pid && wait $pid
 }
 
+# Each prints the text of the other.
+exchange()
+{
+	"$build/examples/grant_exchange" "$1" 5020 >"$tmp/passive" &
+	listening 5020 && "$build/examples/grant_exchange" "$1" "$host" 5020 >"$tmp/active" &&
+	wait $! && grep -q '^message from the active side' "$tmp/passive" &&
+	grep -q '^message from the passive side' "$tmp/active"
+}
+
+copy()
+{
+	local text
+
+	text=$(seq 1000 | tr '\n' ' ')
+	"$build/examples/grant_copy" 5021 >"$tmp/server" &
+	listening 5021 && "$build/examples/grant_copy" "$host" 5021 "$text" >"$tmp/client" &&
+	wait $! && grep -qx "the same: $text" "$tmp/server" && cmp "$tmp/server" "$tmp/client"
+}
+
+key_value() { "$build/examples/kv_client" "$host" 5022 "$@"; }
+
+# Two clients look for a word that a third one changes.
+key_values()
+{
+	local i pids=()
+
+	key_value set colour=red && [ "$(key_value get colour)" = red ] || return 1
+	for ((i = 0; i < 50; i++)); do
+		key_value set "key$i=value$i"
+	done >"$tmp/log.set"
+	[ "$(grep -cx ok "$tmp/log.set")" -eq 50 ] || return 1
+	: >"$tmp/got"
+	for i in 1 2; do
+		for ((i = 0; i < 50; i++)); do
+			key_value get key7
+		done >>"$tmp/got" &
+		pids+=($!)
+	done
+	for ((i = 0; i < 50; i++)); do
+		key_value set "key7=other$((i % 2))" || return 1
+	done >"$tmp/log.set"
+	wait "${pids[@]}"
+	[ "$(grep -cxE 'value7|other[01]' "$tmp/got")" -eq 100 ] && [ "$(key_value get key7)" = other1 ] &&
+	[ "$(key_value get key49)" = value49 ] && ! key_value get size
+}
+
+# Four clients take 200 numbers each, every one once.
+sequence()
+{
+	local i pids=()
+
+	for i in 1 2 3 4; do
+		"$build/examples/sequencer" "$host" 5023 200 >"$tmp/numbers.$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || return 1
+	done
+	cmp <(cat "$tmp"/numbers.? | sort -n) <(seq 0 799)
+}
+
 doctor_peer()
 {
 	tool doctor "$host" >"$tmp/doctor"
@@ -417,6 +478,13 @@ check "memory is lent to who listens, to be read only" lend_read_only
 check "memory is lent for one use" lend_uses
 check "memory is taken back" lend_revokes
 check "lend is interrupted" lend_interrupted
+check "the example grant_exchange: reading" exchange read
+check "and writing" exchange write
+check "the example grant_copy" copy
+check "the example kv_server" server 5022 "$build/examples/kv_server" 5022
+check "and kv_client" key_values
+check "the example sequencer" server 5023 "$build/examples/sequencer" 5023
+check "and its numbers" sequence
 check "doctor reaches the peer" doctor_peer
 [ -n "${RDMACHAN_FAKE:-}" ] || test_real
 echo "1..$count"

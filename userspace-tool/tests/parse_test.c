@@ -158,7 +158,9 @@ static void test_operands(void)
 
 static void test_rights(void)
 {
-	static const char *const wrong[] = { "", ",", "read,", ",read", "rea", "readwrite", "by-device" };
+	static const char *const wrong[] = {
+		"", ",", "read,", ",read", "rea", "readwrite", "by-device",
+	};
 	char text[RIGHTS_MAX];
 	uint32_t rights = 0;
 	size_t i;
