@@ -126,8 +126,8 @@ int main(int argc, char **argv)
 {
 	unsigned long service = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
 	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
+	int ctx, listener = -1;
 	uint32_t region;
-	int ctx, listener;
 
 	if (!service || service > RDMACHAN_SERVICE_MAX) {
 		fprintf(stderr, "Usage: %s SERVICE\n", argv[0]);
@@ -135,8 +135,9 @@ int main(int argc, char **argv)
 	}
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	ctx = rdmachan_open();
-	if (ctx < 0 || rdmachan_region_register(ctx, table, sizeof(table), 0, &region, NULL) < 0 ||
-	    (listener = rdmachan_listen(ctx, service, &options, NULL)) < 0) {
+	if (ctx >= 0 && !rdmachan_region_register(ctx, table, sizeof(table), 0, &region, NULL))
+		listener = rdmachan_listen(ctx, service, &options, NULL);
+	if (listener < 0) {
 		perror("cannot serve");
 		return 1;
 	}
