@@ -15,6 +15,7 @@
 #include "busy.h"
 #include "chan.h"
 #include "error.h"
+#include "grant.h"
 #include "inject.h"
 #include "rch.h"
 
@@ -203,6 +204,7 @@ static void chan_free(struct kref *ref)
 	pr_debug("rdmachan: channel destroyed %p\n", chan);
 	rch_object_strike(&chan->object);
 	rch_chan_drop_received(chan);
+	rch_grants_free(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);
 	rch_charge_end(&chan->charge);
@@ -283,7 +285,7 @@ void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
-	bool retry;
+	bool retry, attached;
 
 	spin_lock_bh(&chan->lock);
 	retry = chan->state == RCH_CHAN_CONNECTING && !chan->released;
@@ -292,7 +294,10 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	spin_unlock_bh(&chan->lock);
 	if (!retry)
 		rch_chan_fail(chan, error);
-	if (!rch_lane_detach(lane))
+	attached = rch_lane_detach(lane);
+	/* Behind it: nothing is lent from then on. */
+	rch_grants_end(chan, error->cause);
+	if (!attached)
 		return;
 	cancel_delayed_work_sync(&chan->offer_work);
 	if (cancel_delayed_work_sync(&chan->linger_work))
@@ -320,6 +325,7 @@ void rch_chan_gone(struct rch_lane *lane)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
+	rch_grants_end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
 	cancel_delayed_work_sync(&chan->offer_work);
 	if (cancel_delayed_work_sync(&chan->linger_work))
 		rch_chan_put(chan);
@@ -437,6 +443,8 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 		else
 			lingers = true;
 	}
+	/* Ahead of what waits to be delivered, and may for long. */
+	rch_grants_revoke(chan);
 	/* Who is connecting sees to its lane itself. */
 	if (lingers)
 		linger(chan, unread);
@@ -591,7 +599,8 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	if ((chan->complete && !test_bit(RCH_CHAN_RX, &chan->busy)) ||
 	    (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
-	    chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED)
+	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
+	     !atomic_read(&chan->lent)))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if ((chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||

@@ -21,6 +21,7 @@
 #include "quota.h"
 
 struct iov_iter;
+struct rch_grants;
 
 /**
  * struct rch_segment - a DATA record that was received, or a run of them
@@ -34,6 +35,8 @@ struct iov_iter;
  * @messages: records
  * @bytes: of all of them
  * @own: it is part of a &struct rch_own_segment
+ * @hidden: bytes of @length that came and are not for the program: keys of grants
+ * @local: it did not come from the peer, and takes nothing of its window
  */
 struct rch_segment {
 	struct list_head list;
@@ -46,6 +49,8 @@ struct rch_segment {
 	u32 messages;
 	u32 bytes;
 	bool own;
+	bool local;
+	u32 hidden;
 };
 
 /** RCH_OWN_ROOM - bytes of &struct rch_own_segment */
@@ -139,6 +144,8 @@ enum rch_grant {
  * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
  * @rts_skip: messages before RTS is tried again
  * @rts_penalty: how many there were the last time
+ * @grants: those given and held; NULL until there is one, then immutable. Not under @lock
+ * @lent: grants that are given and not back; not under @lock
  * @tx_messages: accepted
  * @tx_bytes: of them; both by who has claimed RCH_CHAN_TX
  * @rx_messages: read
@@ -202,6 +209,8 @@ struct rch_chan {
 	u32 rts_serial;
 	u32 rts_skip;
 	u32 rts_penalty;
+	struct rch_grants *grants;
+	atomic_t lent;
 	u64 tx_messages;
 	u64 tx_bytes;
 	u64 rx_messages;
@@ -227,6 +236,7 @@ struct rch_chan {
  * struct rch_recv_result - what rch_chan_recv() found; zeros before
  * @length: bytes of the message
  * @msg_flags: its flags
+ * @grants: in: the program takes messages with events of grants; out: this is one
  * @eof: there are no more messages
  * @out: tells the program of the message, whose bytes it has, before the message
  *	leaves the queue; an error leaves it there. Or NULL
@@ -234,6 +244,7 @@ struct rch_chan {
 struct rch_recv_result {
 	u64 length;
 	u16 msg_flags;
+	bool grants;
 	bool eof;
 	int (*out)(struct rch_recv_result *result);
 };
@@ -296,6 +307,8 @@ int rch_chan_tx_check(struct rch_chan *chan);
 
 /* chan_tx.c APIs for chan_place.c: by who has claimed RCH_CHAN_TX; process context */
 int rch_chan_tx_claim(struct rch_chan *chan, size_t length);
+int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
+			   unsigned long deadline);
 int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 			u16 msg_flags, bool first);
 void rch_chan_tx_abort(struct rch_chan *chan, u32 total);
@@ -332,6 +345,7 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 
 /* segment.c APIs: any context */
+struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data);
 struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
 				      struct page *page);
 bool rch_segment_next(struct rch_segment *seg);
@@ -346,6 +360,8 @@ int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row);
 bool rch_chan_recv_next(struct rch_rx_row *row);
 void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row);
+void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg);
+void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u64 detail);
 void rch_chan_rx_done(struct rch_chan *chan, size_t length);
 bool rch_chan_rx_idle(const struct rch_chan *chan);
 u64 rch_chan_next_length(struct rch_chan *chan);

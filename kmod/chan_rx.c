@@ -20,6 +20,7 @@
 
 #include "chan.h"
 #include "error.h"
+#include "grant.h"
 #include "rch.h"
 #include "iter.h"
 
@@ -76,8 +77,8 @@ static u64 credit_due(struct rch_chan *chan)
 	return limit;
 }
 
-/* The channel ends, as it must not leave a message out. */
-static noinline_for_stack void cannot_keep(struct rch_chan *chan, u32 cause, u64 detail)
+/** rch_chan_cannot_keep - the channel ends, as it must not leave a message out. Any context */
+noinline_for_stack void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u64 detail)
 {
 	struct rdmachan_error error = {};
 
@@ -90,7 +91,7 @@ static noinline_for_stack void cannot_keep(struct rch_chan *chan, u32 cause, u64
 static void tell_credit(struct rch_chan *chan, u64 credit)
 {
 	if (credit == RCH_CREDIT_OVER)
-		cannot_keep(chan, READ_ONCE(chan->over), RDMACHAN_LIMIT_BYTES);
+		rch_chan_cannot_keep(chan, READ_ONCE(chan->over), RDMACHAN_LIMIT_BYTES);
 	else if (credit)
 		rch_lane_credit(&chan->lane, credit);
 }
@@ -190,13 +191,18 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 {
 	struct rch_segment *seg = NULL;
 	enum rch_rule rule = RCH_RULE_OK;
+	bool ignored = false;
 	u64 credit = 0;
 	LIST_HEAD(drop);
 
-	if (!(r->flags & RCH_DATA_F_ABORT)) {
+	if (r->flags & RCH_DATA_F_GRANTS) {
+		rule = rch_grants_got(chan, r, &seg);
+		if (rule || !seg)
+			return rule;
+	} else if (!(r->flags & RCH_DATA_F_ABORT)) {
 		seg = rch_segment_alloc(&chan->own_segment, r, page);
 		if (!seg) {
-			cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;
 		}
 	}
@@ -208,6 +214,8 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
 		rule = data_queue(chan, r, seg, &drop, &credit);
 	else
+		ignored = true;
+	if (ignored)
 		data_ignore(chan, r, &credit);
 	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
@@ -215,6 +223,8 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	spin_unlock(&chan->lock);
 	rch_segments_free(&drop);
 	tell_credit(chan, credit);
+	if (ignored && (r->flags & RCH_DATA_F_GRANTS))
+		rch_grants_refuse(chan, r);
 	return rule;
 }
 
@@ -311,6 +321,7 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	struct rdmachan_error error = {};
 	u32 cause, detail;
 	LIST_HEAD(drop);
+	bool first;
 
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
@@ -330,7 +341,10 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	if (reset)
 		rch_chan_fail(chan, &error);
 	rch_segments_free(&drop);
-	return rch_lane_close_got(&chan->lane) ? RCH_RULE_OK : RCH_RULE_STATE;
+	first = rch_lane_close_got(&chan->lane);
+	/* Behind it: nothing is lent from then on. */
+	rch_grants_end(chan, error.cause);
+	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 
 /**
@@ -359,6 +373,11 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 		return rch_chan_cts_got(chan, r);
 	case RCH_REC_FIN:
 		return rch_chan_fin_got(chan);
+	case RCH_REC_REVOKE:
+	case RCH_REC_RELEASE:
+	case RCH_REC_ATOMIC:
+	case RCH_REC_ATOMIC_DONE:
+		return rch_grants_record(chan, r);
 	case RCH_REC_SHUT:
 		return shut_got(chan, r);
 	case RCH_REC_CLOSE:
@@ -370,15 +389,21 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 	}
 }
 
-/* Whether there is something to receive, or will not be; who has claimed looks again. */
-static bool rx_settled(struct rch_chan *chan)
+/* That memory which was lent is back is told before the end. */
+static bool has_ended(const struct rch_chan *chan)
 {
 	enum rch_chan_state state = READ_ONCE(chan->state);
 
+	return state != RCH_CHAN_OPEN && state != RCH_CHAN_CONNECTING &&
+	       !atomic_read(&chan->lent);
+}
+
+/* Whether there is something to receive, or will not be; who has claimed looks again. */
+static bool rx_settled(struct rch_chan *chan)
+{
 	return READ_ONCE(chan->complete) ||
 	       (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) ||
-	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
-	       (state != RCH_CHAN_OPEN && state != RCH_CHAN_CONNECTING);
+	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) || has_ended(chan);
 }
 
 /* The same for a thread that may wait for a message to be written. */
@@ -393,7 +418,7 @@ static int copy_first(struct rch_chan *chan, struct iov_iter *to)
 	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
 
 	for (;;) {
-		if (!rch_copy_to_iter(seg->data, seg->length, to))
+		if (!rch_copy_to_iter(seg->data, seg->length - seg->hidden, to))
 			return -EFAULT;
 		if (seg->flags & RCH_DATA_F_LAST)
 			return 0;
@@ -411,8 +436,10 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 	list_for_each_entry_safe(seg, tmp, &chan->segments, list) {
 		bool last = seg->flags & RCH_DATA_F_LAST;
 
-		chan->queued -= seg->length;
-		rch_window_consumed(&chan->window, seg->length);
+		if (!seg->local) {
+			chan->queued -= seg->length;
+			rch_window_consumed(&chan->window, seg->length);
+		}
 		if (!rch_segment_next(seg))
 			list_move_tail(&seg->list, out);
 		if (last)
@@ -424,6 +451,44 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 	return credit;
 }
 
+/* The segment at which the message that is arriving begins; or the end. */
+static struct list_head *behind_complete(struct rch_chan *chan)
+{
+	struct rch_segment *seg;
+
+	lockdep_assert_held(&chan->lock);
+	if (!chan->arriving)
+		return &chan->segments;
+	list_for_each_entry_reverse(seg, &chan->segments, list)
+		if (seg->flags & RCH_DATA_F_FIRST)
+			break;
+	return &seg->list;
+}
+
+/**
+ * rch_chan_event - the module tells the program something, behind all messages that came
+ * @chan: channel
+ * @seg: what, as of rch_segment_make(); belongs to the channel from now on
+ *
+ * Context: any.
+ */
+void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
+{
+	LIST_HEAD(drop);
+
+	seg->local = true;
+	spin_lock_bh(&chan->lock);
+	if (chan->released || (chan->shut & RDMACHAN_SHUTDOWN_RECV)) {
+		list_add(&seg->list, &drop);
+	} else {
+		list_add_tail(&seg->list, behind_complete(chan));
+		WRITE_ONCE(chan->complete, chan->complete + 1);
+		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+	}
+	spin_unlock_bh(&chan->lock);
+	rch_segments_free(&drop);
+}
+
 static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 			struct rch_recv_result *result)
 {
@@ -432,9 +497,12 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	u64 credit;
 	int ret;
 
-	result->length = seg->total;
+	if (seg->flags & RCH_DATA_F_GRANTS && !result->grants)
+		return -ENOMSG;
+	result->grants = seg->flags & RCH_DATA_F_GRANTS;
+	result->length = seg->total - seg->hidden;
 	result->msg_flags = seg->msg_flags;
-	if (seg->total > iov_iter_count(to))
+	if (result->length > iov_iter_count(to))
 		return -EMSGSIZE;
 	ret = copy_first(chan, to);
 	if (!ret && result->out)
@@ -477,8 +545,7 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 	offered = !message && (offer || !nonblock) && !shut &&
 		  rch_chan_offer_take(chan, offer ?: &taken);
 	result->eof = !message && !offered &&
-		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
-		       chan->state != RCH_CHAN_OPEN);
+		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND || has_ended(chan));
 	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
 		ret = -(int)chan->error.error;
 	else if (!message && !offered && !result->eof)
@@ -508,6 +575,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 {
 	unsigned long deadline = rch_deadline(timeout_ms);
 	bool waits = !nonblock && !READ_ONCE(chan->complete);
+	const bool grants = result->grants;
 	int ret;
 
 	if (waits)
@@ -517,6 +585,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 	do {
 		result->length = 0;
 		result->msg_flags = 0;
+		result->grants = grants;
 		result->eof = false;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
 				     nonblock ? rx_settled : rx_settled_or_offered,
@@ -556,10 +625,10 @@ int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 	return ret;
 }
 
+/* What carries grants goes one by one. */
 static bool is_whole(const struct rch_segment *seg)
 {
-	return (seg->flags & (RCH_DATA_F_FIRST | RCH_DATA_F_LAST)) ==
-	       (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
+	return seg->flags == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
 }
 
 /**
@@ -664,7 +733,7 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->complete) {
 		seg = list_first_entry(&chan->segments, struct rch_segment, list);
-		length = READ_ONCE(seg->total);
+		length = READ_ONCE(seg->total) - seg->hidden;
 	}
 	spin_unlock_bh(&chan->lock);
 	return length;
@@ -684,7 +753,8 @@ void rch_chan_drop_received(struct rch_chan *chan)
 
 	spin_lock_bh(&chan->lock);
 	list_for_each_entry(seg, &chan->segments, list)
-		rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
+		if (!seg->local)
+			rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
 	list_splice_init(&chan->segments, &drop);
 	WRITE_ONCE(chan->complete, 0);
 	chan->arriving = false;

@@ -207,7 +207,14 @@ static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_fl
  */
 int rch_chan_tx_claim(struct rch_chan *chan, size_t length)
 {
-	int ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, true, 0);
+	return rch_chan_tx_claim_wait(chan, length, true, 0);
+}
+
+/** rch_chan_tx_claim_wait - the same, but wait if @nonblock is not set, until @deadline */
+int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
+			   unsigned long deadline)
+{
+	int ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
 
 	if (ret)
 		return ret;

@@ -24,7 +24,7 @@ static int rch_ctx_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static const struct file_operations rch_ctx_fops = {
+const struct file_operations rch_ctx_fops = {
 	.owner = THIS_MODULE,
 	.open = rch_ctx_open,
 	.release = rch_ctx_release,

@@ -9,6 +9,7 @@
 #include <net/net_namespace.h>
 
 #include "ctx.h"
+#include "grant.h"
 #include "inject.h"
 #include "rch.h"
 #include "region.h"
@@ -67,6 +68,7 @@ err:
  */
 void rch_ctx_destroy(struct rch_ctx *ctx)
 {
+	rch_loans_revoke_set(ctx->regions);
 	rch_regions_close(ctx->regions);
 	rch_regions_put(ctx->regions);
 	put_net(ctx->net);

@@ -43,6 +43,8 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_TOTAL_LIMIT] = ENFILE,
 	[RDMACHAN_CAUSE_MEMLOCK] = ENOMEM,
 	[RDMACHAN_CAUSE_MEMORY_KIND] = EOPNOTSUPP,
+	[RDMACHAN_CAUSE_UNCERTAIN] = EREMOTEIO,
+	[RDMACHAN_CAUSE_ATOMICS] = EBUSY,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */

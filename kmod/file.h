@@ -20,6 +20,7 @@ void rch_chrdev_exit(void);
 
 /* file.c APIs */
 extern const struct file_operations rch_chan_fops;
+extern const struct file_operations rch_ctx_fops;
 extern const struct file_operations rch_listener_fops;
 
 /* file_queue.c, queue_op.c APIs */

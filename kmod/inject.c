@@ -85,6 +85,7 @@ static const char *const site_names[RCH_SITES] = {
 	[RCH_SITE_PIN] = "pin",
 	[RCH_SITE_QUEUE] = "queue",
 	[RCH_SITE_PLACE] = "place",
+	[RCH_SITE_GRANT] = "grant",
 };
 
 /** rch_inject_name - what a fault is called in debugfs */

@@ -60,6 +60,7 @@ enum rch_site {
 	RCH_SITE_PIN,
 	RCH_SITE_QUEUE,
 	RCH_SITE_PLACE,
+	RCH_SITE_GRANT,
 	RCH_SITES,
 };
 

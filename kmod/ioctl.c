@@ -18,6 +18,8 @@
 #include "ctx.h"
 #include "error.h"
 #include "file.h"
+#include "grant.h"
+#include "ioctl.h"
 #include "listener.h"
 #include "path.h"
 #include "pure/ring.h"
@@ -25,47 +27,6 @@
 #include "queue.h"
 #include "rch.h"
 #include "region.h"
-
-union rch_arg {
-	u32 size;
-	struct rdmachan_info info;
-	struct rdmachan_listen listen;
-	struct rdmachan_accept accept;
-	struct rdmachan_connect connect;
-	struct rdmachan_send send;
-	struct rdmachan_recv recv;
-	struct rdmachan_shutdown shutdown;
-	struct rdmachan_busy_poll busy_poll;
-	struct rdmachan_query query;
-	struct rdmachan_list list;
-	struct rdmachan_queue_create queue_create;
-	struct rdmachan_enter enter;
-	struct rdmachan_region_register region_register;
-	struct rdmachan_region_unregister region_unregister;
-	struct rdmachan_pool_create pool_create;
-};
-
-/**
- * struct rch_call - one call on its way
- * @file: on which file
- * @arg: its structure
- * @user: where it came from
- * @user_size: how large it is there
- * @fd: a file descriptor to give out once the structure was copied back
- * @new_file: its file
- * @copy_back: copy the structure back although the call fails
- * @copied: the structure is with the program already, or has no outputs
- */
-struct rch_call {
-	struct file *file;
-	union rch_arg arg;
-	void __user *user;
-	u32 user_size;
-	int fd;
-	struct file *new_file;
-	bool copy_back;
-	bool copied;
-};
 
 /**
  * struct rch_command - a command
@@ -108,7 +69,8 @@ static int error_out(u64 ptr, const struct rdmachan_error *error)
 	return copy_to_user(user, error, min_t(u32, size, sizeof(*error))) ? -EFAULT : 0;
 }
 
-static int error_check(u64 ptr)
+/** rch_error_check - whether an error record could be given to the program, if it wants one */
+int rch_error_check(u64 ptr)
 {
 	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
 	u32 size;
@@ -131,14 +93,26 @@ static bool is_connection_error(int ret)
 	case -ERESTARTSYS:
 	case -ENOTCONN:
 	case -ENOMEM:
+	case -ENOENT:
+	case -ENOMSG:
+	case -EACCES:
+	case -ERANGE:
+	case -EKEYREVOKED:
 		return false;
 	default:
 		return true;
 	}
 }
 
-/* Nothing was made. @error has what is known of it, or nothing but where. */
-static int refused(int ret, u64 ptr, struct rdmachan_error *error)
+/**
+ * rch_refused - nothing was made: tell the program why
+ * @ret: error
+ * @ptr: where it wants its error record, or 0
+ * @error: what is known of it, or nothing but where
+ *
+ * Return: @ret.
+ */
+int rch_refused(int ret, u64 ptr, struct rdmachan_error *error)
 {
 	if (!error->error)
 		memset(error, 0, sizeof(*error));
@@ -147,7 +121,8 @@ static int refused(int ret, u64 ptr, struct rdmachan_error *error)
 	return ret;
 }
 
-static void chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
+/** rch_chan_error_out - a call on a channel gives @ret: tell the program why, if it fails */
+void rch_chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
 
@@ -226,6 +201,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_QUEUES, &info->out_use_queues);
 	rch_quota_tell(user, RDMACHAN_LIMIT_REGIONS, &info->out_use_regions);
 	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
+	rch_quota_tell(user, RDMACHAN_LIMIT_GRANTS, &info->out_use_grants);
 }
 
 static int run_info(struct rch_call *call)
@@ -241,7 +217,8 @@ static int run_info(struct rch_call *call)
 	info->out_protocol = RCH_WIRE_VERSION;
 	info->out_features = RCH_FEATURES;
 	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
-			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION;
+			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION |
+			  RDMACHAN_CALLS_GRANT;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -278,7 +255,7 @@ static int run_listen(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (!service_valid(listen->service) || listen->backlog > 65535 || listen->__reserved)
 		return -EINVAL;
-	ret = error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning);
+	ret = rch_error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning);
 	if (ret)
 		return ret;
 	if (listen->service < RDMACHAN_SERVICE_PRIVILEGED &&
@@ -288,12 +265,12 @@ static int run_listen(struct rch_call *call)
 	listener = rch_listener_create(ctx->net, &ctx->charge, listen->service,
 				       listen->backlog ?: 128, &listen->tuning, &error);
 	if (IS_ERR(listener))
-		return refused(PTR_ERR(listener), listen->error_ptr, &error);
+		return rch_refused(PTR_ERR(listener), listen->error_ptr, &error);
 	ret = reserve_fd(call, "[rdmachan-listener]", &rch_listener_fops, listener,
 			 listen->flags);
 	if (ret) {
 		rch_listener_release(listener);
-		return refused(ret, listen->error_ptr, &error);
+		return rch_refused(ret, listen->error_ptr, &error);
 	}
 	listen->out_fd = call->fd;
 	return 0;
@@ -348,7 +325,7 @@ int rch_connect_check(struct rdmachan_connect *connect)
 	if (!service_valid(connect->service) || connect->timeout_ms > 3600000 ||
 	    connect->__reserved || connect->__reserved2)
 		return -EINVAL;
-	return error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
+	return rch_error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
 }
 
 /* The file exists: from here on closing it cleans up. */
@@ -361,7 +338,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
 	if (ret) {
 		rch_chan_release(chan, 0);
-		return refused(ret, connect->error_ptr, &none);
+		return rch_refused(ret, connect->error_ptr, &none);
 	}
 	get_net(chan->net);
 	connect->out_fd = call->fd;
@@ -370,7 +347,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 		return 0;
 	}
 	ret = rch_chan_connect(chan);
-	chan_error_out(chan, connect->error_ptr, ret);
+	rch_chan_error_out(chan, connect->error_ptr, ret);
 	/* A restart would begin the timeout anew. */
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
@@ -399,7 +376,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	chan = rch_chan_alloc(net, owner, connect->service, &connect->tuning,
 			      RCH_CHAN_CONNECTING, &error);
 	if (IS_ERR(chan)) {
-		refused(PTR_ERR(chan), connect->error_ptr, &error);
+		rch_refused(PTR_ERR(chan), connect->error_ptr, &error);
 		return chan;
 	}
 	chan->active = true;
@@ -412,7 +389,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect *connect,
 			int ret)
 {
-	chan_error_out(chan, connect->error_ptr, ret);
+	rch_chan_error_out(chan, connect->error_ptr, ret);
 }
 
 static int run_connect(struct rch_call *call)
@@ -432,8 +409,9 @@ static int run_connect(struct rch_call *call)
 
 /* SEND and RECV */
 
-static int import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
-		  struct iovec **iov, struct iov_iter *iter)
+/** rch_import - a program's array of struct iovec; kfree(@iov) after use. Return: 0 or an error */
+int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
+	       struct iovec **iov, struct iov_iter *iter)
 {
 	ssize_t ret;
 
@@ -457,15 +435,15 @@ static int run_send(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
 		return -EINVAL;
-	ret = error_check(send->error_ptr) ?:
-	      import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
+	ret = rch_error_check(send->error_ptr) ?:
+	      rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
 		     &iov, &iter);
 	if (ret)
 		return ret;
 	ret = rch_chan_send(chan, &iter, send->msg_flags,
 			    rch_file_nonblock(call->file, send->flags), send->timeout_ms);
 	kfree(iov);
-	chan_error_out(chan, send->error_ptr, ret);
+	rch_chan_error_out(chan, send->error_ptr, ret);
 	return ret;
 }
 
@@ -478,7 +456,8 @@ static void recv_fill(struct rdmachan_recv *recv, const struct rch_recv_result *
 {
 	recv->out_length = result->length;
 	recv->out_msg_flags = result->msg_flags;
-	recv->out_flags = result->eof ? RDMACHAN_RECV_OUT_EOF : 0;
+	recv->out_flags = (result->eof ? RDMACHAN_RECV_OUT_EOF : 0) |
+			  (result->grants ? RDMACHAN_RECV_OUT_GRANTS : 0);
 }
 
 static int recv_out(struct rch_recv_result *result)
@@ -498,10 +477,11 @@ static int run_recv(struct rch_call *call)
 	struct iov_iter iter;
 	int ret;
 
-	if (recv->flags & ~RDMACHAN_IO_F_DONTWAIT)
+	if (recv->flags & ~(RDMACHAN_IO_F_DONTWAIT | RDMACHAN_IO_F_GRANTS))
 		return -EOPNOTSUPP;
-	ret = error_check(recv->error_ptr) ?:
-	      import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
+	rc.result.grants = recv->flags & RDMACHAN_IO_F_GRANTS;
+	ret = rch_error_check(recv->error_ptr) ?:
+	      rch_import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
 		     &iov, &iter);
 	if (ret)
 		return ret;
@@ -514,7 +494,7 @@ static int run_recv(struct rch_call *call)
 	recv_fill(recv, &rc.result);
 	call->copy_back = ret == -EMSGSIZE;
 	if (ret != -EMSGSIZE)
-		chan_error_out(chan, recv->error_ptr, ret);
+		rch_chan_error_out(chan, recv->error_ptr, ret);
 	return ret;
 }
 
@@ -646,20 +626,20 @@ static int run_queue_create(struct rch_call *call)
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
-	ret = error_check(create->error_ptr);
+	ret = rch_error_check(create->error_ptr);
 	if (ret)
 		return ret;
 	queue = rch_queue_create(ctx->net, &ctx->charge, ctx->regions, &rch_queue_ops,
 				 create->sq_entries, create->cq_entries, &error);
 	if (IS_ERR(queue))
-		return refused(PTR_ERR(queue), create->error_ptr, &error);
+		return rch_refused(PTR_ERR(queue), create->error_ptr, &error);
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
 	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
 	if (!ret)
 		ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
-		return refused(ret, create->error_ptr, &error);
+		return rch_refused(ret, create->error_ptr, &error);
 	}
 	create->out_fd = call->fd;
 	return 0;
@@ -712,13 +692,13 @@ static int run_region_register(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (reg->__reserved)
 		return -EINVAL;
-	ret = error_check(reg->error_ptr);
+	ret = rch_error_check(reg->error_ptr);
 	if (ret)
 		return ret;
 	region = rch_region_create(ctx->regions, &ctx->charge, reg->addr, reg->length,
 				   reg->flags & RDMACHAN_REGION_F_READ_ONLY, &error);
 	if (IS_ERR(region))
-		return refused(PTR_ERR(region), reg->error_ptr, &error);
+		return rch_refused(PTR_ERR(region), reg->error_ptr, &error);
 	reg->out_region = region->id;
 	ret = copy_out(call, sizeof(*reg));
 	if (ret)
@@ -730,10 +710,19 @@ static int run_region_register(struct rch_call *call)
 
 static int run_region_unregister(struct rch_call *call)
 {
+	const struct rdmachan_region_unregister *unreg = &call->arg.region_unregister;
 	struct rch_ctx *ctx = call->file->private_data;
 
+	int ret = 0;
+
 	call->copied = true;
-	return rch_region_remove(ctx->regions, call->arg.region_unregister.region);
+	if (unreg->flags & ~RDMACHAN_UNREGISTER_F_REVOKE)
+		return -EOPNOTSUPP;
+	if (unreg->__reserved)
+		return -EINVAL;
+	if (unreg->flags & RDMACHAN_UNREGISTER_F_REVOKE)
+		ret = rch_loans_revoke_region(ctx->regions, unreg->region);
+	return ret ?: rch_region_remove(ctx->regions, unreg->region);
 }
 
 static int run_pool_create(struct rch_call *call)
@@ -748,14 +737,14 @@ static int run_pool_create(struct rch_call *call)
 	    create->__reserved || create->__reserved2)
 		return -EINVAL;
 	/* A pool cannot be taken back: not one that nobody would be told of. */
-	ret = error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
+	ret = rch_error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
 	if (ret)
 		return ret;
 	call->copied = false;
 	ret = rch_pool_create(call->file->private_data, create->entries, &error,
 			      &create->out_ring);
 	if (ret < 0)
-		return refused(ret, create->error_ptr, &error);
+		return rch_refused(ret, create->error_ptr, &error);
 	create->out_pool = ret;
 	return 0;
 }
@@ -783,6 +772,12 @@ static const struct rch_command chan_commands[] = {
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll, usecs, run_busy_poll_chan),
+	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant, error_ptr, rch_run_grant),
+	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release, __reserved, rch_run_release),
+	RCH_COMMAND(RDMACHAN_REVOKE, rdmachan_revoke, error_ptr, rch_run_revoke),
+	RCH_COMMAND(RDMACHAN_READ, rdmachan_access, error_ptr, rch_run_read),
+	RCH_COMMAND(RDMACHAN_WRITE, rdmachan_access, error_ptr, rch_run_write),
+	RCH_COMMAND(RDMACHAN_ATOMIC, rdmachan_atomic, out_value, rch_run_atomic),
 };
 
 static const struct rch_command queue_commands[] = {

@@ -34,6 +34,7 @@ void rch_lane_init(struct rch_lane *lane, u64 room)
 	rch_flow_init(&lane->flow, 1);
 	INIT_LIST_HEAD(&lane->txq);
 	INIT_LIST_HEAD(&lane->control_list);
+	INIT_LIST_HEAD(&lane->words);
 	lane->room = room;
 	fixed_item_init(&lane->fin, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
 	fixed_item_init(&lane->shut, RCH_REC_SHUT, RCH_SHUT_F_SEND, 0);
@@ -94,6 +95,20 @@ static void purge(struct rch_lane *lane)
 	lane->stalled = false;
 }
 
+/* After them the peer may have closed the memory that we access. */
+#define HELD_BACK (RCH_LANE_RESET | RCH_LANE_CLOSED)
+
+static void words_drop(struct rch_lane *lane)
+{
+	struct rch_word *word;
+
+	lockdep_assert_held(&lane->link->lock);
+	while ((word = list_first_entry_or_null(&lane->words, struct rch_word, list))) {
+		list_del_init(&word->list);
+		word->sent(word);
+	}
+}
+
 static void tell_locked(struct rch_lane *lane, u32 control)
 {
 	struct rch_link *link = lane->link;
@@ -102,6 +117,10 @@ static void tell_locked(struct rch_lane *lane, u32 control)
 	/* After CLOSE the peer knows the number only to answer with CLOSED. */
 	if (lane->close_sent)
 		control &= RCH_LANE_CLOSED;
+	if (lane->accesses) {
+		lane->held_back |= control & HELD_BACK;
+		control &= ~HELD_BACK;
+	}
 	if (!lane->id || !control)
 		return;
 	lane->control |= control;
@@ -119,6 +138,7 @@ static void detach(struct rch_lane *lane)
 	xa_erase(&link->lanes, lane->id);
 	lane->id = 0;
 	purge(lane);
+	words_drop(lane);
 	list_del_init(&lane->control_list);
 	lane->refused = true;
 	if (!--link->lane_count) {
@@ -186,7 +206,9 @@ bool rch_lane_close_got(struct rch_lane *lane)
 		lane->close_got = true;
 		lane->refused = true;
 		purge(lane);
+		words_drop(lane);
 		lane->control = 0;
+		lane->held_back = 0;
 		tell_locked(lane, RCH_LANE_CLOSED);
 	}
 	spin_unlock_bh(&lane->link->lock);
@@ -208,15 +230,28 @@ bool rch_lane_closed_got(struct rch_lane *lane)
 	return ok;
 }
 
+/* Return: whether there are others. */
+static bool word_sent(struct rch_lane *lane)
+{
+	struct rch_word *word = list_first_entry(&lane->words, struct rch_word, list);
+
+	list_del_init(&word->list);
+	word->sent(word);
+	return !list_empty(&lane->words);
+}
+
 /** rch_lane_told - a control record was put into a frame; called by the link, locked */
 void rch_lane_told(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
+	if (control == RCH_LANE_WORDS && word_sent(lane))
+		return;
 	lane->control &= ~control;
 	if (control == RCH_LANE_RESET) {
 		lane->close_sent = true;
 		/* What else was to be told: the peer may not know the number any more. */
 		lane->control &= RCH_LANE_CLOSED;
+		words_drop(lane);
 	}
 	if (!lane->control)
 		list_del_init(&lane->control_list);
@@ -275,6 +310,73 @@ void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts)
 	spin_unlock_bh(&lane->link->lock);
 }
 
+/**
+ * rch_lane_word - have the peer told something besides data, that has no place of its own
+ * @lane: lane
+ * @word: not in use. Its owner gets it back by @word->sent; at once if nothing is told any
+ *	more
+ *
+ * In the order of these calls, and ahead of data that waits.
+ */
+void rch_lane_word(struct rch_lane *lane, struct rch_word *word)
+{
+	struct rch_link *link = lane->link;
+
+	spin_lock_bh(&link->lock);
+	if (lane->id && !lane->close_sent && !lane->close_got) {
+		list_add_tail(&word->list, &lane->words);
+		tell_locked(lane, RCH_LANE_WORDS);
+	} else {
+		word->sent(word);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+/** rch_lane_closed - whether either side has said its last word, or the link has ended */
+bool rch_lane_closed(struct rch_lane *lane)
+{
+	bool closed;
+
+	spin_lock_bh(&lane->link->lock);
+	closed = !lane->id || lane->close_sent || lane->close_got;
+	spin_unlock_bh(&lane->link->lock);
+	return closed;
+}
+
+/**
+ * rch_lane_access_begin - begin to access memory that the peer lends
+ * @lane: lane of the channel
+ *
+ * Return: false when it may not be any more: then the channel has ended, or will soon.
+ */
+bool rch_lane_access_begin(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	ok = lane->id && !lane->close_sent && !lane->close_got && !lane->held_back &&
+	     !(lane->control & HELD_BACK);
+	lane->accesses += ok;
+	spin_unlock_bh(&link->lock);
+	return ok;
+}
+
+/** rch_lane_access_end - the adapter is done with it */
+void rch_lane_access_end(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	u32 control;
+
+	spin_lock_bh(&link->lock);
+	if (!--lane->accesses && lane->held_back) {
+		control = lane->held_back;
+		lane->held_back = 0;
+		tell_locked(lane, control);
+	}
+	spin_unlock_bh(&link->lock);
+}
+
 /*
  * The first item may be sent now, or not any more: enter the round or leave it.
  */
@@ -312,6 +414,7 @@ void rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 	} else if (item == &lane->fin) {
 		lane->close_sent = true;
 		lane->control &= RCH_LANE_CLOSED;
+		words_drop(lane);
 		if (!lane->control)
 			list_del_init(&lane->control_list);
 	}

@@ -218,6 +218,27 @@ enum rch_lane_control {
 	RCH_LANE_RESET = BIT(4),
 	RCH_LANE_CLOSED = BIT(5),
 	RCH_LANE_CTS = BIT(6),
+	RCH_LANE_WORDS = BIT(7),
+};
+
+/** RCH_WORD_MAX - bytes of the largest &struct rch_word */
+#define RCH_WORD_MAX 40
+
+/**
+ * struct rch_word - a record that is told besides data, and ahead of it
+ * @list: in the words of its lane
+ * @sent: it was put into a frame, or will not be any more: it is the owner's again.
+ *	Any context, under link->lock
+ * @type: &enum rch_record_type
+ * @length: of @data
+ * @data: its bytes
+ */
+struct rch_word {
+	struct list_head list;
+	void (*sent)(struct rch_word *word);
+	u8 type;
+	u8 length;
+	u8 data[RCH_WORD_MAX] __aligned(8);
 };
 
 /**
@@ -233,6 +254,10 @@ enum rch_lane_control {
  * @window: the peer's promise
  * @credit_limit: to be told with RCH_LANE_CREDIT
  * @cts: to be told with RCH_LANE_CTS
+ * @words: to be told with RCH_LANE_WORDS
+ * @accesses: to memory of the peer that are under way: until they have ended nothing is
+ *	told after which the peer may take that memory for its own
+ * @held_back: what is not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
@@ -262,6 +287,9 @@ struct rch_lane {
 	struct rch_window_tx window;
 	u64 credit_limit;
 	struct rch_cts cts;
+	struct list_head words;
+	u32 accesses;
+	u32 held_back;
 	struct rch_open open;
 	u64 queued;
 	u64 room;
@@ -416,6 +444,10 @@ void rch_lane_tell(struct rch_lane *lane, u32 control);
 void rch_lane_open(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);
+void rch_lane_word(struct rch_lane *lane, struct rch_word *word);
+bool rch_lane_closed(struct rch_lane *lane);
+bool rch_lane_access_begin(struct rch_lane *lane);
+void rch_lane_access_end(struct rch_lane *lane);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
 void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);

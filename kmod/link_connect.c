@@ -267,7 +267,7 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 	struct rch_hello mine;
 	int ret;
 
-	ret = rch_path_adopt(&link->path, request->id);
+	ret = rch_path_adopt(&link->path, request);
 	ret = ret ?: rch_path_setup(&link->path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
 	if (ret)
 		return ret;

@@ -170,6 +170,7 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		.message_max = lane->open.message_max,
 		.window = lane->open.window,
 	};
+	struct rch_word *word;
 	void *payload;
 
 	switch (control) {
@@ -201,6 +202,11 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	case RCH_LANE_CLOSED:
 		r.type = RCH_REC_CLOSED;
 		break;
+	case RCH_LANE_WORDS:
+		word = list_first_entry(&lane->words, struct rch_word, list);
+		r.type = word->type;
+		r.length = word->length;
+		break;
 	}
 	payload = put_record(link, &r);
 	if (!payload)
@@ -215,6 +221,8 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		rch_wire_cts_put(payload, &lane->cts);
 	else if (control == RCH_LANE_RESET)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
+	else if (control == RCH_LANE_WORDS)
+		memcpy(payload, word->data, word->length);
 	return true;
 }
 

@@ -99,6 +99,10 @@ RCH_PARAM(user_pollers, 8, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that a user may have");
 RCH_PARAM(all_pollers, 64, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that all users together may have");
+RCH_PARAM(user_grants, 65536, 0, RCH_COUNT_MAX, 0644,
+	  "grants that a user may have, given and held");
+RCH_PARAM(all_grants, 262144, 0, RCH_COUNT_MAX, 0644,
+	  "grants that all users together may have");
 RCH_PARAM(gather_us, 100, 0, 1000000, 0644,
 	  "how long a small message may wait for others to share its frame, in microseconds; 0: not at all");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,

@@ -42,6 +42,8 @@
 #define RCH_RETRY_COUNT 7
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
+/* RDMA READs and atomics under way: what waits beyond them waits in the adapter. */
+#define RCH_RD_DEPTH 16
 /* How long a path that ends waits for its connection to stand first. */
 #define RCH_RTU_MS 1000
 
@@ -56,6 +58,10 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs);
 	INIT_LIST_HEAD(&path->writes);
+	INIT_LIST_HEAD(&path->lends[0]);
+	INIT_LIST_HEAD(&path->lends[1]);
+	mutex_init(&path->lender);
+	sema_init(&path->accesses, RCH_ACCESSES);
 	mutex_init(&path->registrar_lock);
 	sema_init(&path->writers, RCH_WRITERS);
 }
@@ -235,6 +241,15 @@ static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadl
 	return path->cm_event == event ? 0 : -EPROTO;
 }
 
+/* What the adapter can have under way, and the peer has asked for: not 0, if it can any. */
+static u8 read_depth(const struct rch_path *path)
+{
+	const struct ib_device_attr *attrs = &path->dev->attrs;
+	int most = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, RCH_RD_DEPTH);
+
+	return clamp(most, 1, path->rd_depth ?: RCH_RD_DEPTH);
+}
+
 /* Return: 0, or -ENODEV when the device is going. */
 static int settle_device(struct rch_path *path)
 {
@@ -242,6 +257,7 @@ static int settle_device(struct rch_path *path)
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_DEVICE_REMOVED, 0);
 		return -ENODEV;
 	}
+	path->rd_depth = read_depth(path);
 	rdma_set_ack_timeout(path->id, RCH_ACK_TIMEOUT);
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
 	return 0;
@@ -266,6 +282,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 
 	path->stopped = false;
 	path->failed = false;
+	path->rd_depth = 0;
 	reinit_completion(&path->cm_done);
 	reinit_completion(&path->drained);
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
@@ -396,16 +413,16 @@ err_fail:
 	return ret;
 }
 
-static void conn_param(struct rdma_conn_param *param, const void *data, u8 len)
+static void conn_param(struct rch_path *path, struct rdma_conn_param *param, const void *data,
+		       u8 len)
 {
 	memset(param, 0, sizeof(*param));
 	param->private_data = data;
 	param->private_data_len = len;
 	param->retry_count = RCH_RETRY_COUNT;
 	param->rnr_retry_count = RCH_RNR_RETRY;
-	/* No RDMA READ yet, but some drivers do not take 0 for both. */
-	param->responder_resources = 1;
-	param->initiator_depth = 1;
+	param->responder_resources = path->rd_depth;
+	param->initiator_depth = path->rd_depth;
 }
 
 /**
@@ -424,7 +441,7 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 	struct rdma_conn_param param;
 	int ret;
 
-	conn_param(&param, data, len);
+	conn_param(path, &param, data, len);
 	ret = rdma_connect(path->id, &param);
 	if (ret) {
 		/* iWARP connects by TCP, and some adapters do so right here. */
@@ -439,14 +456,17 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 /**
  * rch_path_adopt - take over the id of a peer that wants to connect
  * @path: path after rch_path_init()
- * @id: connection manager's id
+ * @request: the peer's wish
  *
  * Called in the connection manager's handler for the id. Return: 0, or -ENODEV with
  * @path->error set.
  */
-int rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id)
+int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request)
 {
+	struct rdma_cm_id *id = request->id;
+
 	path->id = id;
+	path->rd_depth = max(request->rd_depth, 1);
 	id->context = path;
 	id->event_handler = rch_path_cm_event;
 	return settle_device(path);
@@ -467,7 +487,7 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	struct rdma_conn_param param;
 	int ret;
 
-	conn_param(&param, data, len);
+	conn_param(path, &param, data, len);
 	ret = rdma_accept(path->id, &param);
 	if (ret)
 		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
@@ -570,6 +590,7 @@ void rch_path_destroy(struct rch_path *path)
 		rch_path_buffers_put(path);
 		rch_path_mrs_free(path);
 		rch_path_writes_free(path);
+		rch_path_lends_free(path);
 		if (path->cq)
 			ib_free_cq(path->cq);
 		if (path->pd)

@@ -75,6 +75,16 @@ struct rch_rxb {
 };
 
 /**
+ * struct rch_io - a completion that somebody waits for
+ * @ended: it has come
+ * @status: with this
+ */
+struct rch_io {
+	bool ended;
+	enum ib_wc_status status;
+};
+
+/**
  * struct rch_path - one queue pair
  * @ops: owner's functions
  * @id: connection manager's id; its qp is the queue pair
@@ -106,6 +116,13 @@ struct rch_rxb {
  * @writers: who may write
  * @writes: spare &struct rch_write; protected by @lock
  * @write_count: of them, at most RCH_WRITERS
+ * @lends: spare &struct rch_lend of both classes; protected by @lock
+ * @lend_count: of them
+ * @lender: who opens or closes lent memory; outer to @lock
+ * @lend_cqe: completions of his batch: of all but the last, and of that
+ * @lend_io: the latter
+ * @accesses: who may access the peer's memory
+ * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
  * @empty: receive buffers that could not be replaced
@@ -148,6 +165,13 @@ struct rch_path {
 	struct semaphore writers;
 	struct list_head writes;
 	u32 write_count;
+	struct list_head lends[2];
+	u32 lend_count[2];
+	struct mutex lender;
+	struct ib_cqe lend_cqe[2];
+	struct rch_io lend_io;
+	struct semaphore accesses;
+	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;
 	u32 empty;
@@ -162,11 +186,18 @@ struct rch_path {
 	bool failed;
 };
 
-/** struct rch_path_request - a peer's wish to connect */
+/**
+ * struct rch_path_request - a peer's wish to connect
+ * @id: connection manager's id for it
+ * @data: private data
+ * @data_len: bytes of it
+ * @rd_depth: RDMA READs and atomics that may be under way, each way, as the peer says
+ */
 struct rch_path_request {
 	struct rdma_cm_id *id;
 	const void *data;
 	u8 data_len;
+	u8 rd_depth;
 };
 
 /* path.c APIs: a path's life. All may sleep. */
@@ -176,7 +207,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size);
 int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 		     unsigned long deadline);
-int rch_path_adopt(struct rch_path *path, struct rdma_cm_id *id);
+int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
 void rch_path_abort(struct rch_path *path);
 void rch_path_break(struct rch_path *path);

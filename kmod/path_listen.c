@@ -36,6 +36,8 @@ static int rch_path_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 		.id = id,
 		.data = event->param.conn.private_data,
 		.data_len = event->param.conn.private_data_len,
+		.rd_depth = min(event->param.conn.responder_resources,
+				event->param.conn.initiator_depth),
 	};
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)

@@ -63,7 +63,7 @@ static int registrar_make(struct rch_path *path)
 	struct ib_qp_init_attr init = {
 		.send_cq = path->cq,
 		.recv_cq = path->cq,
-		.cap.max_send_wr = RCH_MRS * RCH_MR_WRS,
+		.cap.max_send_wr = RCH_MRS * RCH_MR_WRS + RCH_LEND_WRS,
 		.cap.max_recv_wr = 1,
 		.cap.max_send_sge = 1,
 		.cap.max_recv_sge = 1,
@@ -85,7 +85,13 @@ static int registrar_make(struct rch_path *path)
 	return 0;
 }
 
-static int registrar_get(struct rch_path *path)
+/**
+ * rch_registrar_get - make a second queue pair for local work requests, if one is needed
+ * @path: path; the caller is a user of it
+ *
+ * Return: 0 or an error.
+ */
+int rch_registrar_get(struct rch_path *path)
 {
 	int ret = 0;
 
@@ -104,7 +110,7 @@ static struct rch_mr *mr_make(struct rch_path *path)
 	u32 pages = min(path->dev->attrs.max_fast_reg_page_list_len, RCH_MR_PAGES);
 
 	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
-	    registrar_get(path))
+	    rch_registrar_get(path))
 		return NULL;
 	mr = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT));
 	if (!mr)
@@ -165,7 +171,8 @@ static void reg_init(struct rch_mr *mr)
 	};
 }
 
-static int post(struct rch_path *path, const struct ib_send_wr *first)
+/** rch_local_post - post local work requests: REG_MR, LOCAL_INV. As rch_io_post() */
+int rch_local_post(struct rch_path *path, const struct ib_send_wr *first)
 {
 	return rch_io_post(path, path->registrar ?: path->id->qp, first);
 }
@@ -177,18 +184,26 @@ static int post_signalled(struct rch_path *path, struct rch_mr *mr, struct ib_se
 	last->wr_cqe = &mr->cqe;
 	last->send_flags = IB_SEND_SIGNALED;
 	mr->io.ended = false;
-	return post(path, first);
+	return rch_local_post(path, first);
 }
 
-static int map_some(struct rch_mr *mr, struct rch_mem_cursor *cursor)
+/**
+ * rch_mr_map - give a memory region the next piece of a range
+ * @mr: region that is not in use
+ * @pages: of it
+ * @cursor: what is left of the range, mapped for the device; moved on
+ *
+ * Return: 0 or an error.
+ */
+int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *cursor)
 {
 	/* siw takes no more elements than it has pages, and then never stops in one. */
-	int mapped = ib_map_mr_sg(mr->mr, cursor->sg, min(cursor->left, mr->pages),
+	int mapped = ib_map_mr_sg(mr, cursor->sg, min(cursor->left, pages),
 				  &cursor->offset, PAGE_SIZE);
 
 	if (mapped < 0)
 		return mapped;
-	if (!mr->mr->length)
+	if (!mr->length)
 		return -EINVAL;
 	cursor->left -= mapped;
 	while (mapped--)
@@ -212,7 +227,7 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	int ret;
 
 	inv_init(mr);
-	ret = map_some(mr, cursor);
+	ret = rch_mr_map(mr->mr, mr->pages, cursor);
 	if (ret)
 		return ret;
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
@@ -222,7 +237,7 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	/* Even if it fails: it may be open. */
 	mr->open = true;
 	*wait = path->registrar;
-	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : post(path, first);
+	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : rch_local_post(path, first);
 }
 
 /** rch_mr_open - the same, whole */

@@ -36,6 +36,7 @@ static const struct {
 	[RDMACHAN_LIMIT_QUEUES] = { &rch_user_queues, &rch_all_queues },
 	[RDMACHAN_LIMIT_REGIONS] = { &rch_user_regions, &rch_all_regions },
 	[RDMACHAN_LIMIT_POLLERS] = { &rch_user_pollers, &rch_all_pollers },
+	[RDMACHAN_LIMIT_GRANTS] = { &rch_user_grants, &rch_all_grants },
 };
 
 static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)

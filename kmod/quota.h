@@ -24,7 +24,7 @@
 #include <rdmachan.h>
 
 /** RCH_LIMITS - how many limits there are: &enum rdmachan_limit */
-#define RCH_LIMITS (RDMACHAN_LIMIT_POLLERS + 1)
+#define RCH_LIMITS (RDMACHAN_LIMIT_GRANTS + 1)
 
 /** struct rch_cost - what something takes; indexed by &enum rdmachan_limit */
 struct rch_cost {

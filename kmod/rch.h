@@ -35,6 +35,7 @@ extern struct workqueue_struct *rch_open_wq;
 extern struct workqueue_struct *rch_dead_wq;
 extern struct workqueue_struct *rch_link_wq;
 extern struct workqueue_struct *rch_queue_wq;
+extern struct workqueue_struct *rch_grant_wq;
 extern struct workqueue_struct *rch_wq;
 
 int rch_work_init(void);
@@ -59,6 +60,7 @@ extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
 extern unsigned int rch_user_queues, rch_all_queues;
 extern unsigned int rch_user_regions, rch_all_regions;
 extern unsigned int rch_user_pollers, rch_all_pollers;
+extern unsigned int rch_user_grants, rch_all_grants;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U
@@ -72,6 +74,7 @@ struct rch_counts {
 	atomic_t frames;
 	atomic_t segments;
 	atomic_t regions;
+	atomic_t grants;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
 };

@@ -21,6 +21,7 @@
 #include <linux/backing-dev.h>
 #include <linux/capability.h>
 #include <linux/fs.h>
+#include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
@@ -53,6 +54,8 @@ struct rch_regions *rch_regions_create(const struct net *net)
 	kref_init(&set->ref);
 	set->net = net;
 	xa_init_flags(&set->table, XA_FLAGS_ALLOC1);
+	spin_lock_init(&set->lock);
+	INIT_LIST_HEAD(&set->loans);
 	return set;
 }
 
@@ -512,6 +515,37 @@ int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bo
 	return write && region->read_only ? -EACCES : 0;
 }
 
+/**
+ * rch_region_atomics_begin - atomic operations on a region are allowed to a peer
+ * @set: set of the region
+ * @region: region
+ * @by: who does them: an adapter, or NULL: the kernel
+ *
+ * Return: false when others are done by somebody else: these do not exclude each other.
+ */
+bool rch_region_atomics_begin(struct rch_regions *set, struct rch_region *region,
+			      const void *by)
+{
+	bool ok;
+
+	spin_lock(&set->lock);
+	ok = !region->atomics || region->atomics_by == by;
+	if (ok) {
+		region->atomics++;
+		region->atomics_by = by;
+	}
+	spin_unlock(&set->lock);
+	return ok;
+}
+
+/** rch_region_atomics_end - the opposite */
+void rch_region_atomics_end(struct rch_regions *set, struct rch_region *region)
+{
+	spin_lock(&set->lock);
+	region->atomics--;
+	spin_unlock(&set->lock);
+}
+
 /* The chunk in which the byte at @offset is. */
 static u32 find(const struct rch_region *region, u64 offset)
 {
@@ -546,6 +580,31 @@ void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offs
 	iov_iter_bvec(iter, direction, region->chunks + first, region->count - first,
 		      skip + length);
 	iov_iter_advance(iter, skip);
+}
+
+/**
+ * rch_region_atomic - do an atomic operation on 8 bytes
+ * @region: region
+ * @offset: where; checked, and aligned in memory
+ * @swap: put @operand there if @compare is, else add @operand
+ * @operand: see @swap
+ * @compare: likewise
+ *
+ * Return: what was there before.
+ */
+u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
+		      u64 compare)
+{
+	u32 chunk = find(region, offset);
+	u64 at = region->chunks[chunk].bv_offset + (offset - region->begins[chunk]);
+	void *page = kmap_local_page(region->chunks[chunk].bv_page + at / PAGE_SIZE);
+	atomic64_t *value = page + at % PAGE_SIZE;
+	u64 old;
+
+	old = swap ? atomic64_cmpxchg(value, compare, operand) :
+		     atomic64_fetch_add(operand, value);
+	kunmap_local(page);
+	return old;
 }
 
 /* Bytes at @offset that are neighbours, at most @max. */
@@ -595,7 +654,7 @@ int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 m
 		length -= n;
 		offset += n;
 	}
-	if (mem->direction == DMA_FROM_DEVICE)
+	if (mem->direction != DMA_TO_DEVICE)
 		WRITE_ONCE(region->written, true);
 	return 0;
 }

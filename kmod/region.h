@@ -32,12 +32,17 @@ struct rch_mem;
  * @net: network namespace, as a name only
  * @table: regions by number; zero entries are being made
  * @next: for cyclic allocation
+ * @lock: protects @loans, and how atomic operations on its regions are done; innermost,
+ *	taken in process context
+ * @loans: what is lent of its regions, see grant.h
  */
 struct rch_regions {
 	struct kref ref;
 	const struct net *net;
 	struct xarray table;
 	u32 next;
+	spinlock_t lock;
+	struct list_head loans;
 };
 
 /**
@@ -58,6 +63,9 @@ struct rch_regions {
  * @begins: bytes of the region before each of @chunks
  * @count: of @chunks
  * @room: of both arrays
+ * @atomics: grants of it that allow atomic operations
+ * @atomics_by: who does these: an adapter, or NULL: the kernel; both protected by
+ *	@lock of its set
  * @sent: messages from it
  * @received: messages into it
  */
@@ -78,6 +86,8 @@ struct rch_region {
 	u64 *begins;
 	u32 count;
 	u32 room;
+	u32 atomics;
+	const void *atomics_by;
 	atomic64_t sent;
 	atomic64_t received;
 };
@@ -98,10 +108,15 @@ struct rch_region *rch_region_use(struct rch_regions *set, u32 id,
 void rch_region_unuse(struct rch_region *region);
 void rch_region_use_more(struct rch_region *region);
 int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bool write);
+bool rch_region_atomics_begin(struct rch_regions *set, struct rch_region *region,
+			      const void *by);
+void rch_region_atomics_end(struct rch_regions *set, struct rch_region *region);
 
 /* Any context, by who uses it */
 void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
 		     size_t length, struct iov_iter *iter);
+u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
+		      u64 compare);
 
 /* Process context, by who uses it */
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,

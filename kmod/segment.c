@@ -64,6 +64,8 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 	seg->flags = r->flags;
 	seg->messages = r->run.count;
 	seg->bytes = r->run.bytes;
+	seg->hidden = 0;
+	seg->local = false;
 	if (copy) {
 		seg->page = NULL;
 		seg->data = room;
@@ -73,6 +75,33 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 		seg->page = page;
 		seg->data = r->payload;
 	}
+	atomic_inc(&rch_counts.segments);
+	return seg;
+}
+
+/**
+ * rch_segment_make - a whole message that the module makes itself
+ * @length: bytes of it
+ * @gfp: how to allocate
+ * @data: where they go
+ *
+ * Return: the segment, in no list; or NULL.
+ */
+struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data)
+{
+	struct rch_segment *seg = rch_try(RCH_SITE_SEGMENT,
+					  kzalloc(sizeof(*seg) + length, gfp | __GFP_NOWARN));
+
+	if (!seg)
+		return NULL;
+	INIT_LIST_HEAD(&seg->list);
+	*data = seg + 1;
+	seg->data = *data;
+	seg->length = length;
+	seg->total = length;
+	seg->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_GRANTS;
+	seg->messages = 1;
+	seg->bytes = length;
 	atomic_inc(&rch_counts.segments);
 	return seg;
 }

@@ -10,6 +10,7 @@
  *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
  *   rch_link_wq   links being connected; they wait for peers
  *   rch_queue_wq  operations of queues; they wait for nobody, but copy a lot
+ *   rch_grant_wq  memory being taken back; it waits for adapters
  *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers
  */
 #include <linux/workqueue.h>
@@ -20,10 +21,11 @@ struct workqueue_struct *rch_open_wq;
 struct workqueue_struct *rch_dead_wq;
 struct workqueue_struct *rch_link_wq;
 struct workqueue_struct *rch_queue_wq;
+struct workqueue_struct *rch_grant_wq;
 struct workqueue_struct *rch_wq;
 
 static struct workqueue_struct **const queues[] = {
-	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_queue_wq, &rch_wq,
+	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_queue_wq, &rch_grant_wq, &rch_wq,
 };
 
 /** rch_work_init - once, at load; rch_work_exit() cleans up after an error too */

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 
 #include "common.h"
+#include "grant.h"
 #include "harness.h"
+#include "region.h"
 #include "ring.h"
 
 #define SPARE 6001U
@@ -24,6 +26,9 @@ FIXTURE(abi)
 	int peer;
 	struct queue queue;
 	struct rdmachan_object object;
+	uint64_t memory[8];
+	struct rdmachan_grant_range range;
+	uint32_t held;
 };
 
 FIXTURE_SETUP(abi)
@@ -36,6 +41,10 @@ FIXTURE_SETUP(abi)
 	self->peer = do_accept(self->listener, NULL);
 	ASSERT_GE(self->peer, 0);
 	ASSERT_EQ(queue_open(self->ctx, &self->queue, 8, 8), 0);
+	self->range = RANGE(region_register(self->ctx, self->memory, sizeof(self->memory), 0,
+					    NULL), MAY_ALL, 0, sizeof(self->memory));
+	self->held = grant_range(self->peer, self->ctx, &self->range);
+	ASSERT_TRUE(grant_held(self->chan, self->held));
 }
 
 FIXTURE_TEARDOWN(abi)
@@ -65,6 +74,11 @@ union arg {
 	struct rdmachan_pool_create pool_create;
 	struct rdmachan_region_register region_register;
 	struct rdmachan_region_unregister region_unregister;
+	struct rdmachan_grant grant;
+	struct rdmachan_release release;
+	struct rdmachan_revoke revoke;
+	struct rdmachan_access access;
+	struct rdmachan_atomic atomic;
 	char bytes[1024];
 };
 
@@ -113,8 +127,17 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_pool_create)),
 	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register, 0,
 		FLAGS(rdmachan_region_register)),
-	COMMAND("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
-		rdmachan_region_unregister, ENOENT, -1),
+	COMMAND_GROWN("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
+		      rdmachan_region_unregister, 8, ENOENT,
+		      FLAGS(rdmachan_region_unregister)),
+	COMMAND("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant, 0, FLAGS(rdmachan_grant)),
+	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release, ENOENT,
+		FLAGS(rdmachan_release)),
+	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke, ENOENT,
+		FLAGS(rdmachan_revoke)),
+	COMMAND("READ", RDMACHAN_READ, CHAN, rdmachan_access, 0, FLAGS(rdmachan_access)),
+	COMMAND("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access, 0, FLAGS(rdmachan_access)),
+	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic, 0, FLAGS(rdmachan_atomic)),
 	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll, 0, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
 };
@@ -153,6 +176,19 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 	case RDMACHAN_REGION_REGISTER:
 		arg->region_register.addr = (uintptr_t)self;
 		arg->region_register.length = 1;
+		break;
+	case RDMACHAN_GRANT:
+		grant_fill(&arg->grant, self->ctx, &self->range, 1, NULL);
+		break;
+	case RDMACHAN_READ:
+	case RDMACHAN_WRITE:
+		arg->access.grant = self->held;
+		arg->access.addr = (uintptr_t)&self->object;
+		arg->access.length = 8;
+		break;
+	case RDMACHAN_ATOMIC:
+		arg->atomic.grant = self->held;
+		arg->atomic.op = RDMACHAN_ATOMIC_FETCH_ADD;
 		break;
 	case RDMACHAN_SHUTDOWN:
 		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
@@ -350,6 +386,46 @@ TEST_F(abi, reserved_members)
 	EXPECT_ERR(ioctl(self->queue.fd, RDMACHAN_POOL_CREATE, &pool), EINVAL);
 }
 
+TEST_F(abi, reserved_members_of_grants)
+{
+	struct rdmachan_release release = { .size = sizeof(release), .__reserved = 1 };
+	struct rdmachan_region_unregister unreg = {
+		.size = sizeof(unreg), .region = self->range.region, .__reserved = 1,
+	};
+	struct rdmachan_access access = {
+		.size = sizeof(access), .grant = self->held, .__reserved = 1,
+	};
+
+	release.grant = self->held;
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_RELEASE, &release), EINVAL);
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_READ, &access), EINVAL);
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_WRITE, &access), EINVAL);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_REGION_UNREGISTER, &unreg), EINVAL);
+	EXPECT_EQ(grant_read(self->chan, self->held, 0, &unreg, 8), 0);
+}
+
+/* That a program knows grants is for RECV to say; what takes no flags takes not even these. */
+TEST_F(abi, flags_of_others)
+{
+	const struct command *c;
+	union arg arg;
+	uint32_t flags;
+
+	EACH_COMMAND(c) {
+		if (c->flags < 0 || !(c->kinds & CHAN) || c->cmd == RDMACHAN_RECV)
+			continue;
+		for (flags = RDMACHAN_IO_F_DONTWAIT; flags <= RDMACHAN_IO_F_GRANTS; flags++) {
+			if (flags == RDMACHAN_IO_F_DONTWAIT &&
+			    (c->cmd == RDMACHAN_SEND || c->cmd == RDMACHAN_GRANT ||
+			     c->cmd == RDMACHAN_REVOKE))
+				continue;
+			prepare(&arg, c, self);
+			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
+			EXPECT_CALL(c, call(c, &arg, self), EOPNOTSUPP);
+		}
+	}
+}
+
 TEST_F(abi, wrong_file)
 {
 	const unsigned int kinds[] = { CTX, LISTENER, CHAN, QUEUE };
@@ -386,7 +462,8 @@ TEST_F(abi, unknown_command)
 			if (nr != RDMACHAN_CMD_POOL_CREATE &&
 			    nr != RDMACHAN_CMD_BUSY_POLL &&
 			    nr != RDMACHAN_CMD_REGION_REGISTER &&
-			    nr != RDMACHAN_CMD_REGION_UNREGISTER)
+			    nr != RDMACHAN_CMD_REGION_UNREGISTER &&
+			    (nr < RDMACHAN_CMD_GRANT || nr > RDMACHAN_CMD_ATOMIC))
 				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);
@@ -745,6 +822,33 @@ TEST_F(abi, descriptor_flags)
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+}
+
+/* What a call gives cannot be written: either nothing was done, or it was. */
+TEST_F(abi, grant_output_nowhere)
+{
+	struct rdmachan_atomic *atomic;
+	struct rdmachan_grant_range *range;
+	uint64_t grants = grants_in_use(self->ctx), before = self->memory[0];
+	void *page;
+
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(page != MAP_FAILED);
+	range = page;
+	*range = self->range;
+	mprotect(page, 4096, PROT_READ);
+	EXPECT_ERR(grant_ranges(self->peer, self->ctx, range, 1), EFAULT);
+	EXPECT_EQ(grants_in_use(self->ctx), grants);
+	mprotect(page, 4096, PROT_READ | PROT_WRITE);
+	memset(page, 0, 4096);
+	atomic = page;
+	atomic->size = sizeof(*atomic);
+	atomic->grant = self->held;
+	atomic->op = RDMACHAN_ATOMIC_FETCH_ADD;
+	atomic->operand = 1;
+	mprotect(page, 4096, PROT_READ);
+	EXPECT_ERR(ioctl(self->chan, RDMACHAN_ATOMIC, atomic), EFAULT);
+	EXPECT_EQ(self->memory[0], before + 1);
 }
 
 /* As a user of whom no other test has left a link. */

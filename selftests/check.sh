@@ -48,7 +48,8 @@ begun=$SECONDS
 # What every adapter and kernel runs, and what some of them do.
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
-	region_end_test inject_test conn_test)
+	region_end_test grant_test grant_return_test grant_data_test grant_end_test inject_test
+	conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -229,7 +230,7 @@ check_san() {
 	environment=REGION_FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
 		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
-		region_end_test
+		region_end_test grant_test grant_return_test grant_data_test grant_end_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test hostile_region
 	kunit san-kunit uml-6.12-san
@@ -285,7 +286,7 @@ check_stock() {
 	programs[stock-6.1]+=" memory_test $uring"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
 	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test"
-	programs[stock-6.12]+=" region_end_test:killed"
+	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test:memory"
 	programs[stock-6.12]+=" life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do

@@ -18,6 +18,7 @@
 #include "common.h"
 #include "harness.h"
 #include "fault.h"
+#include "grant.h"
 #include "region.h"
 
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
@@ -104,6 +105,7 @@ static void sweep(struct fixture_fault *self, void (*prepare)(struct fixture_fau
 			EXPECT_TRUE(point && fired);
 			EXPECT_TRUE(error == ENOMEM || error == EFAULT);
 		}
+		errno = error;
 		judge(self, ret);
 		if (harness_failures) {
 			printf("# this was point %u\n", point);
@@ -714,6 +716,199 @@ TEST_F_TIMEOUT(fault, region_flow, 300)
 		sweep(self, prepare_flow, call_flow, judge_flow);
 	}
 	queue_close(&queue);
+}
+
+/*
+ * Grants: from the end a to the end b
+ */
+
+static struct rdmachan_grant_range lent;
+
+static void lent_begin(struct fixture_fault *self)
+{
+	from = region_memory();
+	to = region_memory();
+	lent = RANGE(region_register(self->ctx, from, REGION, 0, NULL), MAY_ALL, 0, REGION);
+}
+
+static long call_grant(struct fixture_fault *self)
+{
+	return grant_ranges(self->a, self->ctx, &lent, 1);
+}
+
+/* Either it was given, and the other end has it, or there is nothing. */
+static void judge_grant(struct fixture_fault *self, long ret)
+{
+	if (ret < 0) {
+		EXPECT_EQ(grants_in_use(self->ctx), 0);
+		EXPECT_ERR(grant_recv(self->b, back, 100, NULL, DONTWAIT), EAGAIN);
+		return;
+	}
+	EXPECT_TRUE(grant_held(self->b, lent.out_grant));
+	EXPECT_EQ(grant_read(self->b, lent.out_grant, 0, to, REGION), 0);
+	EXPECT_EQ(grant_release(self->b, lent.out_grant), 0);
+	EXPECT_TRUE(grant_returned(self->a, lent.out_grant, 0));
+}
+
+TEST_F(fault, grant)
+{
+	lent_begin(self);
+	sweep(self, NULL, call_grant, judge_grant);
+}
+
+static void prepare_held(struct fixture_fault *self)
+{
+	ASSERT_EQ(call_grant(self), 0);
+	ASSERT_TRUE(grant_held(self->b, lent.out_grant));
+}
+
+static long call_revoke(struct fixture_fault *self)
+{
+	return grant_revoke(self->a, lent.out_grant, NULL);
+}
+
+/* What has failed has perhaps begun. */
+static void judge_revoke(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_revoke(self), 0);
+	EXPECT_TRUE(grant_returned(self->a, lent.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_ERR(grant_read(self->b, lent.out_grant, 0, to, 8), EKEYREVOKED);
+}
+
+TEST_F(fault, revoke)
+{
+	lent_begin(self);
+	sweep(self, prepare_held, call_revoke, judge_revoke);
+}
+
+static long call_release(struct fixture_fault *self)
+{
+	return grant_release(self->b, lent.out_grant);
+}
+
+static void judge_release(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_release(self), 0);
+	EXPECT_TRUE(grant_returned(self->a, lent.out_grant, 0));
+}
+
+TEST_F(fault, release)
+{
+	lent_begin(self);
+	sweep(self, prepare_held, call_release, judge_release);
+}
+
+static long call_unregister_lent(struct fixture_fault *self)
+{
+	struct rdmachan_region_unregister unreg = {
+		.size = sizeof(unreg), .region = lent.region,
+		.flags = RDMACHAN_UNREGISTER_F_REVOKE,
+	};
+
+	return ioctl(self->ctx, RDMACHAN_REGION_UNREGISTER, &unreg);
+}
+
+static void prepare_unregister_lent(struct fixture_fault *self)
+{
+	lent.region = region_register(self->ctx, from, REGION, 0, NULL);
+	prepare_held(self);
+}
+
+static void judge_unregister_lent(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_unregister_lent(self), 0);
+	EXPECT_EQ(pinned_bytes(), 0);
+	EXPECT_TRUE(grant_returned(self->a, lent.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
+}
+
+TEST_F(fault, unregister_lent)
+{
+	lent_begin(self);
+	EXPECT_EQ(region_unregister(self->ctx, lent.region), 0);
+	sweep(self, prepare_unregister_lent, call_unregister_lent, judge_unregister_lent);
+}
+
+static void prepare_access(struct fixture_fault *self)
+{
+	fill_random(from, self->length, self->seed);
+	fill_random(to, self->length, self->seed + 1);
+}
+
+static long call_read_lent(struct fixture_fault *self)
+{
+	return grant_read(self->b, lent.out_grant, 0, to, self->length);
+}
+
+static void judge_read_lent(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_read_lent(self), 0);
+	EXPECT_TRUE(is_random(to, self->length, self->seed));
+	EXPECT_TRUE(is_random(from, self->length, self->seed));
+}
+
+static long call_write_lent(struct fixture_fault *self)
+{
+	return grant_write(self->b, lent.out_grant, 0, to, self->length);
+}
+
+static void judge_write_lent(struct fixture_fault *self, long ret)
+{
+	if (ret < 0)
+		EXPECT_EQ(call_write_lent(self), 0);
+	EXPECT_TRUE(is_random(from, self->length, self->seed + 1));
+}
+
+static const size_t access_lengths[] = { 64, 5000, REGION };
+
+static void sweep_access(struct fixture_fault *self, long (*call)(struct fixture_fault *self),
+			 void (*judge)(struct fixture_fault *self, long ret))
+{
+	size_t i;
+
+	lent_begin(self);
+	prepare_held(self);
+	for (i = 0; i < sizeof(access_lengths) / sizeof(*access_lengths); i++) {
+		self->length = access_lengths[i];
+		sweep(self, prepare_access, call, judge);
+	}
+}
+
+TEST_F(fault, read_lent)
+{
+	sweep_access(self, call_read_lent, judge_read_lent);
+}
+
+TEST_F(fault, write_lent)
+{
+	sweep_access(self, call_write_lent, judge_write_lent);
+}
+
+static long call_add(struct fixture_fault *self)
+{
+	return grant_add(self->b, lent.out_grant, 0, 1, NULL);
+}
+
+/* That the result could not be told comes after it was done. */
+static void judge_add(struct fixture_fault *self, long ret)
+{
+	uint64_t before, now;
+	bool may_be_done = ret < 0 && errno == EFAULT;
+
+	fill_random(&before, sizeof(before), self->seed);
+	memcpy(&now, from, sizeof(now));
+	EXPECT_TRUE(now == before + (ret == 0) || (may_be_done && now == before + 1));
+}
+
+TEST_F(fault, atomic)
+{
+	lent_begin(self);
+	prepare_held(self);
+	self->length = sizeof(uint64_t);
+	sweep(self, prepare_access, call_add, judge_add);
 }
 
 TEST_HARNESS_MAIN

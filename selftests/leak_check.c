@@ -18,7 +18,8 @@ static bool is_given_back(const struct rdmachan_info *info)
 	return info->out_use_contexts.all == 1 && !info->out_use_listeners.all &&
 	       !info->out_use_channels.all && !info->out_use_pending.all &&
 	       !info->out_use_bytes.all && !info->out_use_queues.all &&
-	       !info->out_use_pollers.all && !info->out_use_regions.all;
+	       !info->out_use_pollers.all && !info->out_use_regions.all &&
+	       !info->out_use_grants.all;
 }
 
 static bool is_clean(const struct rdmachan_info *info)
@@ -44,8 +45,9 @@ int main(int argc, char **argv)
 	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
 	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
 	       info.out_frames, info.out_segments);
-	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes, %llu regions\n",
+	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes, %llu regions, %llu grants\n",
 	       info.out_use_listeners.all, info.out_use_channels.all,
-	       info.out_use_pending.all, info.out_use_bytes.all, info.out_use_regions.all);
+	       info.out_use_pending.all, info.out_use_bytes.all, info.out_use_regions.all,
+	       info.out_use_grants.all);
 	return clean ? 0 : 1;
 }

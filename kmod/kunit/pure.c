@@ -6,6 +6,7 @@
  * need rdmachan.ko, nor the RDMA subsystem, to be loaded.
  */
 #include "../pure/drr.c"
+#include "../pure/grant.c"
 #include "../pure/rules.c"
 #include "../pure/state.c"
 #include "../pure/wire.c"

@@ -27,6 +27,7 @@ static const char * const rule_texts[RCH_RULES] = {
 	[RCH_RULE_SIZES] = "a handshake with versions, sizes or times out of range",
 	[RCH_RULE_PURE] = "a frame without records that is not marked so, or the reverse",
 	[RCH_RULE_ANSWER] = "an answer that did not come, or was not taken",
+	[RCH_RULE_GRANT] = "a grant that cannot be, is not there, or is there already",
 };
 
 /** rch_rule_text - what a peer did who broke @rule; never NULL */

@@ -4,6 +4,7 @@
  */
 #include "wire.h"
 #include "credit.h"
+#include "grant.h"
 
 /**
  * rch_wire_frame_put - write a frame's header
@@ -111,6 +112,10 @@ static const struct {
 	[RCH_REC_RTS] = { RCH_RTS_F_ALL, sizeof(struct rch_wire_rts), true },
 	[RCH_REC_CTS] = { 0, sizeof(struct rch_wire_cts), true },
 	[RCH_REC_FIN] = { 0, 0, true },
+	[RCH_REC_REVOKE] = { 0, sizeof(struct rch_wire_grant_end), true },
+	[RCH_REC_RELEASE] = { 0, sizeof(struct rch_wire_grant_end), true },
+	[RCH_REC_ATOMIC] = { 0, sizeof(struct rch_wire_atomic), true },
+	[RCH_REC_ATOMIC_DONE] = { 0, sizeof(struct rch_wire_atomic_done), true },
 };
 
 static enum rch_rule data_check(const struct rch_record *r)
@@ -121,7 +126,7 @@ static enum rch_rule data_check(const struct rch_record *r)
 		return RCH_RULE_SEGMENT;
 	if ((r->flags & RCH_DATA_F_ABORT) && r->length)
 		return RCH_RULE_RECORD_LENGTH;
-	return RCH_RULE_OK;
+	return r->flags & RCH_DATA_F_GRANTS ? rch_wire_grants_check(r) : RCH_RULE_OK;
 }
 
 static enum rch_rule rts_check(const struct rch_record *r)

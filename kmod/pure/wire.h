@@ -44,7 +44,9 @@
 #define RCH_FEATURE_PLACE	0x01U
 /** RCH_FEATURE_BARE - feature bit: bare frames are understood */
 #define RCH_FEATURE_BARE	0x02U
-#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE)
+/** RCH_FEATURE_GRANT - feature bit: grants are understood, see grant.h */
+#define RCH_FEATURE_GRANT	0x04U
+#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_GRANT)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -70,6 +72,7 @@
  * @RCH_RULE_SIZES: sizes in the handshake out of range
  * @RCH_RULE_PURE: a frame without records is not marked so, or the reverse
  * @RCH_RULE_ANSWER: an answer that does not come, or is not taken
+ * @RCH_RULE_GRANT: a grant that cannot be, or is not there, or is there already
  * @RCH_RULES: how many there are
  */
 enum rch_rule {
@@ -95,6 +98,7 @@ enum rch_rule {
 	RCH_RULE_SIZES,
 	RCH_RULE_PURE,
 	RCH_RULE_ANSWER,
+	RCH_RULE_GRANT,
 	RCH_RULES,
 };
 
@@ -157,6 +161,10 @@ struct rch_bare {
  *	wanted; &struct rch_wire_rts
  * @RCH_REC_CTS: clear to send: where to write; &struct rch_wire_cts
  * @RCH_REC_FIN: the bytes that the last CTS had room for were written
+ * @RCH_REC_REVOKE: the owner of a grant wants it back; &struct rch_wire_grant_end
+ * @RCH_REC_RELEASE: its holder gives it back, and has no access under way; the same
+ * @RCH_REC_ATOMIC: the owner is to do an atomic operation; &struct rch_wire_atomic
+ * @RCH_REC_ATOMIC_DONE: it has; &struct rch_wire_atomic_done
  * @RCH_REC_TYPES: one more than the last
  */
 enum rch_record_type {
@@ -171,6 +179,10 @@ enum rch_record_type {
 	RCH_REC_RTS = 9,
 	RCH_REC_CTS = 10,
 	RCH_REC_FIN = 11,
+	RCH_REC_REVOKE = 12,
+	RCH_REC_RELEASE = 13,
+	RCH_REC_ATOMIC = 14,
+	RCH_REC_ATOMIC_DONE = 15,
 	RCH_REC_TYPES,
 };
 
@@ -180,7 +192,10 @@ enum rch_record_type {
 #define RCH_DATA_F_LAST		0x02
 /** RCH_DATA_F_ABORT - record flag: the message ends here and is thrown away */
 #define RCH_DATA_F_ABORT	0x04
-#define RCH_DATA_F_ALL		(RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_ABORT)
+/** RCH_DATA_F_GRANTS - record flag: a whole message that begins with grants, see grant.h */
+#define RCH_DATA_F_GRANTS	0x08
+#define RCH_DATA_F_ALL		(RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_ABORT | \
+				 RCH_DATA_F_GRANTS)
 
 /** RCH_SHUT_F_RECV - record flag of SHUT: the sender of this reads no more */
 #define RCH_SHUT_F_RECV		0x01

@@ -115,7 +115,7 @@ struct op {
 	uint8_t to;
 	uint8_t weight;
 	uint8_t errors;
-	uint8_t more[4];
+	uint8_t more[8];
 };
 
 /* ops.c */
@@ -241,6 +241,13 @@ long call_pool(struct actor *actor, const struct call *call);
 long call_enter(struct actor *actor, const struct call *call);
 long call_register(struct actor *actor, const struct call *call);
 long call_unregister(struct actor *actor, const struct call *call);
+
+long call_grant(struct actor *actor, const struct call *call);
+long call_release(struct actor *actor, const struct call *call);
+long call_revoke(struct actor *actor, const struct call *call);
+long call_get(struct actor *actor, const struct call *call);
+long call_put(struct actor *actor, const struct call *call);
+long call_atomic(struct actor *actor, const struct call *call);
 
 /* calls_queue.c */
 struct rdmachan_ring;

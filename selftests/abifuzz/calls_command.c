@@ -39,6 +39,11 @@ struct command {
 		struct rdmachan_pool_create pool_create;
 		struct rdmachan_region_register region_register;
 		struct rdmachan_region_unregister region_unregister;
+		struct rdmachan_grant grant;
+		struct rdmachan_release release;
+		struct rdmachan_revoke revoke;
+		struct rdmachan_access access;
+		struct rdmachan_atomic atomic;
 	} arg;
 };
 
@@ -524,6 +529,142 @@ long call_unregister(struct actor *actor, const struct call *call)
 	};
 
 	command.arg.region_unregister.region = region_of(call->value[2]);
+	command.arg.region_unregister.flags = call->value[3] % 8 == 7 ? 0x80000000 :
+					      call->value[3] & 1;
+	return issue(actor, call, &command);
+}
+
+/* The numbers of the first of a channel are likely. */
+static uint32_t grant_of(unsigned int value)
+{
+	static const uint32_t grants[] = { 1, 2, 3, 4, 5, 17, 0, 0xffffffff, 0x80000001 };
+
+	return PICK(grants, value);
+}
+
+static uint32_t rights_of(unsigned int value)
+{
+	static const uint32_t rights[] = { 7, 1, 2, 4, 3, 5, 6, 0, 8, 0x107, 0xffffffff };
+
+	return PICK(rights, value);
+}
+
+static uint64_t offset_of(unsigned int value)
+{
+	static const uint64_t offsets[] = {
+		0, 8, 1, 4096, 99, 100, 65536, 0xffffffff, 1ULL << 63, ~0ULL, -8ULL,
+	};
+
+	return PICK(offsets, value);
+}
+
+/* So many ranges, that are alike, behind the structure or where memory may go. */
+static struct rdmachan_grant_range *make_ranges(struct actor *actor, const struct call *call,
+						unsigned int count)
+{
+	static const uint32_t uses[] = { 0, 1, 2, 0xffffffff }, expires[] = { 0, 1, 30, -1U };
+	struct rdmachan_grant_range range = {
+		.region = region_of(call->value[2]),
+		.rights = rights_of(call->value[3]),
+		.offset = offset_of(call->value[4] % 16),
+		.length = call->value[4] / 16 ? length_of(call->value[4] / 16) : 64,
+		.cookie = call->value[4],
+		.uses = uses[call->value[5] % 4],
+		.expires_ms = expires[call->value[5] / 4 % 4],
+	};
+	char *place = call->value[6] / 16 % 12 ?
+		      memory_args(actor, call->value[6] / 16, count * sizeof(range)) :
+		      memory_args(actor, 0, 0) + 2560;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (!memory_copy(actor, memory_writable(place + i * sizeof(range)), &range,
+				 sizeof(range)))
+			break;
+	return (struct rdmachan_grant_range *)place;
+}
+
+long call_grant(struct actor *actor, const struct call *call)
+{
+	static const uint32_t counts[] = { 1, 2, RDMACHAN_GRANTS_MAX, 0, RDMACHAN_GRANTS_MAX + 1 };
+	struct command command = { RDMACHAN_GRANT, sizeof(struct rdmachan_grant) };
+	struct rdmachan_grant *grant = &command.arg.grant;
+	unsigned int pieces = call->value[5] / 16;
+
+	grant->flags = io_flags_of(call->value[6]);
+	grant->context = fd_of(SLOT_CTX);
+	grant->count = PICK(counts, call->value[6] / 5);
+	grant->ranges_ptr = (uintptr_t)make_ranges(actor, call, grant->count < 17 ? grant->count :
+						   RDMACHAN_GRANTS_MAX);
+	grant->range_size = sizeof(struct rdmachan_grant_range);
+	if (pieces)
+		grant->iov_count = make_vector(actor, pieces, length_of(call->value[3] / 16));
+	grant->iov_ptr = vector_at(actor, pieces, grant->iov_count);
+	grant->timeout_ms = timeout_of(call->value[2] / 16);
+	grant->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+long call_release(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_RELEASE, sizeof(struct rdmachan_release) };
+
+	command.arg.release.flags = call->value[3] % 8 == 7;
+	command.arg.release.grant = grant_of(call->value[2]);
+	return issue(actor, call, &command);
+}
+
+long call_revoke(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_REVOKE, sizeof(struct rdmachan_revoke) };
+	struct rdmachan_revoke *revoke = &command.arg.revoke;
+
+	revoke->flags = io_flags_of(call->value[3]);
+	revoke->grant = grant_of(call->value[2]);
+	revoke->timeout_ms = timeout_of(call->value[4]);
+	revoke->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+static long access_by(struct actor *actor, const struct call *call, unsigned int cmd)
+{
+	struct command command = { cmd, sizeof(struct rdmachan_access) };
+	struct rdmachan_access *access = &command.arg.access;
+
+	access->flags = call->value[3] % 8 == 7;
+	access->grant = grant_of(call->value[2]);
+	access->offset = offset_of(call->value[4]);
+	access->length = call->value[5] ? length_of(call->value[5]) : 64;
+	access->addr = (uintptr_t)memory_of(call->value[6]);
+	access->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+long call_get(struct actor *actor, const struct call *call)
+{
+	return access_by(actor, call, RDMACHAN_READ);
+}
+
+long call_put(struct actor *actor, const struct call *call)
+{
+	return access_by(actor, call, RDMACHAN_WRITE);
+}
+
+long call_atomic(struct actor *actor, const struct call *call)
+{
+	static const uint32_t ops[] = {
+		RDMACHAN_ATOMIC_FETCH_ADD, RDMACHAN_ATOMIC_COMPARE_SWAP, 0, 3, 0xffffffff,
+	};
+	struct command command = { RDMACHAN_ATOMIC, sizeof(struct rdmachan_atomic) };
+	struct rdmachan_atomic *atomic = &command.arg.atomic;
+
+	atomic->flags = call->value[3] % 8 == 7;
+	atomic->grant = grant_of(call->value[2]);
+	atomic->op = PICK(ops, call->value[3] / 8);
+	atomic->offset = offset_of(call->value[4]);
+	atomic->operand = call->value[5];
+	atomic->compare = call->value[6];
+	atomic->error_ptr = error_ptr(actor, call);
 	return issue(actor, call, &command);
 }
 

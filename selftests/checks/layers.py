@@ -18,7 +18,7 @@ LAYERS = (
     ("pure", ("pure/*",)),
     ("path", ("path*", "device*", "frame*", "mem.*", "cm*")),
     ("link", ("link*", "lane*", "mux*")),
-    ("objects", ("ctx*", "listener*", "quota*", "region*", "chan.*", "chan_*", "segment.c")),
+    ("objects", ("ctx*", "listener*", "quota*", "region*", "grant*", "chan.*", "chan_*", "segment.c")),
     ("queue", ("queue.*", "queue_done.c", "queue_life.c", "queue_map.c", "queue_pool.c",
                "queue_poller.c", "queue_time.c")),
     ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "queue_region*", "debugfs*")),

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant.c - the grants of a channel, given and held
+ */
+#include <linux/slab.h>
+
+#include "chan.h"
+#include "grant.h"
+#include "inject.h"
+#include "rch.h"
+
+static struct rch_grants *grants_of(struct rch_chan *chan)
+{
+	/* pairs with rch_grants_get() */
+	return smp_load_acquire(&chan->grants);
+}
+
+/**
+ * rch_grants_get - the grants of a channel, made if there were none
+ * @chan: channel
+ * @gfp: how to allocate
+ *
+ * Return: them, or NULL without memory.
+ */
+struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
+{
+	struct rch_grants *grants = grants_of(chan), *other;
+
+	if (grants)
+		return grants;
+	grants = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*grants), gfp));
+	if (!grants)
+		return NULL;
+	grants->chan = chan;
+	xa_init_flags(&grants->loans, XA_FLAGS_LOCK_BH);
+	xa_init_flags(&grants->held, XA_FLAGS_LOCK_BH);
+	INIT_LIST_HEAD(&grants->ending);
+	INIT_LIST_HEAD(&grants->asked);
+	INIT_WORK(&grants->work, rch_loans_work);
+	other = cmpxchg_release(&chan->grants, NULL, grants);
+	if (!other)
+		return grants;
+	kfree(grants);
+	return other;
+}
+
+/** rch_grants_free - the channel is being freed: no loan refers to it */
+void rch_grants_free(struct rch_chan *chan)
+{
+	struct rch_grants *grants = grants_of(chan);
+
+	if (!grants)
+		return;
+	WARN_ON_ONCE(!xa_empty(&grants->loans) || !list_empty(&grants->asked));
+	rch_held_free_all(grants);
+	xa_destroy(&grants->loans);
+	xa_destroy(&grants->held);
+	kfree(grants);
+}
+
+/**
+ * rch_grants_end - the peer of a channel has ended, or the link
+ * @chan: channel
+ * @cause: &enum rdmachan_cause, why
+ *
+ * Who has said so has no access under way any more; nor has anybody when the path is
+ * drained. May be called again.
+ */
+void rch_grants_end(struct rch_chan *chan, u32 cause)
+{
+	struct rch_grants *grants = grants_of(chan);
+
+	if (!grants)
+		return;
+	rch_atomics_end(grants);
+	rch_loans_end(grants, cause);
+}
+
+/** rch_grants_record - a record of grants came. Softirq. Return: the rule that was broken */
+enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *r)
+{
+	struct rch_grants *grants;
+
+	if (!(chan->lane.link->features & RCH_FEATURE_GRANT))
+		return RCH_RULE_STATE;
+	if (r->type == RCH_REC_REVOKE) {
+		grants = rch_grants_get(chan, GFP_ATOMIC);
+		if (grants)
+			return rch_held_revoke_got(grants, r);
+		rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+		return RCH_RULE_OK;
+	}
+	grants = grants_of(chan);
+	if (!grants)
+		return RCH_RULE_GRANT;
+	if (r->type == RCH_REC_RELEASE)
+		return rch_loan_release_got(grants, r);
+	if (r->type == RCH_REC_ATOMIC)
+		return rch_loan_atomic_got(grants, r);
+	return rch_atomic_done_got(grants, r);
+}

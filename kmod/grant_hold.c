@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_hold.c - memory that the peer lends
+ *
+ * Operation. A message brings grants; the program gets an event of each in its place. Who
+ * accesses one looks it up anew for each step, and it counts as busy only while the adapter is
+ * at work: nothing that a program does with its own memory delays a revocation. A
+ * grant that has ended is given back (RELEASE) when nobody is busy with it: from then on
+ * this host will not use its keys.
+ *
+ * The peer. REVOKE is answered at once, or when the last access has ended. It may overtake
+ * the message that brings the grant, which waits for room: then a *stone* lies in the table
+ * until that comes. Numbers only grow, so that nothing needs to be kept of what has ended.
+ */
+#include <linux/slab.h>
+
+#include "chan.h"
+#include "error.h"
+#include "grant.h"
+#include "inject.h"
+#include "pure/seq.h"
+#include "rch.h"
+
+static struct rch_grants *grants_of(struct rch_chan *chan)
+{
+	/* pairs with rch_grants_get() */
+	return smp_load_acquire(&chan->grants);
+}
+
+static void held_free(struct rch_held *held)
+{
+	rch_charge_end(&held->charge);
+	kfree(held);
+}
+
+static void release_sent(struct rch_word *word)
+{
+	held_free(container_of(word, struct rch_held, release));
+}
+
+/* @cause, @detail: why there is none; that of no memory is there before. */
+static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *cause,
+				  u32 *detail)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = 1 };
+	struct rch_held *held;
+	u32 refusal, which;
+
+	held = rch_try(RCH_SITE_GRANT, kzalloc(struct_size(held, key, keys),
+					       GFP_ATOMIC | __GFP_NOWARN));
+	if (!held)
+		return NULL;
+	held->id = id;
+	held->release.sent = release_sent;
+	rch_charge_begin(&held->charge, chan->charge.user, chan->charge.exempt);
+	refusal = rch_charge_take(&held->charge, &cost, &which);
+	if (!refusal)
+		return held;
+	*cause = refusal;
+	*detail = which;
+	held_free(held);
+	return NULL;
+}
+
+/** rch_held_free_all - nobody can access them any more. Any context */
+void rch_held_free_all(struct rch_grants *grants)
+{
+	struct rch_held *held;
+	unsigned long id;
+
+	xa_for_each(&grants->held, id, held) {
+		WARN_ON_ONCE(held->busy);
+		xa_erase_bh(&grants->held, id);
+		held_free(held);
+	}
+}
+
+/* There are no more accesses. Return: whether it is to be given back now, by give_back(). */
+static bool end_locked(struct rch_grants *grants, struct rch_held *held)
+{
+	lockdep_assert_held(&grants->held.xa_lock);
+	held->ended = true;
+	if (held->busy)
+		return false;
+	__xa_erase(&grants->held, held->id);
+	return true;
+}
+
+static void give_back(struct rch_grants *grants, struct rch_held *held)
+{
+	held->release.type = RCH_REC_RELEASE;
+	held->release.length = sizeof(struct rch_wire_grant_end);
+	rch_wire_grant_end_put(held->release.data, held->id, held->cause);
+	rch_lane_word(&grants->chan->lane, &held->release);
+}
+
+/* A grant comes */
+
+static int keep(struct rch_grants *grants, const struct rch_grant_info *info, u32 *cause,
+		u32 *detail)
+{
+	struct rch_held *held, *stone;
+	int ret = 0;
+	u32 i;
+
+	held = held_make(grants->chan, info->id, info->keys, cause, detail);
+	if (!held)
+		return -ENOMEM;
+	held->rights = info->rights;
+	held->length = info->length;
+	held->start = info->start;
+	held->shift = info->shift;
+	held->counted = info->uses;
+	held->uses = info->uses;
+	for (i = 0; i < info->keys; i++)
+		held->key[i] = le32_to_cpu(info->key[i]);
+	xa_lock_bh(&grants->held);
+	/* With a stone it was revoked before it came. */
+	stone = __xa_erase(&grants->held, info->id);
+	if (!stone)
+		ret = xa_err(__xa_store(&grants->held, info->id, held, GFP_ATOMIC));
+	grants->held_last = info->id;
+	xa_unlock_bh(&grants->held);
+	if (stone)
+		held_free(stone);
+	if (stone || ret)
+		held_free(held);
+	return ret;
+}
+
+static struct rch_segment *event_make(const struct rch_record *r,
+				      const struct rch_grant_info *infos, u32 count)
+{
+	u32 message, i, length;
+	struct rdmachan_grant_event *event;
+	struct rch_segment *seg;
+	const u8 *bytes;
+	void *data;
+
+	message = rch_wire_grants_message(r, &bytes);
+	length = count * sizeof(*event) + message;
+	seg = rch_segment_make(length, GFP_ATOMIC, &data);
+	if (!seg)
+		return NULL;
+	event = data;
+	for (i = 0; i < count; i++, event++) {
+		event->grant = infos[i].id;
+		event->what = RDMACHAN_GRANT_GIVEN;
+		event->count = count;
+		event->length = infos[i].length;
+		event->cookie = infos[i].cookie;
+		event->rights = infos[i].rights;
+	}
+	memcpy(event, bytes, message);
+	/* It takes of the window what came, and shows less. */
+	seg->hidden = r->length - length;
+	seg->length = r->length;
+	seg->total = r->length;
+	seg->bytes = r->length;
+	seg->msg_flags = r->msg_flags;
+	return seg;
+}
+
+/**
+ * rch_grants_got - a message came that carries grants
+ * @chan: channel
+ * @r: its record, checked as far as the codec can
+ * @seg: what the program will receive; NULL when the channel has ended for lack of memory
+ *	or a limit
+ *
+ * Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
+			     struct rch_segment **seg)
+{
+	struct rch_grant_info infos[RCH_GRANTS_MAX];
+	u32 count = rch_wire_grants_count(r), cause = RDMACHAN_CAUSE_RESOURCES, i;
+	struct rch_grants *grants = rch_grants_get(chan, GFP_ATOMIC);
+	u32 detail = ENOMEM;
+
+	*seg = NULL;
+	if (!(chan->lane.link->features & RCH_FEATURE_GRANT) || !chan->lane.peer_id)
+		return RCH_RULE_STATE;
+	if (!grants)
+		goto err;
+	rch_wire_grants_get(r, infos);
+	for (i = 0; i < count; i++) {
+		/* Only softirq of one link changes it. */
+		if (!rch_seq_before(READ_ONCE(grants->held_last), infos[i].id))
+			return RCH_RULE_GRANT;
+		if (keep(grants, &infos[i], &cause, &detail))
+			goto err;
+	}
+	*seg = event_make(r, infos, count);
+	if (*seg)
+		return RCH_RULE_OK;
+err:
+	rch_chan_cannot_keep(chan, cause, detail);
+	return RCH_RULE_OK;
+}
+
+/** rch_grants_refuse - nobody will ever receive the message: give back what it carried */
+void rch_grants_refuse(struct rch_chan *chan, const struct rch_record *r)
+{
+	struct rch_grant_info infos[RCH_GRANTS_MAX];
+	u32 count = rch_wire_grants_count(r), i;
+
+	rch_wire_grants_get(r, infos);
+	for (i = 0; i < count; i++)
+		rch_held_release(chan, infos[i].id);
+}
+
+/* A grant goes */
+
+/*
+ * It has not come yet. Return: the rule that was broken.
+ */
+static enum rch_rule lay_stone(struct rch_grants *grants, u32 id)
+{
+	u32 cause = RDMACHAN_CAUSE_RESOURCES, detail = ENOMEM;
+	struct rch_held *stone, *answer = NULL;
+	int ret;
+
+	stone = held_make(grants->chan, id, 0, &cause, &detail);
+	if (stone)
+		answer = held_make(grants->chan, id, 0, &cause, &detail);
+	if (!answer)
+		goto err;
+	stone->ended = true;
+	xa_lock_bh(&grants->held);
+	ret = xa_err(__xa_store(&grants->held, id, stone, GFP_ATOMIC));
+	xa_unlock_bh(&grants->held);
+	if (ret)
+		goto err;
+	give_back(grants, answer);
+	return RCH_RULE_OK;
+err:
+	if (answer)
+		held_free(answer);
+	if (stone)
+		held_free(stone);
+	rch_chan_cannot_keep(grants->chan, cause, detail);
+	return RCH_RULE_OK;
+}
+
+/** rch_held_revoke_got - the owner wants a grant back. Return: the rule that was broken */
+enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_record *r)
+{
+	enum rch_rule rule = RCH_RULE_OK;
+	bool now = false, early = false;
+	struct rch_held *held;
+	u32 id, cause;
+
+	rch_wire_grant_end_get(r, &id, &cause);
+	if (!id || cause)
+		return RCH_RULE_GRANT;
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	early = rch_seq_before(grants->held_last, id);
+	if (held && early)
+		rule = RCH_RULE_GRANT;
+	else if (held && !held->ended)
+		now = end_locked(grants, held);
+	xa_unlock_bh(&grants->held);
+	if (now)
+		give_back(grants, held);
+	else if (!held && early)
+		rule = lay_stone(grants, id);
+	return rule;
+}
+
+/* Why there is no such grant to be used. */
+static int missing(const struct rch_grants *grants, u32 id)
+{
+	return id && !rch_seq_before(grants->held_last, id) ? -EKEYREVOKED : -ENOENT;
+}
+
+/**
+ * rch_held_release - give a grant back
+ * @chan: channel
+ * @id: its number
+ *
+ * Any context. Return: 0, -ENOENT or -EKEYREVOKED.
+ */
+int rch_held_release(struct rch_chan *chan, u32 id)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_held *held;
+	bool now = false;
+	int ret = 0;
+
+	if (!grants)
+		return -ENOENT;
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	if (!held || held->ended)
+		ret = missing(grants, id);
+	else
+		now = end_locked(grants, held);
+	xa_unlock_bh(&grants->held);
+	if (now)
+		give_back(grants, held);
+	return ret;
+}
+
+/* Accesses */
+
+/**
+ * rch_held_call_begin - a call is about to access a grant, in one step or in many
+ * @chan: channel
+ * @id: number of the grant
+ * @right: the right that it needs
+ * @offset: where in the grant
+ * @length: bytes
+ *
+ * Return: 0, then rch_held_call_end() must follow; or -ENOENT, -EKEYREVOKED, -EACCES,
+ * -ERANGE.
+ */
+int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_held *held;
+	int ret = 0;
+
+	if (!grants)
+		return -ENOENT;
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	if (!held || held->ended || (held->counted && !held->uses))
+		ret = missing(grants, id);
+	else if (!(held->rights & right))
+		ret = -EACCES;
+	else if (!rch_grant_range_ok(held->length, offset, length))
+		ret = -ERANGE;
+	if (!ret) {
+		held->calls++;
+		held->uses -= held->counted;
+	}
+	xa_unlock_bh(&grants->held);
+	return ret;
+}
+
+/** rch_held_call_end - the call is over; what is used up is given back */
+void rch_held_call_end(struct rch_chan *chan, u32 id)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_held *held;
+	bool now = false;
+
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	if (held && !held->ended) {
+		held->calls--;
+		if (!held->calls && held->counted && !held->uses)
+			now = end_locked(grants, held);
+	}
+	xa_unlock_bh(&grants->held);
+	if (now)
+		give_back(grants, held);
+}
+
+/**
+ * rch_held_begin - be busy with a grant
+ * @chan: channel
+ * @id: number of a grant, in a call
+ *
+ * Until rch_held_end() neither program nor peer may be waited for, only adapters.
+ * Return: it; or an ERR_PTR(): -EKEYREVOKED, or why the channel has ended.
+ */
+struct rch_held *rch_held_begin(struct rch_chan *chan, u32 id)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_held *held;
+
+	if (!rch_lane_access_begin(&chan->lane))
+		return ERR_PTR(rch_chan_tx_check(chan) ?: -ECONNRESET);
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	if (!held || held->ended)
+		held = ERR_PTR(-EKEYREVOKED);
+	else
+		held->busy++;
+	xa_unlock_bh(&grants->held);
+	if (IS_ERR(held))
+		rch_lane_access_end(&chan->lane);
+	return held;
+}
+
+/** rch_held_end - the adapter is done; what has ended meanwhile is given back */
+void rch_held_end(struct rch_chan *chan, struct rch_held *held)
+{
+	struct rch_grants *grants = grants_of(chan);
+	bool now;
+
+	xa_lock_bh(&grants->held);
+	held->busy--;
+	now = held->ended && end_locked(grants, held);
+	xa_unlock_bh(&grants->held);
+	if (now)
+		give_back(grants, held);
+	rch_lane_access_end(&chan->lane);
+}

@@ -1,0 +1,925 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_lend.c - memory that is lent to the peer, and taken back
+ *
+ * Operation. A loan is made - region, mapping, memory regions with fresh keys - before
+ * anybody waits for it, and given with a message. It goes back in two steps. First
+ * comes the holder's word that nobody there accesses it any more: RELEASE, which also
+ * answers REVOKE; or CLOSE or CLOSED of the channel, which are not sent while anybody does;
+ * or the end of the path. Then the keys are made invalid, and only after that the owner
+ * is told: his event, or the end of his REVOKE. A key is never made invalid under an access
+ * of a peer that keeps to this, as that would cost both hosts their link.
+ *
+ * A peer that does not answer a REVOKE within the dead time loses its link, and with that
+ * its access.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "error.h"
+#include "grant.h"
+#include "inject.h"
+#include "path_rdma.h"
+#include "pure/seq.h"
+#include "rch.h"
+#include "region.h"
+
+/* Answers that wait to be told: an honest peer has fewer threads that wait for them. */
+#define RCH_ANSWERS_MAX 4096
+
+static struct rch_grants *grants_of(struct rch_chan *chan)
+{
+	/* pairs with rch_grants_get() */
+	return smp_load_acquire(&chan->grants);
+}
+
+/* A loan's life */
+
+static void loan_free(struct kref *ref)
+{
+	struct rch_loan *loan = container_of(ref, struct rch_loan, ref);
+
+	pr_debug("rdmachan: grant destroyed %p\n", loan);
+	rch_charge_end(&loan->charge);
+	rch_regions_put(loan->set);
+	rch_chan_put(loan->grants->chan);
+	atomic_dec(&rch_counts.grants);
+	kfree_rcu(loan, rcu);
+}
+
+static void loan_put(struct rch_loan *loan)
+{
+	kref_put(&loan->ref, loan_free);
+}
+
+static bool object_get(struct rch_object *obj)
+{
+	return kref_get_unless_zero(&container_of(obj, struct rch_loan, object)->ref);
+}
+
+static void object_put(struct rch_object *obj)
+{
+	loan_put(container_of(obj, struct rch_loan, object));
+}
+
+static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+{
+	struct rch_loan *loan = container_of(obj, struct rch_loan, object);
+	struct rch_chan *chan = loan->grants->chan;
+
+	out->state = READ_ONCE(loan->revoked) ? RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
+	out->link_id = chan->lane.link->object.id;
+	out->service = chan->service;
+	out->active = chan->active;
+	rch_addr_from_sockaddr(&out->peer, &chan->lane.link->peer);
+	out->grant = READ_ONCE(loan->info.id);
+	out->rights = loan->info.rights;
+	out->cookie = loan->info.cookie;
+	out->length = loan->info.length;
+	out->region = loan->region_id;
+}
+
+static const struct rch_object_ops loan_object_ops = {
+	.kind = RDMACHAN_KIND_GRANT,
+	.get = object_get,
+	.put = object_put,
+	.fill = object_fill,
+};
+
+static void revoke_sent(struct rch_word *word)
+{
+	loan_put(container_of(word, struct rch_loan, revoke));
+}
+
+static void rch_loan_timer(struct work_struct *work);
+
+static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions *set,
+				   struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = 1 };
+	struct rch_chan *chan = grants->chan;
+	struct rch_loan *loan;
+	int ret;
+
+	loan = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*loan), GFP_KERNEL_ACCOUNT));
+	if (!loan)
+		return ERR_PTR(-ENOMEM);
+	rch_charge_begin(&loan->charge, chan->charge.user, chan->charge.exempt);
+	ret = rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
+	if (ret) {
+		rch_charge_end(&loan->charge);
+		kfree(loan);
+		return ERR_PTR(ret);
+	}
+	kref_init(&loan->ref);
+	kref_get(&chan->ref);
+	loan->grants = grants;
+	loan->set = rch_regions_get(set);
+	loan->revoke.sent = revoke_sent;
+	INIT_LIST_HEAD(&loan->of_set);
+	INIT_LIST_HEAD(&loan->ending);
+	INIT_DELAYED_WORK(&loan->timer, rch_loan_timer);
+	init_waitqueue_head(&loan->wait);
+	atomic_inc(&rch_counts.grants);
+	pr_debug("rdmachan: grant created %p\n", loan);
+	return loan;
+}
+
+/* The region that is lent, used from here on. */
+static int find_region(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+		       struct rdmachan_error *error)
+{
+	bool write = range->rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC);
+	struct rch_region *region = rch_region_use(loan->set, range->region, current->mm);
+	const void *by = NULL;
+	int ret;
+
+	if (IS_ERR(region))
+		return PTR_ERR(region);
+	ret = rch_region_check(region, range->offset, range->length, write);
+	if (ret)
+		goto err;
+	if ((range->rights & RDMACHAN_RIGHT_ATOMIC) && rch_lend_atomics(loan->path)) {
+		loan->info.rights |= RDMACHAN_RIGHT_BY_DEVICE;
+		by = loan->path->dev;
+	}
+	if ((range->rights & RDMACHAN_RIGHT_ATOMIC) &&
+	    !rch_region_atomics_begin(loan->set, region, by)) {
+		rch_error_set(error, RDMACHAN_OP_GRANT, RDMACHAN_CAUSE_ATOMICS, 0);
+		ret = -EBUSY;
+		goto err;
+	}
+	loan->region = region;
+	return 0;
+
+err:
+	rch_region_unuse(region);
+	return ret;
+}
+
+static void drop_region(struct rch_loan *loan)
+{
+	if (loan->info.rights & RDMACHAN_RIGHT_ATOMIC)
+		rch_region_atomics_end(loan->set, loan->region);
+	rch_region_unuse(loan->region);
+}
+
+static int map_range(struct rch_loan *loan)
+{
+	struct ib_device *dev = loan->path->dev;
+	int ret;
+
+	loan->mem.direction = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC) ?
+			      DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = rch_region_table(loan->region, loan->offset, loan->info.length,
+			       rch_mem_segment_max(dev), &loan->mem);
+	return ret ?: rch_mem_map_table(&loan->mem, dev);
+}
+
+static void put_pieces(struct rch_loan *loan)
+{
+	u32 i;
+
+	for (i = 0; i < loan->info.keys && loan->pieces[i]; i++)
+		rch_lend_put(loan->path, loan->pieces[i]);
+	kvfree(loan->pieces);
+	kvfree(loan->keys);
+}
+
+static int get_pieces(struct rch_loan *loan)
+{
+	u64 left = loan->info.start + loan->info.length;
+	u32 i;
+
+	loan->pieces = rch_try(RCH_SITE_GRANT, kvcalloc(loan->info.keys, sizeof(*loan->pieces),
+							GFP_KERNEL_ACCOUNT));
+	loan->keys = rch_try(RCH_SITE_GRANT, kvcalloc(loan->info.keys, sizeof(*loan->keys),
+						      GFP_KERNEL_ACCOUNT));
+	if (!loan->pieces || !loan->keys)
+		goto err;
+	for (i = 0; i < loan->info.keys; i++) {
+		u64 bytes = min(left, 1ULL << loan->info.shift);
+
+		loan->pieces[i] = rch_lend_get(loan->path, DIV_ROUND_UP_ULL(bytes, PAGE_SIZE));
+		if (!loan->pieces[i])
+			goto err_pieces;
+		left -= bytes;
+	}
+	return 0;
+
+err_pieces:
+	put_pieces(loan);
+	return -ENOMEM;
+err:
+	kvfree(loan->pieces);
+	kvfree(loan->keys);
+	return -ENOMEM;
+}
+
+static void close_pieces(struct rch_loan *loan)
+{
+	rch_lend_close(loan->path, loan->pieces, loan->info.keys);
+	put_pieces(loan);
+}
+
+static int open_pieces(struct rch_loan *loan)
+{
+	int ret = get_pieces(loan);
+	u32 i;
+
+	if (ret)
+		return ret;
+	ret = rch_lend_open(loan->path, loan->pieces, loan->info.keys, &loan->mem,
+			    loan->info.shift, loan->info.rights);
+	if (ret) {
+		close_pieces(loan);
+		return ret;
+	}
+	for (i = 0; i < loan->info.keys; i++)
+		loan->keys[i] = cpu_to_le32(loan->pieces[i]->mr->rkey);
+	loan->info.key = loan->keys;
+	return 0;
+}
+
+/* The event is made ahead: to be told must not fail. */
+static int make_event(struct rch_loan *loan)
+{
+	struct rdmachan_grant_event *event;
+	void *data;
+
+	loan->event = rch_segment_make(sizeof(*event), GFP_KERNEL_ACCOUNT, &data);
+	if (!loan->event)
+		return -ENOMEM;
+	event = data;
+	event->what = RDMACHAN_GRANT_RETURNED;
+	event->count = 1;
+	event->length = loan->info.length;
+	event->cookie = loan->info.cookie;
+	event->rights = loan->info.rights;
+	return 0;
+}
+
+static void drop_event(struct rch_segment *event)
+{
+	LIST_HEAD(drop);
+
+	list_add(&event->list, &drop);
+	rch_segments_free(&drop);
+}
+
+static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *range)
+{
+	u64 keys;
+
+	loan->region_id = range->region;
+	loan->offset = range->offset;
+	loan->expires_ms = range->expires_ms;
+	loan->info.length = range->length;
+	loan->info.cookie = range->cookie;
+	loan->info.uses = range->uses;
+	loan->info.shift = rch_lend_shift(loan->path);
+	loan->info.start = offset_in_page(loan->region->addr + range->offset);
+	keys = rch_grant_keys(loan->info.start, range->length, loan->info.shift);
+	loan->info.keys = keys;
+	return keys && keys <= U16_MAX ? 0 : -EMSGSIZE;
+}
+
+/* With the path entered. */
+static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+		 struct rdmachan_error *error)
+{
+	int ret;
+
+	loan->info.rights = range->rights;
+	ret = find_region(loan, range, error);
+	if (ret)
+		return ret;
+	ret = describe(loan, range) ?: map_range(loan);
+	if (ret)
+		goto err_region;
+	ret = open_pieces(loan);
+	if (ret)
+		goto err_map;
+	ret = make_event(loan);
+	if (ret)
+		goto err_pieces;
+	ret = rch_object_enter(&loan->object, &loan_object_ops, loan->grants->chan->net,
+			       loan->charge.user->uid, GFP_KERNEL);
+	if (ret)
+		goto err_event;
+	return 0;
+
+err_event:
+	drop_event(loan->event);
+err_pieces:
+	close_pieces(loan);
+err_map:
+	rch_mem_unmap(&loan->mem);
+err_region:
+	drop_region(loan);
+	return ret;
+}
+
+/**
+ * rch_loan_make - lend memory, without telling the peer yet
+ * @chan: channel
+ * @set: regions of the context
+ * @range: what, checked but for the region
+ * @error: which limit it was, and what else is known
+ *
+ * Return: the loan, for rch_loans_give() or rch_loan_undo(); or an ERR_PTR(): -ENOTCONN or
+ * why the channel has ended; -EOPNOTSUPP: the peer knows no grants; -ENOENT, -EPERM,
+ * -ERANGE, -EACCES, -EBUSY; -EMSGSIZE: too many keys; -ENOMEM, -EMFILE, -ENFILE.
+ */
+struct rch_loan *rch_loan_make(struct rch_chan *chan, struct rch_regions *set,
+			       const struct rdmachan_grant_range *range,
+			       struct rdmachan_error *error)
+{
+	struct rch_grants *grants;
+	struct rch_loan *loan;
+	int ret;
+
+	/* From then on the channel keeps its link. */
+	if (smp_load_acquire(&chan->state) == RCH_CHAN_CONNECTING)
+		return ERR_PTR(-ENOTCONN);
+	ret = rch_chan_tx_check(chan);
+	if (ret)
+		return ERR_PTR(ret);
+	if (!(chan->lane.link->features & RCH_FEATURE_GRANT))
+		return ERR_PTR(-EOPNOTSUPP);
+	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
+	if (!grants)
+		return ERR_PTR(-ENOMEM);
+	loan = loan_alloc(grants, set, error);
+	if (IS_ERR(loan))
+		return loan;
+	loan->path = &chan->lane.link->path;
+	ret = -ECONNRESET;
+	if (!rch_path_enter(loan->path))
+		goto err;
+	ret = build(loan, range, error);
+	if (ret)
+		goto err_leave;
+	return loan;
+
+err_leave:
+	rch_path_leave(loan->path);
+err:
+	loan_put(loan);
+	return ERR_PTR(ret == -ENOTCONN || ret == -ECONNRESET ?
+		       rch_chan_tx_check(chan) ?: -ECONNRESET : ret);
+}
+
+/* Control of the memory is back with this. The loan is in no table. */
+static void take_back(struct rch_loan *loan)
+{
+	struct rch_path *path = loan->path;
+
+	rch_object_strike(&loan->object);
+	close_pieces(loan);
+	rch_mem_unmap(&loan->mem);
+	drop_region(loan);
+	rch_path_leave(path);
+}
+
+/** rch_loan_undo - the peer has not been told of it: end it, and drop the reference */
+void rch_loan_undo(struct rch_loan *loan)
+{
+	take_back(loan);
+	drop_event(loan->event);
+	loan_put(loan);
+}
+
+/* Return: whether it was not before. */
+static bool ending_locked(struct rch_loan *loan, u32 cause)
+{
+	struct rch_grants *grants = loan->grants;
+
+	lockdep_assert_held(&grants->loans.xa_lock);
+	if (loan->state != RCH_LOAN_LIVE)
+		return false;
+	WRITE_ONCE(loan->state, RCH_LOAN_ENDING);
+	loan->cause = loan->revoked ? RDMACHAN_CAUSE_SHUTDOWN : cause;
+	list_add_tail(&loan->ending, &grants->ending);
+	return true;
+}
+
+static void take_back_later(struct rch_grants *grants)
+{
+	kref_get(&grants->chan->ref);
+	if (!queue_work(rch_grant_wq, &grants->work))
+		rch_chan_put(grants->chan);
+}
+
+/* Giving */
+
+static void enter(struct rch_loan *loan)
+{
+	spin_lock(&loan->set->lock);
+	list_add_tail(&loan->of_set, &loan->set->loans);
+	spin_unlock(&loan->set->lock);
+	atomic_inc(&loan->grants->chan->lent);
+	xa_lock_bh(&loan->grants->loans);
+	WRITE_ONCE(loan->state, RCH_LOAN_LIVE);
+	xa_unlock_bh(&loan->grants->loans);
+}
+
+static void leave_set(struct rch_loan *loan)
+{
+	spin_lock(&loan->set->lock);
+	list_del_init(&loan->of_set);
+	spin_unlock(&loan->set->lock);
+}
+
+/* Numbers grow in the order in which the peer hears of them. */
+static int number(struct rch_giving *giving)
+{
+	struct rch_grants *grants = giving->loans[0]->grants;
+	struct rch_loan *loan;
+	u32 i, id;
+	int ret;
+
+	for (i = 0; i < giving->count; i++) {
+		loan = giving->loans[i];
+		id = ++grants->last ?: ++grants->last;
+		ret = xa_insert_bh(&grants->loans, id, loan, GFP_KERNEL_ACCOUNT);
+		if (ret)
+			return ret;
+		WRITE_ONCE(loan->info.id, id);
+		((struct rdmachan_grant_event *)loan->event->data)->grant = id;
+	}
+	return 0;
+}
+
+static void unnumber(struct rch_giving *giving)
+{
+	u32 i;
+
+	for (i = 0; i < giving->count && giving->loans[i]->info.id; i++)
+		xa_erase_bh(&giving->loans[i]->grants->loans, giving->loans[i]->info.id);
+}
+
+static struct rch_item *message(struct rch_giving *giving, size_t length)
+{
+	struct rch_grant_info infos[RCH_GRANTS_MAX];
+	size_t bytes = iov_iter_count(giving->message);
+	struct rch_item *item;
+	void *data;
+	u32 i;
+
+	for (i = 0; i < giving->count; i++)
+		infos[i] = giving->loans[i]->info;
+	item = rch_lane_item(&giving->chan->lane, length, GFP_KERNEL_ACCOUNT, &data);
+	if (!item)
+		return ERR_PTR(-ENOMEM);
+	data = rch_wire_grants_put(data, infos, giving->count);
+	if (copy_from_iter(data, bytes, giving->message) != bytes) {
+		rch_item_free(item);
+		return ERR_PTR(-EFAULT);
+	}
+	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_GRANTS;
+	item->msg_flags = giving->msg_flags;
+	item->total = length;
+	return item;
+}
+
+/*
+ * A timer that is pending has a reference of its own. In two steps, as in chan.c:
+ * mod_delayed_work() does not tell whether it has queued the work.
+ */
+static void start_timer(struct rch_loan *loan, unsigned long delay)
+{
+	if (!cancel_delayed_work(&loan->timer))
+		kref_get(&loan->ref);
+	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
+		loan_put(loan);
+	/* It may have ended just now: then nobody else stops the timer. */
+	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
+		loan_put(loan);
+}
+
+/* The peer has not heard of it, and the program will not either. */
+static void not_given(struct rch_loan *loan)
+{
+	struct rch_segment *event = NULL;
+
+	xa_lock_bh(&loan->grants->loans);
+	if (ending_locked(loan, RDMACHAN_CAUSE_NONE))
+		swap(event, loan->event);
+	xa_unlock_bh(&loan->grants->loans);
+	if (!event)
+		return;
+	drop_event(event);
+	take_back_later(loan->grants);
+}
+
+/* The item is made: from here on nothing fails but the channel. */
+static int give(struct rch_giving *giving, struct rch_item *item)
+{
+	struct rch_loan *loan;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < giving->count; i++) {
+		loan = giving->loans[i];
+		kref_get(&loan->ref);
+		enter(loan);
+	}
+	ret = rch_lane_queue(&giving->chan->lane, item);
+	for (i = 0; i < giving->count; i++) {
+		loan = giving->loans[i];
+		if (ret)
+			not_given(loan);
+		else if (loan->expires_ms)
+			start_timer(loan, msecs_to_jiffies(loan->expires_ms));
+		loan_put(loan);
+	}
+	return ret;
+}
+
+static int give_claimed(struct rch_giving *giving, size_t length)
+{
+	size_t bytes = iov_iter_count(giving->message);
+	struct rch_item *item;
+	int ret;
+
+	ret = number(giving);
+	if (!ret)
+		ret = giving->out(giving);
+	if (!ret) {
+		item = message(giving, length);
+		ret = PTR_ERR_OR_ZERO(item);
+	}
+	if (ret) {
+		unnumber(giving);
+		return ret;
+	}
+	ret = give(giving, item);
+	giving->count = 0;
+	if (!ret)
+		rch_chan_tx_done(giving->chan, bytes);
+	return ret ? rch_chan_tx_check(giving->chan) ?: ret : 0;
+}
+
+/**
+ * rch_loans_give - tell the peer of memory that is lent to it
+ * @giving: what; @giving->count is 0 afterwards, when the loans belong to the table. Else
+ *	they are still the caller's
+ * @nonblock: do not wait
+ * @timeout_ms: how long to wait for room; 0 is without limit
+ *
+ * Return: 0, -EMSGSIZE, -EFAULT, or as rch_chan_send().
+ */
+int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms)
+{
+	struct rch_grant_info infos[RCH_GRANTS_MAX];
+	struct rch_chan *chan = giving->chan;
+	u64 length;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < giving->count; i++)
+		infos[i] = giving->loans[i]->info;
+	length = rch_wire_grants_size(infos, giving->count, iov_iter_count(giving->message));
+	if (length > rch_lane_segment_max(&chan->lane))
+		return -EMSGSIZE;
+	ret = rch_chan_tx_claim_wait(chan, length, nonblock, rch_deadline(timeout_ms));
+	if (ret)
+		return ret;
+	ret = give_claimed(giving, length);
+	rch_chan_unclaim(chan, RCH_CHAN_TX);
+	return ret;
+}
+
+/* Ending */
+
+/** rch_loans_end - nobody at the peer accesses any of them any more. Any context */
+void rch_loans_end(struct rch_grants *grants, u32 cause)
+{
+	struct rch_loan *loan;
+	unsigned long id;
+	bool any = false;
+
+	xa_lock_bh(&grants->loans);
+	xa_for_each(&grants->loans, id, loan)
+		any |= ending_locked(loan, cause);
+	xa_unlock_bh(&grants->loans);
+	if (any)
+		take_back_later(grants);
+}
+
+/* What the holder may say of why it gives back. */
+static u32 release_cause(u32 cause)
+{
+	return cause ? RDMACHAN_CAUSE_PEER_RESOURCES : RDMACHAN_CAUSE_NONE;
+}
+
+/** rch_loan_release_got - the holder gives one back. Return: the rule that was broken */
+enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_record *r)
+{
+	struct rch_loan *loan;
+	bool ok;
+	u32 id, cause;
+
+	rch_wire_grant_end_get(r, &id, &cause);
+	xa_lock_bh(&grants->loans);
+	loan = xa_load(&grants->loans, id);
+	ok = loan && ending_locked(loan, release_cause(cause));
+	xa_unlock_bh(&grants->loans);
+	if (!ok)
+		return RCH_RULE_GRANT;
+	take_back_later(grants);
+	return RCH_RULE_OK;
+}
+
+static void tell_end(struct rch_loan *loan)
+{
+	struct rch_chan *chan = loan->grants->chan;
+
+	if (loan->event) {
+		((struct rdmachan_grant_event *)loan->event->data)->cause = loan->cause;
+		rch_chan_event(chan, loan->event);
+	}
+	atomic_dec(&chan->lent);
+	/* Who reads to the end, which comes behind the last of these. */
+	wake_up_interruptible_all(&chan->wait);
+	xa_lock_bh(&loan->grants->loans);
+	WRITE_ONCE(loan->state, RCH_LOAN_ENDED);
+	__xa_erase(&loan->grants->loans, loan->info.id);
+	xa_unlock_bh(&loan->grants->loans);
+	wake_up_all(&loan->wait);
+}
+
+static void end(struct rch_loan *loan)
+{
+	if (cancel_delayed_work_sync(&loan->timer))
+		loan_put(loan);
+	take_back(loan);
+	leave_set(loan);
+	tell_end(loan);
+	loan_put(loan);
+}
+
+/** rch_loans_work - take back what is ending */
+void rch_loans_work(struct work_struct *work)
+{
+	struct rch_grants *grants = container_of(work, struct rch_grants, work);
+	struct rch_loan *loan;
+
+	for (;;) {
+		xa_lock_bh(&grants->loans);
+		loan = list_first_entry_or_null(&grants->ending, struct rch_loan, ending);
+		if (loan)
+			list_del_init(&loan->ending);
+		xa_unlock_bh(&grants->loans);
+		if (!loan)
+			break;
+		end(loan);
+	}
+	rch_chan_put(grants->chan);
+}
+
+/* Revoking */
+
+/* Have the peer told, once; then it has the dead time to answer. */
+static void revoke(struct rch_loan *loan)
+{
+	struct rch_grants *grants = loan->grants;
+	struct rch_link *link = grants->chan->lane.link;
+	bool first;
+
+	xa_lock_bh(&grants->loans);
+	first = loan->state == RCH_LOAN_LIVE && !loan->revoked;
+	if (first)
+		WRITE_ONCE(loan->revoked, true);
+	xa_unlock_bh(&grants->loans);
+	if (!first)
+		return;
+	kref_get(&loan->ref);
+	loan->revoke.type = RCH_REC_REVOKE;
+	loan->revoke.length = sizeof(struct rch_wire_grant_end);
+	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
+	rch_lane_word(&grants->chan->lane, &loan->revoke);
+	start_timer(loan, link->dead);
+}
+
+static void rch_loan_timer(struct work_struct *work)
+{
+	struct rch_loan *loan = container_of(to_delayed_work(work), struct rch_loan, timer);
+	struct rch_link *link = loan->grants->chan->lane.link;
+
+	if (!READ_ONCE(loan->revoked))
+		revoke(loan);
+	else if (READ_ONCE(loan->state) == RCH_LOAN_LIVE)
+		rch_link_kill_cause(link, RDMACHAN_OP_GRANT, RDMACHAN_CAUSE_PROTOCOL,
+				    RCH_RULE_ANSWER);
+	loan_put(loan);
+}
+
+/** rch_grants_revoke - the channel is closed: begin to take back what is lent. Any context */
+void rch_grants_revoke(struct rch_chan *chan)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_loan *loan;
+	unsigned long id;
+
+	if (!grants)
+		return;
+	rcu_read_lock();
+	xa_for_each(&grants->loans, id, loan) {
+		if (!kref_get_unless_zero(&loan->ref))
+			continue;
+		revoke(loan);
+		loan_put(loan);
+	}
+	rcu_read_unlock();
+}
+
+/* Return: a reference to the loan, NULL when it has ended, or an ERR_PTR(). */
+static struct rch_loan *find(struct rch_grants *grants, u32 id)
+{
+	struct rch_loan *loan;
+
+	xa_lock_bh(&grants->loans);
+	loan = xa_load(&grants->loans, id);
+	if (loan && loan->state == RCH_LOAN_MADE)
+		loan = NULL;
+	if (loan)
+		kref_get(&loan->ref);
+	xa_unlock_bh(&grants->loans);
+	if (!loan && (!id || rch_seq_before(READ_ONCE(grants->last), id)))
+		return ERR_PTR(-ENOENT);
+	return loan;
+}
+
+static bool has_ended(const struct rch_loan *loan)
+{
+	return READ_ONCE(loan->state) == RCH_LOAN_ENDED;
+}
+
+/**
+ * rch_loan_revoke - take memory back
+ * @chan: channel
+ * @id: number of the grant
+ * @nonblock: only begin
+ * @timeout_ms: how long to wait; 0 is without limit
+ *
+ * Return: 0: it is back, or it was begun; -ENOENT; -ETIMEDOUT, -EINTR, -ERESTARTSYS: it
+ * goes on.
+ */
+int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms)
+{
+	unsigned long deadline = rch_deadline(timeout_ms);
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_loan *loan;
+	long wait = 1;
+
+	if (!grants)
+		return -ENOENT;
+	loan = find(grants, id);
+	if (IS_ERR_OR_NULL(loan))
+		return PTR_ERR_OR_ZERO(loan);
+	revoke(loan);
+	if (!nonblock)
+		wait = wait_event_interruptible_timeout(loan->wait, has_ended(loan),
+							rch_time_left(deadline));
+	loan_put(loan);
+	return rch_wait_result(wait, deadline);
+}
+
+/* A loan of the set; referenced. @fresh: one that is to be revoked */
+static struct rch_loan *next_of(struct rch_regions *set, u32 region, bool fresh)
+{
+	struct rch_loan *loan, *found = NULL;
+
+	spin_lock(&set->lock);
+	list_for_each_entry(loan, &set->loans, of_set) {
+		if (region && loan->region_id != region)
+			continue;
+		if (fresh && (READ_ONCE(loan->revoked) ||
+			      READ_ONCE(loan->state) != RCH_LOAN_LIVE))
+			continue;
+		found = loan;
+		kref_get(&loan->ref);
+		break;
+	}
+	spin_unlock(&set->lock);
+	return found;
+}
+
+/** rch_loans_revoke_set - the context is closed: begin to take back all that is lent of it */
+void rch_loans_revoke_set(struct rch_regions *set)
+{
+	struct rch_loan *loan;
+
+	while ((loan = next_of(set, 0, true))) {
+		revoke(loan);
+		loan_put(loan);
+	}
+}
+
+/**
+ * rch_loans_revoke_region - take back all that is lent of a region
+ * @set: set
+ * @region: number of the region
+ *
+ * Return: 0 or -ERESTARTSYS.
+ */
+int rch_loans_revoke_region(struct rch_regions *set, u32 region)
+{
+	struct rch_loan *loan;
+	int ret = 0;
+
+	while ((loan = next_of(set, region, true))) {
+		revoke(loan);
+		loan_put(loan);
+	}
+	while (!ret && (loan = next_of(set, region, false))) {
+		ret = wait_event_interruptible(loan->wait, has_ended(loan));
+		loan_put(loan);
+	}
+	return ret;
+}
+
+/* Atomic operations */
+
+/**
+ * struct rch_answer - the answer to an ATOMIC
+ * @word: ATOMIC_DONE
+ * @grants: of the channel
+ */
+struct rch_answer {
+	struct rch_word word;
+	struct rch_grants *grants;
+};
+
+static void answer_sent(struct rch_word *word)
+{
+	struct rch_answer *answer = container_of(word, struct rch_answer, word);
+
+	atomic_dec(&answer->grants->answers);
+	kfree(answer);
+}
+
+static enum rch_rule do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
+			       u64 *value)
+{
+	struct rch_loan *loan;
+	u64 offset;
+
+	lockdep_assert_held(&grants->loans.xa_lock);
+	loan = xa_load(&grants->loans, a->id);
+	if (!loan || loan->state != RCH_LOAN_LIVE ||
+	    (loan->info.rights & (RDMACHAN_RIGHT_ATOMIC | RDMACHAN_RIGHT_BY_DEVICE)) !=
+	    RDMACHAN_RIGHT_ATOMIC || a->address < loan->info.start)
+		return RCH_RULE_GRANT;
+	offset = a->address - loan->info.start;
+	if (!rch_grant_range_ok(loan->info.length, offset, sizeof(u64)))
+		return RCH_RULE_GRANT;
+	*value = rch_region_atomic(loan->region, loan->offset + offset,
+				   a->op == RDMACHAN_ATOMIC_COMPARE_SWAP, a->operand,
+				   a->compare);
+	return RCH_RULE_OK;
+}
+
+/**
+ * rch_loan_atomic_got - the peer asks for an atomic operation
+ * @grants: grants
+ * @r: its record
+ *
+ * Softirq. Return: the rule that was broken.
+ */
+enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r)
+{
+	struct rch_answer *answer;
+	struct rch_atomic a;
+	enum rch_rule rule;
+	u64 value;
+
+	rule = rch_wire_atomic_get(r, &a);
+	if (rule)
+		return rule;
+	if (atomic_read(&grants->answers) >= RCH_ANSWERS_MAX)
+		return RCH_RULE_ANSWER;
+	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
+	if (!answer) {
+		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+		return RCH_RULE_OK;
+	}
+	xa_lock_bh(&grants->loans);
+	rule = do_atomic(grants, &a, &value);
+	xa_unlock_bh(&grants->loans);
+	if (rule) {
+		kfree(answer);
+		return rule;
+	}
+	answer->grants = grants;
+	answer->word.sent = answer_sent;
+	answer->word.type = RCH_REC_ATOMIC_DONE;
+	answer->word.length = sizeof(struct rch_wire_atomic_done);
+	rch_wire_atomic_done_put(answer->word.data, a.serial, value);
+	atomic_inc(&grants->answers);
+	rch_lane_word(&grants->chan->lane, &answer->word);
+	return RCH_RULE_OK;
+}

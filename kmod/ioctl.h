@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ioctl.h - a call of a program on its way
+ */
+#ifndef _RCH_IOCTL_H
+#define _RCH_IOCTL_H
+
+#include <linux/types.h>
+#include <rdmachan.h>
+
+struct file;
+struct iovec;
+struct iov_iter;
+struct rch_chan;
+
+/** union rch_arg - what calls are given: each starts with its size */
+union rch_arg {
+	u32 size;
+	struct rdmachan_info info;
+	struct rdmachan_listen listen;
+	struct rdmachan_accept accept;
+	struct rdmachan_connect connect;
+	struct rdmachan_send send;
+	struct rdmachan_recv recv;
+	struct rdmachan_shutdown shutdown;
+	struct rdmachan_busy_poll busy_poll;
+	struct rdmachan_query query;
+	struct rdmachan_list list;
+	struct rdmachan_queue_create queue_create;
+	struct rdmachan_enter enter;
+	struct rdmachan_region_register region_register;
+	struct rdmachan_region_unregister region_unregister;
+	struct rdmachan_pool_create pool_create;
+	struct rdmachan_grant grant;
+	struct rdmachan_release release;
+	struct rdmachan_revoke revoke;
+	struct rdmachan_access access;
+	struct rdmachan_atomic atomic;
+};
+
+/**
+ * struct rch_call - one call on its way
+ * @file: on which file
+ * @arg: its structure
+ * @user: where it came from
+ * @user_size: how large it is there
+ * @fd: a file descriptor to give out once the structure was copied back
+ * @new_file: its file
+ * @copy_back: copy the structure back although the call fails
+ * @copied: the structure is with the program already, or has no outputs
+ */
+struct rch_call {
+	struct file *file;
+	union rch_arg arg;
+	void __user *user;
+	u32 user_size;
+	int fd;
+	struct file *new_file;
+	bool copy_back;
+	bool copied;
+};
+
+/* ioctl.c APIs: process context; may sleep */
+int rch_error_check(u64 ptr);
+int rch_refused(int ret, u64 ptr, struct rdmachan_error *error);
+void rch_chan_error_out(struct rch_chan *chan, u64 ptr, int ret);
+int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
+	       struct iovec **iov, struct iov_iter *iter);
+
+/* ioctl_grant.c APIs: process context; may sleep */
+int rch_run_grant(struct rch_call *call);
+int rch_run_release(struct rch_call *call);
+int rch_run_revoke(struct rch_call *call);
+int rch_run_read(struct rch_call *call);
+int rch_run_write(struct rch_call *call);
+int rch_run_atomic(struct rch_call *call);
+
+#endif /* _RCH_IOCTL_H */

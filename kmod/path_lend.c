@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_lend.c - memory that the peer may read, write and update until it is taken back
+ *
+ * Operation. A range is divided into pieces, each of which gets a memory region with a key
+ * of its own by a fast registration, and loses it by a local invalidation. Both go in
+ * batches, one batch at a time; the last of a batch is waited for. The addresses that
+ * the peer uses are not ours: piece number i begins at i << shift, and the first one where its
+ * first byte is in its page.
+ *
+ * Ownership. As of path_mr.c: pages may be let go after the invalidation's completion. If
+ * it fails the path has failed, and once that is drained the region is deregistered.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "inject.h"
+#include "mem.h"
+#include "path.h"
+#include "path_rdma.h"
+#include "rch.h"
+
+/** rch_lend_shift - size of a piece, as a power of two */
+u32 rch_lend_shift(const struct rch_path *path)
+{
+	u32 pages = min(path->dev->attrs.max_fast_reg_page_list_len, RCH_LEND_LARGE);
+
+	return PAGE_SHIFT + ilog2(max(pages, 1U));
+}
+
+/** rch_lend_atomics - whether the adapter does atomic operations on what is lent */
+bool rch_lend_atomics(const struct rch_path *path)
+{
+	return path->dev->attrs.atomic_cap != IB_ATOMIC_NONE;
+}
+
+static void lend_free(struct rch_lend *piece)
+{
+	ib_dereg_mr(piece->mr);
+	kfree(piece);
+}
+
+static struct rch_lend *spare_get(struct rch_path *path, bool small)
+{
+	struct rch_lend *piece;
+
+	spin_lock_bh(&path->lock);
+	piece = list_first_entry_or_null(&path->lends[small], struct rch_lend, list);
+	if (piece) {
+		list_del(&piece->list);
+		path->lend_count[small]--;
+	}
+	spin_unlock_bh(&path->lock);
+	return piece;
+}
+
+static u32 pages_of(const struct rch_path *path, bool small)
+{
+	u32 large = 1U << (rch_lend_shift(path) - PAGE_SHIFT);
+
+	return small ? min(large, RCH_LEND_SMALL) : large;
+}
+
+/**
+ * rch_lend_get - get a memory region for a piece
+ * @path: path
+ * @pages: of what is lent
+ *
+ * Return: it, not open; or NULL.
+ */
+struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
+{
+	bool small = pages <= pages_of(path, true);
+	struct rch_lend *piece = spare_get(path, small);
+
+	if (piece)
+		return piece;
+	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    rch_registrar_get(path))
+		return NULL;
+	piece = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT));
+	if (!piece)
+		return NULL;
+	piece->small = small;
+	piece->pages = pages_of(path, small);
+	piece->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, piece->pages));
+	if (IS_ERR(piece->mr)) {
+		kfree(piece);
+		return NULL;
+	}
+	return piece;
+}
+
+/** rch_lend_put - give it back, after rch_lend_close() if it was opened */
+void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
+{
+	bool keep = false;
+
+	spin_lock_bh(&path->lock);
+	if (!piece->open && path->lend_count[piece->small] < RCH_LEND_SPARE) {
+		list_add(&piece->list, &path->lends[piece->small]);
+		path->lend_count[piece->small]++;
+		keep = true;
+	}
+	spin_unlock_bh(&path->lock);
+	if (!keep)
+		lend_free(piece);
+}
+
+/** rch_path_lends_free - the path is being destroyed, and has no users */
+void rch_path_lends_free(struct rch_path *path)
+{
+	struct rch_lend *piece;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(path->lends); i++)
+		while ((piece = spare_get(path, i)))
+			lend_free(piece);
+}
+
+static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rch_path *path = cq->cq_context;
+
+	/* Those before the last complete only with errors. */
+	if (wc->wr_cqe == &path->lend_cqe[0])
+		rch_io_judge(cq, wc);
+	else
+		rch_io_end(cq, wc, &path->lend_io);
+}
+
+/* Post a chain, and wait for its end. Return: 0 or an error: the path has failed. */
+static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_send_wr *last)
+{
+	lockdep_assert_held(&path->lender);
+	path->lend_cqe[0].done = rch_lend_wc;
+	path->lend_cqe[1].done = rch_lend_wc;
+	last->next = NULL;
+	last->wr_cqe = &path->lend_cqe[1];
+	last->send_flags = IB_SEND_SIGNALED;
+	path->lend_io.ended = false;
+	return rch_local_post(path, first) ?: rch_io_wait(path, &path->lend_io);
+}
+
+static int access_flags(u32 rights)
+{
+	int access = 0;
+
+	if (rights & RDMACHAN_RIGHT_READ)
+		access |= IB_ACCESS_REMOTE_READ;
+	if (rights & RDMACHAN_RIGHT_WRITE)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	if (rights & RDMACHAN_RIGHT_BY_DEVICE)
+		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC;
+	return access;
+}
+
+/* Piece number @index begins where the peer will look for it, and ends so too. */
+static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
+{
+	struct ib_mr *mr = piece->mr;
+	u64 begin = (u64)index << shift;
+
+	if (!index)
+		begin = offset_in_page(mr->iova);
+	else if (offset_in_page(mr->iova))
+		return -EINVAL;
+	mr->iova = begin;
+	return last || begin + mr->length == (u64)(index + 1) << shift ? 0 : -EINVAL;
+}
+
+static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
+{
+	ib_update_fast_reg_key(piece->mr, ib_inc_rkey(piece->mr->rkey));
+	piece->wr.reg = (struct ib_reg_wr) {
+		.wr.wr_cqe = &path->lend_cqe[0],
+		.wr.opcode = IB_WR_REG_MR,
+		.mr = piece->mr,
+		.key = piece->mr->rkey,
+		.access = access_flags(rights),
+	};
+}
+
+static void inv_init(struct rch_path *path, struct rch_lend *piece)
+{
+	piece->wr.inv = (struct ib_send_wr) {
+		.wr_cqe = &path->lend_cqe[0],
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = piece->mr->rkey,
+	};
+}
+
+/* Return: 0, or an error; those that may be open are marked so. */
+static int open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 rights)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		reg_init(path, pieces[i], rights);
+		if (i)
+			pieces[i - 1]->wr.reg.wr.next = &pieces[i]->wr.reg.wr;
+		pieces[i]->open = true;
+	}
+	return run_batch(path, &pieces[0]->wr.reg.wr, &pieces[count - 1]->wr.reg.wr);
+}
+
+static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 count)
+{
+	struct ib_send_wr *first = NULL, *last = NULL;
+	int ret;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (!pieces[i]->open)
+			continue;
+		inv_init(path, pieces[i]);
+		if (last)
+			last->next = &pieces[i]->wr.inv;
+		else
+			first = &pieces[i]->wr.inv;
+		last = &pieces[i]->wr.inv;
+	}
+	ret = first ? run_batch(path, first, last) : 0;
+	for (i = 0; !ret && i < count; i++)
+		pieces[i]->open = false;
+	return ret;
+}
+
+/**
+ * rch_lend_open - let the peer get at a range
+ * @path: path
+ * @pieces: regions for it, not open; rch_lend_close() must follow, even after an error
+ * @count: how many
+ * @mem: the range, mapped for the path's device
+ * @shift: size of a piece
+ * @rights: enum rdmachan_right
+ *
+ * Return: 0, then the key of each is in its region; or an error.
+ */
+int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count,
+		  const struct rch_mem *mem, u32 shift, u32 rights)
+{
+	struct rch_mem_cursor cursor;
+	int ret = 0;
+	u32 i;
+
+	rch_mem_begin(mem, &cursor);
+	for (i = 0; !ret && i < count; i++)
+		ret = rch_mr_map(pieces[i]->mr, pieces[i]->pages, &cursor) ?:
+		      place_piece(pieces[i], i, i + 1 == count, shift);
+	mutex_lock(&path->lender);
+	for (i = 0; !ret && i < count; i += RCH_LEND_WRS)
+		ret = open_batch(path, pieces + i, min(count - i, RCH_LEND_WRS), rights);
+	mutex_unlock(&path->lender);
+	return ret;
+}
+
+/**
+ * rch_lend_close - keep the peer out
+ * @path: path
+ * @pieces: regions of a range
+ * @count: how many
+ *
+ * Waits for nobody but the adapter. The peer cannot get at the range any more when this
+ * returns: by their invalidation, or, where that has failed, because the path is drained.
+ */
+void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count)
+{
+	u32 i, end;
+
+	mutex_lock(&path->lender);
+	for (i = 0; i < count; i = end) {
+		end = min(i + RCH_LEND_WRS, count);
+		if (close_batch(path, pieces + i, end - i))
+			break;
+	}
+	mutex_unlock(&path->lender);
+	if (i < count)
+		wait_for_completion(&path->drained);
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_return_test.c - grants: how control of the memory comes back
+ */
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include "common.h"
+#include "grant_fixture.h"
+#include "harness.h"
+
+TEST_F(grant, release)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+
+	EXPECT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_ERR(grant_release(self->holder, grant), EKEYREVOKED);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 0), EKEYREVOKED);
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(try_add(self->holder, grant, 0), EKEYREVOKED);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+	EXPECT_EQ(grant_revoke(self->owner, grant, DONTWAIT), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+}
+
+/* What the owner is told when it comes back is what it had told. */
+TEST_F(grant, returned_event)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ | MAY_WRITE, 5, 77);
+	struct rdmachan_grant_event event;
+
+	range.cookie = 0x123456789abcdefULL;
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	ASSERT_TRUE(grant_held(self->holder, range.out_grant));
+	EXPECT_EQ(grant_release(self->holder, range.out_grant), 0);
+	ASSERT_TRUE(grant_next(self->owner, &event));
+	EXPECT_EQ(event.what, RDMACHAN_GRANT_RETURNED);
+	EXPECT_EQ(event.grant, range.out_grant);
+	EXPECT_EQ(event.length, 77);
+	EXPECT_EQ(event.cookie, range.cookie);
+	EXPECT_EQ(event.rights & MAY_ALL, MAY_READ | MAY_WRITE);
+}
+
+/* A grant that was not looked at is held as well. */
+TEST_F(grant, release_before_it_is_received)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, 64);
+
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	ASSERT_TRUE(wait_readable(self->holder, 10000));
+	EXPECT_EQ(try_read(self->holder, range.out_grant, 0, 8), 0);
+	EXPECT_EQ(grant_release(self->holder, range.out_grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, range.out_grant, 0));
+	EXPECT_TRUE(grant_held(self->holder, range.out_grant));
+}
+
+TEST_F(grant, revoke)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+
+	EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(try_add(self->holder, grant, 0), EKEYREVOKED);
+	EXPECT_ERR(grant_release(self->holder, grant), EKEYREVOKED);
+	EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+TEST_F(grant, revoke_begun)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+
+	EXPECT_EQ(grant_revoke(self->owner, grant, DONTWAIT), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+/* Several times, with and without waiting: one event. */
+TEST_F(grant, revoke_again)
+{
+	struct rdmachan_grant_event event;
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+	int i;
+
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(grant_revoke(self->owner, grant, DONTWAIT), 0);
+	EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+	EXPECT_EQ(grant_revoke(self->owner, grant, TIMEOUT(1)), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_ERR(grant_recv(self->owner, &event, EVENT, NULL, TIMEOUT(50)), ETIMEDOUT);
+}
+
+/* A holder that never reads its messages cannot keep the memory. */
+TEST_F(grant, revoke_before_it_is_received)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, 64);
+
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	EXPECT_EQ(grant_revoke(self->owner, range.out_grant, NULL), 0);
+	EXPECT_TRUE(grant_held(self->holder, range.out_grant));
+	EXPECT_EQ(try_read(self->holder, range.out_grant, 0, 8), EKEYREVOKED);
+}
+
+/* Not even when nothing can be sent to it. */
+TEST_F(grant, revoke_without_room)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+
+	ASSERT_GT(fill_up(self->owner, 4096), 0);
+	ASSERT_GT(fill_up(self->holder, 4096), 0);
+	EXPECT_EQ(grant_revoke(self->owner, grant, TIMEOUT(10000)), 0);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 8), EKEYREVOKED);
+}
+
+TEST_F(grant, release_without_room)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+	char *back = malloc(4096);
+	int sent;
+
+	sent = fill_up(self->holder, 4096);
+	ASSERT_GT(sent, 0);
+	EXPECT_EQ(try_add(self->holder, grant, 0), 0);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 64), 0);
+	EXPECT_EQ(grant_release(self->holder, grant), 0);
+	while (sent--)
+		ASSERT_EQ(read(self->owner, back, 4096), 4096);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	free(back);
+}
+
+/* After the end of its own sending a program can still use what it holds. */
+TEST_F(grant, holder_sends_no_more)
+{
+	struct rdmachan_recv recv;
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+	char c;
+
+	ASSERT_EQ(do_shutdown(self->holder, RDMACHAN_SHUTDOWN_SEND), 0);
+	ASSERT_EQ(do_recv(self->owner, &c, 1, &recv, NULL), 0);
+	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_EOF);
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), 0);
+	EXPECT_EQ(grant_revoke(self->owner, grant, TIMEOUT(10000)), 0);
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
+}
+
+TEST_F(grant, expires)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, 64);
+	int64_t begun = now_ms();
+
+	range.expires_ms = 200;
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	ASSERT_TRUE(grant_held(self->holder, range.out_grant));
+	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), 0);
+	EXPECT_TRUE(grant_returned(self->owner, range.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_GE(now_ms() - begun, 199);
+	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+/* One that ends before has no end again. */
+TEST_F(grant, ends_before_it_expires)
+{
+	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX];
+	struct grant_message got;
+	int i;
+
+	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++) {
+		ranges[i] = RANGE(self->region, MAY_ALL, 0, 64);
+		ranges[i].expires_ms = i == 3 ? -1U : 100 + i;
+	}
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, ranges, RDMACHAN_GRANTS_MAX), 0);
+	ASSERT_EQ(grant_recv(self->holder, &got, sizeof(got), NULL, NULL), 0);
+	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++) {
+		EXPECT_EQ(grant_release(self->holder, ranges[i].out_grant), 0);
+		EXPECT_TRUE(grant_returned(self->owner, ranges[i].out_grant, 0));
+	}
+	EXPECT_ERR(grant_recv(self->owner, &got, sizeof(got), NULL, TIMEOUT(200)), ETIMEDOUT);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+TEST_F(grant, uses)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, 64);
+	uint32_t i;
+
+	for (range.uses = 1; range.uses < 5; range.uses++) {
+		ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+		ASSERT_TRUE(grant_held(self->holder, range.out_grant));
+		/* What fails at once is no use. */
+		EXPECT_EQ(try_read(self->holder, range.out_grant, 64, 1), ERANGE);
+		EXPECT_EQ(try_add(self->holder, range.out_grant, 4), EINVAL);
+		for (i = 0; i < range.uses; i++)
+			EXPECT_EQ(i == 0 ? try_read(self->holder, range.out_grant, 0, 8) :
+				  i == 1 ? try_write(self->holder, range.out_grant, 0, 8) :
+				  i == 2 ? try_add(self->holder, range.out_grant, 0) :
+				  try_swap(self->holder, range.out_grant, 0), 0);
+		EXPECT_TRUE(grant_returned(self->owner, range.out_grant, 0));
+		EXPECT_EQ(try_read(self->holder, range.out_grant, 0, 8), EKEYREVOKED);
+		EXPECT_ERR(grant_release(self->holder, range.out_grant), EKEYREVOKED);
+	}
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+static int unregister(int ctx, uint32_t region, uint32_t flags)
+{
+	struct rdmachan_region_unregister unreg = {
+		.size = sizeof(unreg), .region = region, .flags = flags,
+	};
+
+	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg);
+}
+
+TEST_F(grant, unregister_what_is_lent)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, 64), other = lend(self, MAY_WRITE, 0, 64);
+
+	EXPECT_ERR(region_unregister(self->ctx, self->region), EBUSY);
+	EXPECT_EQ(try_read(self->holder, grant, 0, 8), 0);
+	EXPECT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	EXPECT_ERR(region_unregister(self->ctx, self->region), EBUSY);
+	EXPECT_EQ(grant_revoke(self->owner, other, NULL), 0);
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+	EXPECT_EQ(pinned_bytes(), 0);
+}
+
+TEST_F(grant, unregister_and_revoke)
+{
+	uint32_t grants[20], flags = RDMACHAN_UNREGISTER_F_REVOKE;
+	struct rdmachan_grant_event event;
+	uint32_t kept, more;
+	int i;
+
+	more = region_of(self->ctx, self->memory, 64);
+	kept = grant_range(self->owner, self->ctx, &RANGE(more, MAY_READ, 0, 64));
+	ASSERT_TRUE(grant_held(self->holder, kept));
+	for (i = 0; i < 20; i++)
+		grants[i] = lend(self, MAY_READ, i, 64);
+	EXPECT_EQ(unregister(self->ctx, self->region, flags), 0);
+	EXPECT_EQ(pinned_bytes(), PAGE);
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(try_read(self->holder, grants[i], 0, 8), EKEYREVOKED);
+		ASSERT_TRUE(grant_next(self->owner, &event));
+		EXPECT_EQ(event.what, RDMACHAN_GRANT_RETURNED);
+		EXPECT_EQ(event.cause, RDMACHAN_CAUSE_SHUTDOWN);
+	}
+	EXPECT_EQ(try_read(self->holder, kept, 0, 8), 0);
+	EXPECT_ERR(unregister(self->ctx, self->region, flags), ENOENT);
+	EXPECT_EQ(unregister(self->ctx, more, flags), 0);
+	EXPECT_EQ(try_read(self->holder, kept, 0, 8), EKEYREVOKED);
+	EXPECT_ERR(unregister(self->ctx, more, 2), EOPNOTSUPP);
+}
+
+/* The grants of all channels. */
+TEST_F(grant, unregister_and_revoke_everywhere)
+{
+	uint32_t grants[5];
+	int fds[5][2], i;
+
+	for (i = 0; i < 5; i++) {
+		pair_up(self->ctx, fds[i], NULL);
+		grants[i] = grant_range(fds[i][i % 2], self->ctx,
+					&RANGE(self->region, MAY_ALL, i * 64, 64));
+		ASSERT_TRUE(grant_held(fds[i][!(i % 2)], grants[i]));
+	}
+	EXPECT_EQ(unregister(self->ctx, self->region, RDMACHAN_UNREGISTER_F_REVOKE), 0);
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(try_read(fds[i][!(i % 2)], grants[i], 0, 8), EKEYREVOKED);
+		EXPECT_TRUE(grant_returned(fds[i][i % 2], grants[i], RDMACHAN_CAUSE_SHUTDOWN));
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
+TEST_F(grant, listed)
+{
+	struct rdmachan_object objects[32];
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 32,
+		.object_size = sizeof(*objects),
+	};
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ | MAY_ATOMIC, 8, 640);
+	unsigned int i, found = 0;
+
+	range.cookie = 0xabcdef;
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	ASSERT_TRUE(grant_held(self->holder, range.out_grant));
+	ASSERT_EQ(ioctl(self->ctx, RDMACHAN_LIST, &list), 0);
+	for (i = 0; i < list.out_count; i++) {
+		if (objects[i].kind == RDMACHAN_KIND_REGION)
+			EXPECT_EQ(objects[i].uses, 1);
+		if (objects[i].kind != RDMACHAN_KIND_GRANT)
+			continue;
+		found++;
+		EXPECT_EQ(objects[i].length, 640);
+		EXPECT_EQ(objects[i].grant, range.out_grant);
+		EXPECT_EQ(objects[i].region, self->region);
+		EXPECT_EQ(objects[i].rights & MAY_ALL, MAY_READ | MAY_ATOMIC);
+		EXPECT_EQ(objects[i].cookie, 0xabcdef);
+	}
+	EXPECT_EQ(found, 1);
+}
+
+TEST_HARNESS_MAIN
