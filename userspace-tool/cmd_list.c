@@ -34,7 +34,8 @@ static const char *const headings[] = {
 	[RDMACHAN_KIND_QUEUE] = "QUEUE -UID -ENTRIES -COMPLETIONS -UNDER-WAY -TAKEN -COMPLETED "
 				"-OVERFLOWS",
 	[RDMACHAN_KIND_REGION] = "REGION -NUMBER -UID -LENGTH -USES -SENT -RECEIVED",
-	[RDMACHAN_KIND_GRANT] = "GRANT -NUMBER PEER -UID -REGION -LENGTH RIGHTS -COOKIE",
+	[RDMACHAN_KIND_GRANT] = "GRANT -NUMBER STATE -SERVICE PEER -UID -REGION -LENGTH RIGHTS "
+				"-COOKIE",
 };
 
 static void add_bytes(struct table *table, uint64_t bytes)
@@ -142,6 +143,8 @@ static void add_grant(struct table *table, const struct rdmachan_object *object)
 
 	table_add(table, "%" PRIu64, (uint64_t)object->id);
 	table_add(table, "%u", object->grant);
+	table_add(table, "%s", rdmachan_state_name(object->state));
+	table_add(table, "%u", object->service);
 	add_addr(table, &object->peer);
 	add_uid(table, object->uid);
 	table_add(table, "%u", object->region);

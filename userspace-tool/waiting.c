@@ -40,14 +40,14 @@ enum waited waiting(int fd, uint32_t timeout_ms)
 	uint64_t end = clock_ns() + timeout_ms * UINT64_C(1000000);
 	struct pollfd one = { .fd = fd, .events = POLLIN };
 	struct timespec left;
-	uint64_t now;
+	uint64_t now, ns;
 	int ret;
 
 	do {
 		now = clock_ns();
-		now = now < end ? end - now : 0;
-		left.tv_sec = now / 1000000000;
-		left.tv_nsec = now % 1000000000;
+		ns = now < end ? end - now : 0;
+		left.tv_sec = ns / 1000000000;
+		left.tv_nsec = ns % 1000000000;
 		ret = ppoll(&one, 1, timeout_ms == UINT32_MAX ? NULL : &left, &let_in);
 	} while (ret < 0 && errno == EINTR && !stopped);
 	/* A descriptor that cannot be waited for tells why when it is read. */
