@@ -225,7 +225,9 @@ lend_to_all()
 get_all()
 {
 	tool get -v "$host" >"$tmp/got" 2>"$tmp/err" && cmp "$tmp/from/big" "$tmp/got" &&
-	grep -q 'rights read,write,atomic.* cookie 77' "$tmp/err"
+	grep -q 'rights read,write,atomic.* cookie 77' "$tmp/err" && return
+	cat "$tmp/err" "$tmp/server.7003"
+	return 1
 }
 
 get_part()
