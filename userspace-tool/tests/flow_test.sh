@@ -383,10 +383,14 @@ taken()
 
 too_large()
 {
+	local status
+
 	tool listen --max 64k --keep 5004 >"$tmp/got" &
 	servers+=($!)
 	listening 5004 && tool connect --whole "$host:5004" <"$tmp/b" 2>"$tmp/err"
-	[ $? -eq 1 ] && grep -q 'Its limit is 65536 bytes' "$tmp/err"
+	status=$?
+	cat "$tmp/err"
+	[ $status -eq 1 ] && grep -q 'Its limit is 65536 bytes' "$tmp/err"
 }
 
 killed()
