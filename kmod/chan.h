@@ -233,10 +233,11 @@ struct rch_chan {
 #define RCH_CHAN_RX 1
 
 /**
- * struct rch_recv_result - what rch_chan_recv() found; zeros before
+ * struct rch_recv_result - what rch_chan_recv() found; zeros before, but for what is in
  * @length: bytes of the message
  * @msg_flags: its flags
- * @grants: in: the program takes messages with events of grants; out: this is one
+ * @takes_grants: in: the program takes messages that begin with events of grants
+ * @grants: it is one
  * @eof: there are no more messages
  * @out: tells the program of the message, whose bytes it has, before the message
  *	leaves the queue; an error leaves it there. Or NULL
@@ -244,6 +245,7 @@ struct rch_chan {
 struct rch_recv_result {
 	u64 length;
 	u16 msg_flags;
+	bool takes_grants;
 	bool grants;
 	bool eof;
 	int (*out)(struct rch_recv_result *result);

@@ -497,9 +497,9 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	u64 credit;
 	int ret;
 
-	if (seg->flags & RCH_DATA_F_GRANTS && !result->grants)
-		return -ENOMSG;
 	result->grants = seg->flags & RCH_DATA_F_GRANTS;
+	if (result->grants && !result->takes_grants)
+		return -ENOMSG;
 	result->length = seg->total - seg->hidden;
 	result->msg_flags = seg->msg_flags;
 	if (result->length > iov_iter_count(to))
@@ -575,7 +575,6 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 {
 	unsigned long deadline = rch_deadline(timeout_ms);
 	bool waits = !nonblock && !READ_ONCE(chan->complete);
-	const bool grants = result->grants;
 	int ret;
 
 	if (waits)
@@ -585,7 +584,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 	do {
 		result->length = 0;
 		result->msg_flags = 0;
-		result->grants = grants;
+		result->grants = false;
 		result->eof = false;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
 				     nonblock ? rx_settled : rx_settled_or_offered,

@@ -24,7 +24,6 @@
 #include <linux/xarray.h>
 
 #include "link.h"
-#include "mem.h"
 #include "object.h"
 #include "pure/grant.h"
 #include "quota.h"
@@ -99,7 +98,6 @@ enum rch_loan_state {
  * @timer: revokes what has expired; then ends the link of a peer that does not answer
  * @wait: woken when it has ended
  * @path: we are a user of it while it has not ended
- * @mem: the range, mapped
  * @pieces: memory regions of it
  * @keys: of each, as the peer is told
  * @event: tells the program that it has ended; NULL when it never knew of it
@@ -125,7 +123,6 @@ struct rch_loan {
 	struct delayed_work timer;
 	wait_queue_head_t wait;
 	struct rch_path *path;
-	struct rch_mem mem;
 	struct rch_lend **pieces;
 	__le32 *keys;
 	struct rch_segment *event;

@@ -248,9 +248,7 @@ static int run(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 	if (IS_ERR(held))
 		return PTR_ERR(held);
 	a.address = held->start + atomic->offset;
-	if (a.address % sizeof(u64))
-		ret = -EINVAL;
-	else if (held->rights & RDMACHAN_RIGHT_BY_DEVICE)
+	if (held->rights & RDMACHAN_RIGHT_BY_DEVICE)
 		ret = by_device(chan, held, &a, &atomic->out_value);
 	else
 		ret = ask(chan, &a, &atomic->out_value);
@@ -258,7 +256,6 @@ static int run(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 	if (ret != -ENOTCONN)
 		return ret;
 	path_error(chan);
-	rch_chan_note(chan, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_UNCERTAIN, 0);
 	return -EREMOTEIO;
 }
 

@@ -314,7 +314,7 @@ int rch_held_release(struct rch_chan *chan, u32 id)
  * @length: bytes
  *
  * Return: 0, then rch_held_call_end() must follow; or -ENOENT, -EKEYREVOKED, -EACCES,
- * -ERANGE.
+ * -ERANGE; -EINVAL when it is atomic and not aligned.
  */
 int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length)
 {
@@ -332,6 +332,8 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 		ret = -EACCES;
 	else if (!rch_grant_range_ok(held->length, offset, length))
 		ret = -ERANGE;
+	else if (right == RDMACHAN_RIGHT_ATOMIC && (held->start + offset) % sizeof(u64))
+		ret = -EINVAL;
 	if (!ret) {
 		held->calls++;
 		held->uses -= held->counted;

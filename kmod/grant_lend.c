@@ -165,31 +165,42 @@ static void drop_region(struct rch_loan *loan)
 	rch_region_unuse(loan->region);
 }
 
-static int map_range(struct rch_loan *loan)
-{
-	struct ib_device *dev = loan->path->dev;
-	int ret;
-
-	loan->mem.direction = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC) ?
-			      DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
-	ret = rch_region_table(loan->region, loan->offset, loan->info.length,
-			       rch_mem_segment_max(dev), &loan->mem);
-	return ret ?: rch_mem_map_table(&loan->mem, dev);
-}
-
 static void put_pieces(struct rch_loan *loan)
 {
 	u32 i;
 
-	for (i = 0; i < loan->info.keys && loan->pieces[i]; i++)
+	for (i = 0; i < loan->info.keys && loan->pieces[i]; i++) {
+		rch_mem_unmap(&loan->pieces[i]->mem);
 		rch_lend_put(loan->path, loan->pieces[i]);
+	}
 	kvfree(loan->pieces);
 	kvfree(loan->keys);
 }
 
+/* The piece that has the @bytes at @offset of the region. */
+static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
+{
+	u64 pages = DIV_ROUND_UP_ULL(offset_in_page(loan->region->addr + offset) + bytes,
+				     PAGE_SIZE);
+	struct rch_lend *piece = rch_lend_get(loan->path, pages);
+	struct ib_device *dev = loan->path->dev;
+	int ret;
+
+	if (!piece)
+		return NULL;
+	piece->mem.direction = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC) ?
+			       DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	ret = rch_region_table(loan->region, offset, bytes, rch_mem_segment_max(dev),
+			       &piece->mem);
+	if (!ret && !rch_mem_map_table(&piece->mem, dev))
+		return piece;
+	rch_lend_put(loan->path, piece);
+	return NULL;
+}
+
 static int get_pieces(struct rch_loan *loan)
 {
-	u64 left = loan->info.start + loan->info.length;
+	u64 address = loan->info.start, end = address + loan->info.length, bytes;
 	u32 i;
 
 	loan->pieces = rch_try(RCH_SITE_GRANT, kvcalloc(loan->info.keys, sizeof(*loan->pieces),
@@ -198,13 +209,12 @@ static int get_pieces(struct rch_loan *loan)
 						      GFP_KERNEL_ACCOUNT));
 	if (!loan->pieces || !loan->keys)
 		goto err;
-	for (i = 0; i < loan->info.keys; i++) {
-		u64 bytes = min(left, 1ULL << loan->info.shift);
-
-		loan->pieces[i] = rch_lend_get(loan->path, DIV_ROUND_UP_ULL(bytes, PAGE_SIZE));
+	for (i = 0; i < loan->info.keys; i++, address += bytes) {
+		bytes = rch_grant_piece_left(address, loan->info.shift, end - address);
+		loan->pieces[i] = get_piece(loan, loan->offset + address - loan->info.start,
+					    bytes);
 		if (!loan->pieces[i])
 			goto err_pieces;
-		left -= bytes;
 	}
 	return 0;
 
@@ -230,8 +240,8 @@ static int open_pieces(struct rch_loan *loan)
 
 	if (ret)
 		return ret;
-	ret = rch_lend_open(loan->path, loan->pieces, loan->info.keys, &loan->mem,
-			    loan->info.shift, loan->info.rights);
+	ret = rch_lend_open(loan->path, loan->pieces, loan->info.keys, loan->info.shift,
+			    loan->info.rights);
 	if (ret) {
 		close_pieces(loan);
 		return ret;
@@ -295,12 +305,9 @@ static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range
 	ret = find_region(loan, range, error);
 	if (ret)
 		return ret;
-	ret = describe(loan, range) ?: map_range(loan);
+	ret = describe(loan, range) ?: open_pieces(loan);
 	if (ret)
 		goto err_region;
-	ret = open_pieces(loan);
-	if (ret)
-		goto err_map;
 	ret = make_event(loan);
 	if (ret)
 		goto err_pieces;
@@ -314,8 +321,6 @@ err_event:
 	drop_event(loan->event);
 err_pieces:
 	close_pieces(loan);
-err_map:
-	rch_mem_unmap(&loan->mem);
 err_region:
 	drop_region(loan);
 	return ret;
@@ -378,7 +383,6 @@ static void take_back(struct rch_loan *loan)
 
 	rch_object_strike(&loan->object);
 	close_pieces(loan);
-	rch_mem_unmap(&loan->mem);
 	drop_region(loan);
 	rch_path_leave(path);
 }

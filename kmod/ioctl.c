@@ -479,7 +479,7 @@ static int run_recv(struct rch_call *call)
 
 	if (recv->flags & ~(RDMACHAN_IO_F_DONTWAIT | RDMACHAN_IO_F_GRANTS))
 		return -EOPNOTSUPP;
-	rc.result.grants = recv->flags & RDMACHAN_IO_F_GRANTS;
+	rc.result.takes_grants = recv->flags & RDMACHAN_IO_F_GRANTS;
 	ret = rch_error_check(recv->error_ptr) ?:
 	      rch_import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
 		     &iov, &iter);

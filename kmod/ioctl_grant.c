@@ -218,6 +218,16 @@ int rch_run_write(struct rch_call *call)
 	return run_move(call, false);
 }
 
+/* The channel's record tells why it has ended; this one what that means for the operation. */
+static int uncertain(struct rch_chan *chan, u64 ptr)
+{
+	struct rdmachan_error error;
+
+	rch_chan_error_get(chan, &error);
+	rch_error_set(&error, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_UNCERTAIN, error.cause);
+	return rch_refused(-EREMOTEIO, ptr, &error);
+}
+
 /** rch_run_atomic - RDMACHAN_ATOMIC on a channel */
 int rch_run_atomic(struct rch_call *call)
 {
@@ -232,6 +242,8 @@ int rch_run_atomic(struct rch_call *call)
 	    (atomic->compare && atomic->op != RDMACHAN_ATOMIC_COMPARE_SWAP))
 		return -EINVAL;
 	ret = rch_error_check(atomic->error_ptr) ?: rch_grant_atomic(chan, atomic);
+	if (ret == -EREMOTEIO)
+		return uncertain(chan, atomic->error_ptr);
 	rch_chan_error_out(chan, atomic->error_ptr, ret);
 	return ret;
 }

@@ -169,6 +169,14 @@ static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
 	return last || begin + mr->length == (u64)(index + 1) << shift ? 0 : -EINVAL;
 }
 
+static int map_piece(struct rch_lend *piece)
+{
+	struct rch_mem_cursor cursor;
+
+	rch_mem_begin(&piece->mem, &cursor);
+	return rch_mr_map(piece->mr, piece->pages, &cursor);
+}
+
 static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
 {
 	ib_update_fast_reg_key(piece->mr, ib_inc_rkey(piece->mr->rkey));
@@ -229,24 +237,22 @@ static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 coun
 /**
  * rch_lend_open - let the peer get at a range
  * @path: path
- * @pieces: regions for it, not open; rch_lend_close() must follow, even after an error
+ * @pieces: regions for it with their memory, not open; rch_lend_close() must follow, even
+ *	after an error
  * @count: how many
- * @mem: the range, mapped for the path's device
  * @shift: size of a piece
  * @rights: enum rdmachan_right
  *
  * Return: 0, then the key of each is in its region; or an error.
  */
-int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count,
-		  const struct rch_mem *mem, u32 shift, u32 rights)
+int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 shift,
+		  u32 rights)
 {
-	struct rch_mem_cursor cursor;
 	int ret = 0;
 	u32 i;
 
-	rch_mem_begin(mem, &cursor);
 	for (i = 0; !ret && i < count; i++)
-		ret = rch_mr_map(pieces[i]->mr, pieces[i]->pages, &cursor) ?:
+		ret = map_piece(pieces[i]) ?:
 		      place_piece(pieces[i], i, i + 1 == count, shift);
 	mutex_lock(&path->lender);
 	for (i = 0; !ret && i < count; i += RCH_LEND_WRS)

@@ -12,10 +12,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "mem.h"
 #include "path.h"
-
-struct rch_mem;
-struct rch_mem_cursor;
 
 /** RCH_MRS - memory regions of a path */
 #define RCH_MRS 4
@@ -98,6 +96,8 @@ struct rch_write {
  * @pages: of it
  * @small: its class
  * @open: the peer may get at it
+ * @mem: the memory, of a region, mapped while it is lent. One mapping for each piece, so that
+ *	none of its elements reaches into the next piece
  * @wr: opens it, or closes it
  */
 struct rch_lend {
@@ -106,6 +106,7 @@ struct rch_lend {
 	unsigned int pages;
 	bool small;
 	bool open;
+	struct rch_mem mem;
 	union {
 		struct ib_reg_wr reg;
 		struct ib_send_wr inv;
@@ -147,8 +148,8 @@ struct rch_access {
 u32 rch_lend_shift(const struct rch_path *path);
 bool rch_lend_atomics(const struct rch_path *path);
 struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages);
-int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count,
-		  const struct rch_mem *mem, u32 shift, u32 rights);
+int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 shift,
+		  u32 rights);
 void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count);
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);

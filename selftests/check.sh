@@ -221,7 +221,7 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood hostile_region quota_test memory_test
+		hostile_flood hostile_region hostile_grant quota_test memory_test
 }
 
 check_san() {
@@ -232,7 +232,7 @@ check_san() {
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
 		region_end_test grant_test grant_return_test grant_data_test grant_end_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test nomem_test hostile_region
+		fault_test nomem_test hostile_region hostile_grant
 	kunit san-kunit uml-6.12-san
 }
 

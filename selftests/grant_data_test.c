@@ -27,6 +27,7 @@ struct lent {
 static void lent_begin(struct fixture_grant *self, struct lent *lent, size_t before, size_t len)
 {
 	uint32_t region;
+	int64_t grant;
 
 	lent->around = pages(before + len + AROUND);
 	lent->memory = lent->around + before;
@@ -34,8 +35,10 @@ static void lent_begin(struct fixture_grant *self, struct lent *lent, size_t bef
 	lent->len = len;
 	/* One byte of the region to either side of what is lent. */
 	region = region_of(self->ctx, lent->memory - 1, len + 2);
-	lent->grant = grant_range(self->owner, self->ctx,
-				  &RANGE(region, MAY_READ | MAY_WRITE, 1, len));
+	grant = grant_range(self->owner, self->ctx,
+			    &RANGE(region, MAY_READ | MAY_WRITE, 1, len));
+	ASSERT_GT(grant, 0);
+	lent->grant = grant;
 	ASSERT_TRUE(grant_held(self->holder, lent->grant));
 }
 

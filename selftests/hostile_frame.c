@@ -68,8 +68,16 @@ static void record_took(struct hostile *h, const struct rch_record *r)
 	case RCH_REC_CREDIT:
 		heard->limit = rch_wire_credit_get(r);
 		break;
+	case RCH_REC_REVOKE:
+	case RCH_REC_RELEASE:
+		rch_wire_grant_end_get(r, &heard->first, &heard->second);
+		break;
 	case RCH_REC_DATA:
 		h->data_bytes += r->length;
+		if (!(r->flags & RCH_DATA_F_GRANTS) || r->length > sizeof(h->lent_bytes))
+			break;
+		h->lent = *r;
+		h->lent.payload = memcpy(h->lent_bytes, r->payload, r->length);
 		break;
 	}
 }

@@ -394,3 +394,19 @@ int hostile_post(struct hostile *h, struct ibv_send_wr *wr, const void *data, u3
 	h->busy++;
 	return 0;
 }
+
+/*
+ * RDMA READ or WRITE, without asking anybody. Return: where the bytes are that were
+ * written, or will be that are read; NULL: it cannot be posted.
+ */
+void *hostile_reach(struct hostile *h, int opcode, u64 addr, u32 rkey, const void *data, u32 len)
+{
+	struct ibv_send_wr wr = {
+		.opcode = opcode,
+		.wr.rdma.remote_addr = addr,
+		.wr.rdma.rkey = rkey,
+	};
+	u8 *slot = h->tx + h->slot * HOSTILE_FRAME;
+
+	return hostile_post(h, &wr, data, len) ? NULL : slot;
+}

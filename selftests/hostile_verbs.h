@@ -13,6 +13,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "../kmod/pure/credit.h"
+#include "../kmod/pure/grant.h"
 #include "../kmod/pure/wire.h"
 
 #define HOSTILE_PORT 7599
@@ -81,6 +82,9 @@ struct hostile {
 	u32 bare;
 	u32 bare_length;
 	u64 data_bytes;
+	/* The last message with grants; @lent_bytes is its payload. */
+	struct rch_record lent;
+	u8 lent_bytes[2048] __attribute__((aligned(8)));
 	u32 count[RCH_REC_TYPES];
 	u32 rejects[RCH_REJECTS];
 	u32 heard_next;
@@ -100,6 +104,7 @@ int hostile_await_answer(struct hostile *h);
 bool hostile_await_event(struct hostile *h, int event, int timeout_ms);
 void hostile_pump(struct hostile *h, int timeout_ms);
 int hostile_post(struct hostile *h, struct ibv_send_wr *wr, const void *data, u32 len);
+void *hostile_reach(struct hostile *h, int opcode, u64 addr, u32 rkey, const void *data, u32 len);
 
 /* hostile_frame.c: frames */
 void hostile_hello(struct hostile *h, u32 service);

@@ -20,7 +20,7 @@ programs="$programs quota_test inject_test"
 programs="$programs inject_nomem_test conn_test life_test"
 [ ! -e /proc/self/fail-nth ] || programs="$programs fault_test nomem_test"
 [ ! -x "$here/uring_test" ] || programs="$programs uring_test uring_end_test"
-[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood hostile_region"
+[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood hostile_region hostile_grant"
 passed=0
 failed=0
 

@@ -163,7 +163,7 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
  *	the file system must know what is written there
  * @RDMACHAN_CAUSE_UNCERTAIN: the connection ended while an atomic operation was under
- *	way: it was done once, or not at all
+ *	way: it was done once, or not at all; see detail for the cause of the end
  * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
  *	another way (by the adapter, by another adapter, by the kernel), and these do not
  *	exclude each other
@@ -1088,9 +1088,10 @@ struct rdmachan_region_unregister {
  * Once the owner is told so the key is invalid: whatever the peer's host does, it cannot
  * get at the memory any more.
  *
- * Both are told by *events* (&struct rdmachan_grant_event), which come in order with the
- * channel's messages: a message that begins with events is received by who sets
- * %RDMACHAN_IO_F_GRANTS.
+ * Both are told by *events* (&struct rdmachan_grant_event) in the channel's messages: a
+ * message that begins with events is received by who sets %RDMACHAN_IO_F_GRANTS. That a
+ * grant is given comes in order with all messages; that control is back comes as soon as it
+ * is, behind messages that are there already, but ahead of those that wait for room.
  */
 
 /** RDMACHAN_GRANTS_MAX - most grants that go with one message */
