@@ -324,23 +324,19 @@ key_values()
 	local i pids=()
 
 	key_value set colour=red && [ "$(key_value get colour)" = red ] || return 1
-	for ((i = 0; i < 50; i++)); do
-		key_value set "key$i=value$i"
-	done >"$tmp/log.set"
-	[ "$(grep -cx ok "$tmp/log.set")" -eq 50 ] || return 1
-	: >"$tmp/got"
-	for i in 1 2; do
-		for ((i = 0; i < 50; i++)); do
-			key_value get key7
+	key_value set word=old >"$tmp/log.set" && : >"$tmp/got" || return 1
+	for _ in 1 2; do
+		for ((i = 0; i < 20; i++)); do
+			key_value get word
 		done >>"$tmp/got" &
 		pids+=($!)
 	done
-	for ((i = 0; i < 50; i++)); do
-		key_value set "key7=other$((i % 2))" || return 1
+	for ((i = 0; i < 20; i++)); do
+		key_value set "word=new$((i % 2))" || return 1
 	done >"$tmp/log.set"
 	wait "${pids[@]}"
-	[ "$(grep -cxE 'value7|other[01]' "$tmp/got")" -eq 100 ] && [ "$(key_value get key7)" = other1 ] &&
-	[ "$(key_value get key49)" = value49 ] && ! key_value get size
+	[ "$(grep -cxE 'old|new[01]' "$tmp/got")" -eq 40 ] && [ "$(key_value get word)" = new1 ] &&
+	! key_value get size
 }
 
 # Four clients take 200 numbers each, every one once.
@@ -373,6 +369,33 @@ lists()
 	sleep 1
 	tool list --channels >"$tmp/list" && grep -q " 5002 .*connected *$host" "$tmp/list" &&
 	tool list --links >"$tmp/list" && grep -q " open .* $host " "$tmp/list"
+}
+
+lists_grants()
+{
+	local owner i
+
+	tool lend --once -s 7008 --size 4k --cookie 4711 >"$tmp/log.lend" &
+	owner=$!
+	listening 7008 && (sleep 3 | tool put - "$host:7008") &
+	for ((i = 0; i < 200; i++)); do
+		tool list --grants >"$tmp/list"
+		grep -q " 7008 .* 4 KiB *read *4711\$" "$tmp/list" && wait $owner && return
+		sleep 0.05
+	done
+	cat "$tmp/list"
+	return 1
+}
+
+lend_expires()
+{
+	local owner status
+
+	tool lend --once --expires 0.5 -s 7009 --size 4k --rights write >"$tmp/log.lend" &
+	owner=$!
+	listening 7009 && (sleep 2; echo late) | tool put - "$host:7009" 2>"$tmp/err"
+	status=$?
+	wait $owner && [ $status -ne 0 ] && grep -q 'or has expired' "$tmp/log.lend"
 }
 
 taken()
@@ -417,6 +440,8 @@ no_device()
 test_real()
 {
 	check "list shows listeners, channels and links" lists
+	check "list shows grants" lists_grants
+	check "a grant expires" lend_expires
 	check "a service that is taken" taken
 	check "a message that is too large is explained" too_large
 	check "a peer that is killed is explained" killed
