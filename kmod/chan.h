@@ -238,6 +238,7 @@ struct rch_chan {
  * @msg_flags: its flags
  * @takes_grants: in: the program takes messages that begin with events of grants
  * @grants: it is one
+ * @local: the peer has not sent it
  * @eof: there are no more messages
  * @out: tells the program of the message, whose bytes it has, before the message
  *	leaves the queue; an error leaves it there. Or NULL
@@ -247,6 +248,7 @@ struct rch_recv_result {
 	u16 msg_flags;
 	bool takes_grants;
 	bool grants;
+	bool local;
 	bool eof;
 	int (*out)(struct rch_recv_result *result);
 };

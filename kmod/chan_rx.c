@@ -498,6 +498,7 @@ static int recv_message(struct rch_chan *chan, struct iov_iter *to,
 	int ret;
 
 	result->grants = seg->flags & RCH_DATA_F_GRANTS;
+	result->local = seg->local;
 	if (result->grants && !result->takes_grants)
 		return -ENOMSG;
 	result->length = seg->total - seg->hidden;
@@ -555,7 +556,7 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
 	else if (message)
 		ret = recv_message(chan, to, result);
-	if (!ret && !result->eof)
+	if (!ret && !result->eof && !result->local)
 		rch_chan_rx_done(chan, result->length);
 	return ret;
 }
@@ -585,6 +586,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		result->length = 0;
 		result->msg_flags = 0;
 		result->grants = false;
+		result->local = false;
 		result->eof = false;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
 				     nonblock ? rx_settled : rx_settled_or_offered,

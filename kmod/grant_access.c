@@ -44,6 +44,7 @@ static int step(struct rch_chan *chan, u32 id, struct rch_access *access, bool r
 	address = held->start + offset;
 	n = rch_grant_piece_left(address, held->shift, n);
 	if (rch_path_enter(path)) {
+		n = rch_access_most(path, read, address, n);
 		ret = rch_access_move(path, access, read, address,
 				      held->key[address >> held->shift], n);
 		rch_path_leave(path);

@@ -385,6 +385,7 @@ static void take_back(struct rch_loan *loan)
 	close_pieces(loan);
 	drop_region(loan);
 	rch_path_leave(path);
+	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, 1);
 }
 
 /** rch_loan_undo - the peer has not been told of it: end it, and drop the reference */

@@ -85,6 +85,29 @@ static int post_and_wait(struct rch_path *path, struct rch_access *access,
 	return rch_io_post(path, path->id->qp, first) ?: rch_io_wait(path, &access->io);
 }
 
+/**
+ * rch_access_most - how much one access may move
+ * @path: path
+ * @read: READ, else WRITE
+ * @address: at the peer
+ * @length: bytes that are wanted, not 0
+ *
+ * siw puts a small answer to an RDMA READ behind its header at once, and when the bytes lie in
+ * two pages takes the wrong ones (siw_try_1seg(), 6.1 to 7.2): so these are asked for one page
+ * after the other. Any context.
+ */
+u32 rch_access_most(const struct rch_path *path, bool read, u64 address, u32 length)
+{
+	const u32 page = 4096, small = 256;
+	u32 left = page - (address & (page - 1));
+
+	length = min(length, RCH_ACCESS_ROOM);
+	if (read && length <= small && length > left &&
+	    rdma_protocol_iwarp(path->dev, path->port))
+		return left;
+	return length;
+}
+
 /* Open own memory, have @wr done, and close it. */
 static int run_open(struct rch_path *path, struct rch_access *access, struct ib_send_wr *wr)
 {

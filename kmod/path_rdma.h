@@ -156,6 +156,7 @@ void rch_path_lends_free(struct rch_path *path);
 
 /* path_access.c APIs: process context; may sleep; all but the first by a user of the path */
 struct rch_access *rch_access_alloc(u32 length);
+u32 rch_access_most(const struct rch_path *path, bool read, u64 address, u32 length);
 int rch_access_move(struct rch_path *path, struct rch_access *access, bool read,
 		    u64 address, u32 rkey, u32 length);
 int rch_access_atomic(struct rch_path *path, struct rch_access *access, bool swap,
