@@ -131,6 +131,10 @@ static void test_grants(void)
 	err.cause = RDMACHAN_CAUSE_UNCERTAIN;
 	ok(explained(&err, "it is not known whether it was done (EREMOTEIO)."),
 	   "an atomic operation whose outcome is not known");
+	err.detail = RDMACHAN_CAUSE_PEER_DEAD;
+	ok(explained(&err, "It ended by the cause \"peer-dead\"."), "and why it is not");
+	err.detail = UINT64_MAX;
+	ok(explained(&err, "or not at all.\n"), "an absurd cause");
 	err.error = EKEYREVOKED;
 	err.cause = RDMACHAN_CAUSE_NONE;
 	ok(explained(&err, "Using the memory lent by service 5000") &&
