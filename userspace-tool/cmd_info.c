@@ -103,7 +103,7 @@ struct limit {
 	bool bytes;
 };
 
-#define LIMITS 8
+#define LIMITS 9
 
 static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMITS])
 {
@@ -115,6 +115,7 @@ static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMI
 	limits[5] = (struct limit){ "queues", &info->out_use_queues, false };
 	limits[6] = (struct limit){ "pollers", &info->out_use_pollers, false };
 	limits[7] = (struct limit){ "regions", &info->out_use_regions, false };
+	limits[8] = (struct limit){ "grants", &info->out_use_grants, false };
 }
 
 static void add_amount(struct table *table, uint64_t amount, bool bytes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cmd_list.c - "rdmachan list": listeners, channels, links, queues and regions
+ * cmd_list.c - "rdmachan list": listeners, channels, links, queues, regions and grants
  */
 #include <errno.h>
 #include <getopt.h>
@@ -10,11 +10,12 @@
 
 #include "json.h"
 #include "object_json.h"
+#include "rights.h"
 #include "table.h"
 #include "tool.h"
 
 /* One more than the last one that is known here. */
-#define KINDS (RDMACHAN_KIND_REGION + 1)
+#define KINDS (RDMACHAN_KIND_GRANT + 1)
 
 /* What is passed along the walk over the objects. */
 struct listing {
@@ -33,6 +34,8 @@ static const char *const headings[] = {
 	[RDMACHAN_KIND_QUEUE] = "QUEUE -UID -ENTRIES -COMPLETIONS -UNDER-WAY -TAKEN -COMPLETED "
 				"-OVERFLOWS",
 	[RDMACHAN_KIND_REGION] = "REGION -NUMBER -UID -LENGTH -USES -SENT -RECEIVED",
+	[RDMACHAN_KIND_GRANT] = "GRANT -NUMBER STATE -SERVICE PEER -UID -REGION -LENGTH RIGHTS "
+				"-COOKIE",
 };
 
 static void add_bytes(struct table *table, uint64_t bytes)
@@ -134,12 +137,29 @@ static void add_region(struct table *table, const struct rdmachan_object *object
 	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
 }
 
+static void add_grant(struct table *table, const struct rdmachan_object *object)
+{
+	char rights[RIGHTS_MAX];
+
+	table_add(table, "%" PRIu64, (uint64_t)object->id);
+	table_add(table, "%u", object->grant);
+	table_add(table, "%s", rdmachan_state_name(object->state));
+	table_add(table, "%u", object->service);
+	add_addr(table, &object->peer);
+	add_uid(table, object->uid);
+	table_add(table, "%u", object->region);
+	add_bytes(table, object->length);
+	table_add(table, "%s", rights_text(object->rights, rights));
+	table_add(table, "%" PRIu64, (uint64_t)object->cookie);
+}
+
 static void (*const add[])(struct table *table, const struct rdmachan_object *object) = {
 	[RDMACHAN_KIND_LISTENER] = add_listener,
 	[RDMACHAN_KIND_CHANNEL] = add_channel,
 	[RDMACHAN_KIND_LINK] = add_link,
 	[RDMACHAN_KIND_QUEUE] = add_queue,
 	[RDMACHAN_KIND_REGION] = add_region,
+	[RDMACHAN_KIND_GRANT] = add_grant,
 };
 
 static int each(const struct rdmachan_object *object, void *arg)
@@ -199,6 +219,7 @@ static const struct option options[] = {
 	{ "links", no_argument, NULL, 'l' },
 	{ "queues", no_argument, NULL, 'q' },
 	{ "regions", no_argument, NULL, 'r' },
+	{ "grants", no_argument, NULL, 'g' },
 	{ 0 }
 };
 
@@ -207,12 +228,13 @@ static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flag
 	bool some = false;
 	int option, kind;
 
-	while ((option = getopt_long(argc, argv, "ajLclqr", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "ajLclqrg", options, NULL)) != -1) {
 		kind = option == 'L' ? RDMACHAN_KIND_LISTENER :
 		       option == 'c' ? RDMACHAN_KIND_CHANNEL :
 		       option == 'l' ? RDMACHAN_KIND_LINK :
 		       option == 'q' ? RDMACHAN_KIND_QUEUE :
-		       option == 'r' ? RDMACHAN_KIND_REGION : 0;
+		       option == 'r' ? RDMACHAN_KIND_REGION :
+		       option == 'g' ? RDMACHAN_KIND_GRANT : 0;
 		if (kind)
 			some = listing->kinds[kind] = true;
 		else if (option == 'a')
@@ -245,14 +267,15 @@ static int run(int argc, char **argv)
 
 const struct command cmd_list = {
 	.name = "list",
-	.summary = "list listeners, channels, links, queues and regions",
+	.summary = "list listeners, channels, links, queues, regions and grants",
 	.help =
 	"Usage: rdmachan list [--all] [--listeners] [--channels] [--links] [--queues]\n"
-	"                     [--regions] [--json]\n"
+	"                     [--regions] [--grants] [--json]\n"
 	"\n"
 	"Lists what your programs have open: listeners, channels, the links (the connections\n"
-	"of two hosts) that the channels share, queues, and regions (memory that they have\n"
-	"registered). Without a choice, all of them.\n"
+	"of two hosts) that the channels share, queues, regions (memory that they have\n"
+	"registered) and grants (pieces of it that are lent to peers). Without a choice, all\n"
+	"of them.\n"
 	"\n"
 	"  -a, --all         of all users, not only your own (root)\n"
 	"  -L, --listeners   listeners\n"
@@ -260,6 +283,7 @@ const struct command cmd_list = {
 	"  -l, --links       links\n"
 	"  -q, --queues      queues\n"
 	"  -r, --regions     regions\n"
+	"  -g, --grants      grants\n"
 	"  -j, --json        write one JSON array, with more details\n"
 	"\n"
 	"Examples:\n"

@@ -71,6 +71,11 @@ int fail_error(const struct rdmachan_error *err, const char *format, ...)
 	}
 	rdmachan_explain(err, text, sizeof(text));
 	fprintf(stderr, "\n%s", text);
-	/* The one failure that leaves the connection as it is. */
-	return err->cause == RDMACHAN_CAUSE_MESSAGE_SIZE ? TOOL_FAILED : TOOL_CONNECTION;
+	switch (err->cause) {
+	/* These leave the connection as it is. */
+	case RDMACHAN_CAUSE_MESSAGE_SIZE:
+	case RDMACHAN_CAUSE_ATOMICS:
+		return TOOL_FAILED;
+	}
+	return TOOL_CONNECTION;
 }

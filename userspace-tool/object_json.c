@@ -3,6 +3,7 @@
  * object_json.c - all there is to know about an object, as JSON
  */
 #include "object_json.h"
+#include "rights.h"
 
 static void json_addr(struct json *json, const char *key, const struct rdmachan_addr *addr)
 {
@@ -37,6 +38,8 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 
 void object_json(const struct rdmachan_object *object, struct json *json)
 {
+	char rights[RIGHTS_MAX];
+
 	json_object(json, NULL);
 	json_string(json, "kind", rdmachan_kind_name(object->kind));
 	json_number(json, "id", object->id);
@@ -61,6 +64,9 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_number(json, "length", object->length);
 	json_number(json, "region", object->region);
 	json_number(json, "uses", object->uses);
+	json_number(json, "grant", object->grant);
+	json_string(json, "rights", rights_text(object->rights, rights));
+	json_number(json, "cookie", object->cookie);
 	json_traffic(json, object);
 	json_end(json);
 }

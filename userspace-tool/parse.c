@@ -50,6 +50,18 @@ bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 	return true;
 }
 
+bool parse_operand(const char *text, uint64_t *number)
+{
+	uint64_t value;
+
+	if (*text != '-')
+		return parse_number(text, 0, UINT64_MAX, number);
+	if (!parse_number(text + 1, 0, UINT64_C(1) << 63, &value))
+		return false;
+	*number = -value;
+	return true;
+}
+
 bool parse_service(const char *text, uint32_t *service)
 {
 	return parse_u32(text, 1, RDMACHAN_SERVICE_MAX, service);

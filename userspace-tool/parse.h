@@ -29,6 +29,8 @@ struct target {
 
 bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *number);
 bool parse_u32(const char *text, uint32_t min, uint32_t max, uint32_t *number);
+/* "-1" as well: its two's complement */
+bool parse_operand(const char *text, uint64_t *number);
 bool parse_service(const char *text, uint32_t *service);
 /* "64k": bytes, with k, m and g for powers of 1024 */
 bool parse_size(const char *text, uint64_t max, uint64_t *size);

@@ -121,9 +121,10 @@ static void *input_thread(void *arg)
 	default:
 		relay->status = input_stream(relay);
 	}
-	rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_SEND);
+	/* Before the peer learns of it, who may close at once: see input_ended(). */
 	if (write(relay->done, &one, sizeof(one)) < 0)
 		fail_errno("cannot wake the main thread");
+	rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_SEND);
 	return NULL;
 }
 

@@ -24,6 +24,7 @@ enum tool_exit {
 
 /* Services that the tool uses when none is given. */
 #define TOOL_SERVICE_FILES	7001
+#define TOOL_SERVICE_GRANTS	7003
 /* A service that nobody listens for: who answers "no such service" is alive. */
 #define TOOL_SERVICE_NOBODY	RDMACHAN_SERVICE_MAX
 
@@ -41,14 +42,19 @@ struct command {
 	int (*run)(int argc, char **argv);
 };
 
+extern const struct command cmd_add;
 extern const struct command cmd_bench;
+extern const struct command cmd_cas;
 extern const struct command cmd_connect;
 extern const struct command cmd_doctor;
 extern const struct command cmd_explain;
+extern const struct command cmd_get;
 extern const struct command cmd_info;
+extern const struct command cmd_lend;
 extern const struct command cmd_list;
 extern const struct command cmd_listen;
 extern const struct command cmd_ping;
+extern const struct command cmd_put;
 extern const struct command cmd_recv;
 extern const struct command cmd_send;
 

@@ -30,8 +30,8 @@ _rdmachan_options()
 _rdmachan_argument()
 {
 	case $1 in
-	connect | ping | bench | doctor) _rdmachan_hosts ;;
-	send) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -A file -A hostname -- "$cur") ;;
+	connect | ping | bench | doctor | get | add | cas) _rdmachan_hosts ;;
+	send | lend | put) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -A file -A hostname -- "$cur") ;;
 	recv) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	explain) _rdmachan_causes ;;
 	esac
@@ -40,7 +40,7 @@ _rdmachan_argument()
 _rdmachan()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="info list connect listen send recv ping bench doctor explain"
+	local commands="info list connect listen send recv lend get put add cas ping bench doctor explain"
 
 	COMPREPLY=()
 	if [[ $COMP_CWORD -eq 1 ]]; then
@@ -53,7 +53,17 @@ _rdmachan()
 	fi
 	case $prev in
 	--max | --timeout | --port | --service | --idle | --count | --interval | --size | \
-		--wait | --sizes | --window | --server)
+		--wait | --sizes | --window | --server | --cookie | --uses | --expires | \
+		--revoke | --offset | --listen | --length)
+		return
+		;;
+	--rights)
+		_rdmachan_words "read write atomic read,write read,write,atomic"
+		return
+		;;
+	--output)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
 	esac

@@ -171,6 +171,16 @@ static const struct cause causes[] = {
 		"Such memory cannot be pinned for as long as the program likes: it is that of a file, and the file system must know what is written there.",
 		"Register it as read-only if messages are only sent from it, map the file privately, or use memory that is no file's.",
 	},
+	[RDMACHAN_CAUSE_UNCERTAIN] = {
+		"uncertain",
+		"The connection ended while an atomic operation on memory that the peer lends was under way: it was done once, or not at all.",
+		"Connect again, have the memory lent anew and look what it has. Where that does not tell, give each program a place of its own to write down what it is about to do.",
+	},
+	[RDMACHAN_CAUSE_ATOMICS] = {
+		"atomics",
+		"Other grants of this region have their atomic operations done in another way: by the adapter, by another adapter, or by the kernel. These do not exclude each other.",
+		"Lend the memory for atomic operations to peers that are reached over one adapter, or revoke the other grants first.",
+	},
 };
 
 static const struct cause unknown = {

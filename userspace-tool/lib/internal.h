@@ -16,6 +16,12 @@ uint64_t lib_error_prepare(struct rdmachan_error *err);
 int lib_error_finish(struct rdmachan_error *err, int ret);
 int lib_options_check(const struct rdmachan_options *options);
 
+/* message.c: receiving, with flags of the call */
+int lib_recv(int chan, const struct iovec *iov, unsigned int count,
+	     struct rdmachan_transfer *transfer, uint32_t flags, uint32_t *found,
+	     struct rdmachan_error *err);
+int lib_transfer_check(const struct rdmachan_transfer *transfer);
+
 /* names.c: words that only explanations need */
 const char *lib_op_text(uint32_t op);
 const char *lib_limit_name(uint64_t limit);

@@ -349,7 +349,7 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 /* Regions - lib/region.c */
 
 /**
- * rdmachan_region_register() - have memory stay where it is, for a queue's messages
+ * rdmachan_region_register() - have memory stay where it is, for a queue's messages, or to lend
  * @ctx: context
  * @addr: where
  * @length: bytes
@@ -371,9 +371,194 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
  * @ctx: context
  * @region: number of the region
  *
- * Return: 0 or -1. EBUSY: operations that use it have not completed.
+ * Return: 0 or -1. EBUSY: operations that use it have not completed, or it is lent.
  */
 int rdmachan_region_unregister(int ctx, uint32_t region);
+
+/**
+ * rdmachan_region_take_back() - revoke all grants of a region, then let it go
+ * @ctx: context
+ * @region: number of the region
+ *
+ * Waits as rdmachan_revoke() does.
+ *
+ * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed.
+ */
+int rdmachan_region_take_back(int ctx, uint32_t region);
+
+/* Grants: memory that is lent to a peer - lib/grant.c */
+
+/**
+ * struct rdmachan_events - a message, and the events that it begins with
+ * @events: the events, in the buffer that was received into
+ * @count: how many there are; 0 with an ordinary message
+ * @message: the rest of the message
+ * @length: bytes of it
+ */
+struct rdmachan_events {
+	const struct rdmachan_grant_event *events;
+	unsigned int count;
+	void *message;
+	size_t length;
+};
+
+/**
+ * rdmachan_grant() - lend a piece of a region to the peer
+ * @chan: channel
+ * @ctx: context that the region belongs to
+ * @range: what is lent, and how; &rdmachan_grant_range.out_grant is filled in
+ * @err: why it failed, or NULL
+ *
+ *	struct rdmachan_grant_range range = {
+ *		.region = region,
+ *		.length = 1024,
+ *		.rights = RDMACHAN_RIGHT_READ,
+ *	};
+ *
+ * The peer gets an event in its stream of messages (rdmachan_recv_events()). Until the
+ * memory comes back, the peer may use it as the rights say, at any time.
+ *
+ * Return: 0 or -1. ENOENT: no such region; ERANGE: it does not lie within the region;
+ * EACCES: the region is read-only, the rights are not; EBUSY: atomic operations on the
+ * region are done in another way already; EOPNOTSUPP: the adapter or the peer knows no
+ * grants; EAGAIN, EPIPE and others: as rdmachan_send().
+ */
+int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
+		   struct rdmachan_error *err);
+
+/**
+ * rdmachan_grant_many() - lend several pieces, with a message
+ * @chan: channel
+ * @ctx: context that the regions belong to
+ * @ranges: what is lent; each &rdmachan_grant_range.out_grant is filled in
+ * @count: their number, 1 to %RDMACHAN_GRANTS_MAX
+ * @iov: the pieces of the message
+ * @iov_count: their number, 0 for none
+ * @transfer: flags, timeout_ms and msg_flags are used; or NULL
+ * @err: why it failed, or NULL
+ *
+ * The peer receives all events and the message at once. Either all is lent, or nothing.
+ *
+ * Return: as rdmachan_grant(); EMSGSIZE: message and grants do not fit a frame.
+ */
+int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
+			unsigned int count, const struct iovec *iov, unsigned int iov_count,
+			const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
+
+/**
+ * rdmachan_recv_events() - receive a message that may begin with events of grants
+ * @chan: channel
+ * @buffer: where to put events and message, at a multiple of 8
+ * @size: bytes of @buffer: those of the largest message, and
+ *	sizeof(struct rdmachan_grant_event) for each event, of which there may be
+ *	%RDMACHAN_GRANTS_MAX
+ * @transfer: flags and timeout_ms are used, msg_flags and length (of events and message
+ *	together) are filled in; or NULL
+ * @events: what was received, which lies in @buffer
+ * @err: why it failed, or NULL
+ *
+ * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
+ * the next message begins with events.
+ *
+ * Return: as rdmachan_recvv(); EINVAL: @buffer is not aligned.
+ */
+int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_transfer *transfer,
+			 struct rdmachan_events *events, struct rdmachan_error *err);
+
+/**
+ * rdmachan_release() - give control back to the owner
+ * @chan: channel
+ * @grant: number of a grant that is held, from its event
+ *
+ * The owner gets an event.
+ *
+ * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended already.
+ */
+int rdmachan_release(int chan, uint32_t grant);
+
+/**
+ * rdmachan_revoke() - take control back from the holder
+ * @chan: channel
+ * @grant: number of a grant that was given
+ * @flags: %RDMACHAN_IO_F_DONTWAIT: only begin, an event tells when it is done; or 0
+ * @timeout_ms: how long to wait, 0 is without limit
+ * @err: why it failed, or NULL
+ *
+ * When it returns 0 without that flag nobody else reads or writes the memory any more. It
+ * does not depend on the peer's program.
+ *
+ * Return: 0, also when it has ended already; or -1. ENOENT: no such grant was ever given.
+ * ETIMEDOUT, EINTR: the revocation goes on.
+ */
+int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
+		    struct rdmachan_error *err);
+
+/**
+ * rdmachan_read_from() - read memory that the peer lends
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where to begin, in the grant
+ * @buffer: where the bytes go
+ * @length: how many
+ * @err: why it failed, or NULL
+ *
+ * The peer's program does nothing for it.
+ *
+ * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended; EACCES:
+ * it has not this right; ERANGE: the bytes do not lie within it; ECONNRESET and others: the
+ * connection has ended.
+ */
+int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
+		       struct rdmachan_error *err);
+
+/**
+ * rdmachan_write_to() - write to memory that the peer lends
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where to begin, in the grant
+ * @data: the bytes
+ * @length: how many
+ * @err: why it failed, or NULL
+ *
+ * The peer sees them before any message that is sent on the channel afterwards.
+ *
+ * Return: as rdmachan_read_from(). When the connection has ended any of the bytes may have
+ * been written.
+ */
+int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
+		      struct rdmachan_error *err);
+
+/**
+ * rdmachan_fetch_add() - add to a number in memory that the peer lends, atomically
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where its 8 bytes begin in the grant; a multiple of 8 in the peer's memory
+ * @add: what to add
+ * @before: set to the number before, or NULL
+ * @err: why it failed, or NULL
+ *
+ * The number is in the byte order of the peer.
+ *
+ * Return: as rdmachan_read_from(); EINVAL: @offset is not aligned; EREMOTEIO: the
+ * connection has ended, and it is not known whether it was done.
+ */
+int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
+		       uint64_t *before, struct rdmachan_error *err);
+
+/**
+ * rdmachan_compare_swap() - replace a number in memory that the peer lends, atomically
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: as rdmachan_fetch_add()
+ * @compare: it is replaced if it is this
+ * @swap: by this
+ * @before: set to the number before, which tells whether it was replaced; or NULL
+ * @err: why it failed, or NULL
+ *
+ * Return: as rdmachan_fetch_add(); 0 also when it was not replaced.
+ */
+int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
+			  uint64_t swap, uint64_t *before, struct rdmachan_error *err);
 
 /* Queues - lib/queue.c */
 
@@ -702,7 +887,7 @@ const char *rdmachan_state_name(uint32_t state);
  * rdmachan_kind_name() - name of a kind of object
  * @kind: &enum rdmachan_kind
  *
- * Return: "listener", "channel", "link" or "unknown".
+ * Return: "listener", "channel", "link", "queue", "region", "grant" or "unknown".
  */
 const char *rdmachan_kind_name(uint32_t kind);
 

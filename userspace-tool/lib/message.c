@@ -12,7 +12,7 @@
 /* First size of a buffer that grows. */
 #define GROW_FIRST	4096
 
-static int transfer_check(const struct rdmachan_transfer *transfer)
+int lib_transfer_check(const struct rdmachan_transfer *transfer)
 {
 	if (!transfer || transfer->size == sizeof(*transfer))
 		return 0;
@@ -30,7 +30,7 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
 		.error_ptr = lib_error_prepare(err),
 	};
 
-	if (transfer_check(transfer) < 0)
+	if (lib_transfer_check(transfer) < 0)
 		return lib_error_finish(err, -1);
 	if (transfer) {
 		send.flags = transfer->flags;
@@ -47,21 +47,24 @@ int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_err
 	return rdmachan_sendv(chan, &iov, 1, NULL, err);
 }
 
-int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
-		   struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+/* As rdmachan_recvv(), with flags of the call besides, and what it found in @found. */
+int lib_recv(int chan, const struct iovec *iov, unsigned int count,
+	     struct rdmachan_transfer *transfer, uint32_t flags, uint32_t *found,
+	     struct rdmachan_error *err)
 {
 	struct rdmachan_recv recv = {
 		.size = sizeof(recv),
+		.flags = flags,
 		.iov_ptr = (uintptr_t)iov,
 		.iov_count = count,
 		.error_ptr = lib_error_prepare(err),
 	};
 	int ret;
 
-	if (transfer_check(transfer) < 0)
+	if (lib_transfer_check(transfer) < 0)
 		return lib_error_finish(err, -1);
 	if (transfer) {
-		recv.flags = transfer->flags;
+		recv.flags |= transfer->flags;
 		recv.timeout_ms = transfer->timeout_ms;
 	}
 	ret = ioctl(chan, RDMACHAN_RECV, &recv);
@@ -69,9 +72,18 @@ int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
 		transfer->msg_flags = recv.out_msg_flags;
 		transfer->length = recv.out_length;
 	}
+	*found = recv.out_flags;
 	if (ret < 0)
 		return lib_error_finish(err, -1);
 	return recv.out_flags & RDMACHAN_RECV_OUT_EOF ? 0 : 1;
+}
+
+int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
+		   struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+{
+	uint32_t found;
+
+	return lib_recv(chan, iov, count, transfer, 0, &found, err);
 }
 
 int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,

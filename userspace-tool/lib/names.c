@@ -41,6 +41,7 @@ static const char *const kinds[] = {
 	[RDMACHAN_KIND_LINK] = "link",
 	[RDMACHAN_KIND_QUEUE] = "queue",
 	[RDMACHAN_KIND_REGION] = "region",
+	[RDMACHAN_KIND_GRANT] = "grant",
 };
 
 const char *rdmachan_kind_name(uint32_t kind)
@@ -60,6 +61,8 @@ static const char *const ops[] = {
 	[RDMACHAN_OP_HEARTBEAT] = "Watching the connection to",
 	[RDMACHAN_OP_LISTEN] = "Listening for",
 	[RDMACHAN_OP_REGISTER] = "Registering a region",
+	[RDMACHAN_OP_GRANT] = "Lending memory to",
+	[RDMACHAN_OP_ACCESS] = "Using the memory lent by",
 };
 
 const char *lib_op_text(uint32_t op)
@@ -79,6 +82,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_QUEUES] = "queues",
 	[RDMACHAN_LIMIT_REGIONS] = "regions",
 	[RDMACHAN_LIMIT_POLLERS] = "pollers",
+	[RDMACHAN_LIMIT_GRANTS] = "grants",
 };
 
 const char *lib_limit_name(uint64_t limit)
@@ -92,7 +96,7 @@ static const struct {
 	const char *text;
 } errors[] = {
 	{ EPERM, "EPERM", "not permitted" },
-	{ ENOENT, "ENOENT", "no such file" },
+	{ ENOENT, "ENOENT", "there is no such thing" },
 	{ EINTR, "EINTR", "interrupted by a signal" },
 	{ EIO, "EIO", "input/output error" },
 	{ EBADF, "EBADF", "not an open file descriptor" },
@@ -107,6 +111,8 @@ static const struct {
 	{ EMFILE, "EMFILE", "there are too many open" },
 	{ ENOTTY, "ENOTTY", "the file descriptor is of another kind" },
 	{ EPIPE, "EPIPE", "the peer takes no more" },
+	{ ERANGE, "ERANGE", "it does not lie within what is there" },
+	{ ENOMSG, "ENOMSG", "what comes next tells of grants" },
 	{ EPROTO, "EPROTO", "protocol error" },
 	{ EMSGSIZE, "EMSGSIZE", "the message is too large" },
 	{ E2BIG, "E2BIG", "the module is older than the program" },
@@ -126,6 +132,8 @@ static const struct {
 	{ EHOSTDOWN, "EHOSTDOWN", "the host is down" },
 	{ EHOSTUNREACH, "EHOSTUNREACH", "the host is unreachable" },
 	{ EINPROGRESS, "EINPROGRESS", "it is still going on" },
+	{ EREMOTEIO, "EREMOTEIO", "it is not known whether it was done" },
+	{ EKEYREVOKED, "EKEYREVOKED", "the grant has ended" },
 };
 
 const char *lib_errno_name(uint32_t error)

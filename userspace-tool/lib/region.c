@@ -29,3 +29,14 @@ int rdmachan_region_unregister(int ctx, uint32_t region)
 
 	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg) < 0 ? -1 : 0;
 }
+
+int rdmachan_region_take_back(int ctx, uint32_t region)
+{
+	struct rdmachan_region_unregister unreg = {
+		.size = sizeof(unreg),
+		.region = region,
+		.flags = RDMACHAN_UNREGISTER_F_REVOKE,
+	};
+
+	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg) < 0 ? -1 : 0;
+}

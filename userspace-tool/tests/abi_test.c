@@ -19,8 +19,8 @@ int main(void)
 	size_is(rdmachan_addr, 28);
 	size_is(rdmachan_error, 200);
 	size_is(rdmachan_device, 152);
-	size_is(rdmachan_info, 416);
-	size_is(rdmachan_object, 336);
+	size_is(rdmachan_info, 448);
+	size_is(rdmachan_object, 352);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
 	size_is(rdmachan_ring, 40);
@@ -29,7 +29,14 @@ int main(void)
 	size_is(rdmachan_buffer, 16);
 	size_is(rdmachan_pool_create, 72);
 	size_is(rdmachan_region_register, 40);
-	size_is(rdmachan_region_unregister, 8);
+	size_is(rdmachan_region_unregister, 16);
+	size_is(rdmachan_grant_range, 48);
+	size_is(rdmachan_grant, 56);
+	size_is(rdmachan_grant_event, 32);
+	size_is(rdmachan_release, 16);
+	size_is(rdmachan_revoke, 24);
+	size_is(rdmachan_access, 48);
+	size_is(rdmachan_atomic, 56);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);
 	return tap_end();

@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_MEMORY_KIND
+#define CAUSE_LAST	RDMACHAN_CAUSE_ATOMICS
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
@@ -111,8 +111,34 @@ static void test_records(void)
 	err.cause = RDMACHAN_CAUSE_TOTAL_LIMIT;
 	err.detail = RDMACHAN_LIMIT_BYTES;
 	ok(explained(&err, "parameter all_buffer_mib."), "the limit of all");
+	err.detail = RDMACHAN_LIMIT_GRANTS;
+	ok(explained(&err, "parameter all_grants."), "the limit of grants");
 	err.detail = UINT64_MAX;
 	ok(explained(&err, "as much as they may.\n"), "an absurd limit");
+}
+
+static void test_grants(void)
+{
+	struct rdmachan_error err = example();
+
+	err.op = RDMACHAN_OP_GRANT;
+	err.error = EBUSY;
+	err.cause = RDMACHAN_CAUSE_ATOMICS;
+	ok(explained(&err, "Lending memory to service 5000 at 10.0.0.2 from 10.0.0.1"),
+	   "lending memory");
+	err.op = RDMACHAN_OP_ACCESS;
+	err.error = EREMOTEIO;
+	err.cause = RDMACHAN_CAUSE_UNCERTAIN;
+	ok(explained(&err, "it is not known whether it was done (EREMOTEIO)."),
+	   "an atomic operation whose outcome is not known");
+	err.detail = RDMACHAN_CAUSE_PEER_DEAD;
+	ok(explained(&err, "It ended by the cause \"peer-dead\"."), "and why it is not");
+	err.detail = UINT64_MAX;
+	ok(explained(&err, "or not at all.\n"), "an absurd cause");
+	err.error = EKEYREVOKED;
+	err.cause = RDMACHAN_CAUSE_NONE;
+	ok(explained(&err, "Using the memory lent by service 5000") &&
+	   strstr(text, "the grant has ended (EKEYREVOKED)"), "a grant that has ended");
 }
 
 static void test_addresses(void)
@@ -193,6 +219,7 @@ int main(void)
 {
 	test_causes();
 	test_records();
+	test_grants();
 	test_addresses();
 	test_edges();
 	test_longest();

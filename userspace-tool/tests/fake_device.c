@@ -9,6 +9,8 @@
  * A channel is a local stream socket on which a header goes before each message. It
  * shows what programs do with the interface, not what the module does.
  *
+ * Grants are in fake_grant.c.
+ *
  * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
  * timeouts count for the beginning only; tuning is ignored, but for message_max.
  */
@@ -27,17 +29,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <librdmachan.h>
+#include "fake.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 #define FDS	1024
 
 enum kind { NOTHING, CONTEXT, LISTENER, CHANNEL };
-
-struct header {
-	uint32_t length;
-	uint32_t msg_flags;
-};
 
 static enum kind kinds[FDS];
 
@@ -108,7 +105,7 @@ static int wait_for(int fd, short events, uint32_t timeout_ms, bool dontwait)
 	return -1;
 }
 
-static int move(int fd, struct iovec *iov, int count, bool out)
+int fake_move(int fd, struct iovec *iov, int count, bool out)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
 	ssize_t done;
@@ -142,7 +139,7 @@ static int move(int fd, struct iovec *iov, int count, bool out)
 static int fake_send(int fd, struct rdmachan_send *send)
 {
 	const struct iovec *iov = (void *)(uintptr_t)send->iov_ptr;
-	struct header header = { .msg_flags = send->msg_flags };
+	struct fake_header header = { .msg_flags = send->msg_flags };
 	struct iovec copy[1 + 16];
 	uint32_t i;
 
@@ -157,7 +154,7 @@ static int fake_send(int fd, struct rdmachan_send *send)
 	copy[0].iov_base = &header;
 	copy[0].iov_len = sizeof(header);
 	if (!wait_for(fd, POLLOUT, send->timeout_ms, send->flags & RDMACHAN_IO_F_DONTWAIT) &&
-	    !move(fd, copy, i + 1, true))
+	    !fake_move(fd, copy, i + 1, true))
 		return 0;
 	if (errno == EPIPE)
 		record(send->error_ptr, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PEER_SHUTDOWN, 0);
@@ -167,7 +164,7 @@ static int fake_send(int fd, struct rdmachan_send *send)
 static int fake_recv(int fd, struct rdmachan_recv *recv_)
 {
 	const struct iovec *iov = (void *)(uintptr_t)recv_->iov_ptr;
-	struct header header;
+	struct fake_header header;
 	struct iovec copy[1 + 16] = { { &header, sizeof(header) } };
 	uint32_t i, left;
 	ssize_t seen;
@@ -185,6 +182,8 @@ static int fake_recv(int fd, struct rdmachan_recv *recv_)
 	}
 	left = recv_->out_length = header.length;
 	recv_->out_msg_flags = header.msg_flags;
+	if (header.events)
+		return fake_recv_events(fd, &header, recv_);
 	for (i = 0; i < recv_->iov_count && left; i++) {
 		copy[i + 1] = iov[i];
 		if (copy[i + 1].iov_len > left)
@@ -195,7 +194,7 @@ static int fake_recv(int fd, struct rdmachan_recv *recv_)
 		errno = EMSGSIZE;
 		return -1;
 	}
-	return move(fd, copy, i + 1, false);
+	return fake_move(fd, copy, i + 1, false);
 }
 
 static int fake_listen(struct rdmachan_listen *listen_)
@@ -313,6 +312,10 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 		return fake_shutdown(fd, argument);
 	if (request == RDMACHAN_QUERY && kind == CHANNEL)
 		return 0;
+	if (kind == CONTEXT)
+		return fake_region_ioctl(request, argument);
+	if (kind == CHANNEL)
+		return fake_grant_ioctl(fd, request, argument);
 	errno = ENOTTY;
 	return -1;
 }

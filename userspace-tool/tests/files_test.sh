@@ -102,6 +102,7 @@ completion()
 {
 	completes rdmachan b && grep -qx bench "$tmp/words" &&
 	completes rdmachan ping --c && grep -qx -- --count "$tmp/words" &&
+	completes rdmachan lend --rights rea && grep -qx read,write "$tmp/words" &&
 	completes rdmachan explain no-s && grep -qx no-service "$tmp/words"
 }
 
@@ -114,7 +115,7 @@ else
 	skip "no C++ compiler"
 fi
 check "what is installed can be built with" installed
-for command in info list connect listen send recv ping bench doctor explain; do
+for command in info list connect listen send recv lend get put add cas ping bench doctor explain; do
 	check "help of $command" help_fits "$command"
 	check "options of $command are in the man page" documented "$command"
 	check "$command refuses an unknown option" usage "$command" --no-such-option

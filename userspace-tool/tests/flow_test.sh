@@ -211,6 +211,149 @@ capitals_of_many()
 	capitals && capitals
 }
 
+# Numbers in the byte order of this host, as the owner has them.
+words()
+{
+	od -An -td8 -v -w8 "$1" | tr -s ' \n' ' '
+}
+
+lend_to_all()
+{
+	server 7003 "$build/rdmachan" lend --rights read,write,atomic --cookie 77 "$tmp/from/big"
+}
+
+get_all()
+{
+	tool get -v "$host" >"$tmp/got" 2>"$tmp/err" && cmp "$tmp/from/big" "$tmp/got" &&
+	grep -q 'rights read,write,atomic.* cookie 77' "$tmp/err" && return
+	cat "$tmp/err" "$tmp/server.7003"
+	return 1
+}
+
+get_part()
+{
+	tool get -O 4k -n 1001 "$host" >"$tmp/got" &&
+	cmp "$tmp/got" <(tail -c +4097 "$tmp/from/big" | head -c 1001)
+}
+
+# Bytes, a number, and the number when it was added to and swapped.
+put_and_update()
+{
+	head -c 999999 /dev/zero | tool put -O 1 - "$host" &&
+	[ "$(tool add -O 8 5 "$host")" -eq 0 ] && [ "$(tool add -O 8 -- -2 "$host")" -eq 5 ] &&
+	[ "$(tool cas -O 8 3 99 "$host")" -eq 3 ] && tool get -O 8 -n 16 "$host" >"$tmp/got" &&
+	[ "$(words "$tmp/got")" = " 99 0 " ] || return 1
+	tool cas -O 8 3 7 "$host" >"$tmp/got"
+	[ $? -eq 4 ] && grep -qx 99 "$tmp/got"
+}
+
+get_beyond()
+{
+	tool get -O 5000000 -n 2 "$host" 2>"$tmp/err"
+	[ $? -eq 1 ] && grep -q 'not within the 5000001 bytes' "$tmp/err"
+}
+
+# The owner connects; the rights are those of the default, and it saves what it gets back.
+lend_read_only()
+{
+	local status
+
+	tool get --listen 7004 >"$tmp/got" &
+	listening 7004 && tool lend -o "$tmp/back" "$tmp/from/small" "$host:7004" >"$tmp/log.lend" &&
+	wait $! && cmp "$tmp/from/small" "$tmp/got" && cmp "$tmp/from/small" "$tmp/back" &&
+	grep -q 'given it back' "$tmp/log.lend" || return 1
+	tool put --listen 7004 "$tmp/from/small" 2>"$tmp/err" &
+	listening 7004 && tool lend "$tmp/from/small" "$host:7004"
+	wait $!
+	status=$?
+	[ $status -eq 1 ] && grep -q 'but: read' "$tmp/err"
+}
+
+lend_uses()
+{
+	tool lend --once --uses 1 -s 7005 --size 16 >"$tmp/log.lend" &
+	listening 7005 && tool get "$host:7005" >"$tmp/got" && wait $! &&
+	[ "$(stat -c %s "$tmp/got")" -eq 16 ] && grep -q 'used it up' "$tmp/log.lend"
+}
+
+# A holder that keeps the memory: it is taken back, and then of no use there.
+lend_revokes()
+{
+	local owner status
+
+	tool lend --once --revoke 0.5 -s 7006 --size 4k --rights write >"$tmp/log.lend" &
+	owner=$!
+	listening 7006 && (sleep 2; echo late) | tool put - "$host:7006" 2>"$tmp/err"
+	status=$?
+	wait $owner && [ $status -ne 0 ] && grep -q 'is ours again' "$tmp/log.lend"
+}
+
+lend_interrupted()
+{
+	local pid
+
+	"$build/rdmachan" lend -s 7007 --size 4k >"$tmp/log.lend" &
+	pid=$!
+	listening 7007 && kill -INT $pid && wait $pid
+}
+
+# Each prints the text of the other.
+exchange()
+{
+	"$build/examples/grant_exchange" "$1" 5020 >"$tmp/passive" &
+	listening 5020 && "$build/examples/grant_exchange" "$1" "$host" 5020 >"$tmp/active" &&
+	wait $! && grep -q '^message from the active side' "$tmp/passive" &&
+	grep -q '^message from the passive side' "$tmp/active"
+}
+
+copy()
+{
+	local text
+
+	text=$(seq 1000 | tr '\n' ' ')
+	"$build/examples/grant_copy" 5021 >"$tmp/server" &
+	listening 5021 && "$build/examples/grant_copy" "$host" 5021 "$text" >"$tmp/client" &&
+	wait $! && grep -qx "the same: $text" "$tmp/server" && cmp "$tmp/server" "$tmp/client"
+}
+
+key_value() { "$build/examples/kv_client" "$host" 5022 "$@"; }
+
+# Two clients look for a word that a third one changes.
+key_values()
+{
+	local i pids=()
+
+	key_value set colour=red && [ "$(key_value get colour)" = red ] || return 1
+	key_value set word=old >"$tmp/log.set" && : >"$tmp/got" || return 1
+	for _ in 1 2; do
+		for ((i = 0; i < 20; i++)); do
+			key_value get word
+		done >>"$tmp/got" &
+		pids+=($!)
+	done
+	for ((i = 0; i < 20; i++)); do
+		key_value set "word=new$((i % 2))" || return 1
+	done >"$tmp/log.set"
+	wait "${pids[@]}"
+	[ "$(grep -cxE 'old|new[01]' "$tmp/got")" -eq 40 ] && [ "$(key_value get word)" = new1 ] &&
+	! key_value get size
+}
+
+# Four clients take 200 numbers each, every one once.
+sequence()
+{
+	local i pids=()
+
+	for i in 1 2 3 4; do
+		"$build/examples/sequencer" "$host" 5023 200 >"$tmp/numbers.$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do
+		wait "$i" || return 1
+	done
+	cmp <(cat "$tmp"/numbers.? | sort -n) <(seq 0 799)
+}
+
 doctor_peer()
 {
 	tool doctor "$host" >"$tmp/doctor"
@@ -228,6 +371,33 @@ lists()
 	tool list --links >"$tmp/list" && grep -q " open .* $host " "$tmp/list"
 }
 
+lists_grants()
+{
+	local owner i
+
+	tool lend --once -s 7008 --size 4k --cookie 4711 >"$tmp/log.lend" &
+	owner=$!
+	listening 7008 && (sleep 3 | tool put - "$host:7008") &
+	for ((i = 0; i < 200; i++)); do
+		tool list --grants >"$tmp/list"
+		grep -q " 7008 .* 4 KiB *read *4711\$" "$tmp/list" && wait $owner && return
+		sleep 0.05
+	done
+	cat "$tmp/list"
+	return 1
+}
+
+lend_expires()
+{
+	local owner status
+
+	tool lend --once --expires 0.5 -s 7009 --size 4k --rights write >"$tmp/log.lend" &
+	owner=$!
+	listening 7009 && (sleep 2; echo late) | tool put - "$host:7009" 2>"$tmp/err"
+	status=$?
+	wait $owner && [ $status -ne 0 ] && grep -q 'or has expired' "$tmp/log.lend"
+}
+
 taken()
 {
 	tool listen 5001 2>"$tmp/err"
@@ -236,10 +406,14 @@ taken()
 
 too_large()
 {
+	local status
+
 	tool listen --max 64k --keep 5004 >"$tmp/got" &
 	servers+=($!)
 	listening 5004 && tool connect --whole "$host:5004" <"$tmp/b" 2>"$tmp/err"
-	[ $? -eq 1 ] && grep -q 'Its limit is 65536 bytes' "$tmp/err"
+	status=$?
+	cat "$tmp/err"
+	[ $status -eq 1 ] && grep -q 'Its limit is 65536 bytes' "$tmp/err"
 }
 
 killed()
@@ -266,6 +440,8 @@ no_device()
 test_real()
 {
 	check "list shows listeners, channels and links" lists
+	check "list shows grants" lists_grants
+	check "a grant expires" lend_expires
 	check "a service that is taken" taken
 	check "a message that is too large is explained" too_large
 	check "a peer that is killed is explained" killed
@@ -324,6 +500,22 @@ check "and request_client" request
 check "the example epoll_server" server 5012 "$build/examples/epoll_server" 5012
 check "and its answers" capitals
 check "to many at once" capitals_of_many
+check "memory is lent" lend_to_all
+check "and read" get_all
+check "in part" get_part
+check "written to, and updated" put_and_update
+check "but not beyond" get_beyond
+check "memory is lent to who listens, to be read only" lend_read_only
+check "memory is lent for one use" lend_uses
+check "memory is taken back" lend_revokes
+check "lend is interrupted" lend_interrupted
+check "the example grant_exchange: reading" exchange read
+check "and writing" exchange write
+check "the example grant_copy" copy
+check "the example kv_server" server 5022 "$build/examples/kv_server" 5022
+check "and kv_client" key_values
+check "the example sequencer" server 5023 "$build/examples/sequencer" 5023
+check "and its numbers" sequence
 check "doctor reaches the peer" doctor_peer
 [ -n "${RDMACHAN_FAKE:-}" ] || test_real
 echo "1..$count"

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "parse.h"
+#include "rights.h"
 #include "tap.h"
 
 static void service_is(const char *text, uint32_t wanted)
@@ -130,11 +131,57 @@ static void test_seconds(void)
 	ok(!parse_seconds("4294968", UINT32_MAX, &ms), "no overflow of milliseconds");
 }
 
+static void operand_is(const char *text, uint64_t wanted)
+{
+	uint64_t number = 5;
+
+	ok(parse_operand(text, &number) && number == wanted, "operand \"%s\" is accepted", text);
+}
+
+static void test_operands(void)
+{
+	static const char *const wrong[] = {
+		"", "-", "--1", "-9223372036854775809", "18446744073709551616", "1k", "+1",
+	};
+	uint64_t number = 5;
+	size_t i;
+
+	operand_is("0", 0);
+	operand_is("18446744073709551615", UINT64_MAX);
+	operand_is("-1", UINT64_MAX);
+	operand_is("-0x10", UINT64_MAX - 15);
+	operand_is("-9223372036854775808", UINT64_C(1) << 63);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ok(!parse_operand(wrong[i], &number) && number == 5, "operand \"%s\" is refused",
+		   wrong[i]);
+}
+
+static void test_rights(void)
+{
+	static const char *const wrong[] = {
+		"", ",", "read,", ",read", "rea", "readwrite", "by-device",
+	};
+	char text[RIGHTS_MAX];
+	uint32_t rights = 0;
+	size_t i;
+
+	ok(rights_parse("read", &rights) && rights == RDMACHAN_RIGHT_READ, "one right");
+	ok(rights_parse("atomic,write,read", &rights) &&
+	   is_text(rights_text(rights, text), "read,write,atomic"), "all rights");
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ok(!rights_parse(wrong[i], &rights), "rights \"%s\" are refused", wrong[i]);
+	ok(is_text(rights_text(UINT32_MAX, text), "read,write,atomic,by-device"),
+	   "the longest text fits");
+	ok(is_text(rights_text(0, text), "none"), "no rights");
+}
+
 int main(void)
 {
 	test_services();
 	test_targets();
 	test_sizes();
 	test_seconds();
+	test_operands();
+	test_rights();
 	return tap_end();
 }

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/*
+ * grant.c - grants: memory that is lent to a peer, and that a peer lends
+ */
+#include <errno.h>
+#include <stdalign.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "internal.h"
+
+/* The module tells of what it has done; where it has refused, what was tried is told here. */
+static int finish(struct rdmachan_error *err, uint32_t op, int ret)
+{
+	if (ret >= 0)
+		return 0;
+	lib_error_finish(err, -1);
+	if (err && !err->op)
+		err->op = op;
+	return -1;
+}
+
+int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
+			unsigned int count, const struct iovec *iov, unsigned int iov_count,
+			const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+{
+	struct rdmachan_grant grant = {
+		.size = sizeof(grant),
+		.context = ctx,
+		.count = count,
+		.ranges_ptr = (uintptr_t)ranges,
+		.range_size = sizeof(*ranges),
+		.iov_ptr = (uintptr_t)iov,
+		.iov_count = iov_count,
+		.error_ptr = lib_error_prepare(err),
+	};
+
+	if (lib_transfer_check(transfer) < 0)
+		return finish(err, RDMACHAN_OP_GRANT, -1);
+	if (transfer) {
+		grant.flags = transfer->flags;
+		grant.timeout_ms = transfer->timeout_ms;
+		grant.msg_flags = transfer->msg_flags;
+	}
+	return finish(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_GRANT, &grant));
+}
+
+int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
+		   struct rdmachan_error *err)
+{
+	return rdmachan_grant_many(chan, ctx, range, 1, NULL, 0, NULL, err);
+}
+
+/* Where the events end and the message begins. */
+static int split(void *buffer, size_t size, uint64_t length, struct rdmachan_events *events)
+{
+	const struct rdmachan_grant_event *event = buffer;
+	size_t bytes;
+
+	if (length > size || length < sizeof(*event) || !event->count) {
+		errno = EPROTO;
+		return -1;
+	}
+	bytes = event->count * sizeof(*event);
+	if (bytes > length) {
+		errno = EPROTO;
+		return -1;
+	}
+	events->events = event;
+	events->count = event->count;
+	events->message = (char *)buffer + bytes;
+	events->length = length - bytes;
+	return 0;
+}
+
+int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_transfer *transfer,
+			 struct rdmachan_events *events, struct rdmachan_error *err)
+{
+	const struct iovec iov = { .iov_base = buffer, .iov_len = size };
+	struct rdmachan_transfer own = RDMACHAN_TRANSFER_INIT;
+	uint32_t found;
+	int ret;
+
+	memset(events, 0, sizeof(*events));
+	lib_error_prepare(err);
+	if ((uintptr_t)buffer % alignof(struct rdmachan_grant_event)) {
+		errno = EINVAL;
+		return lib_error_finish(err, -1);
+	}
+	if (!transfer)
+		transfer = &own;
+	ret = lib_recv(chan, &iov, 1, transfer, RDMACHAN_IO_F_GRANTS, &found, err);
+	if (ret <= 0)
+		return ret;
+	if (found & RDMACHAN_RECV_OUT_GRANTS)
+		return split(buffer, size, transfer->length, events) < 0 ?
+		       lib_error_finish(err, -1) : 1;
+	events->message = buffer;
+	events->length = transfer->length;
+	return 1;
+}
+
+int rdmachan_release(int chan, uint32_t grant)
+{
+	struct rdmachan_release release = { .size = sizeof(release), .grant = grant };
+
+	return ioctl(chan, RDMACHAN_RELEASE, &release) < 0 ? -1 : 0;
+}
+
+int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
+		    struct rdmachan_error *err)
+{
+	struct rdmachan_revoke revoke = {
+		.size = sizeof(revoke),
+		.flags = flags,
+		.grant = grant,
+		.timeout_ms = timeout_ms,
+		.error_ptr = lib_error_prepare(err),
+	};
+
+	return finish(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_REVOKE, &revoke));
+}
+
+static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_t offset,
+			const void *memory, size_t length, struct rdmachan_error *err)
+{
+	struct rdmachan_access access = {
+		.size = sizeof(access),
+		.grant = grant,
+		.offset = offset,
+		.addr = (uintptr_t)memory,
+		.length = length,
+		.error_ptr = lib_error_prepare(err),
+	};
+
+	return finish(err, RDMACHAN_OP_ACCESS, ioctl(chan, request, &access));
+}
+
+int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
+		       struct rdmachan_error *err)
+{
+	return access_grant(chan, RDMACHAN_READ, grant, offset, buffer, length, err);
+}
+
+int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
+		      struct rdmachan_error *err)
+{
+	return access_grant(chan, RDMACHAN_WRITE, grant, offset, data, length, err);
+}
+
+static int update(int chan, struct rdmachan_atomic *atomic, uint64_t *before,
+		  struct rdmachan_error *err)
+{
+	int ret;
+
+	atomic->size = sizeof(*atomic);
+	atomic->error_ptr = lib_error_prepare(err);
+	ret = ioctl(chan, RDMACHAN_ATOMIC, atomic);
+	if (ret >= 0 && before)
+		*before = atomic->out_value;
+	return finish(err, RDMACHAN_OP_ACCESS, ret);
+}
+
+int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
+		       uint64_t *before, struct rdmachan_error *err)
+{
+	struct rdmachan_atomic fetch_add = {
+		.grant = grant,
+		.op = RDMACHAN_ATOMIC_FETCH_ADD,
+		.offset = offset,
+		.operand = add,
+	};
+
+	return update(chan, &fetch_add, before, err);
+}
+
+int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
+			  uint64_t swap, uint64_t *before, struct rdmachan_error *err)
+{
+	struct rdmachan_atomic compare_swap = {
+		.grant = grant,
+		.op = RDMACHAN_ATOMIC_COMPARE_SWAP,
+		.offset = offset,
+		.operand = swap,
+		.compare = compare,
+	};
+
+	return update(chan, &compare_swap, before, err);
+}

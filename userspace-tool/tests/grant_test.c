@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+/*
+ * grant_test.c - grants as the library hands them out, with the fake device
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <librdmachan.h>
+
+#include "tap.h"
+
+#define EVENT	sizeof(struct rdmachan_grant_event)
+
+static int ctx, owner, holder;
+static uint64_t memory[512], buffer[512];
+static uint32_t region;
+static struct rdmachan_error err;
+static struct rdmachan_events events;
+
+static void test_begin(void)
+{
+	struct sockaddr_storage sa = { .ss_family = AF_INET };
+	int listener;
+
+	ctx = rdmachan_open();
+	listener = rdmachan_listen(ctx, 7100, NULL, NULL);
+	holder = rdmachan_connect(ctx, (struct sockaddr *)&sa, sizeof(sa), 7100, NULL, NULL);
+	owner = rdmachan_accept(listener, NULL, NULL, NULL);
+	ok(owner >= 0 && holder >= 0, "two ends of a channel");
+	ok(!rdmachan_region_register(ctx, memory, sizeof(memory), 0, &region, &err) && region,
+	   "a region");
+}
+
+static struct rdmachan_grant_range range_of(uint64_t offset, uint64_t length, uint32_t rights)
+{
+	return (struct rdmachan_grant_range){
+		.region = region, .offset = offset, .length = length, .rights = rights,
+	};
+}
+
+static void test_message_with_grants(void)
+{
+	struct rdmachan_grant_range ranges[3] = {
+		range_of(0, 8, RDMACHAN_RIGHT_READ), range_of(8, 16, RDMACHAN_RIGHT_WRITE),
+		range_of(24, 100, RDMACHAN_RIGHT_READ),
+	};
+	struct rdmachan_transfer transfer = RDMACHAN_TRANSFER_INIT;
+	const struct iovec iov = { (void *)"hello", 5 };
+	char text[16];
+
+	transfer.msg_flags = 77;
+	ranges[1].cookie = UINT64_MAX;
+	ok(!rdmachan_grant_many(owner, ctx, ranges, 3, &iov, 1, &transfer, &err),
+	   "three grants and a message");
+	ok(rdmachan_recv(holder, text, sizeof(text), NULL, &err) < 0 && errno == ENOMSG,
+	   "who does not know of grants gets ENOMSG");
+	transfer.msg_flags = 0;
+	ok(rdmachan_recv_events(holder, buffer, 3 * EVENT + 4, &transfer, &events, &err) < 0 &&
+	   errno == EMSGSIZE && transfer.length == 3 * EVENT + 5 && !events.count,
+	   "who has no room is told how much it takes");
+	ok(rdmachan_recv_events(holder, (char *)buffer + 4, sizeof(buffer) - 4, NULL, &events,
+				&err) < 0 && errno == EINVAL && err.error == EINVAL,
+	   "a buffer that is not aligned");
+	ok(rdmachan_recv_events(holder, buffer, 3 * EVENT + 5, &transfer, &events, &err) == 1 &&
+	   events.count == 3 && transfer.msg_flags == 77, "the events");
+	ok(events.events[1].what == RDMACHAN_GRANT_GIVEN && events.events[1].length == 16 &&
+	   events.events[1].grant == ranges[1].out_grant &&
+	   events.events[1].cookie == UINT64_MAX, "with what was lent");
+	ok(events.length == 5 && !memcmp(events.message, "hello", 5), "and the message apart");
+}
+
+static void test_ordinary_message(void)
+{
+	ok(!rdmachan_send(owner, "plain", 5, &err) &&
+	   rdmachan_recv_events(holder, buffer, 5, NULL, &events, &err) == 1 && !events.count &&
+	   events.length == 5 && !memcmp(events.message, "plain", 5), "an ordinary message");
+}
+
+static uint32_t lend(uint64_t offset, uint64_t length, uint32_t rights)
+{
+	struct rdmachan_grant_range range = range_of(offset, length, rights);
+
+	if (rdmachan_grant(owner, ctx, &range, &err) < 0 ||
+	    rdmachan_recv_events(holder, buffer, EVENT, NULL, &events, &err) != 1)
+		return 0;
+	return range.out_grant;
+}
+
+static void test_accesses(void)
+{
+	uint32_t all = RDMACHAN_RIGHT_READ | RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC;
+	uint32_t grant = lend(0, sizeof(memory), all);
+	uint64_t value = 0, before = 0;
+
+	memory[5] = 42;
+	ok(!rdmachan_read_from(holder, grant, 40, &value, 8, &err) && value == 42, "read");
+	ok(!rdmachan_write_to(holder, grant, 48, &value, 8, &err) && memory[6] == 42, "write");
+	ok(!rdmachan_fetch_add(holder, grant, 40, UINT64_MAX, &before, &err) && before == 42 &&
+	   memory[5] == 41, "add");
+	ok(!rdmachan_compare_swap(holder, grant, 40, 1, 2, &before, &err) && before == 41 &&
+	   memory[5] == 41, "compare what differs");
+	ok(!rdmachan_compare_swap(holder, grant, 40, 41, 2, NULL, &err) && memory[5] == 2,
+	   "compare and swap");
+	ok(rdmachan_read_from(holder, grant, sizeof(memory) - 7, &value, 8, &err) < 0 &&
+	   errno == ERANGE && err.error == ERANGE && err.op == RDMACHAN_OP_ACCESS,
+	   "a failure tells what was tried");
+	ok(rdmachan_fetch_add(holder, grant + 1, 0, 1, NULL, &err) < 0 && errno == ENOENT,
+	   "no such grant");
+	ok(!rdmachan_release(holder, grant) && rdmachan_release(holder, grant) < 0 &&
+	   errno == EKEYREVOKED, "it is given back once");
+	ok(rdmachan_recv_events(owner, buffer, EVENT, NULL, &events, &err) == 1 &&
+	   events.count == 1 && events.events->what == RDMACHAN_GRANT_RETURNED &&
+	   events.events->grant == grant && !events.length, "of which the owner is told");
+}
+
+static void test_revoke(void)
+{
+	uint32_t grant = lend(0, 64, RDMACHAN_RIGHT_WRITE);
+
+	ok(!rdmachan_revoke(owner, grant, 0, 1000, &err) &&
+	   rdmachan_write_to(holder, grant, 0, "x", 1, &err) < 0 && errno == EKEYREVOKED,
+	   "what was taken back is of no use");
+	ok(!rdmachan_revoke(owner, grant, 0, 1000, &err), "taking it back again is no error");
+	ok(rdmachan_revoke(owner, grant + 1, 0, 0, &err) < 0 && errno == ENOENT &&
+	   err.op == RDMACHAN_OP_GRANT, "no such grant was given");
+	ok(!rdmachan_region_take_back(ctx, region), "a region is taken back");
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+
+	(void)argc;
+	if (!getenv("RDMACHAN_FAKE")) {
+		snprintf(path, sizeof(path), "%s/tests/fake_device.so", getenv("BUILD"));
+		setenv("LD_PRELOAD", path, 1);
+		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+		snprintf(path, sizeof(path), "%d", (int)getpid());
+		setenv("RDMACHAN_FAKE", path, 1);
+		execv(argv[0], argv);
+		perror(argv[0]);
+		return 2;
+	}
+	test_begin();
+	test_message_with_grants();
+	test_ordinary_message();
+	test_accesses();
+	test_revoke();
+	return tap_end();
+}
