@@ -353,6 +353,14 @@ soak() {
 		-- sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"
 }
 
+# soak_dbg PROVIDER: the same with two processors
+soak_dbg() {
+	begin tap_tests $of_emulated "soak-dbg-$1" "$lab/guest.sh" --kernel dbg-6.12 --few-gids \
+		--provider "$1" --smp 2 --mem 2048 --append kmemleak=off --timeout 36000 \
+		--payload "$out/payload-dbg-6.12" --out "$out/run/soak-dbg-$1" \
+		-- sh -c "LIFE_ROUNDS=$rounds bash run.sh life_test"
+}
+
 check_soak() {
 	local rounds=${ROUNDS:-200}
 
@@ -366,8 +374,8 @@ check_soak() {
 	stage "life and death, $rounds times: x86-64 with sanitizers, two CPUs"
 	"$lab/kernel.sh" --quiet dbg-6.12 >/dev/null
 	payload dbg-6.12
-	TIMEOUT=36000 dbg_guest soak-dbg dbg-6.12 sh -c \
-		"LIFE_ROUNDS=$rounds bash run.sh life_test"
+	soak_dbg rxe
+	soak_dbg siw
 }
 
 mkdir -p "$out"

@@ -9,7 +9,7 @@
  * PATIENCE hangs.
  *
  * LIFE_ROUNDS in the environment tells how often: 3 times if not set, and 200 times in
- * "make soak".
+ * "make soak". LIFE_SEED gives other moments and victims than 1 does.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -41,11 +41,16 @@ static struct score *score;
 static pid_t server, clients[CLIENTS];
 static uint64_t dice = 1;
 
+static int number_of(const char *name, int otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? atoi(text) : otherwise;
+}
+
 static int rounds(void)
 {
-	const char *text = getenv("LIFE_ROUNDS");
-
-	return text ? atoi(text) : 3;
+	return number_of("LIFE_ROUNDS", 3);
 }
 
 /* How a channel or a connect may end when what it needs is taken away. */
@@ -207,6 +212,7 @@ static void start_crowd(void)
 	score = mmap(NULL, sizeof(*score), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE((intptr_t)score, (intptr_t)MAP_FAILED);
+	dice = number_of("LIFE_SEED", 1);
 	start_server();
 	for (i = 0; i < CLIENTS; i++)
 		start_client(i);
