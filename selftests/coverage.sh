@@ -47,7 +47,7 @@ guest() {
 	shift
 	begin "$name"
 	# Faults are had in single slab caches, which must not be one with others.
-	"$lab/uml.sh" --kernel "$kernel" "${options[@]}" --timeout 600 --append slab_nomerge \
+	"$lab/uml.sh" --kernel "$kernel" "${options[@]}" --timeout 1200 --append slab_nomerge \
 		--payload "$out/payload" --out "$out/run/$name" \
 		--share "$out/counts/$name" -- sh gcov.sh "$@" >"$out/run/$name.log" 2>&1
 	result "$name" $?
