@@ -68,7 +68,7 @@ pair() {
 }
 
 run_kunit() { guest kunit --net none --provider none -- sh kunit.sh; }
-run_rxe() { guest rxe --provider rxe --mem 2048 -- bash run.sh; }
+run_rxe() { guest rxe --provider rxe --mem 2048 -- sh -c 'bash run.sh && bash run.sh memory_test'; }
 run_siw() { guest siw --provider siw --mem 2048 -- bash run.sh; }
 run_transfer() { pair transfer transfer; }
 run_dead() { pair dead dead --kill-b-on "kill host b now"; }
