@@ -47,7 +47,7 @@ guest() {
 	shift
 	begin "$name"
 	# Faults are had in single slab caches, which must not be one with others.
-	"$lab/uml.sh" --kernel "$kernel" "${options[@]}" --timeout 600 --append slab_nomerge \
+	"$lab/uml.sh" --kernel "$kernel" "${options[@]}" --timeout 1200 --append slab_nomerge \
 		--payload "$out/payload" --out "$out/run/$name" \
 		--share "$out/counts/$name" -- sh gcov.sh "$@" >"$out/run/$name.log" 2>&1
 	result "$name" $?
@@ -68,7 +68,7 @@ pair() {
 }
 
 run_kunit() { guest kunit --net none --provider none -- sh kunit.sh; }
-run_rxe() { guest rxe --provider rxe --mem 2048 -- bash run.sh; }
+run_rxe() { guest rxe --provider rxe --mem 2048 -- sh -c 'bash run.sh && bash run.sh memory_test'; }
 run_siw() { guest siw --provider siw --mem 2048 -- bash run.sh; }
 run_transfer() { pair transfer transfer; }
 run_dead() { pair dead dead --kill-b-on "kill host b now"; }

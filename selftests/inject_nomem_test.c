@@ -17,6 +17,7 @@
 #include "fault.h"
 #include "harness.h"
 #include "inject.h"
+#include "region.h"
 #include "ring.h"
 
 #define LONGEST (200 << 10)
@@ -134,6 +135,35 @@ TEST_F(nomem, queue)
 	mend();
 	EXPECT_EQ(queue_open_polled(self->ctx, &q, 8, 8, 1), 0);
 	queue_close(&q);
+}
+
+/* A region has a number in its context, and another as an object. */
+TEST_F(nomem, region)
+{
+	static const struct {
+		const char *site;
+		unsigned int skip;
+	} rows[] = {
+		{ "pin", 0 }, { "pin", 1 }, { "pin", 2 }, { "pin", 3 },
+		{ "object", 0 }, { "object", 1 },
+	};
+	char *memory = aligned_alloc(4096, BIG);
+	int64_t region;
+	size_t i;
+
+	ASSERT_TRUE(memory);
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fail(rows[i].site, rows[i].skip);
+		EXPECT_ERR(region_register(self->ctx, memory, BIG, 0, NULL), ENOMEM);
+		mend();
+		if (harness_failures)
+			printf("# this was %s after %u\n", rows[i].site, rows[i].skip);
+		EXPECT_EQ(pinned_bytes(), 0);
+		region = region_register(self->ctx, memory, BIG, 0, NULL);
+		EXPECT_GT(region, 0);
+		EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	}
+	free(memory);
 }
 
 TEST_F(nomem, pool)

@@ -93,6 +93,8 @@ static void run_ends(struct kunit *test)
 	add_whole(&frame, 6, 8);
 	add(&frame, 6, RCH_REC_DATA, WHOLE, 8, 9);
 	add_whole(&frame, 6, 8);
+	add(&frame, 6, RCH_REC_DATA, RCH_DATA_F_FIRST, 8, 8);
+	add_whole(&frame, 6, 8);
 	rch_wire_cursor_init(&c, rch_exact(test, frame.buf, frame.used), frame.used);
 	while (rch_wire_record_more(&c)) {
 		KUNIT_ASSERT_EQ(test, rch_wire_record_next(&c, &r), RCH_RULE_OK);
@@ -102,7 +104,7 @@ static void run_ends(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, r.run.span, r.length);
 		runs++;
 	}
-	KUNIT_EXPECT_EQ(test, runs, 9);
+	KUNIT_EXPECT_EQ(test, runs, 11);
 }
 
 /* One that does not fit the frame is left for whoever judges it. */
@@ -124,10 +126,26 @@ static void run_cut_short(struct kunit *test)
 	}
 }
 
+/* Nor is one that has its bytes, but not all that they are padded with. */
+static void run_without_padding(struct kunit *test)
+{
+	struct rch_cursor c;
+	struct frame frame;
+	struct rch_record r;
+
+	frame_begin(&frame);
+	add_whole(&frame, 5, 8);
+	add_whole(&frame, 5, 20);
+	rch_wire_cursor_init(&c, rch_exact(test, frame.buf, frame.used - 4), frame.used - 4);
+	expect_run(test, &c, &r, 1, 8, 8, 8);
+	KUNIT_EXPECT_EQ(test, rch_wire_record_next(&c, &r), RCH_RULE_RECORD_SHORT);
+}
+
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_of_messages),
 	KUNIT_CASE(run_ends),
 	KUNIT_CASE(run_cut_short),
+	KUNIT_CASE(run_without_padding),
 	{}
 };
 

@@ -12,9 +12,10 @@
 # --smp N, --mem MIB                               (2, 1024)
 # --net KIND      veth, dummy, none, or cable:PATH:on|off, a unix socket that
 #                 joins two guests: "on" listens and starts first   (veth)
-# --host NAME --ip A/LEN --ip6 A/LEN --mac M --mtu N --provider rxe|none
+# --host NAME --ip A/LEN --ip6 A/LEN --mac M --mtu N --provider rxe|siw|none
 # --icount        count instructions: one CPU, virtual time, reproducible
 # --plugin FILE,ARGUMENT...  for the emulator
+# --few-gids      rxe with a small table of GIDs, which kernel.sh makes beside dbg-6.12
 # --append TEXT   more for the kernel command line
 # --prefix TEXT   goes before each line of output on stdout
 # --kill-on TEXT  SIGKILL the guest when its output has a line with TEXT
@@ -36,13 +37,14 @@ set -euo pipefail
 
 KERNEL=stock-6.1 PAYLOAD='' OUT='' TIMEOUT=120 SMP=2 MEM=1024 NET=veth
 HOST=a IP=10.77.0.1/24 IP6=fd77::1/64 MAC='' MTU=4200 PROVIDER=rxe
-ICOUNT=no PLUGIN='' APPEND='' PREFIX='' KILL_ON=''
+ICOUNT=no FEW_GIDS=no PLUGIN='' APPEND='' PREFIX='' KILL_ON=''
 COMMAND=()
 
 parse_arguments() {
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--icount) ICOUNT=yes; shift; continue ;;
+		--few-gids) FEW_GIDS=yes; shift; continue ;;
 		--) shift; COMMAND=("$@"); break ;;
 		esac
 		[ $# -ge 2 ] || die "$1 wants a value"
@@ -72,6 +74,15 @@ parse_arguments() {
 	[ ${#COMMAND[@]} -gt 0 ] || die "no command"
 }
 
+# What is in the second archive takes the place of what the first has by that name.
+put_few_gids() {
+	local modules=$2/usr/lib/modules
+
+	modules+=/$(cut -d' ' -f1 "$1/version")
+	mkdir -p "$modules"
+	cp "$1/few-gids/rdma_rxe.ko" "$modules/"
+}
+
 # The second archive: what differs between runs.
 make_initrd() {
 	local kernel=$1 stage=$OUT/stage
@@ -82,6 +93,7 @@ make_initrd() {
 	cp "$LAB/guest/setup.sh" "$stage/lab/setup.sh"
 	sh_quote "${COMMAND[@]}" >"$stage/lab/command"
 	[ -z "$PAYLOAD" ] || cp -rL "$PAYLOAD/." "$stage/test/"
+	[ "$FEW_GIDS" = no ] || put_few_gids "$kernel" "$stage"
 	rm -f "$OUT/initrd"
 	"$LAB/initramfs.sh" "$kernel" "$OUT/base"
 	(cd "$stage" && find . -mindepth 1 | cpio -o -H newc -R 0:0 --quiet) |

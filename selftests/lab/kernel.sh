@@ -24,6 +24,7 @@
 #   version    the kernel release and the package version
 #   make.args  arguments that compile a module: make $(cat make.args) M=... modules
 #   vmlinuz and vmlinux, or linux; lib/modules/RELEASE; build
+#   few-gids/rdma_rxe.ko, of dbg-6.12: rxe with a table of 16 GIDs, for guest.sh --few-gids
 #
 # Progress goes to stderr, the directories, one a line, to stdout. With --quiet
 # the versions are not said.
@@ -298,6 +299,31 @@ qemu_kernel() {
 	echo "$KEY" >"$dir/key"
 }
 
+# few_gids DIR: beside the kernel, an rxe with a small table of GIDs
+#
+# rxe's has 1024, with three files in sysfs for each. A kernel with sanitizers makes and
+# unmakes them in many seconds, again whenever a test takes the device away. Nothing but
+# the number differs, and only who asks for this module gets it.
+few_gids() {
+	local dir=$1/few-gids
+	local param=$dir/src/rxe_param.h
+
+	if [ "$(cat "$dir/key" 2>/dev/null)" = "$KEY" ]; then
+		return
+	fi
+	say "building rxe with few GIDs for $(basename "$1")"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	cp -r "$SRC/drivers/infiniband/sw/rxe" "$dir/src"
+	sed -i -E 's/(RXE_PORT_GID_TBL_LEN[[:space:]]*=) 1024,/\1 16,/' "$param"
+	grep -q 'RXE_PORT_GID_TBL_LEN.* 16,' "$param" || die "rxe's table of GIDs is not where it was"
+	nice -n 5 make -C "$SRC" O="$1/build" ARCH=x86_64 CC="$CC" -j"$JOBS" M="$dir/src" \
+		modules >"$dir/make.log" 2>&1 || die "the build failed: see $dir/make.log"
+	mv "$dir/src/rdma_rxe.ko" "$dir/"
+	rm -r "$dir/src"
+	echo "$KEY" >"$dir/key"
+}
+
 # build_kernel DIR ARCH FRAGMENT...: kernel, modules, make.args and version
 build_kernel() {
 	local dir=$1 arch=$2
@@ -364,7 +390,10 @@ get_kernel() {
 	uml-*-cov) uml_kernel "${series%-cov}" cov "$dir" ;;
 	uml-*-kcov) uml_kernel "${series%-kcov}" kcov "$dir" ;;
 	uml-*) uml_kernel "$series" plain "$dir" ;;
-	dbg-* | kcsan-*) qemu_kernel "$series" "${kernel%%-*}" "$dir" ;;
+	dbg-*)
+		qemu_kernel "$series" dbg "$dir"
+		few_gids "$dir" ;;
+	kcsan-*) qemu_kernel "$series" kcsan "$dir" ;;
 	src-*) compile_only_kernel "$series" "$dir" ;;
 	clang-*) compile_only_kernel "$series" "$dir" clang ;;
 	checkpatch)
