@@ -76,6 +76,9 @@ struct rch_own_segment {
  * @RCH_GRANT_OPEN: its memory is open to the peer
  * @RCH_GRANT_DONE: the piece was written
  * @RCH_GRANT_CANCELLED: the peer has taken the message back
+ * @RCH_GRANT_LENT: memory is open to the peer for a message that it need not offer, see
+ *	chan_stand.c; then it is RCH_GRANT_DONE
+ * @RCH_GRANT_RETURNED: the peer will not use that
  */
 enum rch_grant {
 	RCH_GRANT_NONE,
@@ -83,6 +86,36 @@ enum rch_grant {
 	RCH_GRANT_OPEN,
 	RCH_GRANT_DONE,
 	RCH_GRANT_CANCELLED,
+	RCH_GRANT_LENT,
+	RCH_GRANT_RETURNED,
+};
+
+/**
+ * enum rch_borrow - memory that the peer has lent, see chan_stand.c
+ * @RCH_BORROW_NONE: none
+ * @RCH_BORROW_HELD: some, for one message
+ * @RCH_BORROW_USED: that one is being written there, or was
+ */
+enum rch_borrow {
+	RCH_BORROW_NONE,
+	RCH_BORROW_HELD,
+	RCH_BORROW_USED,
+};
+
+/**
+ * enum rch_lent - what became of memory that was lent
+ * @RCH_LENT_WAITS: nothing yet
+ * @RCH_LENT_USED: a message was written there
+ * @RCH_LENT_ASKED: the peer asks where to write one
+ * @RCH_LENT_SHUT: nobody wants a message any more
+ * @RCH_LENT_VOID: the peer will not write there, or must not
+ */
+enum rch_lent {
+	RCH_LENT_WAITS,
+	RCH_LENT_USED,
+	RCH_LENT_ASKED,
+	RCH_LENT_SHUT,
+	RCH_LENT_VOID,
 };
 
 /**
@@ -138,7 +171,18 @@ enum rch_grant {
  * @grant: what is open to the peer
  * @granted: bytes that it may write there
  * @grant_left: bytes of the message that were not written; 0 when there is none
- * @grant_serial: of the message
+ * @grant_serial: of the message; or of what is lent
+ * @placed: the message that was written to what was lent
+ * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
+ *	next three
+ * @lend_serial: of what was lent last
+ * @lend_skip: messages that are to be written before @lends
+ * @lend_penalty: how many there were the last time
+ * @borrow: what the peer has lent
+ * @borrowed: where that is
+ * @borrow_for: for which message, as @tx_messages counts
+ * @borrow_from: for messages before this one nothing may be used any more; by who has
+ *	claimed RCH_CHAN_TX
  * @cts_due: the peer's answer to RTS @rts_serial is waited for
  * @cts: the answer, when it has come
  * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
@@ -204,6 +248,15 @@ struct rch_chan {
 	u32 granted;
 	u32 grant_left;
 	u32 grant_serial;
+	struct rch_rts placed;
+	bool lends;
+	u32 lend_serial;
+	u32 lend_skip;
+	u32 lend_penalty;
+	enum rch_borrow borrow;
+	struct rch_cts borrowed;
+	u64 borrow_for;
+	u64 borrow_from;
 	bool cts_due;
 	struct rch_cts cts;
 	u32 rts_serial;
@@ -347,6 +400,24 @@ void rch_chan_broken(struct rch_chan *chan, int ret);
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
+
+/* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
+bool rch_chan_lends(const struct rch_chan *chan, u64 room);
+bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
+enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
+void rch_chan_lend_result(struct rch_chan *chan, bool used);
+void rch_chan_lend_again(struct rch_chan *chan);
+bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
+bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
+void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
+void rch_chan_borrow_void(struct rch_chan *chan);
+
+/* chan_stand.c APIs: any context */
+bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
+
+/* chan_stand.c APIs: softirq */
+enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
+enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
 
 /* segment.c APIs: any context */
 struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data);

@@ -15,10 +15,13 @@
  * keeps the channel's file and the region until its end. So when it is over no adapter
  * touches the pages any more.
  *
+ * Memory that is open before anybody has asked for it is told of in chan_stand.c.
+ *
  * Error handling. Sending can be stopped while nothing is being written; receiving cannot
  * once memory is open to the peer: the peer's module has all that it needs, and
- * finishes, or the link ends. When nobody wants a message any more that was received
- * whole, it is lost, and the channel ends: it must not leave one out.
+ * finishes, or the link ends. What is only lent is asked back, and waited for. When nobody
+ * wants a message any more that was received whole, it is lost, and the channel ends: it
+ * must not leave one out.
  */
 #include <linux/slab.h>
 
@@ -32,6 +35,8 @@
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4
+/* How many regions of a path may be lent: the others are for messages that are there. */
+#define LENT_MAX (RCH_MRS / 2)
 
 /* Have the work run. It has a reference while it is pending. */
 static void kick(struct rch_place *place)
@@ -77,6 +82,10 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 		return !events || !READ_ONCE(place->chan->cts_due);
 	case RCH_PLACE_OPEN:
 		return rch_chan_grant_settled(place->chan);
+	case RCH_PLACE_LENT:
+		return rch_chan_lent_settled(place->chan, true);
+	case RCH_PLACE_RECALL:
+		return rch_chan_lent_settled(place->chan, false);
 	case RCH_PLACE_STREAM:
 		return !events || (events & EPOLLOUT);
 	case RCH_PLACE_FAILING:
@@ -216,7 +225,13 @@ static void sent(struct rch_place *place, bool placed)
 /* If the peer has said no, it will ignore this. */
 static void take_back(struct rch_place *place)
 {
-	rch_lane_rts(&place->chan->lane, &place->rts, RCH_RTS_F_CANCEL);
+	u8 flags = RCH_RTS_F_CANCEL;
+
+	if (place->stands) {
+		rch_chan_borrow_end(place->chan, place->rts.serial);
+		flags |= RCH_RTS_F_PLACED;
+	}
+	rch_lane_rts(&place->chan->lane, &place->rts, flags, false);
 }
 
 static void send_failed(struct rch_place *place, int ret)
@@ -263,12 +278,17 @@ static void write_failed(struct rch_place *place)
 /* Behind the last write in the same queue. Return: what there is to be waited for. */
 static enum rch_place_state send_fin(struct rch_place *place)
 {
+	struct rch_lane *lane = &place->chan->lane;
+	/* The next message may ask for its way in the same frame. */
+	bool hold = !place->left && place->by_owner;
+
 	/* The answer may come at once. */
 	if (place->left)
 		rch_chan_cts_expect(place->chan);
-	/* The next message may ask for its way in the same frame. */
-	place->fin = rch_lane_fin(&place->chan->lane, place->left,
-				  !place->left && place->by_owner);
+	if (place->stands)
+		place->fin = rch_lane_rts(lane, &place->rts, RCH_RTS_F_PLACED, hold);
+	else
+		place->fin = rch_lane_fin(lane, place->left, hold);
 	if (place->left || place->fin)
 		return RCH_PLACE_WRITING;
 	sent(place, true);
@@ -379,17 +399,26 @@ static bool step_failing(struct rch_place *place)
 
 static bool ask(struct rch_place *place)
 {
-	if (!rch_chan_rts_wanted(place->chan, place->rts.total, true) ||
-	    !map(place, DMA_TO_DEVICE))
+	struct rch_chan *chan = place->chan;
+	u32 total = place->rts.total;
+
+	if (!rch_chan_may_borrow(chan, total) && !rch_chan_rts_wanted(chan, total, true))
+		return false;
+	if (!map(place, DMA_TO_DEVICE))
 		return false;
 	place->write = rch_write_get(place->path);
 	if (!place->write)
 		return false;
-	place->left = place->rts.total;
-	if (rch_chan_rts_ask(place->chan, &place->rts))
+	place->left = total;
+	place->stands = rch_chan_borrow(chan, total, &place->cts);
+	if (place->stands) {
+		place->rts.serial = place->cts.serial;
+		go_to(place, RCH_PLACE_TURN, 0);
+	} else if (rch_chan_rts_ask(chan, &place->rts)) {
 		send_failed(place, -EPIPE);
-	else
+	} else {
 		go_to(place, RCH_PLACE_ASKED, 0);
+	}
 	return true;
 }
 
@@ -400,9 +429,30 @@ static void received(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 
 	rch_chan_rx_done(chan, place->rts.total);
+	rch_chan_lend_again(chan);
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
 	atomic64_inc(&chan->rx_regions);
 	atomic64_inc(&place->region->received);
+}
+
+static void uncount(struct rch_place *place)
+{
+	if (place->counted)
+		atomic_dec(&place->chan->lane.link->lent);
+	place->counted = false;
+}
+
+/* It may come as DATA. Return: -EAGAIN */
+static int no_message(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (!place->stands)
+		return rch_chan_grant_refuse(chan, place->rts.serial);
+	if (!place->begun)
+		rch_chan_lend_result(chan, false);
+	rch_chan_grant_end(chan);
+	return -EAGAIN;
 }
 
 /* Nothing is open any more: the message is here, or may come in another way. */
@@ -413,13 +463,14 @@ static void recv_end(struct rch_place *place, bool closed)
 
 	unlist(place);
 	rch_mr_give_back(place->path, place->mr, closed);
+	uncount(place);
 	if (!ret && place->left_alone)
 		ret = -EINTR;
 	/* Ahead of the end of the grant: FIN may still come. */
 	if (ret && ret != -ECANCELED && ret != -EAGAIN && place->begun)
 		rch_chan_broken(chan, ret);
 	if (ret == -EAGAIN || (ret && !place->begun))
-		ret = rch_chan_grant_refuse(chan, place->rts.serial);
+		ret = no_message(place);
 	else
 		rch_chan_grant_end(chan);
 	if (!ret)
@@ -449,25 +500,55 @@ static void recv_open(struct rch_place *place)
 		go_to(place, RCH_PLACE_OPENING, place->path->patience);
 }
 
-static bool step_opening(struct rch_place *place)
+/* Memory is open that the peer has not asked for. */
+static void lend(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (place->unwanted || !rch_chan_lend(chan, &place->cts)) {
+		recv_close(place, -EAGAIN);
+		return;
+	}
+	place->begun = true;
+	go_to(place, RCH_PLACE_LENT, 0);
+	/* What the program has to send may go in the same frame. */
+	rch_lane_stand(&chan->lane, &place->cts, place->by_owner);
+}
+
+/* The same for a message that waits for it. */
+static void grant(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
-	struct rch_cts cts = { .serial = place->rts.serial };
+	u32 left;
 
-	if (place->wait_open && !rch_io_over(place->path, &place->mr->io))
-		return not_yet(place);
-	cts.addr = place->mr->mr->iova;
-	cts.rkey = place->mr->mr->rkey;
-	cts.length = place->mr->mr->length;
-	if ((place->wait_open && !rch_io_ok(&place->mr->io)) ||
-	    !rch_chan_grant(place->chan, cts.length)) {
+	rch_chan_grant_state(place->chan, &left);
+	/* There may be room for more than the message. */
+	place->cts.length = min(place->cts.length, left);
+	place->cts.serial = place->rts.serial;
+	place->cts.message = 0;
+	if (!rch_chan_grant(place->chan, place->cts.length)) {
 		recv_close(place, -ECANCELED);
-		return true;
+		return;
 	}
 	place->begun = true;
 	place->fins = READ_ONCE(link->fins);
 	go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
-	rch_lane_cts(&place->chan->lane, &cts);
+	rch_lane_cts(&place->chan->lane, &place->cts);
+}
+
+static bool step_opening(struct rch_place *place)
+{
+	if (place->wait_open && !rch_io_over(place->path, &place->mr->io))
+		return not_yet(place);
+	place->cts.addr = place->mr->mr->iova;
+	place->cts.rkey = place->mr->mr->rkey;
+	place->cts.length = place->mr->mr->length;
+	if (place->wait_open && !rch_io_ok(&place->mr->io))
+		recv_close(place, -ECANCELED);
+	else if (place->stands)
+		lend(place);
+	else
+		grant(place);
 	return true;
 }
 
@@ -484,7 +565,7 @@ static void fin_late(struct rch_place *place)
 				    RCH_RULE_ANSWER);
 	} else {
 		place->fins = fins;
-		go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
+		go_to(place, place->state, FIN_DEADS * link->dead);
 	}
 }
 
@@ -506,6 +587,74 @@ static bool step_open(struct rch_place *place)
 		recv_close(place, -EAGAIN);
 	else
 		recv_open(place);
+	return true;
+}
+
+/* The peer asks, as it had not heard of what was lent, or that is too small. */
+static void asked(struct rch_place *place, const struct rch_rts *offer)
+{
+	bool fits = offer->total <= place->rts.total;
+
+	rch_chan_lend_result(place->chan, false);
+	place->stands = false;
+	place->rts = *offer;
+	if (fits)
+		grant(place);
+	else
+		recv_close(place, -EAGAIN);
+}
+
+static void lent_over(struct rch_place *place, enum rch_lent lent, const struct rch_rts *message)
+{
+	bool used = lent == RCH_LENT_USED;
+
+	rch_chan_lend_result(place->chan, used);
+	if (used)
+		place->rts = *message;
+	recv_close(place, used ? 0 : -EAGAIN);
+}
+
+/* Have the peer give back what it was lent. It answers, whatever it does with it. */
+static void recall(struct rch_place *place)
+{
+	const struct rch_cts cts = { .serial = place->cts.serial };
+	struct rch_link *link = place->chan->lane.link;
+
+	place->fins = READ_ONCE(link->fins);
+	go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->dead);
+	rch_lane_stand(&place->chan->lane, &cts, false);
+}
+
+static bool step_lent(struct rch_place *place)
+{
+	struct rch_rts message;
+	enum rch_lent lent = rch_chan_lent(place->chan, true, &message);
+
+	switch (lent) {
+	case RCH_LENT_WAITS:
+		return false;
+	case RCH_LENT_ASKED:
+		asked(place, &message);
+		return true;
+	case RCH_LENT_SHUT:
+		recall(place);
+		return true;
+	default:
+		lent_over(place, lent, &message);
+		return true;
+	}
+}
+
+static bool step_recall(struct rch_place *place)
+{
+	struct rch_rts message;
+	enum rch_lent lent = rch_chan_lent(place->chan, false, &message);
+
+	if (lent == RCH_LENT_WAITS) {
+		fin_late(place);
+		return false;
+	}
+	lent_over(place, lent, &message);
 	return true;
 }
 
@@ -540,24 +689,39 @@ static bool (*const steps[])(struct rch_place *place) = {
 	[RCH_PLACE_FAILING] = step_failing,
 	[RCH_PLACE_OPENING] = step_opening,
 	[RCH_PLACE_OPEN] = step_open,
+	[RCH_PLACE_LENT] = step_lent,
+	[RCH_PLACE_RECALL] = step_recall,
 	[RCH_PLACE_CLOSING] = step_closing,
 	[RCH_PLACE_STUCK] = step_stuck,
 };
 
-static void go_on(struct rch_place *place)
+/* Have the work look when what is waited for is late. */
+static void watch(struct rch_place *place)
 {
-	long left;
+	long left = place->deadline - jiffies;
 
 	lockdep_assert_held(&place->lock);
-	while (place->state != RCH_PLACE_OVER && steps[place->state](place))
-		;
 	if (place->state == RCH_PLACE_OVER || !place->deadline)
 		return;
-	left = place->deadline - jiffies;
 	kref_get(&place->ref);
 	/* If it is pending already, it will look, and come here again. */
 	if (!queue_delayed_work(rch_queue_wq, &place->work, max(left, 0L) + 1))
 		rch_place_put(place);
+}
+
+static void go_on(struct rch_place *place)
+{
+	lockdep_assert_held(&place->lock);
+	while (place->state != RCH_PLACE_OVER && steps[place->state](place))
+		;
+	watch(place);
+}
+
+static void go_on_by_owner(struct rch_place *place)
+{
+	place->by_owner = true;
+	go_on(place);
+	place->by_owner = false;
 }
 
 static void place_work(struct work_struct *work)
@@ -574,15 +738,13 @@ static void place_work(struct work_struct *work)
  * rch_place_go_on - take the steps that are possible now
  * @place: transfer
  *
- * For who has begun it, when @place->wait was woken. If it sends, rch_link_run() must be
- * called soon. Return: whether it is over.
+ * For who has begun it, when @place->wait was woken. rch_link_run() must be called soon.
+ * Return: whether it is over.
  */
 bool rch_place_go_on(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
-	place->by_owner = true;
-	go_on(place);
-	place->by_owner = false;
+	go_on_by_owner(place);
 	mutex_unlock(&place->lock);
 	return rch_place_over(place);
 }
@@ -636,7 +798,8 @@ static void begin(struct rch_place *place)
  * @length: bytes of the message, in the region
  * @msg_flags: its flags
  *
- * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on.
+ * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
+ * must be called soon.
  */
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
 {
@@ -647,7 +810,7 @@ void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
 	begin(place);
 	if (!ask(place))
 		stream(place);
-	go_on(place);
+	go_on_by_owner(place);
 	mutex_unlock(&place->lock);
 }
 
@@ -674,6 +837,37 @@ void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 ro
 	mutex_unlock(&place->lock);
 }
 
+/**
+ * rch_place_lend - begin to receive a message that may come
+ * @place: transfer
+ * @room: bytes that there are for it
+ *
+ * The caller has claimed RCH_CHAN_RX, which is the transfer's from now on. The result is
+ * -EAGAIN when there is none, or it comes in another way. rch_link_run() must be called
+ * soon.
+ */
+void rch_place_lend(struct rch_place *place, u32 room)
+{
+	struct rch_link *link = place->chan->lane.link;
+
+	place->stands = true;
+	place->rts.total = room;
+	mutex_lock(&place->lock);
+	begin(place);
+	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
+	if (place->counted && map(place, DMA_FROM_DEVICE))
+		place->mr = rch_mr_get(place->path);
+	if (place->mr) {
+		recv_open(place);
+	} else {
+		rch_chan_lend_result(place->chan, false);
+		uncount(place);
+		finish(place, -EAGAIN);
+	}
+	go_on_by_owner(place);
+	mutex_unlock(&place->lock);
+}
+
 static bool stop_locked(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
@@ -688,6 +882,13 @@ static bool stop_locked(struct rch_place *place)
 		break;
 	case RCH_PLACE_FAILING:
 		break;
+	case RCH_PLACE_OPENING:
+		place->unwanted = true;
+		return false;
+	case RCH_PLACE_LENT:
+		recall(place);
+		watch(place);
+		return false;
 	case RCH_PLACE_OVER:
 		return place->result == -EAGAIN;
 	default:

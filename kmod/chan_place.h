@@ -37,6 +37,8 @@ struct rch_write;
  * @RCH_PLACE_FAILING: sending: for the channel to fail, as its path has
  * @RCH_PLACE_OPENING: receiving: for memory to be open to the peer
  * @RCH_PLACE_OPEN: receiving: for FIN
+ * @RCH_PLACE_LENT: receiving: for a message, as memory is open that nobody has asked for
+ * @RCH_PLACE_RECALL: receiving: for the peer to give that back
  * @RCH_PLACE_CLOSING: receiving: for memory to be closed
  * @RCH_PLACE_STUCK: receiving: for the path to be drained, as it could not be closed
  * @RCH_PLACE_OVER: for nothing
@@ -50,6 +52,8 @@ enum rch_place_state {
 	RCH_PLACE_FAILING,
 	RCH_PLACE_OPENING,
 	RCH_PLACE_OPEN,
+	RCH_PLACE_LENT,
+	RCH_PLACE_RECALL,
 	RCH_PLACE_CLOSING,
 	RCH_PLACE_STUCK,
 	RCH_PLACE_OVER,
@@ -81,8 +85,9 @@ enum rch_place_state {
  * @late: it was, and that was dealt with
  * @mem: the message, mapped
  * @cursor: what is left of that
- * @rts: the message
- * @cts: sending: what the peer has opened and is not written
+ * @stands: it goes without RTS and CTS, see chan_stand.c
+ * @rts: the message; receiving and @stands: how much there may be, until it is known
+ * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
  * @left: sending: bytes behind what is open
  * @write: sending: its work requests
  * @fin: sending: what became of FIN
@@ -91,6 +96,8 @@ enum rch_place_state {
  * @mr: receiving: what is open to the peer
  * @wait_open: receiving: its registration is waited for
  * @begun: receiving: the peer was told of some memory
+ * @counted: receiving: in @lent of the link
+ * @unwanted: receiving: nothing is to be lent any more
  * @fins: receiving: FINs of all channels, when CTS was sent
  */
 struct rch_place {
@@ -118,6 +125,7 @@ struct rch_place {
 	bool late;
 	struct rch_mem mem;
 	struct rch_mem_cursor cursor;
+	bool stands;
 	struct rch_rts rts;
 	struct rch_cts cts;
 	u32 left;
@@ -128,6 +136,8 @@ struct rch_place {
 	struct rch_mr *mr;
 	bool wait_open;
 	bool begun;
+	bool counted;
+	bool unwanted;
 	u32 fins;
 };
 
@@ -136,6 +146,7 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 				  u64 offset, void *keep, void (*drop)(void *keep));
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
+void rch_place_lend(struct rch_place *place, u32 room);
 bool rch_place_go_on(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);

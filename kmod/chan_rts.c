@@ -89,6 +89,8 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 	struct rch_cts cts;
 
 	rch_wire_cts_get(r, &cts);
+	if (r->flags & RCH_CTS_F_STANDING)
+		return rch_chan_standing_got(chan, &cts);
 	spin_lock(&chan->lock);
 	/* Others are answers to what was taken back. */
 	if (chan->cts_due && cts.serial == chan->rts_serial) {
@@ -214,7 +216,8 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
 
 	rts->serial = ++chan->rts_serial;
 	rch_chan_cts_expect(chan);
-	ret = rch_lane_rts(&chan->lane, rts, 0);
+	rch_chan_borrow_void(chan);
+	ret = rch_lane_rts(&chan->lane, rts, 0, false);
 	return ret ? rch_chan_tx_check(chan) ?: ret : 0;
 }
 
@@ -233,7 +236,7 @@ static int ask_and_send(struct rch_sending *s)
 		ret = send_pieces(s, &cts);
 	/* If the peer has said no, it will ignore this. */
 	if (ret)
-		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL);
+		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL, false);
 	return ret;
 }
 

@@ -109,11 +109,9 @@ static void words_drop(struct rch_lane *lane)
 	}
 }
 
-static void tell_locked(struct rch_lane *lane, u32 control)
+static void tell_later(struct rch_lane *lane, u32 control)
 {
-	struct rch_link *link = lane->link;
-
-	lockdep_assert_held(&link->lock);
+	lockdep_assert_held(&lane->link->lock);
 	/* After CLOSE the peer knows the number only to answer with CLOSED. */
 	if (lane->close_sent)
 		control &= RCH_LANE_CLOSED;
@@ -125,8 +123,13 @@ static void tell_locked(struct rch_lane *lane, u32 control)
 		return;
 	lane->control |= control;
 	if (list_empty(&lane->control_list))
-		list_add_tail(&lane->control_list, &link->control);
-	rch_link_run_locked(link);
+		list_add_tail(&lane->control_list, &lane->link->control);
+}
+
+static void tell_locked(struct rch_lane *lane, u32 control)
+{
+	tell_later(lane, control);
+	rch_link_run_locked(lane->link);
 }
 
 /* The number ends; records for it are wrong from now on. */
@@ -375,6 +378,31 @@ void rch_lane_access_end(struct rch_lane *lane)
 		tell_locked(lane, control);
 	}
 	spin_unlock_bh(&link->lock);
+}
+
+/**
+ * rch_lane_stand - have the peer told where its next message may be written to
+ * @lane: lane
+ * @cts: what is lent; without length, it is wanted back
+ * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
+ */
+void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->stand = *cts;
+	tell_later(lane, RCH_LANE_STAND);
+	if (!hold)
+		rch_link_run_locked(lane->link);
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/** rch_lane_return - have the peer told that nothing will be written where it has lent */
+void rch_lane_return(struct rch_lane *lane, u32 serial)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->returned = serial;
+	tell_locked(lane, RCH_LANE_RETURN);
+	spin_unlock_bh(&lane->link->lock);
 }
 
 /*
@@ -647,19 +675,20 @@ static struct rch_item *word(u8 type, u8 flags, u32 length)
 }
 
 /**
- * rch_lane_rts - ask where a message can be written to, or take that back
+ * rch_lane_rts - ask where a message can be written to, take that back, or tell that it was
  * @lane: attached lane
  * @rts: the message
  * @flags: RCH_RTS_F_*
+ * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  *
  * Context: process. Return: 0, or -EPIPE when the lane takes no more.
  */
-int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags)
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, bool hold)
 {
 	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts));
 
 	rch_wire_rts_put(rch_item_data(item), rts);
-	return queue(lane, item, !(flags & RCH_RTS_F_CANCEL), false);
+	return queue(lane, item, !flags, hold);
 }
 
 /**

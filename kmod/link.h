@@ -126,6 +126,7 @@ struct rch_link_faults {
  * @lane_count: lanes attached
  * @idle_since: when @lane_count became 0, in jiffies
  * @fins: FINs that came, of all channels; written in softirq
+ * @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX
  * @last_rx: when a frame last came, in jiffies; written in softirq
  * @doubt: the peer, or who says so, was restarted, and no frame came since
  * @last_tx: when one was last sent, in jiffies
@@ -194,6 +195,7 @@ struct rch_link {
 	u32 lane_count;
 	unsigned long idle_since;
 	u32 fins;
+	atomic_t lent;
 	unsigned long last_rx;
 	bool doubt;
 	unsigned long last_tx;
@@ -218,7 +220,9 @@ enum rch_lane_control {
 	RCH_LANE_RESET = BIT(4),
 	RCH_LANE_CLOSED = BIT(5),
 	RCH_LANE_CTS = BIT(6),
-	RCH_LANE_WORDS = BIT(7),
+	RCH_LANE_STAND = BIT(7),
+	RCH_LANE_RETURN = BIT(8),
+	RCH_LANE_WORDS = BIT(9),
 };
 
 /** RCH_WORD_MAX - bytes of the largest &struct rch_word */
@@ -258,6 +262,8 @@ struct rch_word {
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
  *	told after which the peer may take that memory for its own
  * @held_back: what is not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
+ * @stand: to be told with RCH_LANE_STAND
+ * @returned: to be told with RCH_LANE_RETURN
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
@@ -290,6 +296,8 @@ struct rch_lane {
 	struct list_head words;
 	u32 accesses;
 	u32 held_back;
+	struct rch_cts stand;
+	u32 returned;
 	struct rch_open open;
 	u64 queued;
 	u64 room;
@@ -448,6 +456,8 @@ void rch_lane_word(struct rch_lane *lane, struct rch_word *word);
 bool rch_lane_closed(struct rch_lane *lane);
 bool rch_lane_access_begin(struct rch_lane *lane);
 void rch_lane_access_end(struct rch_lane *lane);
+void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold);
+void rch_lane_return(struct rch_lane *lane, u32 serial);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
 void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);
@@ -460,7 +470,7 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more);
 void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
-int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags);
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, bool hold);
 int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);

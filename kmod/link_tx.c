@@ -171,6 +171,7 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		.window = lane->open.window,
 	};
 	struct rch_word *word;
+	const struct rch_rts returned = { .total = 1, .serial = lane->returned };
 	void *payload;
 
 	switch (control) {
@@ -189,6 +190,16 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	case RCH_LANE_CTS:
 		r.type = RCH_REC_CTS;
 		r.length = sizeof(struct rch_wire_cts);
+		break;
+	case RCH_LANE_STAND:
+		r.type = RCH_REC_CTS;
+		r.flags = RCH_CTS_F_STANDING;
+		r.length = sizeof(struct rch_wire_cts);
+		break;
+	case RCH_LANE_RETURN:
+		r.type = RCH_REC_RTS;
+		r.flags = RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL;
+		r.length = sizeof(struct rch_wire_rts);
 		break;
 	case RCH_LANE_SHUT_RECV:
 		r.type = RCH_REC_SHUT;
@@ -219,6 +230,10 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		rch_wire_credit_put(payload, lane->credit_limit);
 	else if (control == RCH_LANE_CTS)
 		rch_wire_cts_put(payload, &lane->cts);
+	else if (control == RCH_LANE_STAND)
+		rch_wire_cts_put(payload, &lane->stand);
+	else if (control == RCH_LANE_RETURN)
+		rch_wire_rts_put(payload, &returned);
 	else if (control == RCH_LANE_RESET)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
 	else if (control == RCH_LANE_WORDS)

@@ -632,6 +632,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->region = NULL;
 	op->place = NULL;
 	op->reading = false;
+	op->stopped = 0;
 	memset(&op->cqe, 0, sizeof(op->cqe));
 	WRITE_ONCE(queue->under_way, queue->under_way + 1);
 	return op;

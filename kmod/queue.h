@@ -91,6 +91,7 @@ enum rch_op_state {
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_region.c; or NULL
  * @reading: it was announced to the channel by rch_chan_reading()
+ * @stopped: how it ends if its transfer comes to nothing, an errno below 0; or 0
  */
 struct rch_op {
 	struct rch_queue *queue;
@@ -123,6 +124,7 @@ struct rch_op {
 	struct rch_region *region;
 	struct rch_place *place;
 	bool reading;
+	int stopped;
 };
 
 /** RCH_RUN_AGAIN - run() has done a part; others first */

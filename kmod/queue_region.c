@@ -98,12 +98,15 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 	struct rch_chan *chan = op->object;
 	bool over = rch_place_go_on(op->place);
 
-	/* FIN may wait for what the next one has to say. */
-	if (op->place->sending)
-		rch_op_unsent(op->queue, chan->lane.link);
+	/* What there is to be told may wait for what the next one has to say. */
+	rch_op_unsent(op->queue, chan->lane.link);
 	if (!over)
 		return false;
 	*result = op->place->result;
+	if (!op->place->sending && !*result) {
+		op->cqe.length = op->place->rts.total;
+		op->cqe.msg_flags = op->place->rts.msg_flags;
+	}
 	/* It is in the transfer's wait queue no longer. */
 	rch_queue_await(op, &chan->wait, events);
 	rch_place_put(op->place);
@@ -135,8 +138,6 @@ static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 	struct rch_chan *chan = op->object;
 	struct rch_place *place = place_make(op);
 
-	op->cqe.msg_flags = offer->msg_flags;
-	op->cqe.length = offer->total;
 	if (place) {
 		rch_place_recv(place, offer, op->sqe.length);
 	} else {
@@ -144,6 +145,27 @@ static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	}
 	return -EAGAIN;
+}
+
+static bool always(struct rch_chan *chan)
+{
+	return true;
+}
+
+/* There is no message: lend its memory to the peer, where that is likely to be of use. */
+static void begin_lend(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct rch_place *place;
+
+	if (!rch_chan_lends(chan, op->sqe.length) ||
+	    rch_chan_claim(chan, RCH_CHAN_RX, always, true, 0))
+		return;
+	place = place_make(op);
+	if (place)
+		rch_place_lend(place, op->sqe.length);
+	else
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
 }
 
 static s64 recv_or_begin(struct rch_op *op)
@@ -177,7 +199,11 @@ s64 rch_op_region_recv(struct rch_op *op)
 
 	for (;;) {
 		if (!op->place) {
+			if (op->stopped)
+				return op->stopped;
 			ret = recv_or_begin(op);
+			if (ret == -EAGAIN && !op->place)
+				begin_lend(op);
 			if (!op->place)
 				return ret;
 		}
@@ -185,8 +211,6 @@ s64 rch_op_region_recv(struct rch_op *op)
 			return -EAGAIN;
 		if (!res)
 			return op->cqe.length;
-		op->cqe.length = 0;
-		op->cqe.msg_flags = 0;
 		if (res != -EAGAIN)
 			return res;
 		/* There was no message after all. */
@@ -196,7 +220,11 @@ s64 rch_op_region_recv(struct rch_op *op)
 /** rch_op_region_stop - whether @op can be ended now; see &struct rch_queue_ops */
 bool rch_op_region_stop(struct rch_op *op)
 {
-	return !op->place || rch_place_stop(op->place);
+	if (!op->place || rch_place_stop(op->place))
+		return true;
+	/* Where it comes to nothing it does not begin again. */
+	op->stopped = op->overdue ? -ETIMEDOUT : -ECANCELED;
+	return false;
 }
 
 /** rch_op_region_drop - @op is over, or its queue is: give back what it has */

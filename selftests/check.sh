@@ -48,8 +48,8 @@ begun=$SECONDS
 # What every adapter and kernel runs, and what some of them do.
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
-	region_end_test grant_test grant_return_test grant_data_test grant_end_test grant_link_test
-	inject_test conn_test)
+	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
+	grant_link_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -222,7 +222,7 @@ check_uml() {
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" inject_nomem_test abi_fuzz life_test \
 		hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood hostile_region hostile_grant quota_test memory_test
+		hostile_flood hostile_region hostile_stand hostile_grant quota_test memory_test
 }
 
 check_san() {
@@ -231,9 +231,10 @@ check_san() {
 	environment=REGION_FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
 		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
-		region_end_test grant_test grant_return_test grant_data_test grant_end_test grant_link_test
+		region_end_test stand_test grant_test grant_return_test grant_data_test \
+		grant_end_test grant_link_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test nomem_test hostile_region hostile_grant
+		fault_test nomem_test hostile_region hostile_stand hostile_grant
 	kunit san-kunit uml-6.12-san
 }
 
@@ -286,7 +287,7 @@ check_stock() {
 	programs[stock-6.1]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test place_test region_test"
 	programs[stock-6.1]+=" memory_test $uring"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
-	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test"
+	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test stand_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test:memory"
 	programs[stock-6.12]+=" life_test hostile_flood"

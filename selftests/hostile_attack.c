@@ -189,6 +189,8 @@ bool attack_link(struct attack *a)
 	hostile_hello(&a->h, PREY);
 	if (a->bare)
 		a->h.mine.features |= RCH_FEATURE_BARE;
+	if (a->plain)
+		a->h.mine.features &= ~RCH_FEATURE_STAND;
 	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
 		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
 		       a->h.status);

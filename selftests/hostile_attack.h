@@ -38,6 +38,8 @@ struct attack {
 	bool passive;
 	/* Bare frames shall be agreed upon. */
 	bool bare;
+	/* No memory shall be lent. */
+	bool plain;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */
 	int victim;
 	int witness;

@@ -65,6 +65,9 @@ static void record_took(struct hostile *h, const struct rch_record *r)
 		if (r->type == RCH_REC_REJECT && heard->first < RCH_REJECTS)
 			h->rejects[heard->first]++;
 		break;
+	case RCH_REC_CTS:
+		rch_wire_cts_get(r, &heard->cts);
+		break;
 	case RCH_REC_CREDIT:
 		heard->limit = rch_wire_credit_get(r);
 		break;

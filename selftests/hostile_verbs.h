@@ -41,6 +41,7 @@ struct heard {
 	u32 first;
 	u32 second;
 	u64 limit;
+	struct rch_cts cts;
 };
 
 struct hostile {

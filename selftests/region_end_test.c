@@ -93,7 +93,8 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 			continue;
 		}
 		EXPECT_EQ(recv, -ECANCELED);
-		EXPECT_EQ(cancel, 1);
+		/* What was lent to the peer is asked back first. */
+		EXPECT_TRUE(cancel == 1 || cancel == -EALREADY);
 		cancelled++;
 		memset(self->to, 0x77, MIB);
 		region_recv(&self->q, self->b, self->to_id, MIB, MIB, 1);

@@ -15,12 +15,13 @@
 here=$(cd "$(dirname "$0")" && pwd)
 programs='abi_test abi_fuzz chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test'
 programs="$programs queue_time_test queue_poller_test busy_test end_test place_test region_test"
-programs="$programs region_end_test grant_test grant_return_test grant_data_test grant_end_test"
-programs="$programs grant_link_test quota_test inject_test"
+programs="$programs region_end_test stand_test grant_test grant_return_test grant_data_test"
+programs="$programs grant_end_test grant_link_test quota_test inject_test"
 programs="$programs inject_nomem_test conn_test life_test"
 [ ! -e /proc/self/fail-nth ] || programs="$programs fault_test nomem_test"
 [ ! -x "$here/uring_test" ] || programs="$programs uring_test uring_end_test"
-[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood hostile_region hostile_grant"
+[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood hostile_region"
+[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_stand hostile_grant"
 passed=0
 failed=0
 

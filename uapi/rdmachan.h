@@ -1388,7 +1388,9 @@ struct rdmachan_atomic {
  *	was submitted first; op_flags are &enum rdmachan_cancel_flags. fd must be -1.
  *	Succeeds with the number of operations that were cancelled, each of which completes
  *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
- *	messages just being written from or to a region, which complete by themselves
+ *	messages just being written from or to a region, or whose memory is lent to the
+ *	peer, which complete by themselves: the latter soon, with -ECANCELED if not with
+ *	a message
  *
  * Members of an entry that are not named for its operation must be 0.
  */

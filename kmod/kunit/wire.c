@@ -91,6 +91,12 @@ static const u8 records_bytes[] = {
 	5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0,
 	/* FIN to 2 */
 	2, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	/* CTS to 2, standing: the same, for message 0x40003 */
+	2, 0, 0, 0, 10, 1, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0,
+	5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 3, 0, 4, 0,
+	/* RTS to 2, placed: as above */
+	2, 0, 0, 0, 9, 2, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
+	2, 0, 16, 0, 6, 0, 0, 0, 1, 0x80, 0, 0, 0, 0, 0, 0,
 };
 
 static u8 *put(u8 *at, u32 chan, u8 type, u8 flags, u32 length)
@@ -107,7 +113,8 @@ static void wire_records_put(struct kunit *test)
 	const struct rch_open open = { 2, 7, 0x100000005ULL, 9 };
 	const struct rch_accept accept = { 3, 8, 6 };
 	const struct rch_rts rts = { 0x100002, 6, 0x8001 };
-	const struct rch_cts cts = { 0x100000005ULL, 7, 8, 6 };
+	const struct rch_cts cts = { 0x100000005ULL, 7, 8, 6, 0 };
+	const struct rch_cts standing = { 0x100000005ULL, 7, 8, 6, 0x40003 };
 	const struct rch_record data = {
 		.chan = 0xa0b0c0d0, .type = RCH_REC_DATA, .flags = RCH_DATA_F_FIRST,
 		.msg_flags = 0x8001, .length = 3, .total = 0x102,
@@ -139,6 +146,10 @@ static void wire_records_put(struct kunit *test)
 	at += rch_wire_space(24);
 	put(at, 2, RCH_REC_FIN, 0, 0);
 	at += rch_wire_space(0);
+	rch_wire_cts_put(put(at, 2, RCH_REC_CTS, RCH_CTS_F_STANDING, 24), &standing);
+	at += rch_wire_space(24);
+	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, RCH_RTS_F_PLACED, 16), &rts);
+	at += rch_wire_space(16);
 	KUNIT_ASSERT_EQ(test, at - buf, sizeof(records_bytes));
 	for (i = 0; i < sizeof(records_bytes); i++)
 		KUNIT_EXPECT_EQ_MSG(test, buf[i], records_bytes[i], "byte %d", i);
@@ -220,7 +231,17 @@ static void records_get_place(struct kunit *test, struct rch_cursor *c)
 	KUNIT_EXPECT_EQ(test, cts.rkey, 7);
 	KUNIT_EXPECT_EQ(test, cts.length, 8);
 	KUNIT_EXPECT_EQ(test, cts.serial, 6);
+	KUNIT_EXPECT_EQ(test, cts.message, 0);
 	next(test, c, &r, RCH_REC_FIN, 0);
+	next(test, c, &r, RCH_REC_CTS, 24);
+	rch_wire_cts_get(&r, &cts);
+	KUNIT_EXPECT_EQ(test, r.flags, RCH_CTS_F_STANDING);
+	KUNIT_EXPECT_EQ(test, cts.serial, 6);
+	KUNIT_EXPECT_EQ(test, cts.message, 0x40003);
+	next(test, c, &r, RCH_REC_RTS, 16);
+	rch_wire_rts_get(&r, &rts);
+	KUNIT_EXPECT_EQ(test, r.flags, RCH_RTS_F_PLACED);
+	KUNIT_EXPECT_EQ(test, rts.total, 0x100002);
 }
 
 static void wire_records_get(struct kunit *test)

@@ -133,8 +133,8 @@ static const struct type_case type_cases[] = {
 	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
 	{ "CLOSED", RCH_REC_CLOSED, 0x00, 5, 0 },
-	{ "RTS", RCH_REC_RTS, 0x01, 5, 16 },
-	{ "CTS", RCH_REC_CTS, 0x00, 5, 24 },
+	{ "RTS", RCH_REC_RTS, 0x03, 5, 16 },
+	{ "CTS", RCH_REC_CTS, 0x01, 5, 24 },
 	{ "FIN", RCH_REC_FIN, 0x00, 5, 0 },
 	{ "REVOKE", RCH_REC_REVOKE, 0x00, 5, 8 },
 	{ "RELEASE", RCH_REC_RELEASE, 0x00, 5, 8 },
@@ -356,7 +356,7 @@ static const struct payload_case payload_cases[] = {
 	{ RCH_REC_RTS, { "RTS flags", 8, 4, 0x10000, RCH_RULE_RESERVED } },
 	{ RCH_REC_RTS, { "RTS reserved", 12, 4, 1, RCH_RULE_RESERVED } },
 	{ RCH_REC_CTS, { "CTS length", 12, 4, 0, RCH_RULE_OK } },
-	{ RCH_REC_CTS, { "CTS reserved", 20, 4, 0x80000000, RCH_RULE_RESERVED } },
+	{ RCH_REC_CTS, { "CTS message", 20, 4, 0x80000000, RCH_RULE_RESERVED } },
 };
 
 static void payload_desc(const struct payload_case *pc, char *desc)

@@ -110,7 +110,7 @@ static const struct {
 	[RCH_REC_CLOSE] = { RCH_CLOSE_F_ALL, sizeof(struct rch_wire_close), true },
 	[RCH_REC_CLOSED] = { 0, 0, true },
 	[RCH_REC_RTS] = { RCH_RTS_F_ALL, sizeof(struct rch_wire_rts), true },
-	[RCH_REC_CTS] = { 0, sizeof(struct rch_wire_cts), true },
+	[RCH_REC_CTS] = { RCH_CTS_F_ALL, sizeof(struct rch_wire_cts), true },
 	[RCH_REC_FIN] = { 0, 0, true },
 	[RCH_REC_REVOKE] = { 0, sizeof(struct rch_wire_grant_end), true },
 	[RCH_REC_RELEASE] = { 0, sizeof(struct rch_wire_grant_end), true },
@@ -161,7 +161,8 @@ static enum rch_rule payload_check(const struct rch_record *r)
 	case RCH_REC_CTS: {
 		const struct rch_wire_cts *w = (const void *)r->payload;
 
-		return w->reserved ? RCH_RULE_RESERVED : RCH_RULE_OK;
+		return w->message && !(r->flags & RCH_CTS_F_STANDING) ? RCH_RULE_RESERVED :
+								 RCH_RULE_OK;
 	}
 	default:
 		return RCH_RULE_OK;
@@ -379,7 +380,7 @@ void rch_wire_cts_put(void *buf, const struct rch_cts *cts)
 	w->rkey = cpu_to_le32(cts->rkey);
 	w->length = cpu_to_le32(cts->length);
 	w->serial = cpu_to_le32(cts->serial);
-	w->reserved = 0;
+	w->message = cpu_to_le32(cts->message);
 }
 
 /** rch_wire_cts_get - read CTS's bytes from a checked record */
@@ -391,6 +392,7 @@ void rch_wire_cts_get(const struct rch_record *r, struct rch_cts *cts)
 	cts->rkey = le32_to_cpu(w->rkey);
 	cts->length = le32_to_cpu(w->length);
 	cts->serial = le32_to_cpu(w->serial);
+	cts->message = le32_to_cpu(w->message);
 }
 
 /** rch_wire_hello_put - write the private data of REQ or REP to @buf, 56 bytes */

@@ -44,9 +44,12 @@
 #define RCH_FEATURE_PLACE	0x01U
 /** RCH_FEATURE_BARE - feature bit: bare frames are understood */
 #define RCH_FEATURE_BARE	0x02U
+/** RCH_FEATURE_STAND - feature bit, besides PLACE: CTS may come before it is asked for */
+#define RCH_FEATURE_STAND	0x04U
 /** RCH_FEATURE_GRANT - feature bit: grants are understood, see grant.h */
-#define RCH_FEATURE_GRANT	0x04U
-#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_GRANT)
+#define RCH_FEATURE_GRANT	0x08U
+#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
+				 RCH_FEATURE_GRANT)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -209,7 +212,15 @@ enum rch_record_type {
 
 /** RCH_RTS_F_CANCEL - record flag of RTS: it is taken back, whatever CTS has come */
 #define RCH_RTS_F_CANCEL	0x01
-#define RCH_RTS_F_ALL		RCH_RTS_F_CANCEL
+/** RCH_RTS_F_PLACED - record flag of RTS: nothing is asked: the message was written where a
+ * standing CTS says; with CANCEL: none was, and none will be
+ */
+#define RCH_RTS_F_PLACED	0x02
+#define RCH_RTS_F_ALL		(RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED)
+
+/** RCH_CTS_F_STANDING - record flag of CTS: nobody has asked */
+#define RCH_CTS_F_STANDING	0x01
+#define RCH_CTS_F_ALL		RCH_CTS_F_STANDING
 
 /**
  * struct rch_wire_record - header of a record
@@ -313,7 +324,8 @@ struct rch_wire_close {
 /**
  * struct rch_wire_rts - RTS
  * @total: bytes of the message, not 0
- * @serial: number that the sender gave this wish, repeated in every CTS for it
+ * @serial: number that the sender gave this wish, repeated in every CTS for it; with
+ *	RCH_RTS_F_PLACED: that of the standing CTS
  * @msg_flags: message flags of the program
  * @reserved: 0
  */
@@ -328,16 +340,16 @@ struct rch_wire_rts {
  * struct rch_wire_cts - CTS
  * @addr: where the next bytes of the message go
  * @rkey: key for it
- * @length: how many; 0: send the message as DATA
- * @serial: of the RTS
- * @reserved: 0
+ * @length: how many; 0: send the message as DATA; or, standing, it is taken back
+ * @serial: of the RTS; or, standing, a number that the receiver gave it
+ * @message: standing: for which message of the channel, counted from 0 on; else 0
  */
 struct rch_wire_cts {
 	__le64 addr;
 	__le32 rkey;
 	__le32 length;
 	__le32 serial;
-	__le32 reserved;
+	__le32 message;
 };
 
 /**
@@ -464,6 +476,7 @@ struct rch_cts {
 	u32 rkey;
 	u32 length;
 	u32 serial;
+	u32 message;
 };
 
 /** struct rch_hello - decoded &struct rch_wire_hello */

@@ -240,7 +240,7 @@ void chan_release(struct end *e, struct lane *lane, bool reset);
 
 /* end_place.c: large messages, from memory to memory */
 enum rch_rule rts_got(struct end *e, struct lane *lane, const struct rch_record *r);
-void cts_got(struct lane *lane, const struct rch_record *r);
+enum rch_rule cts_got(struct lane *lane, const struct rch_record *r);
 enum rch_rule fin_got(struct end *e, struct lane *lane);
 void writes_land(struct end *from);
 void chan_place(struct end *e, struct lane *lane, u32 total);

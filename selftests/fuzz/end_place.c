@@ -48,15 +48,19 @@ void chan_place(struct end *e, struct lane *lane, u32 total)
 }
 
 /** cts_got - the peer has room, or none */
-void cts_got(struct lane *lane, const struct rch_record *r)
+enum rch_rule cts_got(struct lane *lane, const struct rch_record *r)
 {
 	struct rch_cts cts;
 
 	rch_wire_cts_get(r, &cts);
+	/* These ends have not agreed upon it. */
+	if (r->flags & RCH_CTS_F_STANDING)
+		return RCH_RULE_STATE;
 	if (!lane->cts_due || cts.serial != lane->rts.serial)
-		return;
+		return RCH_RULE_OK;
 	lane->cts = cts;
 	lane->cts_due = false;
+	return RCH_RULE_OK;
 }
 
 static void give_up(struct end *e, struct lane *lane)
@@ -230,6 +234,8 @@ enum rch_rule rts_got(struct end *e, struct lane *lane, const struct rch_record 
 	if (!lane->peer_id)
 		return RCH_RULE_STATE;
 	rch_wire_rts_get(r, &rts);
+	if (r->flags & RCH_RTS_F_PLACED)
+		return RCH_RULE_STATE;
 	if (r->flags & RCH_RTS_F_CANCEL) {
 		cancel_got(lane, rts.serial);
 		return RCH_RULE_OK;

@@ -261,8 +261,7 @@ static enum rch_rule record_got(struct end *e, const struct rch_record *r)
 	case RCH_REC_RTS:
 		return rts_got(e, lane, r);
 	case RCH_REC_CTS:
-		cts_got(lane, r);
-		return RCH_RULE_OK;
+		return cts_got(lane, r);
 	case RCH_REC_FIN:
 		return fin_got(e, lane);
 	case RCH_REC_SHUT:

@@ -151,7 +151,7 @@ static void frame_bad_seeds(void)
 		{ "bad-open-chan-0", OPEN(chan), 0, 0 },
 	};
 	static const struct spoil accept = { "bad-accept-chan-0", OPEN(chan), 0, 0 };
-	static const struct spoil cts = { "bad-cts-reserved", CTS(reserved), 1, 0 };
+	static const struct spoil cts = { "bad-cts-reserved", CTS(message), 1, 0 };
 	static const struct spoil requests[] = {
 		{ "bad-rts-reserved", RTS(reserved), 1, 0 },
 		{ "bad-rts-msg-flags", RTS(msg_flags), 0x10000, 0 },
@@ -171,6 +171,20 @@ static void frame_bad_seeds(void)
 	frame_spoilt(RCH_REC_CTS, &cts);
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		frame_spoilt(RCH_REC_RTS, &requests[i]);
+}
+
+/* Memory that nobody has asked for. */
+static void frame_standing_seed(void)
+{
+	struct rch_record r = record_of(RCH_REC_CTS);
+	u8 buf[FRAME_SIZE] __attribute__((aligned(8)));
+	const struct rch_cts cts = { .length = 4096, .serial = 1, .message = 2 };
+	u32 length;
+
+	r.flags = RCH_CTS_F_STANDING;
+	length = frame_make(buf, &r, 1);
+	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
+	save("frame", "cts-standing", buf, length);
 }
 
 /* Hellos and refusals. */
@@ -386,6 +400,7 @@ int main(int argc, char **argv)
 	top = argv[1];
 	frame_seeds();
 	frame_bad_seeds();
+	frame_standing_seed();
 	hello_seeds();
 	link_seeds();
 	link_liar_seeds();

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_stand.c - lies about memory that was lent before anybody asked for it
+ *
+ * The module lends a receive's memory, and the peer says that it wrote what it did not, or
+ * writes when it must not any more. Or the peer lends, what it has not. Whatever it does,
+ * memory is the program's own again once its operation has completed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hostile_scene.h"
+#include "region.h"
+
+#define SIZE 32768U
+#define TAG 7
+#define CANCEL 8
+
+/**
+ * struct lender - what the module lends, or sends
+ * @q: queue
+ * @ctx: its context
+ * @memory: of the program
+ * @region: where it lies
+ */
+struct lender {
+	struct queue q;
+	int ctx;
+	char *memory;
+	int64_t region;
+};
+
+static void lender_begin(struct lender *l, struct attack *a)
+{
+	l->ctx = open_ctx();
+	ASSERT_EQ(queue_open(l->ctx, &l->q, 8, 8), 0);
+	l->memory = aligned_alloc(4096, SIZE);
+	ASSERT_TRUE(l->memory);
+	memset(l->memory, 0x55, SIZE);
+	l->region = region_register(l->ctx, l->memory, SIZE, 0, NULL);
+	ASSERT_GT(l->region, 0);
+	ASSERT_TRUE(attack_connect(a, false));
+}
+
+static void lender_end(struct lender *l, struct attack *a)
+{
+	int64_t until = now_ms() + 10000;
+
+	attack_disconnect(a);
+	while (region_unregister(l->ctx, l->region) && errno == EBUSY && now_ms() < until)
+		sleep_ms(10);
+	EXPECT_EQ(region_unregister(l->ctx, l->region), -1);
+	EXPECT_EQ(errno, ENOENT);
+	queue_close(&l->q);
+	close(l->ctx);
+	free(l->memory);
+}
+
+static void say_rts(struct attack *a, u8 flags, u32 total, u32 serial)
+{
+	const struct rch_rts rts = { .total = total, .serial = serial };
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_RTS,
+		.flags = flags,
+		.length = sizeof(struct rch_wire_rts),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	rch_wire_rts_put(frame_add(&f, &r), &rts);
+	hostile_say(&a->h, &f);
+}
+
+static void say_cts(struct attack *a, const struct rch_cts *cts)
+{
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_CTS,
+		.flags = RCH_CTS_F_STANDING,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	rch_wire_cts_put(frame_add(&f, &r), cts);
+	hostile_say(&a->h, &f);
+}
+
+static void say_fin(struct attack *a)
+{
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_simple(&f, a->victim_no, RCH_REC_FIN, 0);
+	hostile_say(&a->h, &f);
+}
+
+static void say_data(struct attack *a, u8 flags, u32 length, u32 total)
+{
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_data(&f, a->victim_no, flags, length, total);
+	hostile_say(&a->h, &f);
+}
+
+static void write_there(struct attack *a, const struct rch_cts *cts, char what)
+{
+	static char data[SIZE];
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.remote_addr = cts->addr,
+		.wr.rdma.rkey = cts->rkey,
+	};
+
+	memset(data, what, SIZE);
+	hostile_post(&a->h, &wr, data, SIZE);
+}
+
+static bool is_filled(const struct lender *l, char with)
+{
+	u32 i;
+
+	for (i = 0; i < SIZE; i++)
+		if (l->memory[i] != with)
+			return false;
+	return true;
+}
+
+static void receive(struct lender *l, struct attack *a)
+{
+	region_recv(&l->q, a->victim, l->region, 0, SIZE, TAG);
+	ASSERT_EQ(queue_submit(&l->q), 1);
+}
+
+/* The results of the receive, and of what cancels it. */
+static int64_t result(struct lender *l, struct attack *a, u64 tag)
+{
+	struct rdmachan_cqe cqe = {};
+
+	HOSTILE_UNTIL(&a->h, queue_ready(&l->q), 10000);
+	EXPECT_TRUE(queue_wait(&l->q, &cqe));
+	EXPECT_EQ(cqe.user_data, tag);
+	return cqe.res;
+}
+
+static struct rch_cts cts_heard(struct attack *a, u32 count)
+{
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == count, 5000));
+	return hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->cts;
+}
+
+/* A message by RTS, and then the module lends. Return: what */
+static struct rch_cts borrow(struct lender *l, struct attack *a)
+{
+	struct rch_cts cts;
+
+	lender_begin(l, a);
+	receive(l, a);
+	say_rts(a, 0, SIZE, 1);
+	cts = cts_heard(a, 1);
+	write_there(a, &cts, 1);
+	say_fin(a);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(l, 1));
+	memset(l->memory, 0x55, SIZE);
+	receive(l, a);
+	cts = cts_heard(a, 2);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->flags, RCH_CTS_F_STANDING);
+	EXPECT_EQ(cts.message, 1);
+	EXPECT_EQ(cts.length, SIZE);
+	return cts;
+}
+
+TEST_F(scene, used_as_it_should_be)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow(&l, a);
+	write_there(a, &cts, 2);
+	say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(&l, 2));
+	lender_end(&l, a);
+}
+
+/* The key is useless as soon as the program has its memory back. */
+static void write_too_late(struct lender *l, struct attack *a, const struct rch_cts *cts)
+{
+	memset(l->memory, 0x66, SIZE);
+	write_there(a, cts, 3);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
+	EXPECT_TRUE(is_filled(l, 0x66));
+	lender_end(l, a);
+}
+
+TEST_F(scene, written_after_use)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow(&l, a);
+	say_rts(a, RCH_RTS_F_PLACED, 1000, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), 1000);
+	write_too_late(&l, a, &cts);
+}
+
+TEST_F(scene, written_after_data)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow(&l, a);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	write_too_late(&l, a, &cts);
+}
+
+static void cancel(struct lender *l)
+{
+	queue_cancel(&l->q, TAG, 0, CANCEL);
+	ASSERT_EQ(queue_submit(&l->q), 1);
+}
+
+TEST_F(scene, written_after_it_was_given_back)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, none;
+	struct lender l;
+
+	cts = borrow(&l, a);
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
+	none = cts_heard(a, 3);
+	EXPECT_EQ(none.length, 0);
+	EXPECT_EQ(none.serial, cts.serial);
+	/* Not before it is given back. */
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	write_too_late(&l, a, &cts);
+}
+
+/* It is given back without a wish: the receive goes on, and lends again or not. */
+TEST_F(scene, given_back_unasked)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow(&l, a);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	lender_end(&l, a);
+}
+
+/* It is wanted back, and the peer does not say a word about it. */
+TEST_F(scene, never_given_back)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	cts = borrow(&l, a);
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
+	hostile_beat(&a->h, 2000);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	EXPECT_LT(result(&l, a, TAG), 0);
+	write_too_late(&l, a, &cts);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+/* What is said of it is wrong. */
+
+enum lie {
+	WRONG_NUMBER,
+	TOO_LONG,
+	TWICE,
+	IN_A_MESSAGE,
+	BEHIND_A_QUESTION,
+	BY_FIN,
+	LIES,
+};
+
+static const struct {
+	const char *name;
+	int rule;
+} lies[] = {
+	[WRONG_NUMBER] = { "another number", RCH_RULE_STATE },
+	[TOO_LONG] = { "more than was lent", RCH_RULE_MESSAGE_SIZE },
+	[TWICE] = { "twice", RCH_RULE_STATE },
+	[IN_A_MESSAGE] = { "in the middle of a message", RCH_RULE_SEGMENT },
+	[BEHIND_A_QUESTION] = { "behind a question", RCH_RULE_STATE },
+	[BY_FIN] = { "by FIN", RCH_RULE_STATE },
+};
+
+static void tell(struct attack *a, enum lie which, const struct rch_cts *cts)
+{
+	switch (which) {
+	case WRONG_NUMBER:
+		return say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial + 1);
+	case TOO_LONG:
+		return say_rts(a, RCH_RTS_F_PLACED, SIZE + 1, cts->serial);
+	case TWICE:
+		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+		return say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+	case IN_A_MESSAGE:
+		say_data(a, RCH_DATA_F_FIRST, 512, 1024);
+		return say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+	case BEHIND_A_QUESTION:
+		say_rts(a, 0, SIZE, 2);
+		cts_heard(a, 3);
+		return say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+	default:
+		return say_fin(a);
+	}
+}
+
+TEST_F_TIMEOUT(scene, lies_about_it, 120)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < LIES; i++) {
+		cts = borrow(&l, a);
+		tell(a, i, &cts);
+		printf("# %s\n", lies[i].name);
+		EXPECT_EQ(attack_verdict(a, a->witness), lies[i].rule);
+		if (i == TWICE)
+			EXPECT_EQ(result(&l, a, TAG), 100);
+		else
+			EXPECT_LT(result(&l, a, TAG), 0);
+		lender_end(&l, a);
+	}
+}
+
+/* The peer lends. */
+
+static void send_it(struct lender *l, struct attack *a)
+{
+	region_send(&l->q, a->victim, l->region, 0, SIZE, TAG);
+	ASSERT_EQ(queue_submit(&l->q), 1);
+}
+
+/* Memory that is not there: the adapter finds out, and the link ends. */
+TEST_F(scene, lends_what_it_has_not)
+{
+	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE, 5, 0 };
+	struct attack *a = &self->a;
+	struct lender l;
+
+	lender_begin(&l, a);
+	say_cts(a, &cts);
+	hostile_beat(&a->h, 100);
+	send_it(&l, a);
+	EXPECT_LT(result(&l, a, TAG), 0);
+	EXPECT_EQ(a->h.count[RCH_REC_RTS], 0);
+	lender_end(&l, a);
+}
+
+/* What is lent for other messages, or is too small, is not used. */
+TEST_F(scene, lends_for_other_messages)
+{
+	static const struct rch_cts others[] = {
+		{ 0x1000, 0x12345678, SIZE, 5, 1 },
+		{ 0x1000, 0x12345678, SIZE, 5, 0xffffffff },
+		{ 0x1000, 0x12345678, SIZE - 1, 5, 0 },
+	};
+	struct attack *a = &self->a;
+	struct rdmachan_cqe cqe;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(others); i++) {
+		lender_begin(&l, a);
+		say_cts(a, &others[i]);
+		hostile_beat(&a->h, 100);
+		send_it(&l, a);
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
+		EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags, 0);
+		cancel(&l);
+		ASSERT_TRUE(queue_wait(&l.q, &cqe));
+		ASSERT_TRUE(queue_wait(&l.q, &cqe));
+		lender_end(&l, a);
+	}
+}
+
+/* What was never lent is given back, each time. */
+TEST_F(scene, wants_back_what_it_has_not_lent)
+{
+	const struct rch_cts lent = { 0x1000, 0x12345678, SIZE, 5, 0 };
+	const struct rch_cts back = { .serial = 6 };
+	struct attack *a = &self->a;
+	struct lender l;
+
+	lender_begin(&l, a);
+	say_cts(a, &back);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->second, 6);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags,
+		  RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL);
+	say_cts(a, &lent);
+	say_cts(a, &back);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
+	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+	lender_end(&l, a);
+}
+
+/* Who has not agreed upon it must not. */
+TEST_F(scene, not_agreed_upon)
+{
+	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE, 5, 0 };
+	struct attack *a = &self->a;
+	struct lender l;
+
+	a->plain = true;
+	lender_begin(&l, a);
+	say_cts(a, &cts);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+	lender_end(&l, a);
+	lender_begin(&l, a);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, 5);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+	lender_end(&l, a);
+	a->plain = false;
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stand_test.c - receives into regions whose memory is lent before a message asks for it
+ *
+ * Whatever comes instead of the message, or ends the receive: each operation completes
+ * once, no message is lost or comes twice, and nobody writes to its memory afterwards.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "harness.h"
+#include "region_fixture.h"
+
+#define LEN 65536UL
+/* Tags of operations. */
+#define RECV 1
+#define SEND 2
+#define CANCEL 3
+
+/* Set the results of @count completions, by their tags. */
+static void results(struct queue *q, int count, int64_t *res)
+{
+	struct rdmachan_cqe cqe;
+
+	while (count--) {
+		ASSERT_TRUE(queue_wait(q, &cqe));
+		ASSERT_LE(cqe.user_data, CANCEL);
+		res[cqe.user_data] = cqe.res;
+	}
+	ASSERT_EQ(queue_ready(q), 0);
+}
+
+static void send_now(struct fixture_region *self, size_t len, uint64_t number)
+{
+	fill_random(self->from, len, number);
+	region_send(&self->q, self->a, self->from_id, 0, len, SEND)->msg_flags = number;
+	ASSERT_EQ(queue_submit(&self->q), 1);
+}
+
+/* On a new channel, a message that was not lent for: after it the next receive lends. */
+static void first_message(struct fixture_region *self)
+{
+	int64_t res[4] = {};
+	int fds[2];
+
+	close(self->a);
+	close(self->b);
+	pair_up(self->ctx, fds, NULL);
+	self->a = fds[0];
+	self->b = fds[1];
+	region_recv(&self->q, self->b, self->to_id, 0, SIZE, RECV);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	send_now(self, LEN, 77);
+	results(&self->q, 2, res);
+	ASSERT_EQ(res[RECV], LEN);
+	ASSERT_TRUE(is_random(self->to, LEN, 77));
+}
+
+static void receive(struct fixture_region *self, size_t room)
+{
+	memset(self->to, 0x55, SIZE);
+	region_recv(&self->q, self->b, self->to_id, 0, room, RECV);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+}
+
+/* The same; the peer hears of it, as a frame goes out. */
+static void lend(struct fixture_region *self, size_t room)
+{
+	uint64_t frames = frames_sent(self->ctx);
+	int64_t until = now_ms() + 3000;
+
+	receive(self, room);
+	while (frames_sent(self->ctx) == frames && now_ms() < until)
+		sleep_ms(1);
+	ASSERT_NE(frames_sent(self->ctx), frames);
+}
+
+static bool is_untouched(const struct fixture_region *self, size_t from)
+{
+	for (; from < SIZE; from++)
+		if (self->to[from] != 0x55)
+			return false;
+	return true;
+}
+
+static void one_message(struct fixture_region *self, size_t len, uint64_t number)
+{
+	struct rdmachan_cqe cqe;
+	int i;
+
+	send_now(self, len, number);
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		ASSERT_EQ(cqe.res, len);
+		if (cqe.user_data != RECV)
+			continue;
+		ASSERT_EQ(cqe.length, len);
+		ASSERT_EQ(cqe.msg_flags, number);
+	}
+	ASSERT_TRUE(is_random(self->to, len, number));
+	ASSERT_TRUE(is_untouched(self, len));
+}
+
+/* The next messages come, whatever became of those before. */
+static void goes_on(struct fixture_region *self)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		receive(self, SIZE);
+		one_message(self, LEN + i, i);
+	}
+}
+
+/* Without an RTS: two frames for a message, and not three; others may come between. */
+TEST_F(region, saves_frames)
+{
+	struct rdmachan_object object;
+	int i, cheap = 0;
+	uint64_t frames;
+
+	first_message(self);
+	for (i = 0; i < 40; i++) {
+		frames = frames_sent(self->ctx);
+		lend(self, LEN);
+		one_message(self, LEN - i, i);
+		cheap += frames_sent(self->ctx) - frames <= 2;
+	}
+	printf("# %d of %d messages with two frames\n", cheap, i);
+	EXPECT_GE(cheap, i / 2);
+	ASSERT_EQ(get_object(self->a, &object), 0);
+	EXPECT_EQ(object.tx_placed, 41);
+	EXPECT_EQ(object.tx_messages, 41);
+}
+
+static const size_t sizes[] = { 32768, 65535, 65536, MIB - 1, MIB, MIB + 1, SIZE };
+
+/* What is lent is as long as one key reaches: larger messages ask. */
+TEST_F(region, all_sizes)
+{
+	struct rdmachan_object object;
+	size_t i;
+
+	first_message(self);
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		lend(self, SIZE);
+		one_message(self, sizes[i], i);
+		goes_on(self);
+	}
+	ASSERT_EQ(get_object(self->b, &object), 0);
+	EXPECT_EQ(object.rx_placed, 1 + i * 4);
+}
+
+/* Messages that are copied come to the receive that has lent its memory. */
+TEST_F(region, small_message_instead)
+{
+	int64_t res[4] = {};
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		first_message(self);
+		lend(self, LEN);
+		ASSERT_EQ(write(self->a, &i, sizeof(i)), sizeof(i));
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[RECV], sizeof(i));
+		ASSERT_EQ(memcmp(self->to, &i, sizeof(i)), 0);
+		ASSERT_TRUE(is_untouched(self, sizeof(i)));
+	}
+	goes_on(self);
+}
+
+/* So do those that others write, who ask on their own. */
+TEST_F(region, thread_writes_instead)
+{
+	char *data = malloc(LEN);
+	int64_t res[4] = {};
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		first_message(self);
+		lend(self, LEN);
+		fill_random(data, LEN, i);
+		ASSERT_EQ(write(self->a, data, LEN), LEN);
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[RECV], LEN);
+		ASSERT_TRUE(is_random(self->to, LEN, i));
+	}
+	free(data);
+	goes_on(self);
+}
+
+TEST_F(region, message_too_large_for_it)
+{
+	struct rdmachan_cqe cqe;
+	int64_t res[4] = {};
+
+	first_message(self);
+	lend(self, LEN);
+	send_now(self, 2 * LEN, 5);
+	do {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	} while (cqe.user_data != RECV);
+	EXPECT_EQ(cqe.res, -EMSGSIZE);
+	EXPECT_EQ(cqe.length, 2 * LEN);
+	EXPECT_TRUE(is_untouched(self, 0));
+	receive(self, SIZE);
+	while (res[RECV] != 2 * LEN) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		ASSERT_EQ(cqe.res, 2 * LEN);
+		res[cqe.user_data] = cqe.res;
+	}
+	EXPECT_TRUE(is_random(self->to, 2 * LEN, 5));
+	while (queue_ready(&self->q))
+		queue_next(&self->q, &cqe);
+	goes_on(self);
+}
+
+/* What was cancelled ends when the peer has said that it will not write there. */
+TEST_F(region, cancelled)
+{
+	int64_t res[4] = {};
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		first_message(self);
+		lend(self, LEN);
+		queue_cancel(&self->q, RECV, 0, CANCEL);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		results(&self->q, 2, res);
+		ASSERT_EQ(res[RECV], -ECANCELED);
+		ASSERT_TRUE(res[CANCEL] == 1 || res[CANCEL] == -EALREADY);
+		send_now(self, LEN, 9);
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[SEND], LEN);
+		ASSERT_TRUE(is_untouched(self, 0));
+		receive(self, LEN);
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[RECV], LEN);
+		ASSERT_TRUE(is_random(self->to, LEN, 9));
+	}
+}
+
+/* Either the message comes, or the receive is cancelled and the next one gets it. */
+TEST_F_TIMEOUT(region, cancelled_in_the_middle, 120)
+{
+	int64_t res[4] = {};
+	int i, cancelled = 0;
+
+	for (i = 0; i < 200; i++) {
+		first_message(self);
+		receive(self, LEN);
+		usleep(i * 37 % 500);
+		if (i % 3)
+			queue_cancel(&self->q, RECV, 0, CANCEL);
+		region_send(&self->q, self->a, self->from_id, 0, LEN, SEND);
+		if (!(i % 3))
+			queue_cancel(&self->q, RECV, 0, CANCEL);
+		ASSERT_EQ(queue_submit(&self->q), 2);
+		results(&self->q, 3, res);
+		ASSERT_EQ(res[SEND], LEN);
+		if (res[RECV] < 0) {
+			ASSERT_EQ(res[RECV], -ECANCELED);
+			cancelled++;
+			ASSERT_TRUE(is_untouched(self, 0));
+			receive(self, LEN);
+			results(&self->q, 1, res);
+		} else {
+			ASSERT_LT(res[CANCEL], 0);
+		}
+		ASSERT_EQ(res[RECV], LEN);
+		ASSERT_TRUE(is_random(self->to, LEN, 77));
+	}
+	printf("# %d of %d were cancelled\n", cancelled, i);
+}
+
+TEST_F(region, time_is_over)
+{
+	int64_t res[4] = {};
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		first_message(self);
+		region_recv(&self->q, self->b, self->to_id, 0, LEN, RECV)->timeout_ms = 1 + 10 * i;
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[RECV], -ETIMEDOUT);
+	}
+	goes_on(self);
+}
+
+TEST_F(region, shutdown_here)
+{
+	int64_t res[4] = { [RECV] = -1 };
+
+	first_message(self);
+	lend(self, LEN);
+	ASSERT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
+	results(&self->q, 1, res);
+	EXPECT_EQ(res[RECV], 0);
+	EXPECT_TRUE(is_untouched(self, 0));
+}
+
+TEST_F(region, shutdown_there)
+{
+	int64_t res[4] = { [RECV] = -1 };
+
+	first_message(self);
+	lend(self, LEN);
+	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	results(&self->q, 1, res);
+	EXPECT_EQ(res[RECV], 0);
+	EXPECT_TRUE(is_untouched(self, 0));
+}
+
+TEST_F(region, closed_there)
+{
+	int64_t res[4] = { [RECV] = -1 };
+
+	first_message(self);
+	lend(self, LEN);
+	close(self->a);
+	results(&self->q, 1, res);
+	EXPECT_EQ(res[RECV], 0);
+	EXPECT_TRUE(is_untouched(self, 0));
+}
+
+TEST_F(region, killed_there)
+{
+	int64_t res[4] = { [RECV] = -1 };
+	pid_t child;
+
+	first_message(self);
+	child = LATER(0, sleep(1000));
+	lend(self, LEN);
+	close(self->a);
+	kill(child, SIGKILL);
+	child_status(child);
+	results(&self->q, 1, res);
+	EXPECT_EQ(res[RECV], -ECONNRESET);
+	EXPECT_TRUE(is_untouched(self, 0));
+}
+
+/* The region is free soon, and nothing is lost. */
+TEST_F(region, queue_closed)
+{
+	int64_t res[4] = {}, until;
+	struct queue other;
+	int i;
+
+	for (i = 0; i < 30; i++) {
+		first_message(self);
+		ASSERT_EQ(queue_open(self->ctx, &other, 8, 8), 0);
+		region_recv(&other, self->b, self->to_id, 0, LEN, RECV);
+		ASSERT_EQ(queue_submit(&other), 1);
+		usleep(i * 97 % 2000);
+		queue_close(&other);
+		until = now_ms() + 5000;
+		while (region_unregister(self->ctx, self->to_id) && now_ms() < until)
+			ASSERT_EQ(errno, EBUSY);
+		self->to_id = region_of(self->ctx, self->to, SIZE);
+		memset(self->to, 0x55, SIZE);
+		send_now(self, LEN, i);
+		results(&self->q, 1, res);
+		ASSERT_TRUE(is_untouched(self, 0));
+		receive(self, LEN);
+		results(&self->q, 1, res);
+		ASSERT_EQ(res[RECV], LEN);
+		ASSERT_TRUE(is_random(self->to, LEN, i));
+	}
+}
+
+#define CHANNELS 6
+
+/* Keys are few: those who do not get one to lend wait for messages that ask. */
+TEST_F(region, more_channels_than_keys)
+{
+	int fds[CHANNELS][2], i, round;
+	struct rdmachan_cqe cqe;
+
+	for (i = 0; i < CHANNELS; i++)
+		pair_up(self->ctx, fds[i], NULL);
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < CHANNELS; i++)
+			region_recv(&self->q, fds[i][1], self->to_id, i * LEN, LEN, i);
+		ASSERT_EQ(queue_submit(&self->q), CHANNELS);
+		for (i = CHANNELS - 1; i >= 0; i--) {
+			fill_random(self->from, LEN, round * CHANNELS + i);
+			region_send(&self->q, fds[i][0], self->from_id, 0, LEN, CHANNELS);
+			ASSERT_EQ(queue_submit(&self->q), 1);
+			ASSERT_TRUE(queue_wait(&self->q, &cqe));
+			ASSERT_EQ(cqe.res, LEN);
+			ASSERT_TRUE(queue_wait(&self->q, &cqe));
+			ASSERT_EQ(cqe.res, LEN);
+			ASSERT_TRUE(is_random(self->to + i * LEN, LEN, round * CHANNELS + i));
+		}
+	}
+	for (i = 0; i < CHANNELS; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
+/* Sends messages of all kinds, each filled by its number. Ends with one of no bytes. */
+static void *send_mixed(void *arg)
+{
+	struct fixture_region *self = arg;
+	struct rdmachan_cqe cqe;
+	uint64_t seed = 5, i, len;
+	struct queue q;
+
+	if (queue_open(self->ctx, &q, 8, 8))
+		return NULL;
+	for (i = 0; i < 400; i++) {
+		len = 1 + next_random(&seed) % (i % 3 ? 200 : LEN * 3);
+		fill_random(self->from, len, i);
+		if (i % 5) {
+			region_send(&q, self->a, self->from_id, 0, len, SEND);
+			if (queue_submit(&q) != 1 || !queue_wait(&q, &cqe) ||
+			    cqe.res != (int64_t)len)
+				break;
+		} else if (write(self->a, self->from, len) != (ssize_t)len) {
+			break;
+		}
+		if (!(next_random(&seed) % 4))
+			usleep(next_random(&seed) % 2000);
+	}
+	queue_close(&q);
+	return do_send(self->a, "", 0, 0, NULL) ? NULL : self;
+}
+
+TEST_F_TIMEOUT(region, mixed, 200)
+{
+	struct rdmachan_cqe cqe;
+	uint64_t seed = 5, i, len;
+	pthread_t sender;
+	void *sent;
+
+	ASSERT_EQ(pthread_create(&sender, NULL, send_mixed, self), 0);
+	for (i = 0;; i++) {
+		region_recv(&self->q, self->b, self->to_id, 0, LEN * 3, RECV);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		ASSERT_GE(cqe.res, 0);
+		if (!cqe.res)
+			break;
+		len = 1 + next_random(&seed) % (i % 3 ? 200 : LEN * 3);
+		if (!(next_random(&seed) % 4))
+			next_random(&seed);
+		ASSERT_EQ(cqe.res, len);
+		ASSERT_TRUE(is_random(self->to, len, i));
+	}
+	ASSERT_EQ(i, 400);
+	pthread_join(sender, &sent);
+	EXPECT_TRUE(sent);
+}
+
+TEST_HARNESS_MAIN
