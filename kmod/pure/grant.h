@@ -104,10 +104,7 @@ struct rch_wire_atomic_done {
 
 /* The same in the host's byte order. */
 
-/**
- * struct rch_grant_info - decoded &struct rch_wire_grant
- * @key: its keys, as they came; or where to put them
- */
+/** struct rch_grant_info - decoded &struct rch_wire_grant, with its keys as they came */
 struct rch_grant_info {
 	u32 id;
 	u32 rights;
