@@ -233,6 +233,44 @@ TEST_F(grant, unknown_to_who_waits)
 	expect_message(self->holder, "", true);
 }
 
+/* Operations of a queue are such calls; what is behind it waits. */
+TEST_F(grant, unknown_to_a_queue)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);
+	char back[16], buffers[4][16];
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	ASSERT_EQ(pool_open(&q, &pool, 4), 0);
+	for (i = 0; i < 4; i++)
+		pool_put(&pool, buffers[i], 16, i);
+	queue_recv(&q, self->holder, back, sizeof(back), 1);
+	ASSERT_EQ(queue_submit(&q), 1);
+	ASSERT_EQ(grant_send(self->owner, self->ctx, &range, 1, "with", 4, NULL), 0);
+	EXPECT_CQE(&q, 1, -ENOMSG);
+	queue_recv(&q, self->holder, back, 1, 2);
+	ASSERT_EQ(queue_submit(&q), 1);
+	EXPECT_CQE(&q, 2, -ENOMSG);
+	expect_message(self->holder, "with", true);
+	ASSERT_EQ(write(self->owner, "one", 3), 3);
+	ASSERT_EQ(grant_send(self->owner, self->ctx, &range, 1, "with", 4, NULL), 0);
+	ASSERT_EQ(write(self->owner, "two", 3), 3);
+	queue_recv_many(&q, self->holder, pool.id, 3);
+	ASSERT_EQ(queue_submit(&q), 1);
+	EXPECT_CQE(&q, 3, 3);
+	/* The last completion of it tells why it has ended. */
+	ASSERT_TRUE(queue_wait(&q, &cqe));
+	EXPECT_EQ(cqe.res, -ENOMSG);
+	EXPECT_EQ(pool_left(&pool), 3);
+	expect_message(self->holder, "with", true);
+	expect_message(self->holder, "two", false);
+	pool_close(&pool);
+	queue_close(&q);
+}
+
 TEST_F(grant, too_small)
 {
 	struct rdmachan_grant_range ranges[2] = {

@@ -128,7 +128,7 @@ static const struct type_case type_cases[] = {
 	{ "OPEN", RCH_REC_OPEN, 0x00, 0, 24 },
 	{ "ACCEPT", RCH_REC_ACCEPT, 0x00, 5, 16 },
 	{ "REJECT", RCH_REC_REJECT, 0x00, 5, 8 },
-	{ "DATA", RCH_REC_DATA, 0x07, 5, 13 },
+	{ "DATA", RCH_REC_DATA, 0x0f, 5, 13 },
 	{ "CREDIT", RCH_REC_CREDIT, 0x00, 5, 8 },
 	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
@@ -136,6 +136,10 @@ static const struct type_case type_cases[] = {
 	{ "RTS", RCH_REC_RTS, 0x01, 5, 16 },
 	{ "CTS", RCH_REC_CTS, 0x00, 5, 24 },
 	{ "FIN", RCH_REC_FIN, 0x00, 5, 0 },
+	{ "REVOKE", RCH_REC_REVOKE, 0x00, 5, 8 },
+	{ "RELEASE", RCH_REC_RELEASE, 0x00, 5, 8 },
+	{ "ATOMIC", RCH_REC_ATOMIC, 0x00, 5, 40 },
+	{ "ATOMIC_DONE", RCH_REC_ATOMIC_DONE, 0x00, 5, 16 },
 };
 
 static void type_desc(const struct type_case *tc, char *desc)
@@ -197,6 +201,16 @@ static void bad_record_cut(struct kunit *test)
 				    "%u bytes", len);
 }
 
+/* Of a record without bytes of a message that has some: with grants it must be whole. */
+static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
+{
+	if (flags & ~tc->flags)
+		return RCH_RULE_RECORD_FLAGS;
+	if (tc->type != RCH_REC_DATA || !(flags & RCH_DATA_F_GRANTS))
+		return RCH_RULE_OK;
+	return RCH_RULE_SEGMENT;
+}
+
 static void bad_record_flags(struct kunit *test)
 {
 	const struct type_case *tc = test->param_value;
@@ -206,9 +220,8 @@ static void bad_record_flags(struct kunit *test)
 	r.length = tc->type == RCH_REC_DATA ? 0 : r.length;
 	for (flags = 0; flags < 256; flags++) {
 		r.flags = flags;
-		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM),
-				    flags & ~tc->flags ? RCH_RULE_RECORD_FLAGS :
-				    RCH_RULE_OK, "flags 0x%02x", flags);
+		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM), rule_of_flags(tc, flags),
+				    "flags 0x%02x", flags);
 	}
 }
 
@@ -274,7 +287,7 @@ static void bad_record_type(struct kunit *test)
 	u32 type;
 
 	for (type = 0; type < 256; type++) {
-		if (type >= RCH_REC_OPEN && type <= RCH_REC_FIN)
+		if (type >= RCH_REC_OPEN && type <= RCH_REC_ATOMIC_DONE)
 			continue;
 		r.type = type;
 		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM),

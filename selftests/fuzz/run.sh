@@ -29,7 +29,7 @@ CLANG=${CLANG:-clang}
 FUZZERS="frame hello link"
 MAX_SECONDS=40
 PURE=("$top"/kmod/pure/*.c)
-FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$top/kmod")
+FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$top/kmod" -I"$top/uapi")
 SANITIZE=("-fsanitize=address,undefined" -fno-sanitize-recover=all)
 
 die() { echo "run.sh: $*" >&2; exit 2; }

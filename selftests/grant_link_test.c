@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_link_test.c - grants whose channel, program or connection ends
+ *
+ * As in grant_end_test.c: each access ends with a documented error, the owner is told, and
+ * nobody writes to its memory after that.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "common.h"
+#include "grant_fixture.h"
+#include "grant_users.h"
+#include "harness.h"
+#include "inject.h"
+
+/*
+ * Ends of channels and programs
+ */
+
+/* All the events, and then the end. */
+TEST_F(grant, holder_closes)
+{
+	struct user users[USERS];
+	struct rdmachan_recv recv;
+	uint32_t grant;
+	int i, fds[2];
+	char c;
+
+	for (i = 0; i < turns(20); i++) {
+		pair_up(self->ctx, fds, NULL);
+		grant = give(fds[0], self->ctx, self->region, LENT);
+		give(fds[0], self->ctx, self->region, LENT);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		/* The last one closes: a call that is made keeps the file. */
+		users_begin(users, dup(fds[1]), grant);
+		usleep(1000 + i * 777);
+		close(fds[1]);
+		EXPECT_EQ(grant_write(users[0].chan, grant, 0, "x", 1), 0);
+		close(users[0].chan);
+		users_end(users, EBADF, EKEYREVOKED);
+		EXPECT_EQ(await_returned(fds[0], 2), RDMACHAN_CAUSE_PEER_CLOSED);
+		expect_calm(self->memory, LENT);
+		ASSERT_EQ(grant_recv(fds[0], &c, 1, &recv, TIMEOUT(10000)), 0);
+		EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_EOF);
+		close(fds[0]);
+	}
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+}
+
+static bool unregister_soon(int ctx, uint32_t region)
+{
+	int64_t until = now_ms() + 20000;
+
+	while (region_unregister(ctx, region)) {
+		if (errno != EBUSY || now_ms() > until)
+			return false;
+		usleep(500);
+	}
+	return true;
+}
+
+TEST_F(grant, owner_closes)
+{
+	struct user users[USERS];
+	uint32_t grant, region;
+	int i, fds[2];
+
+	for (i = 0; i < turns(20); i++) {
+		pair_up(self->ctx, fds, NULL);
+		region = region_of(self->ctx, self->memory, LENT);
+		grant = give(fds[0], self->ctx, region, LENT);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		users_begin(users, fds[1], grant);
+		usleep(1000 + i * 777);
+		close(fds[0]);
+		ASSERT_TRUE(unregister_soon(self->ctx, region));
+		expect_calm(self->memory, LENT);
+		users_end(users, EKEYREVOKED, EPIPE);
+		close(fds[1]);
+	}
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+}
+
+/* The region's own context ends, and the channel stays. */
+TEST_F(grant, context_closed)
+{
+	struct user users[USERS];
+	uint32_t grant, region;
+	int i, ctx;
+
+	for (i = 0; i < turns(20); i++) {
+		ctx = open_ctx();
+		region = region_of(ctx, self->memory, LENT);
+		grant = give(self->owner, ctx, region, LENT);
+		ASSERT_TRUE(grant_held(self->holder, grant));
+		users_begin(users, self->holder, grant);
+		usleep(1000 + i * 777);
+		close(ctx);
+		EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+		expect_calm(self->memory, LENT);
+		users_end(users, EKEYREVOKED, EKEYREVOKED);
+	}
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+	EXPECT_EQ(pinned_bytes(), SIZE);
+}
+
+/* The owner's end of its sending: what is lent stays so; and of its receiving. */
+TEST_F(grant, shut_down)
+{
+	static const uint32_t hows[] = {
+		RDMACHAN_SHUTDOWN_SEND, RDMACHAN_SHUTDOWN_RECV,
+		RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV,
+	};
+	struct user users[USERS];
+	uint32_t grant, region;
+	int i, fds[2];
+
+	for (i = 0; i < 6; i++) {
+		pair_up(self->ctx, fds, NULL);
+		region = region_of(self->ctx, self->memory, LENT);
+		grant = give(fds[0], self->ctx, region, LENT);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		users_begin(users, fds[1], grant);
+		usleep(1000);
+		EXPECT_EQ(do_shutdown(fds[i % 2], hows[i % 3]), 0);
+		usleep(1000);
+		EXPECT_EQ(grant_revoke(fds[0], grant, TIMEOUT(10000)), 0);
+		expect_calm(self->memory, LENT);
+		users_end(users, EKEYREVOKED, EPIPE);
+		EXPECT_EQ(region_unregister(self->ctx, region), 0);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+}
+
+TEST_F_TIMEOUT(grant, owner_killed, 100)
+{
+	struct rdmachan_error error;
+	struct rdmachan_grant_event event;
+	struct user users[USERS];
+	int i, fds[2];
+	pid_t child;
+
+	for (i = 0; i < turns(20); i++) {
+		pair_up(self->ctx, fds, NULL);
+		child = fork();
+		if (!child) {
+			int ctx = open_ctx();
+
+			close(fds[1]);
+			give(fds[0], ctx, region_of(ctx, self->memory, LENT), LENT);
+			pause();
+		}
+		close(fds[0]);
+		ASSERT_TRUE(grant_next(fds[1], &event));
+		users_begin(users, fds[1], event.grant);
+		usleep(1000 + i * 777);
+		kill(child, SIGKILL);
+		child_status(child);
+		/* Its files are closed one after the other. */
+		users_end(users, EKEYREVOKED, ECONNRESET);
+		EXPECT_ERR(grant_recv(fds[1], &event, sizeof(event), NULL, TIMEOUT(10000)),
+			   ECONNRESET);
+		EXPECT_EQ(get_error(fds[1], &error), 0);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_KILLED);
+		close(fds[1]);
+	}
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+}
+
+/* Control of the memory comes back by itself. */
+TEST_F_TIMEOUT(grant, holder_killed, 100)
+{
+	struct user users[USERS];
+	struct rdmachan_error error;
+	uint32_t grant;
+	int i, fds[2];
+	pid_t child;
+	char c;
+
+	for (i = 0; i < turns(20); i++) {
+		pair_up(self->ctx, fds, NULL);
+		child = fork();
+		if (!child) {
+			struct rdmachan_grant_event event;
+
+			close(fds[0]);
+			ASSERT_TRUE(grant_next(fds[1], &event));
+			users_begin(users, fds[1], event.grant);
+			users_end(users, 0, 0);
+		}
+		close(fds[1]);
+		grant = give(fds[0], self->ctx, self->region, LENT);
+		give(fds[0], self->ctx, self->region, 8);
+		usleep(2000 + i * 777);
+		kill(child, SIGKILL);
+		if (i % 3 == 0)
+			EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
+		await_returned(fds[0], 2);
+		expect_calm(self->memory, LENT);
+		EXPECT_ERR(grant_recv(fds[0], &c, 1, NULL, TIMEOUT(10000)), ECONNRESET);
+		EXPECT_EQ(get_error(fds[0], &error), 0);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_KILLED);
+		EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
+		close(fds[0]);
+		child_status(child);
+	}
+	EXPECT_TRUE(forgotten(self->ctx, self->count));
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+}
+
+/*
+ * Ends of connections
+ */
+
+TEST_TIMEOUT(device_removed, 200)
+{
+	int ctx = open_ctx(), listener, fds[2], i;
+	char *memory = pages(LENT);
+	uint32_t region = region_of(ctx, memory, LENT), grant;
+	struct user users[USERS];
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	for (i = 0; i < turns(10); i++) {
+		listener = do_listen(ctx, SERVICE, NULL);
+		fds[0] = connect_again(ctx);
+		ASSERT_GE(fds[0], 0);
+		fds[1] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(fds[1], 0);
+		close(listener);
+		grant = give(fds[0], ctx, region, LENT);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		users_begin(users, fds[1], grant);
+		sleep_ms(10 + 7 * i);
+		EXPECT_EQ(remove_device(), 0);
+		users_end(users, ENODEV, ENODEV);
+		EXPECT_EQ(await_returned(fds[0], 1), RDMACHAN_CAUSE_DEVICE_REMOVED);
+		expect_calm(memory, LENT);
+		EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
+		close(fds[0]);
+		close(fds[1]);
+		EXPECT_EQ(add_device(), 0);
+	}
+	EXPECT_EQ(grants_in_use(ctx), 0);
+	EXPECT_EQ(region_unregister(ctx, region), 0);
+}
+
+/* The queue pair fails, in the middle of anything. */
+TEST_TIMEOUT(link_killed, 200)
+{
+	char *memory = pages(LENT);
+	int root = open_ctx(), ctx, fds[2], i;
+	struct user users[USERS];
+	uint32_t region, grant;
+
+	inject_begin();
+	for (i = 0; i < turns(20); i++) {
+		ctx = fault_ctx_of(22000 + i);
+		pair_up(ctx, fds, NULL);
+		region = region_of(ctx, memory, LENT);
+		grant = give(fds[0], ctx, region, LENT);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		users_begin(users, fds[1], grant);
+		sleep_ms(3 + i * 7 % 20);
+		/* A heartbeat, or an atomic operation, is the frame that brings it. */
+		inject("kill", "skip=%d", i % 3);
+		users_end(users, ECONNRESET, ECONNRESET);
+		inject_off("kill");
+		await_returned(fds[0], 1);
+		expect_calm(memory, LENT);
+		EXPECT_EQ(region_unregister(ctx, region), 0);
+		close(fds[0]);
+		close(fds[1]);
+		close(ctx);
+	}
+	EXPECT_EQ(pinned_bytes(), 0);
+	EXPECT_EQ(grants_in_use(root), 0);
+	inject_end(root);
+}
+
+/*
+ * An atomic operation of unknown outcome was done once or not at all; others are as they
+ * were told.
+ */
+static void expect_sum(const struct user users[USERS], uint64_t sum)
+{
+	uint64_t told = 0, unknown = 0;
+	int i;
+
+	for (i = 0; i < USERS; i++) {
+		told += users[i].adds;
+		unknown += users[i].result == EREMOTEIO;
+	}
+	if (sum < told || sum > told + unknown)
+		printf("# %llu are told, %llu unknown\n", (unsigned long long)told,
+		       (unsigned long long)unknown);
+	EXPECT_GE(sum, told);
+	EXPECT_LE(sum, told + unknown);
+}
+
+TEST_TIMEOUT(atomics_never_twice, 200)
+{
+	uint64_t *sum = (uint64_t *)pages(PAGE);
+	int root = open_ctx(), ctx, fds[2], i, j;
+	struct user users[USERS];
+	uint32_t grant;
+
+	inject_begin();
+	for (i = 0; i < turns(20); i++) {
+		ctx = fault_ctx_of(22300 + i);
+		pair_up(ctx, fds, NULL);
+		grant = give(fds[0], ctx, region_of(ctx, sum, PAGE), PAGE);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		*sum = 0;
+		for (j = 0; j < USERS; j++)
+			user_begin(&users[j], fds[1], grant, MAY_ATOMIC, 8);
+		sleep_ms(3 + i * 7 % 20);
+		inject("kill", "skip=%d", i % 3);
+		users_end(users, ECONNRESET, ECONNRESET);
+		inject_off("kill");
+		await_returned(fds[0], 1);
+		expect_sum(users, *sum);
+		close(fds[0]);
+		close(fds[1]);
+		close(ctx);
+	}
+	inject_end(root);
+}
+
+/* While its answer is on the way: time passes, the revocation goes on. */
+TEST_TIMEOUT(revoke_answered_late, 100)
+{
+	char *memory = pages(LENT);
+	int root = open_ctx(), ctx, fds[2];
+	struct user users[USERS];
+	uint32_t grant;
+	int64_t begun;
+
+	inject_begin();
+	ctx = fault_ctx_of(22100);
+	pair_up(ctx, fds, NULL);
+	grant = give(fds[0], ctx, region_of(ctx, memory, LENT), LENT);
+	ASSERT_TRUE(grant_held(fds[1], grant));
+	users_begin(users, fds[1], grant);
+	inject("delay", "count=0 ms=150");
+	begun = now_ms();
+	EXPECT_ERR(grant_revoke(fds[0], grant, TIMEOUT(50)), ETIMEDOUT);
+	EXPECT_GE(now_ms() - begun, 49);
+	on_alarm(20, false);
+	EXPECT_ERR(grant_revoke(fds[0], grant, NULL), EINTR);
+	EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
+	EXPECT_GE(now_ms() - begun, 149);
+	expect_calm(memory, LENT);
+	users_end(users, EKEYREVOKED, EKEYREVOKED);
+	inject_off("delay");
+	close(fds[0]);
+	close(fds[1]);
+	close(ctx);
+	inject_end(root);
+}
+
+/* One that does not answer at all costs the connection, and not the memory. */
+TEST_TIMEOUT(revoke_never_answered, 100)
+{
+	char *memory = pages(LENT);
+	int root = open_ctx(), ctx, fds[2];
+	struct user users[USERS];
+	uint32_t grant;
+	int64_t begun;
+
+	inject_begin();
+	ctx = fault_ctx_of(22200);
+	pair_up(ctx, fds, NULL);
+	grant = give(fds[0], ctx, region_of(ctx, memory, LENT), LENT);
+	ASSERT_TRUE(grant_held(fds[1], grant));
+	users_begin(users, fds[1], grant);
+	inject("delay", "count=0 ms=60000");
+	begun = now_ms();
+	EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
+	EXPECT_LE(now_ms() - begun, 8000);
+	expect_calm(memory, LENT);
+	users_end(users, ECONNRESET, ETIMEDOUT);
+	await_returned(fds[0], 1);
+	inject_off("delay");
+	close(fds[0]);
+	close(fds[1]);
+	close(ctx);
+	inject_end(root);
+}
+
+/* All that can fail for want of memory: the call fails, and has done nothing. */
+TEST_F_TIMEOUT(grant, no_memory, 100)
+{
+	static const char *const sites[] = { "object", "verbs", "region", "pin", "write", "item" };
+	char *mine = malloc(LENT);
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, LENT);
+	uint32_t grant = lend(self, MAY_ALL, 0, LENT);
+	int i, count = COUNT(sites);
+
+	if (inject_open("nomem", O_RDONLY) < 0)
+		SKIP("there is no debugfs");
+	for (i = 0; i < 12 * count; i++) {
+		inject("nomem", "site=%s skip=%d", sites[i % count], i / count);
+		if (!grant_ranges(self->owner, self->ctx, &range, 1)) {
+			ASSERT_TRUE(grant_held(self->holder, range.out_grant));
+			EXPECT_EQ(grant_revoke(self->owner, range.out_grant, NULL), 0);
+			EXPECT_TRUE(grant_returned(self->owner, range.out_grant,
+						   RDMACHAN_CAUSE_SHUTDOWN));
+		} else {
+			EXPECT_EQ(errno, ENOMEM);
+		}
+		fill_random(mine, LENT, i);
+		if (grant_write(self->holder, grant, 0, mine, LENT))
+			EXPECT_EQ(errno, ENOMEM);
+		else
+			EXPECT_TRUE(is_random(self->memory, LENT, i));
+		if (grant_read(self->holder, grant, 0, mine, LENT))
+			EXPECT_EQ(errno, ENOMEM);
+		if (grant_add(self->holder, grant, 0, 1, NULL))
+			EXPECT_EQ(errno, ENOMEM);
+		inject_off("nomem");
+	}
+	EXPECT_EQ(grant_write(self->holder, grant, 0, mine, LENT), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count + 2);
+	EXPECT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+}
+
+TEST_HARNESS_MAIN
