@@ -228,7 +228,7 @@ check_uml() {
 check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
-	environment=REGION_FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
+	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
 		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
 		region_end_test stand_test grant_test grant_return_test grant_data_test \

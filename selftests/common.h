@@ -77,6 +77,7 @@ int connect_again(int ctx);
 
 void set_parameter(const char *name, unsigned int value);
 
+int turns(int full);
 uint64_t frames_sent(int ctx);
 int64_t now_ms(void);
 void sleep_ms(unsigned int ms);

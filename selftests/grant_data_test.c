@@ -247,11 +247,12 @@ TEST_F_TIMEOUT(grant, write_then_send, 100)
 	static const size_t lens[] = { 8, 4096, 100000, 3 * MIB };
 	uint32_t grant = lend(self, MAY_WRITE, 1, SIZE - 1);
 	char *mine = malloc(SIZE);
+	const uint64_t count = turns(200);
 	uint64_t i, got;
 	pid_t child;
 
 	child = LATER(0, ({
-		for (i = 0; i < 200; i++) {
+		for (i = 0; i < count; i++) {
 			memset(mine, i, lens[i % 4]);
 			if (grant_write(self->holder, grant, 0, mine, lens[i % 4]) ||
 			    write(self->holder, &i, sizeof(i)) != sizeof(i))
@@ -261,7 +262,7 @@ TEST_F_TIMEOUT(grant, write_then_send, 100)
 				_exit(2);
 		}
 	}));
-	for (i = 0; i < 200; i++) {
+	for (i = 0; i < count; i++) {
 		ASSERT_EQ(read(self->owner, &got, sizeof(got)), sizeof(got));
 		ASSERT_EQ(got, i);
 		ASSERT_TRUE(is_all(self->memory + 1, lens[i % 4], (char)i));
@@ -295,7 +296,7 @@ TEST_F(grant, write_then_release)
 	uint32_t grant;
 	int i;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < turns(20); i++) {
 		memset(mine, i + 1, MIB);
 		grant = lend(self, MAY_WRITE, 0, MIB);
 		ASSERT_EQ(grant_write(self->holder, grant, 0, mine, MIB), 0);
@@ -363,7 +364,7 @@ TEST_F_TIMEOUT(grant, threads, 120)
 	int i;
 
 	for (i = 0; i < 16; i++)
-		workers[i] = (struct worker){ .self = self, .grant = grant, .turns = 60 };
+		workers[i] = (struct worker){ .self = self, .grant = grant, .turns = turns(60) };
 	run_workers(workers, 16, read_and_write);
 }
 

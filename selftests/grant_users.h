@@ -13,15 +13,6 @@
 
 #define LENT (512 * KIB)
 
-/*
- * How often something is tried. With sanitizers each access takes much longer: where time
- * is short, as the environment tells, a tenth.
- */
-static inline int turns(int full)
-{
-	return getenv("REGION_FEW_TURNS") ? (full + 9) / 10 : full;
-}
-
 struct user {
 	pthread_t thread;
 	int chan;

@@ -15,15 +15,6 @@
 #include "inject.h"
 #include "region_fixture.h"
 
-/*
- * How often something is tried. With sanitizers each message takes much longer: where time
- * is short, as the environment tells, a tenth.
- */
-static int turns(int full)
-{
-	return getenv("REGION_FEW_TURNS") ? (full + 9) / 10 : full;
-}
-
 /* Messages tell their number in their first bytes, and are full of it. */
 static void write_numbered(int chan, size_t len)
 {
