@@ -437,7 +437,7 @@ static int run_send(struct rch_call *call)
 		return -EINVAL;
 	ret = rch_error_check(send->error_ptr) ?:
 	      rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
-		     &iov, &iter);
+			 &iov, &iter);
 	if (ret)
 		return ret;
 	ret = rch_chan_send(chan, &iter, send->msg_flags,
@@ -482,7 +482,7 @@ static int run_recv(struct rch_call *call)
 	rc.result.takes_grants = recv->flags & RDMACHAN_IO_F_GRANTS;
 	ret = rch_error_check(recv->error_ptr) ?:
 	      rch_import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
-		     &iov, &iter);
+			 &iov, &iter);
 	if (ret)
 		return ret;
 	ret = rch_chan_recv(chan, &iter, rch_file_nonblock(call->file, recv->flags),

@@ -101,7 +101,8 @@ static bool reach(struct loan *loan, struct attack *a, int opcode, s64 offset, u
 	/* What was said before has gone: then this is the only one under way. */
 	if (!HOSTILE_UNTIL(&a->h, !a->h.busy, 5000))
 		return false;
-	loan->slot = hostile_reach(&a->h, opcode, loan->got.start + offset, key_of(loan), data, len);
+	loan->slot = hostile_reach(&a->h, opcode, loan->got.start + offset, key_of(loan), data,
+				   len);
 	if (!loan->slot)
 		return false;
 	ok = HOSTILE_UNTIL(&a->h, !a->h.busy, 5000) && !a->h.ended;

@@ -363,7 +363,8 @@ static const struct spoil hellos[] = {
 	HELLO(depth, 4097, RCH_REJECT_PROTOCOL),
 	HELLO(depth, 65535, RCH_REJECT_PROTOCOL),
 	HELLO(features, 0xffffffff, LET_IN),
-	HELLO(required, 8, RCH_REJECT_FEATURE),
+	/* The first that is not known. */
+	HELLO(required, RCH_FEATURES + 1, RCH_REJECT_FEATURE),
 	HELLO(required, 0x80000000, RCH_REJECT_FEATURE),
 	HELLO(boot_id, 0, LET_IN),
 	HELLO(boot_id, 0xffffffffffffffffULL, LET_IN),
@@ -436,7 +437,7 @@ static const struct spoil replies[] = {
 	REPLY(version_min, 2, SIZES),
 	REPLY(depth, 0, SIZES),
 	REPLY(depth, 4097, SIZES),
-	HELLO(required, 8, FEATURE),
+	HELLO(required, RCH_FEATURES + 1, FEATURE),
 	REPLY(epoch, 77, SIZES),
 	REPLY(frame_size, 0, SIZES),
 	REPLY(frame_size, 1000, SIZES),

@@ -1280,7 +1280,9 @@ struct rdmachan_revoke {
  *
  * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
  * during the call, each byte for itself. What a WRITE has written is seen by the owner before
- * any message that is sent on the channel afterwards.
+ * any message that is sent on the channel afterwards, and before the grant is back. With
+ * iWARP a WRITE is done when it is sent: whether the owner's adapter takes it is not known
+ * then, and a refusal ends the connection.
  *
  * Errors, besides those of "rules of the interface":
  *

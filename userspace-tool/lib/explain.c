@@ -121,7 +121,8 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 		    (unsigned long long)err->needed);
 		break;
 	case RDMACHAN_CAUSE_UNCERTAIN:
-		name = detail ? rdmachan_cause_name(detail < UINT32_MAX ? detail : UINT32_MAX) : NULL;
+		name = detail ? rdmachan_cause_name(detail < UINT32_MAX ? detail : UINT32_MAX) :
+				NULL;
 		if (name)
 			add(text, " It ended by the cause \"%s\".", name);
 		break;
