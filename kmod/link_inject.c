@@ -180,22 +180,25 @@ static bool hold(struct rch_link *link, const struct rch_rxf *rxf)
 	return true;
 }
 
-static void corrupt(struct rch_link *link, const struct rch_rxf *rxf)
-{
-	u8 *frame = page_address(rxf->page);
-	u32 at;
-
-	/* The page is ours: nobody else has seen it, and it is not mapped. */
-	if (rxf->length && hits(link, RCH_FAULT_CORRUPT, &at))
-		frame[at % rxf->length] ^= 0xff;
-}
-
 static bool carries_records(const struct rch_rxf *rxf)
 {
 	struct rch_frame f;
 
 	return rxf->bare || (!rch_wire_frame_get(page_address(rxf->page), rxf->length, &f) &&
 			     !(f.flags & RCH_FRAME_F_PURE));
+}
+
+/* Not a heartbeat, which may come at any moment: it has no such byte. */
+static void corrupt(struct rch_link *link, const struct rch_rxf *rxf)
+{
+	u8 *frame = page_address(rxf->page);
+	u32 at;
+
+	if (!rch_inject_armed(RCH_FAULT_CORRUPT) || !rxf->length || !carries_records(rxf))
+		return;
+	/* The page is ours: nobody else has seen it, and it is not mapped. */
+	if (hits(link, RCH_FAULT_CORRUPT, &at))
+		frame[at % rxf->length] ^= 0xff;
 }
 
 static void withhold(struct rch_link *link, const struct rch_rxf *rxf)

@@ -13,6 +13,7 @@
 
 #include "pure/credit.h"
 #include "pure/drr.h"
+#include "pure/grant.h"
 #include "pure/state.h"
 #include "pure/window.h"
 #include "pure/wire.h"

@@ -27,9 +27,62 @@ u32 fuzz_record_length(u8 type, u32 any)
 		return sizeof(struct rch_wire_rts);
 	case RCH_REC_CTS:
 		return sizeof(struct rch_wire_cts);
+	case RCH_REC_REVOKE:
+	case RCH_REC_RELEASE:
+		return sizeof(struct rch_wire_grant_end);
+	case RCH_REC_ATOMIC:
+		return sizeof(struct rch_wire_atomic);
+	case RCH_REC_ATOMIC_DONE:
+		return sizeof(struct rch_wire_atomic_done);
 	default:
 		return 0;
 	}
+}
+
+/* What whoever keeps a grant relies on. */
+static void grant_check(const struct rch_grant_info *grant)
+{
+	u64 last = grant->start + grant->length - 1;
+
+	fuzz_assert(grant->id && grant->rights && grant->length && grant->keys);
+	fuzz_assert(last >> grant->shift == grant->keys - 1);
+}
+
+static void grants_copy(void *to, const struct rch_record *r)
+{
+	struct rch_grant_info grants[RCH_GRANTS_MAX];
+	u32 count = rch_wire_grants_count(r), length, i;
+	const u8 *bytes;
+
+	fuzz_assert(count && count <= RCH_GRANTS_MAX);
+	rch_wire_grants_get(r, grants);
+	for (i = 0; i < count; i++)
+		grant_check(&grants[i]);
+	length = rch_wire_grants_message(r, &bytes);
+	fuzz_assert(rch_wire_grants_size(grants, count, length) == r->length);
+	memcpy(rch_wire_grants_put(to, grants, count), bytes, length);
+}
+
+/* What breaks a rule stays as it came: it is judged when its channel is known. */
+static void atomic_copy(void *to, const struct rch_record *r)
+{
+	struct rch_atomic atomic;
+
+	if (rch_wire_atomic_get(r, &atomic))
+		memcpy(to, r->payload, r->length);
+	else
+		rch_wire_atomic_put(to, &atomic);
+}
+
+static void atomic_done_copy(void *to, const struct rch_record *r)
+{
+	u32 serial;
+	u64 value;
+
+	if (rch_wire_atomic_done_get(r, &serial, &value))
+		memcpy(to, r->payload, r->length);
+	else
+		rch_wire_atomic_done_put(to, serial, value);
 }
 
 /* Decode the bytes of a record by the getter of its type, and encode what came out. */
@@ -70,7 +123,21 @@ static void payload_copy(void *to, const struct rch_record *r)
 		rch_wire_cts_put(to, &cts);
 		return;
 	case RCH_REC_DATA:
-		memcpy(to, r->payload, r->length);
+		if (r->flags & RCH_DATA_F_GRANTS)
+			grants_copy(to, r);
+		else
+			memcpy(to, r->payload, r->length);
+		return;
+	case RCH_REC_REVOKE:
+	case RCH_REC_RELEASE:
+		rch_wire_grant_end_get(r, &first, &second);
+		rch_wire_grant_end_put(to, first, second);
+		return;
+	case RCH_REC_ATOMIC:
+		atomic_copy(to, r);
+		return;
+	case RCH_REC_ATOMIC_DONE:
+		atomic_done_copy(to, r);
 		return;
 	default:
 		fuzz_assert(!r->length);

@@ -187,6 +187,37 @@ static void frame_standing_seed(void)
 	save("frame", "cts-standing", buf, length);
 }
 
+/* Two grants and a message; and with a lie in it. */
+static void frame_grants_seed(void)
+{
+	static const __le32 keys[3];
+	const struct rch_grant_info two[] = {
+		{ .id = 1, .rights = 3, .length = 4097, .start = 4095, .shift = 12, .keys = 2,
+		  .key = keys },
+		{ .id = 2, .rights = 0x104, .length = 8, .uses = 1, .shift = 21, .keys = 1,
+		  .key = keys + 2 },
+	};
+	struct rch_record r = record_of(RCH_REC_DATA);
+	u8 message[128] __attribute__((aligned(8))) = {};
+	u8 buf[FRAME_SIZE] __attribute__((aligned(8)));
+	struct rch_frame f = { .epoch = 1, .seq = 7, .ack = 3, .limit = 35 };
+
+	r.length = rch_wire_grants_size(two, 2, 5);
+	r.total = r.length;
+	r.flags |= RCH_DATA_F_GRANTS;
+	r.payload = message;
+	rch_wire_grants_put(message, two, 2);
+	f.length = sizeof(struct rch_wire_frame);
+	f.length += fuzz_record_encode(buf + f.length, &r);
+	rch_wire_frame_put(buf, &f);
+	save("frame", "grants", buf, f.length);
+	buf[RCH_FRAME_OVERHEAD + sizeof(struct rch_wire_grants) +
+	    offsetof(struct rch_wire_grant, keys)]++;
+	save("frame", "bad-grants-keys", buf, f.length);
+	buf[RCH_FRAME_OVERHEAD + offsetof(struct rch_wire_grants, count)] = 17;
+	save("frame", "bad-grants-count", buf, f.length);
+}
+
 /* Hellos and refusals. */
 
 static void hello_seed(const char *name, struct rch_hello h, size_t size)
@@ -401,6 +432,7 @@ int main(int argc, char **argv)
 	frame_seeds();
 	frame_bad_seeds();
 	frame_standing_seed();
+	frame_grants_seed();
 	hello_seeds();
 	link_seeds();
 	link_liar_seeds();
