@@ -155,6 +155,7 @@ enum rch_lent {
  * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX
  *	may walk the segments of those without @lock, and go on in a run
  * @complete: complete messages in @segments
+ * @events: of them, those that the module has made, see rch_chan_event()
  * @window: what the peer may send
  * @expect: bytes of the message that is arriving which are still to come
  * @own_segment: for one of @segments
@@ -233,6 +234,7 @@ struct rch_chan {
 	u32 peer_message_max;
 	struct list_head segments;
 	u32 complete;
+	u32 events;
 	struct rch_window_rx window;
 	u32 expect;
 	struct rch_own_segment own_segment;
@@ -445,6 +447,12 @@ void rch_chan_drop_received(struct rch_chan *chan);
 /* chan_rx.c APIs: softirq */
 enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 			      struct page *page);
+
+/** rch_chan_came - complete messages of the peer; without chan->lock a racy answer */
+static inline u32 rch_chan_came(const struct rch_chan *chan)
+{
+	return READ_ONCE(chan->complete) - READ_ONCE(chan->events);
+}
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */
 static inline unsigned long rch_deadline(unsigned int timeout_ms)

@@ -341,9 +341,12 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	if (reset)
 		rch_chan_fail(chan, &error);
 	rch_segments_free(&drop);
+	/* The lane's reference may go with the answer. */
+	kref_get(&chan->ref);
 	first = rch_lane_close_got(&chan->lane);
 	/* Behind it: nothing is lent from then on. */
 	rch_grants_end(chan, error.cause);
+	rch_chan_put(chan);
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 
@@ -436,7 +439,9 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 	list_for_each_entry_safe(seg, tmp, &chan->segments, list) {
 		bool last = seg->flags & RCH_DATA_F_LAST;
 
-		if (!seg->local) {
+		if (seg->local) {
+			chan->events--;
+		} else {
 			chan->queued -= seg->length;
 			rch_window_consumed(&chan->window, seg->length);
 		}
@@ -482,6 +487,7 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 		list_add(&seg->list, &drop);
 	} else {
 		list_add_tail(&seg->list, behind_complete(chan));
+		chan->events++;
 		WRITE_ONCE(chan->complete, chan->complete + 1);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
@@ -757,6 +763,7 @@ void rch_chan_drop_received(struct rch_chan *chan)
 		if (!seg->local)
 			rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
 	list_splice_init(&chan->segments, &drop);
+	chan->events = 0;
 	WRITE_ONCE(chan->complete, 0);
 	chan->arriving = false;
 	WRITE_ONCE(chan->offered, false);

@@ -57,7 +57,7 @@ bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 static bool void_locked(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return chan->complete || chan->state != RCH_CHAN_OPEN ||
+	return rch_chan_came(chan) || chan->state != RCH_CHAN_OPEN ||
 	       (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
 }
 
@@ -93,7 +93,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
  */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 {
-	return READ_ONCE(chan->grant) != RCH_GRANT_LENT || READ_ONCE(chan->complete) ||
+	return READ_ONCE(chan->grant) != RCH_GRANT_LENT || rch_chan_came(chan) ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->offered) ||
@@ -155,7 +155,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	if (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND)
 		return RCH_RULE_STATE;
 	/* It was lent for the message that comes, or has come, another way. */
-	if (chan->complete || chan->arriving || chan->offered)
+	if (rch_chan_came(chan) || chan->arriving || chan->offered)
 		return RCH_RULE_SEGMENT;
 	if (rts->total > chan->granted || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;

@@ -12,8 +12,8 @@
  * nobody accesses it, and then to its RELEASE until that was told.
  *
  * Locks. The xa_lock of each table protects what is in it, and is taken in softirq; nothing
- * of ours is taken inside it. chan->lock, link->lock and the lock of a region's set are
- * taken without it.
+ * of ours is taken inside it. The lock of a region's set is outer to it; chan->lock and
+ * link->lock are taken without it.
  */
 #ifndef _RCH_GRANT_H
 #define _RCH_GRANT_H

@@ -13,6 +13,7 @@
  * Error handling. When the path fails, what became of a WRITE is not known, but whoever
  * wrote may write again; what became of an atomic operation is told to be not known.
  */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 
@@ -21,6 +22,9 @@
 #include "iter.h"
 #include "path_rdma.h"
 #include "rch.h"
+
+/* How many dead times a peer may take to answer. */
+#define RCH_ANSWER_DEADS 4
 
 /* The path has failed, and the channel will soon. */
 static int path_error(struct rch_chan *chan)
@@ -107,6 +111,8 @@ int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *i
 			     write_step(chan, id, access, offset, iter);
 		if (ret > 0)
 			offset += ret;
+		if (fatal_signal_pending(current))
+			ret = -EINTR;
 	}
 	kfree(access);
 	rch_held_call_end(chan, id);
@@ -191,7 +197,16 @@ static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 	xa_unlock_bh(&grants->held);
 }
 
-/* By the peer's kernel, which answers in softirq, and is given the dead time. */
+/* A peer that gives no credit, or no answer, for so long loses its link. */
+static void await(struct rch_link *link, struct completion *completion)
+{
+	if (wait_for_completion_timeout(completion, RCH_ANSWER_DEADS * link->dead))
+		return;
+	rch_link_kill_cause(link, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
+	wait_for_completion(completion);
+}
+
+/* By the peer's kernel, which answers in softirq. */
 static int ask(struct rch_chan *chan, struct rch_atomic *a, u64 *value)
 {
 	struct rch_asked asked = {};
@@ -201,15 +216,11 @@ static int ask(struct rch_chan *chan, struct rch_atomic *a, u64 *value)
 	a->serial = asked.serial;
 	rch_wire_atomic_put(asked.word.data, a);
 	rch_lane_word(&chan->lane, &asked.word);
-	wait_for_completion(&asked.told);
+	await(link, &asked.told);
 	/* What is not sent any more is not answered; nobody else might notice it. */
 	if (rch_lane_closed(&chan->lane))
 		rch_atomics_end(chan->grants);
-	if (!wait_for_completion_timeout(&asked.done, 4 * link->dead)) {
-		rch_link_kill_cause(link, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_PROTOCOL,
-				    RCH_RULE_ANSWER);
-		wait_for_completion(&asked.done);
-	}
+	await(link, &asked.done);
 	*value = asked.value;
 	return asked.certain ? 0 : -ENOTCONN;
 }

@@ -363,7 +363,7 @@ struct rch_loan *rch_loan_make(struct rch_chan *chan, struct rch_regions *set,
 	ret = -ECONNRESET;
 	if (!rch_path_enter(loan->path))
 		goto err;
-	ret = build(loan, range, error);
+	ret = rch_lend_can(loan->path) ? build(loan, range, error) : -EOPNOTSUPP;
 	if (ret)
 		goto err_leave;
 	return loan;
@@ -421,13 +421,14 @@ static void take_back_later(struct rch_grants *grants)
 
 static void enter(struct rch_loan *loan)
 {
-	spin_lock(&loan->set->lock);
-	list_add_tail(&loan->of_set, &loan->set->loans);
-	spin_unlock(&loan->set->lock);
 	atomic_inc(&loan->grants->chan->lent);
+	/* In the list there are only those that can be revoked, or are over. */
+	spin_lock(&loan->set->lock);
 	xa_lock_bh(&loan->grants->loans);
 	WRITE_ONCE(loan->state, RCH_LOAN_LIVE);
 	xa_unlock_bh(&loan->grants->loans);
+	list_add_tail(&loan->of_set, &loan->set->loans);
+	spin_unlock(&loan->set->lock);
 }
 
 static void leave_set(struct rch_loan *loan)
@@ -504,19 +505,30 @@ static void start_timer(struct rch_loan *loan, unsigned long delay)
 		loan_put(loan);
 }
 
+/* The timer of a REVOKE that was faster stays. */
+static void expire_later(struct rch_loan *loan)
+{
+	kref_get(&loan->ref);
+	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms)))
+		loan_put(loan);
+	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
+		loan_put(loan);
+}
+
 /* The peer has not heard of it, and the program will not either. */
 static void not_given(struct rch_loan *loan)
 {
 	struct rch_segment *event = NULL;
+	bool first;
 
 	xa_lock_bh(&loan->grants->loans);
-	if (ending_locked(loan, RDMACHAN_CAUSE_NONE))
-		swap(event, loan->event);
+	first = ending_locked(loan, RDMACHAN_CAUSE_NONE);
+	swap(event, loan->event);
 	xa_unlock_bh(&loan->grants->loans);
-	if (!event)
-		return;
-	drop_event(event);
-	take_back_later(loan->grants);
+	if (event)
+		drop_event(event);
+	if (first)
+		take_back_later(loan->grants);
 }
 
 /* The item is made: from here on nothing fails but the channel. */
@@ -537,7 +549,7 @@ static int give(struct rch_giving *giving, struct rch_item *item)
 		if (ret)
 			not_given(loan);
 		else if (loan->expires_ms)
-			start_timer(loan, msecs_to_jiffies(loan->expires_ms));
+			expire_later(loan);
 		loan_put(loan);
 	}
 	return ret;
@@ -641,10 +653,14 @@ enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_r
 static void tell_end(struct rch_loan *loan)
 {
 	struct rch_chan *chan = loan->grants->chan;
+	struct rch_segment *event = NULL;
 
-	if (loan->event) {
-		((struct rdmachan_grant_event *)loan->event->data)->cause = loan->cause;
-		rch_chan_event(chan, loan->event);
+	xa_lock_bh(&loan->grants->loans);
+	swap(event, loan->event);
+	xa_unlock_bh(&loan->grants->loans);
+	if (event) {
+		((struct rdmachan_grant_event *)event->data)->cause = loan->cause;
+		rch_chan_event(chan, event);
 	}
 	atomic_dec(&chan->lent);
 	/* Who reads to the end, which comes behind the last of these. */
@@ -807,6 +823,8 @@ static struct rch_loan *next_of(struct rch_regions *set, u32 region, bool fresh)
 			continue;
 		found = loan;
 		kref_get(&loan->ref);
+		/* Those that are not looked for come first no more. */
+		list_move_tail(&loan->of_set, &set->loans);
 		break;
 	}
 	spin_unlock(&set->lock);
@@ -841,6 +859,7 @@ int rch_loans_revoke_region(struct rch_regions *set, u32 region)
 		loan_put(loan);
 	}
 	while (!ret && (loan = next_of(set, region, false))) {
+		revoke(loan);
 		ret = wait_event_interruptible(loan->wait, has_ended(loan));
 		loan_put(loan);
 	}

@@ -713,6 +713,7 @@ static int run_region_unregister(struct rch_call *call)
 	const struct rdmachan_region_unregister *unreg = &call->arg.region_unregister;
 	struct rch_ctx *ctx = call->file->private_data;
 
+	struct rch_region *region;
 	int ret = 0;
 
 	call->copied = true;
@@ -720,8 +721,13 @@ static int run_region_unregister(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (unreg->__reserved)
 		return -EINVAL;
-	if (unreg->flags & RDMACHAN_UNREGISTER_F_REVOKE)
+	if (unreg->flags & RDMACHAN_UNREGISTER_F_REVOKE) {
+		region = rch_region_use(ctx->regions, unreg->region, current->mm);
+		if (IS_ERR(region))
+			return PTR_ERR(region);
 		ret = rch_loans_revoke_region(ctx->regions, unreg->region);
+		rch_region_unuse(region);
+	}
 	return ret ?: rch_region_remove(ctx->regions, unreg->region);
 }
 

@@ -211,6 +211,7 @@ bool rch_lane_close_got(struct rch_lane *lane)
 		purge(lane);
 		words_drop(lane);
 		lane->control = 0;
+		list_del_init(&lane->control_list);
 		lane->held_back = 0;
 		tell_locked(lane, RCH_LANE_CLOSED);
 	}

@@ -28,6 +28,12 @@ u32 rch_lend_shift(const struct rch_path *path)
 	return PAGE_SHIFT + ilog2(max(pages, 1U));
 }
 
+/** rch_lend_can - whether the adapter can lend memory at all */
+bool rch_lend_can(const struct rch_path *path)
+{
+	return path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS;
+}
+
 /** rch_lend_atomics - whether the adapter does atomic operations on what is lent */
 bool rch_lend_atomics(const struct rch_path *path)
 {
@@ -75,8 +81,7 @@ struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
 
 	if (piece)
 		return piece;
-	if (!(path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
-	    rch_registrar_get(path))
+	if (rch_registrar_get(path))
 		return NULL;
 	piece = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT));
 	if (!piece)

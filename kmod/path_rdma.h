@@ -146,6 +146,7 @@ struct rch_access {
 
 /* path_lend.c APIs: process context; may sleep; by a user of the path */
 u32 rch_lend_shift(const struct rch_path *path);
+bool rch_lend_can(const struct rch_path *path);
 bool rch_lend_atomics(const struct rch_path *path);
 struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages);
 int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 shift,

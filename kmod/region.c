@@ -70,8 +70,8 @@ static void set_free(struct kref *ref)
 {
 	struct rch_regions *set = container_of(ref, struct rch_regions, ref);
 
+	/* Empty, it has nothing to be freed; and this may be in softirq. */
 	WARN_ON_ONCE(!xa_empty(&set->table));
-	xa_destroy(&set->table);
 	kfree(set);
 }
 
