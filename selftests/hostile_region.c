@@ -19,7 +19,7 @@
 /* What the peer has for it, and as much again where nothing may be written. */
 #define ROOM (2 * SIZE)
 #define TAG 7
-#define DEAD_MS 300
+#define DEAD_MS 1000
 
 /**
  * struct prey - what the module sends from, and what the peer has for it
