@@ -568,7 +568,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 			return ret;
 		/* Told before there is room again: who waits for it must not get it. */
 		rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
-		rch_chan_drop_received(chan);
+		rch_chan_refuse_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {

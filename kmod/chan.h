@@ -53,6 +53,9 @@ struct rch_segment {
 	u32 hidden;
 };
 
+/** RCH_EVENT_BYTES - what an event of the module's costs until it is read */
+#define RCH_EVENT_BYTES (sizeof(struct rch_segment) + sizeof(struct rdmachan_grant_event))
+
 /** RCH_OWN_ROOM - bytes of &struct rch_own_segment */
 #define RCH_OWN_ROOM 128
 
@@ -438,11 +441,13 @@ bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row);
 bool rch_chan_recv_next(struct rch_rx_row *row);
 void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row);
 void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg);
+void rch_chan_events_over(struct rch_chan *chan, u32 count);
 void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u64 detail);
 void rch_chan_rx_done(struct rch_chan *chan, size_t length);
 bool rch_chan_rx_idle(const struct rch_chan *chan);
 u64 rch_chan_next_length(struct rch_chan *chan);
 void rch_chan_drop_received(struct rch_chan *chan);
+void rch_chan_refuse_received(struct rch_chan *chan);
 
 /* chan_rx.c APIs: softirq */
 enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,

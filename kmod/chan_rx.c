@@ -429,6 +429,12 @@ static int copy_first(struct rch_chan *chan, struct iov_iter *to)
 	}
 }
 
+/** rch_chan_events_over - so many events of the module are over: read, or never told */
+void rch_chan_events_over(struct rch_chan *chan, u32 count)
+{
+	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, count * RCH_EVENT_BYTES);
+}
+
 /* Take the first message out of the queue. Return: a limit to tell, or 0. */
 static u64 take_first(struct rch_chan *chan, struct list_head *out)
 {
@@ -441,6 +447,7 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 
 		if (seg->local) {
 			chan->events--;
+			rch_chan_events_over(chan, 1);
 		} else {
 			chan->queued -= seg->length;
 			rch_window_consumed(&chan->window, seg->length);
@@ -473,7 +480,8 @@ static struct list_head *behind_complete(struct rch_chan *chan)
 /**
  * rch_chan_event - the module tells the program something, behind all messages that came
  * @chan: channel
- * @seg: what, as of rch_segment_make(); belongs to the channel from now on
+ * @seg: what, as of rch_segment_make(), and charged RCH_EVENT_BYTES; belongs to the channel
+ *	from now on
  *
  * Context: any.
  */
@@ -485,6 +493,7 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 	spin_lock_bh(&chan->lock);
 	if (chan->released || (chan->shut & RDMACHAN_SHUTDOWN_RECV)) {
 		list_add(&seg->list, &drop);
+		rch_chan_events_over(chan, 1);
 	} else {
 		list_add_tail(&seg->list, behind_complete(chan));
 		chan->events++;
@@ -746,6 +755,28 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 	return length;
 }
 
+/* Take all that came out of the queue. Return: a limit to tell, or 0. */
+static u64 take_all(struct rch_chan *chan, struct list_head *out)
+{
+	struct rch_segment *seg;
+	u64 credit;
+
+	spin_lock_bh(&chan->lock);
+	list_for_each_entry(seg, &chan->segments, list)
+		if (!seg->local)
+			rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
+	list_splice_init(&chan->segments, out);
+	rch_chan_events_over(chan, chan->events);
+	chan->events = 0;
+	WRITE_ONCE(chan->complete, 0);
+	chan->arriving = false;
+	WRITE_ONCE(chan->offered, false);
+	chan->queued = 0;
+	credit = credit_due(chan);
+	spin_unlock_bh(&chan->lock);
+	return credit;
+}
+
 /**
  * rch_chan_drop_received - throw away all that came
  * @chan: channel
@@ -754,24 +785,31 @@ u64 rch_chan_next_length(struct rch_chan *chan)
  */
 void rch_chan_drop_received(struct rch_chan *chan)
 {
-	struct rch_segment *seg;
-	u64 credit;
 	LIST_HEAD(drop);
+	u64 credit = take_all(chan, &drop);
 
-	spin_lock_bh(&chan->lock);
-	list_for_each_entry(seg, &chan->segments, list)
-		if (!seg->local)
-			rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
-	list_splice_init(&chan->segments, &drop);
-	chan->events = 0;
-	WRITE_ONCE(chan->complete, 0);
-	chan->arriving = false;
-	WRITE_ONCE(chan->offered, false);
-	chan->queued = 0;
-	credit = credit_due(chan);
-	spin_unlock_bh(&chan->lock);
 	rch_segments_free(&drop);
 	/* Without a lane there is nobody to tell. */
 	if (chan->lane.link)
 		tell_credit(chan, credit);
+}
+
+/**
+ * rch_chan_refuse_received - throw away all that came, and use nothing that came with it
+ * @chan: channel
+ *
+ * What is lent goes back by itself when a channel ends, but this one goes on. Context: who has
+ * claimed RCH_CHAN_RX.
+ */
+void rch_chan_refuse_received(struct rch_chan *chan)
+{
+	struct rch_segment *seg;
+	LIST_HEAD(drop);
+	u64 credit = take_all(chan, &drop);
+
+	list_for_each_entry(seg, &drop, list)
+		if ((seg->flags & RCH_DATA_F_GRANTS) && !seg->local)
+			rch_grants_unread(chan, seg);
+	rch_segments_free(&drop);
+	tell_credit(chan, credit);
 }

@@ -36,6 +36,8 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	xa_init_flags(&grants->held, XA_FLAGS_LOCK_BH);
 	INIT_LIST_HEAD(&grants->ending);
 	INIT_LIST_HEAD(&grants->asked);
+	INIT_LIST_HEAD(&grants->turns.list);
+	INIT_LIST_HEAD(&grants->turns.waiting);
 	INIT_WORK(&grants->work, rch_loans_work);
 	other = cmpxchg_release(&chan->grants, NULL, grants);
 	if (!other)

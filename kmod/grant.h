@@ -18,23 +18,28 @@
 #ifndef _RCH_GRANT_H
 #define _RCH_GRANT_H
 
-#include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/timer.h>
+#include <linux/uio.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "link.h"
 #include "object.h"
+#include "path_rdma.h"
 #include "pure/grant.h"
 #include "quota.h"
 
-struct iov_iter;
 struct mm_struct;
 struct rch_chan;
 struct rch_lend;
 struct rch_region;
 struct rch_regions;
 struct rch_segment;
+
+/** RCH_ANSWER_DEADS - how many dead times a peer may take to answer */
+#define RCH_ANSWER_DEADS 4
 
 /**
  * struct rch_grants - the grants of a channel
@@ -48,6 +53,7 @@ struct rch_segment;
  * @asked: atomic operations that the peer's kernel is asked for
  * @serial: number of the last
  * @answers: to those that the peer asks for, which are not told yet
+ * @turns: accesses that wait for the path
  */
 struct rch_grants {
 	struct rch_chan *chan;
@@ -60,6 +66,7 @@ struct rch_grants {
 	struct list_head asked;
 	u32 serial;
 	atomic_t answers;
+	struct rch_turns turns;
 };
 
 /**
@@ -93,6 +100,7 @@ enum rch_loan_state {
  * @expires_ms: it is revoked so long after it was given; 0 is never
  * @state: &enum rch_loan_state; protected by the table's xa_lock
  * @revoked: REVOKE was told; likewise
+ * @due: until then the peer may take to answer that, in jiffies; likewise
  * @cause: why it ends; likewise
  * @revoke: REVOKE
  * @timer: revokes what has expired; then ends the link of a peer that does not answer
@@ -118,6 +126,7 @@ struct rch_loan {
 	u32 expires_ms;
 	enum rch_loan_state state;
 	bool revoked;
+	unsigned long due;
 	u32 cause;
 	struct rch_word revoke;
 	struct delayed_work timer;
@@ -164,21 +173,131 @@ struct rch_held {
 };
 
 /**
+ * struct rch_held_place - what of a grant never changes
+ * @rights: enum rdmachan_right
+ * @start: address of the first byte
+ * @shift: size of a piece
+ */
+struct rch_held_place {
+	u32 rights;
+	u32 start;
+	u32 shift;
+};
+
+/**
+ * struct rch_asked - an atomic operation that the peer's kernel is asked for
+ * @list: in the grants' list
+ * @serial: its number
+ * @held: what it is done on, until it was, or nothing will be heard of it
+ * @certain: it was done; by the wait queue's lock of the job, as the next one
+ * @parts: @word is in use; and nothing was heard
+ * @word: ATOMIC
+ * @late: the peer takes too long; where nobody waits who would notice
+ */
+struct rch_asked {
+	struct list_head list;
+	u32 serial;
+	struct rch_held *held;
+	bool certain;
+	u32 parts;
+	struct rch_word word;
+	struct timer_list late;
+};
+
+/** RCH_JOB_STEPS - accesses of the adapter that a job has under way at a time */
+#define RCH_JOB_STEPS 8
+
+/**
+ * struct rch_job - a READ, a WRITE or an atomic operation, on its way. By who has begun it,
+ *	but for what is told otherwise
+ * @chan: channel
+ * @id: number of the grant
+ * @right: what is done: %RDMACHAN_RIGHT_READ, WRITE or ATOMIC
+ * @start: where it begins
+ * @offset: where the next step begins
+ * @left: bytes for which there was no step yet
+ * @iter: own memory, all of it
+ * @pin: it is the calling program's: its pages may be pinned, instead of copying
+ * @uses: own memory is in this region, which is used; or NULL
+ * @region: its pages are read or written where they are; or NULL
+ * @region_offset: where in it
+ * @op: an atomic operation: &enum rdmachan_atomic_op
+ * @operand: of it
+ * @compare: likewise
+ * @value: what was there before
+ * @result: why it goes on no further, an errno below 0; or 0. %-ENOTCONN: the path has
+ *	failed, and the channel will soon
+ * @stopped: nobody wants the rest of it
+ * @begun: it was
+ * @at: the grant
+ * @first: number of the first step that is under way
+ * @next: number of the next one
+ * @steps: the steps
+ * @asked: instead of them
+ * @wait: woken when a step, or @asked, has ended, or the path has taken one that had to wait.
+ *	Its lock protects what ends them
+ * @left_alone: nobody waits for it any more; by the lock of @wait, as the next one
+ * @under_way: what has to end before it can be freed
+ * @work: frees it then
+ * @keep: keeps the channel open
+ * @drop: gives that back
+ */
+struct rch_job {
+	struct rch_chan *chan;
+	u32 id;
+	u32 right;
+	u64 start;
+	u64 offset;
+	u64 left;
+	struct iov_iter iter;
+	bool pin;
+	struct rch_region *uses;
+	struct rch_region *region;
+	u64 region_offset;
+	u32 op;
+	u64 operand;
+	u64 compare;
+	u64 value;
+	int result;
+	bool stopped;
+	bool begun;
+	struct rch_held_place at;
+	u32 first;
+	u32 next;
+	struct rch_access *steps[RCH_JOB_STEPS];
+	struct rch_asked asked;
+	wait_queue_head_t wait;
+	bool left_alone;
+	u32 under_way;
+	struct work_struct work;
+	void *keep;
+	void (*drop)(void *keep);
+};
+
+/**
  * struct rch_giving - grants that are given with a message
  * @chan: channel
- * @loans: what is lent, after rch_loan_make()
+ * @set: regions of the context
+ * @ranges: what is lent, checked but for the region
+ * @ids: the numbers that they get
  * @count: how many
  * @message: bytes that go with them
+ * @bytes: of @message
  * @msg_flags: its flags
- * @out: tells the program their numbers, before the peer is told. Return: 0 or an error
+ * @out: tells the program @ids, before anything is lent. Return: 0 or an error
+ * @error: record to be filled in
  */
 struct rch_giving {
 	struct rch_chan *chan;
-	struct rch_loan *loans[RCH_GRANTS_MAX];
+	struct rch_regions *set;
+	struct rdmachan_grant_range ranges[RCH_GRANTS_MAX];
+	u32 ids[RCH_GRANTS_MAX];
 	u32 count;
-	struct iov_iter *message;
+	void *message;
+	u32 bytes;
 	u16 msg_flags;
 	int (*out)(struct rch_giving *giving);
+	struct rdmachan_error *error;
 };
 
 /* grant.c APIs: process context */
@@ -190,10 +309,6 @@ void rch_grants_end(struct rch_chan *chan, u32 cause);
 enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *r);
 
 /* grant_lend.c APIs: process context; may sleep */
-struct rch_loan *rch_loan_make(struct rch_chan *chan, struct rch_regions *set,
-			       const struct rdmachan_grant_range *range,
-			       struct rdmachan_error *error);
-void rch_loan_undo(struct rch_loan *loan);
 int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms);
 int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms);
 int rch_loans_revoke_region(struct rch_regions *set, u32 region);
@@ -212,22 +327,43 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 void rch_grants_refuse(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_record *r);
 
-/* grant_hold.c APIs: process context */
+/* grant_hold.c APIs: any context */
 int rch_held_release(struct rch_chan *chan, u32 id);
-int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length);
+int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length,
+			struct rch_held_place *place);
 void rch_held_call_end(struct rch_chan *chan, u32 id);
 struct rch_held *rch_held_begin(struct rch_chan *chan, u32 id);
 void rch_held_end(struct rch_chan *chan, struct rch_held *held);
-
-/* grant_hold.c APIs: any context */
+void rch_grants_unread(struct rch_chan *chan, const struct rch_segment *seg);
 void rch_held_free_all(struct rch_grants *grants);
 
-/* grant_access.c APIs: process context; may sleep */
+/* grant_access.c APIs: process context; may sleep, but for no program and no peer */
+void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right, u64 offset);
+int rch_job_begin(struct rch_job *job, u64 length);
+int rch_job_go_on(struct rch_job *job);
+bool rch_job_stop(struct rch_job *job);
+bool rch_job_sent(const struct rch_job *job);
+void rch_job_end(struct rch_job *job);
+struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offset, void *keep,
+			      void (*drop)(void *keep));
+void rch_job_leave(struct rch_job *job);
+
+/* grant_access.c APIs: process context; wait for the end */
 int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter,
 		   bool read);
 int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic);
 
-/* grant_access.c APIs: any context */
+/* grant_access.c APIs: any context, with the lock of @wait */
+void rch_job_part_over(struct rch_job *job);
+
+/* grant_atomic.c APIs: process context */
+int rch_ask(struct rch_job *job);
+void rch_ask_late(struct rch_job *job);
+void rch_asked_init(struct rch_job *job);
+void rch_asked_exit(struct rch_job *job);
+
+/* grant_atomic.c APIs: any context but interrupts */
+bool rch_asked_over(const struct rch_job *job);
 void rch_atomics_end(struct rch_grants *grants);
 enum rch_rule rch_atomic_done_got(struct rch_grants *grants, const struct rch_record *r);
 

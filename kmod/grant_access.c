@@ -2,29 +2,506 @@
 /*
  * grant_access.c - READ, WRITE and atomic operations on memory that the peer lends
  *
- * Operation. An access goes in steps of at most RCH_ACCESS_ROOM bytes, each within a piece of
- * the grant. A step has three parts: copying from the program, the adapter's work, copying to
- * the program; the grant is busy in the second only. So a revocation waits for one step at
- * most, and finds the access undone between two.
+ * Operation. Each is a *job*, which goes in steps, several of them at a time; each step is one
+ * access of the adapter (path_access.c), within a piece of the grant. Where own memory is a
+ * program's, a step has three parts: copying from the program, the adapter's work,
+ * copying to the program. The grant is busy in the second only, and not while the step waits
+ * for its turn. So a revocation waits for what the adapter has in hand, and finds the job
+ * undone between two steps. Instead of copying, more than a few bytes are read or written where
+ * the program has them: each step pins their pages for as long as it lasts, and is of use in a
+ * call of the program only.
+ *
+ * Who has begun a job takes its steps: rch_job_go_on(), whenever @wait was woken. That is a
+ * call that waits, or an operation of a queue. The latter may be left alone, when its queue
+ * ends: then the job goes on no further, and is freed when the adapter is done with it.
  *
  * Atomic operations are done by the peer's adapter, where its owner says so, or asked for
- * by a record and done by its kernel.
+ * by a record and done by its kernel (grant_atomic.c).
  *
  * Error handling. When the path fails, what became of a WRITE is not known, but whoever
  * wrote may write again; what became of an atomic operation is told to be not known.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/uio.h>
 
+#include "busy.h"
 #include "chan.h"
 #include "grant.h"
+#include "inject.h"
 #include "iter.h"
-#include "path_rdma.h"
+#include "mem.h"
 #include "rch.h"
+#include "region.h"
 
-/* How many dead times a peer may take to answer. */
-#define RCH_ANSWER_DEADS 4
+/* Bytes up to which it is less to copy them than to pin the pages that they are in. */
+#define PIN_MIN 4096
+
+/* Steps, as the path sees them */
+
+static int step_begin(struct rch_access *access)
+{
+	struct rch_job *job = access->owner;
+	struct rch_held *held = rch_held_begin(job->chan, job->id);
+	u64 address;
+	u32 key;
+
+	if (IS_ERR(held))
+		return PTR_ERR(held);
+	access->held = held;
+	address = held->start + access->offset;
+	key = held->key[address >> held->shift];
+	if (job->right == RDMACHAN_RIGHT_ATOMIC)
+		rch_access_atomic(access, job->op == RDMACHAN_ATOMIC_COMPARE_SWAP, address, key,
+				  job->operand, job->compare);
+	else
+		rch_access_move(access, address, key);
+	return 0;
+}
+
+/* Who waits for messages behind it may go on. */
+static void step_posted(struct rch_access *access)
+{
+	struct rch_job *job = access->owner;
+	unsigned long flags;
+
+	spin_lock_irqsave(&job->wait.lock, flags);
+	wake_up_all_locked(&job->wait);
+	spin_unlock_irqrestore(&job->wait.lock, flags);
+}
+
+/**
+ * rch_job_part_over - something that was under way has ended
+ * @job: who has begun it may go on, and end it, as soon as the lock is free
+ */
+void rch_job_part_over(struct rch_job *job)
+{
+	lockdep_assert_held(&job->wait.lock);
+	if (!list_empty(&job->wait.head))
+		wake_up_all_locked(&job->wait);
+	if (job->left_alone && !--job->under_way)
+		queue_work(rch_queue_wq, &job->work);
+}
+
+static void step_end(struct rch_access *access, int ret)
+{
+	struct rch_job *job = access->owner;
+	unsigned long flags;
+
+	if (access->held)
+		rch_held_end(job->chan, access->held);
+	access->held = NULL;
+	spin_lock_irqsave(&job->wait.lock, flags);
+	access->ret = ret;
+	smp_store_release(&access->ended, true); /* pairs with step_over() */
+	rch_job_part_over(job);
+	spin_unlock_irqrestore(&job->wait.lock, flags);
+}
+
+static const struct rch_access_ops step_ops = {
+	.begin = step_begin,
+	.posted = step_posted,
+	.end = step_end,
+};
+
+/* Steps, as who has begun the job sees them */
+
+static struct rch_access *step_number(const struct rch_job *job, u32 number)
+{
+	return job->steps[number % RCH_JOB_STEPS];
+}
+
+static bool step_over(const struct rch_access *access)
+{
+	/* pairs with step_end(): what it has ended with is there */
+	return smp_load_acquire(&access->ended);
+}
+
+/* Whether the oldest step has ended. */
+static bool may_go_on(const struct rch_job *job)
+{
+	if (job->first == job->next)
+		return rch_asked_over(job);
+	return step_over(step_number(job, job->first));
+}
+
+/* Own memory from where @access begins. */
+static void own_part(const struct rch_job *job, const struct rch_access *access,
+		     struct iov_iter *iter)
+{
+	*iter = job->iter;
+	if (access->offset != job->start)
+		iov_iter_advance(iter, access->offset - job->start);
+}
+
+/* Hand out what a step has read. Return: false when the program's memory is not there. */
+static bool copy_out(const struct rch_job *job, const struct rch_access *access)
+{
+	struct iov_iter iter;
+
+	own_part(job, access, &iter);
+	return rch_copy_to_iter(access->room, access->length, &iter);
+}
+
+static bool copy_in(const struct rch_job *job, const struct rch_access *access)
+{
+	struct iov_iter iter;
+
+	own_part(job, access, &iter);
+	return rch_copy_from_iter(access->room, access->length, &iter);
+}
+
+/* Return: 0 or -EFAULT; then it can be tried again, unless there is a result. */
+static int step_take(struct rch_job *job, struct rch_access *access)
+{
+	if (access->ret)
+		job->result = job->result ?: access->ret;
+	if (job->result)
+		return 0;
+	if (job->right == RDMACHAN_RIGHT_ATOMIC)
+		memcpy(&job->value, access->room, sizeof(job->value));
+	else if (job->right == RDMACHAN_RIGHT_READ && access->room && !copy_out(job, access))
+		return -EFAULT;
+	return 0;
+}
+
+/* Take the steps that have ended, in their order. */
+static int take_steps(struct rch_job *job)
+{
+	struct rch_access *access;
+
+	while (job->first != job->next) {
+		access = step_number(job, job->first);
+		if (!step_over(access))
+			break;
+		rch_mem_unpin_pages(access);
+		if (step_take(job, access))
+			return -EFAULT;
+		rch_access_put(access);
+		job->first++;
+	}
+	return 0;
+}
+
+/* The program's own pages, where the step is not worth less than that. */
+static bool may_pin(const struct rch_job *job)
+{
+	return job->pin && job->left >= PIN_MIN && job->right != RDMACHAN_RIGHT_ATOMIC;
+}
+
+/* Fill own memory in. Return: 0 or -EFAULT */
+static int fill(struct rch_job *job, struct rch_access *access, bool read)
+{
+	u64 done = job->offset - job->start;
+	u32 n;
+
+	if (job->region) {
+		access->length = rch_region_elements(job->region, job->region_offset + done,
+						     access->length, read, access);
+	} else if (!access->room) {
+		n = rch_mem_pin_pages(access, rch_iter_addr(&job->iter) + done,
+				      access->length, read);
+		if (!n)
+			return -EFAULT;
+		access->length = n;
+	} else if (!read && !copy_in(job, access)) {
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static int step_make(struct rch_job *job, struct rch_access *access)
+{
+	bool read = job->right != RDMACHAN_RIGHT_WRITE;
+	u64 address = job->at.start + job->offset;
+	u32 most;
+	int ret;
+
+	most = rch_grant_piece_left(address, job->at.shift, min_t(u64, job->left, U32_MAX));
+	access->offset = job->offset;
+	access->length = rch_access_most(access, read, address, most);
+	ret = fill(job, access, read);
+	if (ret)
+		return ret;
+	ret = rch_access_open(access, read);
+	if (ret)
+		rch_mem_unpin_pages(access);
+	return ret;
+}
+
+static enum rch_access_class class_of(const struct rch_job *job)
+{
+	return job->region || may_pin(job) ? RCH_ACCESS_REGION : rch_access_class(job->left);
+}
+
+/* Begin the next step. Return: 0, -EFAULT, -ENOMEM or -ENOTCONN. */
+static int step_next(struct rch_job *job)
+{
+	enum rch_access_class class = class_of(job);
+	struct rch_access *access = rch_access_get(&job->chan->lane.link->path, class);
+	int ret;
+
+	if (IS_ERR(access))
+		return PTR_ERR(access);
+	ret = step_make(job, access);
+	if (ret) {
+		rch_access_put(access);
+		/* Not all memory of a program can be pinned, but it may be copied. */
+		if (ret != -EFAULT || !may_pin(job))
+			return ret;
+		job->pin = false;
+		return 0;
+	}
+	access->ops = &step_ops;
+	access->owner = job;
+	access->held = NULL;
+	access->ret = 0;
+	job->offset += access->length;
+	job->left -= access->length;
+	job->steps[job->next++ % RCH_JOB_STEPS] = access;
+	rch_access_submit(access, &job->chan->grants->turns);
+	return 0;
+}
+
+/* Whether the newest step has what it takes, but waits for its turn. */
+static bool waits(const struct rch_job *job)
+{
+	const struct rch_access *access;
+
+	if (job->first == job->next)
+		return false;
+	access = step_number(job, job->next - 1);
+	return !READ_ONCE(access->posted) && !step_over(access);
+}
+
+/* Begin steps as long as there can be more: of those that wait, one is enough. */
+static int begin_steps(struct rch_job *job)
+{
+	int ret = 0;
+
+	while (!ret && !job->result && !job->stopped && job->left && !waits(job) &&
+	       job->next - job->first < RCH_JOB_STEPS)
+		ret = step_next(job);
+	/* Those that are under way give back what is missing. */
+	if (ret == -ENOMEM && job->first != job->next)
+		return 0;
+	if (ret == -EFAULT)
+		return ret;
+	job->result = job->result ?: ret;
+	return 0;
+}
+
+static bool by_kernel(const struct rch_job *job)
+{
+	return job->right == RDMACHAN_RIGHT_ATOMIC && !(job->at.rights & RDMACHAN_RIGHT_BY_DEVICE);
+}
+
+/* Some of it was not begun, and nobody wants that. */
+static void cut_off(struct rch_job *job)
+{
+	if (job->stopped && job->left && !job->result)
+		job->result = -ECANCELED;
+}
+
+/* Return: 0 when it is over, else -EINPROGRESS */
+static int ask_or_answer(struct rch_job *job)
+{
+	if (job->left && !job->result && !job->stopped) {
+		job->left = 0;
+		job->result = rch_ask(job);
+	} else if (rch_asked_over(job) && job->asked.serial) {
+		job->result = job->asked.certain ? 0 : -ENOTCONN;
+		job->asked.serial = 0;
+	}
+	return rch_asked_over(job) && !job->asked.serial ? 0 : -EINPROGRESS;
+}
+
+/**
+ * rch_job_go_on - do what can be done of a job without waiting for others
+ * @job: begun
+ *
+ * Return: 0 when it is over, see @job->result; -EINPROGRESS, then @job->wait tells when there
+ * may be more to do; or -EFAULT: the program's memory is not there, and it can be tried again.
+ * Who does not may set @job->result to that.
+ */
+int rch_job_go_on(struct rch_job *job)
+{
+	int ret;
+
+	cut_off(job);
+	if (by_kernel(job))
+		return ask_or_answer(job);
+	do {
+		ret = take_steps(job) ?: begin_steps(job);
+		if (ret)
+			return ret;
+		if (job->first == job->next)
+			return 0;
+	} while (may_go_on(job));
+	return -EINPROGRESS;
+}
+
+/**
+ * rch_job_stop - go on no further
+ * @job: begun
+ *
+ * Return: whether nothing of it was done, and will be; else it is over soon, and has failed with
+ * -ECANCELED if it was not done all the same.
+ */
+bool rch_job_stop(struct rch_job *job)
+{
+	bool nothing = !job->first && !job->asked.serial && !job->result;
+	u32 number;
+
+	job->stopped = true;
+	for (number = job->first; number != job->next; number++) {
+		rch_access_cancel(step_number(job, number));
+		if (step_number(job, number)->ret != -ECANCELED)
+			nothing = false;
+	}
+	return nothing;
+}
+
+/** rch_job_sent - whether the path has taken all of it, ahead of what is sent from now on */
+bool rch_job_sent(const struct rch_job *job)
+{
+	u32 number;
+
+	if (job->left && !job->result && !job->stopped)
+		return false;
+	for (number = job->first; number != job->next; number++)
+		if (!READ_ONCE(step_number(job, number)->posted) &&
+		    !step_over(step_number(job, number)))
+			return false;
+	return true;
+}
+
+/**
+ * rch_job_init - fill in a job
+ * @job: job
+ * @chan: channel, which stays open
+ * @id: number of a grant
+ * @right: see &struct rch_job
+ * @offset: where in it
+ *
+ * Then whoever begins it sets iter or region, or what an atomic operation needs.
+ */
+void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right, u64 offset)
+{
+	job->chan = chan;
+	job->id = id;
+	job->right = right;
+	job->offset = offset;
+	job->start = offset;
+	job->pin = false;
+	job->uses = NULL;
+	job->region = NULL;
+	job->result = 0;
+	job->stopped = false;
+	job->begun = false;
+	job->first = 0;
+	job->next = 0;
+	job->asked.parts = 0;
+	job->asked.serial = 0;
+	init_waitqueue_head(&job->wait);
+	job->left_alone = false;
+	job->keep = NULL;
+}
+
+/**
+ * rch_job_begin - begin a job
+ * @job: filled in
+ * @length: bytes
+ *
+ * Return: 0; -ENOENT, -EKEYREVOKED, -EACCES, -ERANGE; -EINVAL when it is atomic and not
+ * aligned.
+ */
+int rch_job_begin(struct rch_job *job, u64 length)
+{
+	int ret = rch_held_call_begin(job->chan, job->id, job->right, job->offset, length,
+				      &job->at);
+
+	job->begun = !ret;
+	job->left = length;
+	return ret;
+}
+
+/** rch_job_end - it is over, or was left alone and nothing is under way. May sleep */
+void rch_job_end(struct rch_job *job)
+{
+	/* Who has told of the last end has left it with that. */
+	spin_lock_irq(&job->wait.lock);
+	spin_unlock_irq(&job->wait.lock);
+	for (; job->first != job->next; job->first++) {
+		rch_mem_unpin_pages(step_number(job, job->first));
+		rch_access_put(step_number(job, job->first));
+	}
+	if (job->begun)
+		rch_held_call_end(job->chan, job->id);
+	job->begun = false;
+}
+
+/* Jobs that nobody waits for in a call */
+
+static void job_free(struct rch_job *job)
+{
+	rch_job_end(job);
+	rch_asked_exit(job);
+	if (job->uses)
+		rch_region_unuse(job->uses);
+	job->drop(job->keep);
+	kfree(job);
+}
+
+static void job_work(struct work_struct *work)
+{
+	job_free(container_of(work, struct rch_job, work));
+}
+
+/**
+ * rch_job_alloc - get a job that may be left alone
+ * @chan: see rch_job_init(), as of the next three
+ * @id: likewise
+ * @right: likewise
+ * @offset: likewise
+ * @keep: keeps the channel open
+ * @drop: gives that back; may sleep
+ *
+ * Return: it, or NULL. What its member uses says is given back with it.
+ */
+struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offset, void *keep,
+			      void (*drop)(void *keep))
+{
+	struct rch_job *job = rch_try(RCH_SITE_PLACE, kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT));
+
+	if (!job)
+		return NULL;
+	rch_job_init(job, chan, id, right, offset);
+	INIT_WORK(&job->work, job_work);
+	rch_asked_init(job);
+	job->keep = keep;
+	job->drop = drop;
+	return job;
+}
+
+/** rch_job_leave - nobody wants it any more: it is freed, now or as soon as that can be */
+void rch_job_leave(struct rch_job *job)
+{
+	bool now;
+	u32 number;
+
+	rch_job_stop(job);
+	spin_lock_irq(&job->wait.lock);
+	for (number = job->first; number != job->next; number++)
+		job->under_way += !step_over(step_number(job, number));
+	job->under_way += job->asked.parts;
+	job->left_alone = true;
+	now = !job->under_way;
+	spin_unlock_irq(&job->wait.lock);
+	if (now)
+		job_free(job);
+}
+
+/* Calls that wait */
 
 /* The path has failed, and the channel will soon. */
 static int path_error(struct rch_chan *chan)
@@ -34,54 +511,38 @@ static int path_error(struct rch_chan *chan)
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
-/* The second part of a step. @n: how much there may be; Return: how much it was. */
-static int step(struct rch_chan *chan, u32 id, struct rch_access *access, bool read, u64 offset,
-		u32 n)
+/* Only what waits for its turn can be left; but that is quick. */
+static void await(struct rch_job *job)
 {
-	struct rch_path *path = &chan->lane.link->path;
-	struct rch_held *held = rch_held_begin(chan, id);
-	int ret = -ENOTCONN;
-	u64 address;
+	u64 until = rch_busy_until(READ_ONCE(job->chan->busy_us), MAX_SCHEDULE_TIMEOUT);
 
-	if (IS_ERR(held))
-		return PTR_ERR(held);
-	address = held->start + offset;
-	n = rch_grant_piece_left(address, held->shift, n);
-	if (rch_path_enter(path)) {
-		n = rch_access_most(path, read, address, n);
-		ret = rch_access_move(path, access, read, address,
-				      held->key[address >> held->shift], n);
-		rch_path_leave(path);
-	}
-	rch_held_end(chan, held);
+	while (rch_busy(until))
+		if (may_go_on(job))
+			return;
+	if (by_kernel(job))
+		rch_ask_late(job);
+	else if (job->stopped)
+		wait_event(job->wait, may_go_on(job));
+	else if (wait_event_killable(job->wait, may_go_on(job)))
+		rch_job_stop(job);
+}
+
+static int run(struct rch_job *job, u64 length)
+{
+	int ret = rch_job_begin(job, length);
+
 	if (ret)
-		return ret == -ENOTCONN ? path_error(chan) : ret;
-	return n;
-}
-
-static int read_step(struct rch_chan *chan, u32 id, struct rch_access *access, u64 offset,
-		     struct iov_iter *to)
-{
-	int n = step(chan, id, access, true, offset,
-		     min_t(size_t, iov_iter_count(to), RCH_ACCESS_ROOM));
-
-	if (n > 0 && copy_to_iter(access->room, n, to) != n)
-		return -EFAULT;
-	return n;
-}
-
-static int write_step(struct rch_chan *chan, u32 id, struct rch_access *access, u64 offset,
-		      struct iov_iter *from)
-{
-	u32 n = min_t(size_t, iov_iter_count(from), RCH_ACCESS_ROOM);
-	int done;
-
-	if (copy_from_iter(access->room, n, from) != n)
-		return -EFAULT;
-	done = step(chan, id, access, false, offset, n);
-	if (done > 0)
-		iov_iter_revert(from, n - done);
-	return done;
+		return ret;
+	while ((ret = rch_job_go_on(job))) {
+		if (ret == -EFAULT)
+			job->result = ret;
+		else
+			await(job);
+		if (fatal_signal_pending(current))
+			job->stopped = true;
+	}
+	rch_job_end(job);
+	return job->result == -ECANCELED ? -EINTR : job->result;
 }
 
 /**
@@ -97,178 +558,14 @@ static int write_step(struct rch_chan *chan, u32 id, struct rch_access *access, 
  */
 int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read)
 {
-	struct rch_access *access;
+	struct rch_job job;
 	int ret;
 
-	ret = rch_held_call_begin(chan, id, read ? RDMACHAN_RIGHT_READ : RDMACHAN_RIGHT_WRITE,
-				  offset, iov_iter_count(iter));
-	if (ret)
-		return ret;
-	access = rch_access_alloc(min_t(size_t, iov_iter_count(iter), RCH_ACCESS_ROOM));
-	ret = access ? 0 : -ENOMEM;
-	while (ret >= 0 && iov_iter_count(iter)) {
-		ret = read ? read_step(chan, id, access, offset, iter) :
-			     write_step(chan, id, access, offset, iter);
-		if (ret > 0)
-			offset += ret;
-		if (fatal_signal_pending(current))
-			ret = -EINTR;
-	}
-	kfree(access);
-	rch_held_call_end(chan, id);
-	return min(ret, 0);
-}
-
-/**
- * struct rch_asked - an atomic operation that the peer's kernel is asked for
- * @list: in the grants' list
- * @serial: its number
- * @done: it has been done, or nothing will be heard of it
- * @certain: the former
- * @value: what was there before
- * @word: ATOMIC
- * @told: @word is not in use
- */
-struct rch_asked {
-	struct list_head list;
-	u32 serial;
-	struct completion done;
-	bool certain;
-	u64 value;
-	struct rch_word word;
-	struct completion told;
-};
-
-static void asked_sent(struct rch_word *word)
-{
-	complete(&container_of(word, struct rch_asked, word)->told);
-}
-
-/** rch_atomic_done_got - the peer's kernel has done one. Return: the rule that was broken */
-enum rch_rule rch_atomic_done_got(struct rch_grants *grants, const struct rch_record *r)
-{
-	enum rch_rule rule;
-	struct rch_asked *asked;
-	u32 serial;
-	u64 value;
-
-	rule = rch_wire_atomic_done_get(r, &serial, &value);
-	if (rule)
-		return rule;
-	rule = RCH_RULE_GRANT;
-	xa_lock_bh(&grants->held);
-	list_for_each_entry(asked, &grants->asked, list) {
-		if (asked->serial != serial)
-			continue;
-		list_del_init(&asked->list);
-		asked->certain = true;
-		asked->value = value;
-		complete(&asked->done);
-		rule = RCH_RULE_OK;
-		break;
-	}
-	xa_unlock_bh(&grants->held);
-	return rule;
-}
-
-/** rch_atomics_end - the peer says nothing any more. Any context */
-void rch_atomics_end(struct rch_grants *grants)
-{
-	struct rch_asked *asked, *tmp;
-
-	xa_lock_bh(&grants->held);
-	list_for_each_entry_safe(asked, tmp, &grants->asked, list) {
-		list_del_init(&asked->list);
-		complete(&asked->done);
-	}
-	xa_unlock_bh(&grants->held);
-}
-
-static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
-{
-	init_completion(&asked->done);
-	init_completion(&asked->told);
-	asked->word.sent = asked_sent;
-	asked->word.type = RCH_REC_ATOMIC;
-	asked->word.length = sizeof(struct rch_wire_atomic);
-	xa_lock_bh(&grants->held);
-	asked->serial = ++grants->serial;
-	list_add_tail(&asked->list, &grants->asked);
-	xa_unlock_bh(&grants->held);
-}
-
-/* A peer that gives no credit, or no answer, for so long loses its link. */
-static void await(struct rch_link *link, struct completion *completion)
-{
-	if (wait_for_completion_timeout(completion, RCH_ANSWER_DEADS * link->dead))
-		return;
-	rch_link_kill_cause(link, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
-	wait_for_completion(completion);
-}
-
-/* By the peer's kernel, which answers in softirq. */
-static int ask(struct rch_chan *chan, struct rch_atomic *a, u64 *value)
-{
-	struct rch_asked asked = {};
-	struct rch_link *link = chan->lane.link;
-
-	ask_begin(chan->grants, &asked);
-	a->serial = asked.serial;
-	rch_wire_atomic_put(asked.word.data, a);
-	rch_lane_word(&chan->lane, &asked.word);
-	await(link, &asked.told);
-	/* What is not sent any more is not answered; nobody else might notice it. */
-	if (rch_lane_closed(&chan->lane))
-		rch_atomics_end(chan->grants);
-	await(link, &asked.done);
-	*value = asked.value;
-	return asked.certain ? 0 : -ENOTCONN;
-}
-
-static int by_device(struct rch_chan *chan, const struct rch_held *held,
-		     const struct rch_atomic *a, u64 *value)
-{
-	struct rch_path *path = &chan->lane.link->path;
-	struct rch_access *access = rch_access_alloc(sizeof(*value));
-	int ret;
-
-	if (!access)
-		return -ENOMEM;
-	ret = -ENOTCONN;
-	if (rch_path_enter(path)) {
-		ret = rch_access_atomic(path, access, a->op == RDMACHAN_ATOMIC_COMPARE_SWAP,
-					a->address, held->key[a->address >> held->shift],
-					a->operand, a->compare);
-		rch_path_leave(path);
-	}
-	memcpy(value, access->room, sizeof(*value));
-	kfree(access);
-	return ret;
-}
-
-static int run(struct rch_chan *chan, struct rdmachan_atomic *atomic)
-{
-	struct rch_atomic a = {
-		.id = atomic->grant,
-		.op = atomic->op,
-		.operand = atomic->operand,
-		.compare = atomic->compare,
-	};
-	struct rch_held *held = rch_held_begin(chan, atomic->grant);
-	int ret;
-
-	if (IS_ERR(held))
-		return PTR_ERR(held);
-	a.address = held->start + atomic->offset;
-	if (held->rights & RDMACHAN_RIGHT_BY_DEVICE)
-		ret = by_device(chan, held, &a, &atomic->out_value);
-	else
-		ret = ask(chan, &a, &atomic->out_value);
-	rch_held_end(chan, held);
-	if (ret != -ENOTCONN)
-		return ret;
-	path_error(chan);
-	return -EREMOTEIO;
+	rch_job_init(&job, chan, id, read ? RDMACHAN_RIGHT_READ : RDMACHAN_RIGHT_WRITE, offset);
+	job.iter = *iter;
+	job.pin = true;
+	ret = run(&job, iov_iter_count(iter));
+	return ret == -ENOTCONN ? path_error(chan) : ret;
 }
 
 /**
@@ -281,12 +578,18 @@ static int run(struct rch_chan *chan, struct rdmachan_atomic *atomic)
  */
 int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 {
-	int ret = rch_held_call_begin(chan, atomic->grant, RDMACHAN_RIGHT_ATOMIC, atomic->offset,
-				      sizeof(u64));
+	struct rch_job job;
+	int ret;
 
-	if (ret)
+	rch_job_init(&job, chan, atomic->grant, RDMACHAN_RIGHT_ATOMIC, atomic->offset);
+	job.op = atomic->op;
+	job.operand = atomic->operand;
+	job.compare = atomic->compare;
+	ret = run(&job, sizeof(u64));
+	if (!ret)
+		atomic->out_value = job.value;
+	if (ret != -ENOTCONN)
 		return ret;
-	ret = run(chan, atomic);
-	rch_held_call_end(chan, atomic->grant);
-	return ret;
+	path_error(chan);
+	return -EREMOTEIO;
 }

@@ -42,7 +42,10 @@ static void release_sent(struct rch_word *word)
 static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *cause,
 				  u32 *detail)
 {
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = 1 };
+	const struct rch_cost cost = {
+		.of[RDMACHAN_LIMIT_GRANTS] = 1,
+		.of[RDMACHAN_LIMIT_BYTES] = struct_size_t(struct rch_held, key, keys),
+	};
 	struct rch_held *held;
 	u32 refusal, which;
 
@@ -210,6 +213,16 @@ void rch_grants_refuse(struct rch_chan *chan, const struct rch_record *r)
 		rch_held_release(chan, infos[i].id);
 }
 
+/** rch_grants_unread - the program will not read what came: give back what it carried */
+void rch_grants_unread(struct rch_chan *chan, const struct rch_segment *seg)
+{
+	const struct rdmachan_grant_event *event = (const void *)seg->data;
+	u32 count = event->count, i;
+
+	for (i = 0; i < count; i++)
+		rch_held_release(chan, event[i].grant);
+}
+
 /* A grant goes */
 
 /*
@@ -312,11 +325,13 @@ int rch_held_release(struct rch_chan *chan, u32 id)
  * @right: the right that it needs
  * @offset: where in the grant
  * @length: bytes
+ * @place: result
  *
  * Return: 0, then rch_held_call_end() must follow; or -ENOENT, -EKEYREVOKED, -EACCES,
  * -ERANGE; -EINVAL when it is atomic and not aligned.
  */
-int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length)
+int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length,
+			struct rch_held_place *place)
 {
 	struct rch_grants *grants = grants_of(chan);
 	struct rch_held *held;
@@ -337,6 +352,9 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 	if (!ret) {
 		held->calls++;
 		held->uses -= held->counted;
+		place->rights = held->rights;
+		place->start = held->start;
+		place->shift = held->shift;
 	}
 	xa_unlock_bh(&grants->held);
 	return ret;

@@ -2,19 +2,18 @@
 /*
  * grant_lend.c - memory that is lent to the peer, and taken back
  *
- * Operation. A loan is made - region, mapping, memory regions with fresh keys - before
- * anybody waits for it, and given with a message. It goes back in two steps. First
+ * Operation. A loan is made - region, mapping, memory regions with fresh keys - and given
+ * with a message, both when the program has nothing more to say. It goes back in two steps. First
  * comes the holder's word that nobody there accesses it any more: RELEASE, which also
  * answers REVOKE; or CLOSE or CLOSED of the channel, which are not sent while anybody does;
  * or the end of the path. Then the keys are made invalid, and only after that the owner
  * is told: his event, or the end of his REVOKE. A key is never made invalid under an access
  * of a peer that keeps to this, as that would cost both hosts their link.
  *
- * A peer that does not answer a REVOKE within the dead time loses its link, and with that
+ * A peer that does not answer a REVOKE within four dead times loses its link, and with that
  * its access.
  */
 #include <linux/slab.h>
-#include <linux/uio.h>
 
 #include "chan.h"
 #include "error.h"
@@ -94,24 +93,15 @@ static void revoke_sent(struct rch_word *word)
 
 static void rch_loan_timer(struct work_struct *work);
 
-static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions *set,
-				   struct rdmachan_error *error)
+static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions *set)
 {
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = 1 };
 	struct rch_chan *chan = grants->chan;
 	struct rch_loan *loan;
-	int ret;
 
 	loan = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*loan), GFP_KERNEL_ACCOUNT));
 	if (!loan)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	rch_charge_begin(&loan->charge, chan->charge.user, chan->charge.exempt);
-	ret = rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
-	if (ret) {
-		rch_charge_end(&loan->charge);
-		kfree(loan);
-		return ERR_PTR(ret);
-	}
 	kref_init(&loan->ref);
 	kref_get(&chan->ref);
 	loan->grants = grants;
@@ -252,15 +242,26 @@ static int open_pieces(struct rch_loan *loan)
 	return 0;
 }
 
-/* The event is made ahead: to be told must not fail. */
-static int make_event(struct rch_loan *loan)
+/*
+ * The event is made ahead: to be told must not fail. It is the channel's, and paid for until it
+ * is read.
+ */
+static int make_event(struct rch_loan *loan, struct rdmachan_error *error)
 {
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = RCH_EVENT_BYTES };
+	struct rch_chan *chan = loan->grants->chan;
 	struct rdmachan_grant_event *event;
 	void *data;
+	int ret;
 
+	ret = rch_charge_object(&chan->charge, &cost, RDMACHAN_OP_GRANT, error);
+	if (ret)
+		return ret;
 	loan->event = rch_segment_make(sizeof(*event), GFP_KERNEL_ACCOUNT, &data);
-	if (!loan->event)
+	if (!loan->event) {
+		rch_chan_events_over(chan, 1);
 		return -ENOMEM;
+	}
 	event = data;
 	event->what = RDMACHAN_GRANT_RETURNED;
 	event->count = 1;
@@ -270,12 +271,13 @@ static int make_event(struct rch_loan *loan)
 	return 0;
 }
 
-static void drop_event(struct rch_segment *event)
+static void drop_event(struct rch_loan *loan, struct rch_segment *event)
 {
 	LIST_HEAD(drop);
 
 	list_add(&event->list, &drop);
 	rch_segments_free(&drop);
+	rch_chan_events_over(loan->grants->chan, 1);
 }
 
 static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *range)
@@ -295,6 +297,14 @@ static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *ra
 	return keys && keys <= U16_MAX ? 0 : -EMSGSIZE;
 }
 
+/* What the adapter must know is what a loan costs, not that it is one. */
+static int charge(struct rch_loan *loan, struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = loan->info.keys };
+
+	return rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
+}
+
 /* With the path entered. */
 static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
 		 struct rdmachan_error *error)
@@ -305,10 +315,10 @@ static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range
 	ret = find_region(loan, range, error);
 	if (ret)
 		return ret;
-	ret = describe(loan, range) ?: open_pieces(loan);
+	ret = describe(loan, range) ?: charge(loan, error) ?: open_pieces(loan);
 	if (ret)
 		goto err_region;
-	ret = make_event(loan);
+	ret = make_event(loan, error);
 	if (ret)
 		goto err_pieces;
 	ret = rch_object_enter(&loan->object, &loan_object_ops, loan->grants->chan->net,
@@ -318,7 +328,7 @@ static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range
 	return 0;
 
 err_event:
-	drop_event(loan->event);
+	drop_event(loan, loan->event);
 err_pieces:
 	close_pieces(loan);
 err_region:
@@ -326,44 +336,24 @@ err_region:
 	return ret;
 }
 
-/**
- * rch_loan_make - lend memory, without telling the peer yet
- * @chan: channel
- * @set: regions of the context
- * @range: what, checked but for the region
- * @error: which limit it was, and what else is known
- *
- * Return: the loan, for rch_loans_give() or rch_loan_undo(); or an ERR_PTR(): -ENOTCONN or
- * why the channel has ended; -EOPNOTSUPP: the peer knows no grants; -ENOENT, -EPERM,
- * -ERANGE, -EACCES, -EBUSY; -EMSGSIZE: too many keys; -ENOMEM, -EMFILE, -ENFILE.
+/*
+ * Lend memory, without telling the peer yet; by who has claimed RCH_CHAN_TX of an open channel.
+ * A loan is a user of the path from here on: until it is given nobody is waited for but
+ * the adapter, and least of all the program's memory.
  */
-struct rch_loan *rch_loan_make(struct rch_chan *chan, struct rch_regions *set,
-			       const struct rdmachan_grant_range *range,
-			       struct rdmachan_error *error)
+static struct rch_loan *make(struct rch_grants *grants, struct rch_giving *giving,
+			     const struct rdmachan_grant_range *range)
 {
-	struct rch_grants *grants;
-	struct rch_loan *loan;
-	int ret;
+	struct rch_chan *chan = grants->chan;
+	struct rch_loan *loan = loan_alloc(grants, giving->set);
+	int ret = -ENOTCONN;
 
-	/* From then on the channel keeps its link. */
-	if (smp_load_acquire(&chan->state) == RCH_CHAN_CONNECTING)
-		return ERR_PTR(-ENOTCONN);
-	ret = rch_chan_tx_check(chan);
-	if (ret)
-		return ERR_PTR(ret);
-	if (!(chan->lane.link->features & RCH_FEATURE_GRANT))
-		return ERR_PTR(-EOPNOTSUPP);
-	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
-	if (!grants)
+	if (!loan)
 		return ERR_PTR(-ENOMEM);
-	loan = loan_alloc(grants, set, error);
-	if (IS_ERR(loan))
-		return loan;
 	loan->path = &chan->lane.link->path;
-	ret = -ECONNRESET;
 	if (!rch_path_enter(loan->path))
 		goto err;
-	ret = rch_lend_can(loan->path) ? build(loan, range, error) : -EOPNOTSUPP;
+	ret = rch_lend_can(loan->path) ? build(loan, range, giving->error) : -EOPNOTSUPP;
 	if (ret)
 		goto err_leave;
 	return loan;
@@ -372,8 +362,7 @@ err_leave:
 	rch_path_leave(loan->path);
 err:
 	loan_put(loan);
-	return ERR_PTR(ret == -ENOTCONN || ret == -ECONNRESET ?
-		       rch_chan_tx_check(chan) ?: -ECONNRESET : ret);
+	return ERR_PTR(ret == -ENOTCONN ? rch_chan_tx_check(chan) ?: -ECONNRESET : ret);
 }
 
 /* Control of the memory is back with this. The loan is in no table. */
@@ -385,14 +374,14 @@ static void take_back(struct rch_loan *loan)
 	close_pieces(loan);
 	drop_region(loan);
 	rch_path_leave(path);
-	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, 1);
+	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, loan->info.keys);
 }
 
-/** rch_loan_undo - the peer has not been told of it: end it, and drop the reference */
-void rch_loan_undo(struct rch_loan *loan)
+/* The peer has not been told of it. */
+static void undo(struct rch_loan *loan)
 {
 	take_back(loan);
-	drop_event(loan->event);
+	drop_event(loan, loan->event);
 	loan_put(loan);
 }
 
@@ -438,52 +427,48 @@ static void leave_set(struct rch_loan *loan)
 	spin_unlock(&loan->set->lock);
 }
 
-/* Numbers grow in the order in which the peer hears of them. */
-static int number(struct rch_giving *giving)
+/* Numbers grow in the order in which the peer hears of them; 0 is none. */
+static void choose_numbers(const struct rch_grants *grants, struct rch_giving *giving)
 {
-	struct rch_grants *grants = giving->loans[0]->grants;
-	struct rch_loan *loan;
-	u32 i, id;
-	int ret;
+	u32 id = grants->last, i;
 
-	for (i = 0; i < giving->count; i++) {
-		loan = giving->loans[i];
-		id = ++grants->last ?: ++grants->last;
-		ret = xa_insert_bh(&grants->loans, id, loan, GFP_KERNEL_ACCOUNT);
-		if (ret)
-			return ret;
-		WRITE_ONCE(loan->info.id, id);
-		((struct rdmachan_grant_event *)loan->event->data)->grant = id;
-	}
+	for (i = 0; i < giving->count; i++)
+		giving->ids[i] = ++id ?: ++id;
+}
+
+static int number(struct rch_loan *loan, u32 id)
+{
+	struct rch_grants *grants = loan->grants;
+	int ret = xa_insert_bh(&grants->loans, id, loan, GFP_KERNEL_ACCOUNT);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(grants->last, id);
+	WRITE_ONCE(loan->info.id, id);
+	((struct rdmachan_grant_event *)loan->event->data)->grant = id;
 	return 0;
 }
 
-static void unnumber(struct rch_giving *giving)
+static struct rch_item *message(struct rch_giving *giving, struct rch_loan **loans)
 {
-	u32 i;
-
-	for (i = 0; i < giving->count && giving->loans[i]->info.id; i++)
-		xa_erase_bh(&giving->loans[i]->grants->loans, giving->loans[i]->info.id);
-}
-
-static struct rch_item *message(struct rch_giving *giving, size_t length)
-{
+	struct rch_lane *lane = &giving->chan->lane;
 	struct rch_grant_info infos[RCH_GRANTS_MAX];
-	size_t bytes = iov_iter_count(giving->message);
 	struct rch_item *item;
 	void *data;
+	u64 length;
 	u32 i;
 
 	for (i = 0; i < giving->count; i++)
-		infos[i] = giving->loans[i]->info;
-	item = rch_lane_item(&giving->chan->lane, length, GFP_KERNEL_ACCOUNT, &data);
+		infos[i] = loans[i]->info;
+	length = rch_wire_grants_size(infos, giving->count, giving->bytes);
+	if (length > rch_lane_segment_max(lane) ||
+	    length > READ_ONCE(giving->chan->peer_message_max))
+		return ERR_PTR(-EMSGSIZE);
+	item = rch_lane_item(lane, length, GFP_KERNEL_ACCOUNT, &data);
 	if (!item)
 		return ERR_PTR(-ENOMEM);
 	data = rch_wire_grants_put(data, infos, giving->count);
-	if (copy_from_iter(data, bytes, giving->message) != bytes) {
-		rch_item_free(item);
-		return ERR_PTR(-EFAULT);
-	}
+	memcpy(data, giving->message, giving->bytes);
 	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_GRANTS;
 	item->msg_flags = giving->msg_flags;
 	item->total = length;
@@ -526,26 +511,26 @@ static void not_given(struct rch_loan *loan)
 	swap(event, loan->event);
 	xa_unlock_bh(&loan->grants->loans);
 	if (event)
-		drop_event(event);
+		drop_event(loan, event);
 	if (first)
 		take_back_later(loan->grants);
 }
 
 /* The item is made: from here on nothing fails but the channel. */
-static int give(struct rch_giving *giving, struct rch_item *item)
+static int give(struct rch_giving *giving, struct rch_loan **loans, struct rch_item *item)
 {
 	struct rch_loan *loan;
 	int ret;
 	u32 i;
 
 	for (i = 0; i < giving->count; i++) {
-		loan = giving->loans[i];
+		loan = loans[i];
 		kref_get(&loan->ref);
 		enter(loan);
 	}
 	ret = rch_lane_queue(&giving->chan->lane, item);
 	for (i = 0; i < giving->count; i++) {
-		loan = giving->loans[i];
+		loan = loans[i];
 		if (ret)
 			not_given(loan);
 		else if (loan->expires_ms)
@@ -555,57 +540,74 @@ static int give(struct rch_giving *giving, struct rch_item *item)
 	return ret;
 }
 
-static int give_claimed(struct rch_giving *giving, size_t length)
+static int make_and_give(struct rch_grants *grants, struct rch_giving *giving)
 {
-	size_t bytes = iov_iter_count(giving->message);
+	struct rch_loan *loans[RCH_GRANTS_MAX];
 	struct rch_item *item;
+	u32 made, numbered = 0;
+	int ret = 0;
+
+	for (made = 0; made < giving->count; made++) {
+		loans[made] = make(grants, giving, &giving->ranges[made]);
+		ret = PTR_ERR_OR_ZERO(loans[made]);
+		if (ret)
+			goto err;
+	}
+	for (; numbered < made; numbered++) {
+		ret = number(loans[numbered], giving->ids[numbered]);
+		if (ret)
+			goto err;
+	}
+	item = message(giving, loans);
+	ret = PTR_ERR_OR_ZERO(item);
+	if (!ret)
+		return give(giving, loans, item);
+err:
+	while (numbered--)
+		xa_erase_bh(&grants->loans, giving->ids[numbered]);
+	while (made--)
+		undo(loans[made]);
+	return ret;
+}
+
+static int give_claimed(struct rch_giving *giving)
+{
+	struct rch_chan *chan = giving->chan;
+	struct rch_grants *grants;
 	int ret;
 
-	ret = number(giving);
+	if (!(chan->lane.link->features & RCH_FEATURE_GRANT))
+		return -EOPNOTSUPP;
+	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
+	if (!grants)
+		return -ENOMEM;
+	choose_numbers(grants, giving);
+	/* Its memory may take as long as it pleases, as nothing is lent yet. */
+	ret = giving->out(giving) ?: make_and_give(grants, giving);
 	if (!ret)
-		ret = giving->out(giving);
-	if (!ret) {
-		item = message(giving, length);
-		ret = PTR_ERR_OR_ZERO(item);
-	}
-	if (ret) {
-		unnumber(giving);
-		return ret;
-	}
-	ret = give(giving, item);
-	giving->count = 0;
-	if (!ret)
-		rch_chan_tx_done(giving->chan, bytes);
-	return ret ? rch_chan_tx_check(giving->chan) ?: ret : 0;
+		rch_chan_tx_done(chan, giving->bytes);
+	return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
 }
 
 /**
- * rch_loans_give - tell the peer of memory that is lent to it
- * @giving: what; @giving->count is 0 afterwards, when the loans belong to the table. Else
- *	they are still the caller's
+ * rch_loans_give - lend memory, and tell the peer
+ * @giving: what; @giving->error tells which limit it was, and what else is known
  * @nonblock: do not wait
  * @timeout_ms: how long to wait for room; 0 is without limit
  *
- * Return: 0, -EMSGSIZE, -EFAULT, or as rch_chan_send().
+ * Context: process. Return: 0; -EOPNOTSUPP: the adapter cannot, or the peer knows no grants;
+ * -ENOENT, -EPERM, -ERANGE, -EACCES, -EBUSY; -EMSGSIZE, -EFAULT; -ENOMEM, -EMFILE, -ENFILE; or
+ * as rch_chan_send().
  */
 int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms)
 {
-	struct rch_grant_info infos[RCH_GRANTS_MAX];
-	struct rch_chan *chan = giving->chan;
-	u64 length;
-	int ret;
-	u32 i;
+	int ret = rch_chan_tx_claim_wait(giving->chan, giving->bytes, nonblock,
+					 rch_deadline(timeout_ms));
 
-	for (i = 0; i < giving->count; i++)
-		infos[i] = giving->loans[i]->info;
-	length = rch_wire_grants_size(infos, giving->count, iov_iter_count(giving->message));
-	if (length > rch_lane_segment_max(&chan->lane))
-		return -EMSGSIZE;
-	ret = rch_chan_tx_claim_wait(chan, length, nonblock, rch_deadline(timeout_ms));
 	if (ret)
 		return ret;
-	ret = give_claimed(giving, length);
-	rch_chan_unclaim(chan, RCH_CHAN_TX);
+	ret = give_claimed(giving);
+	rch_chan_unclaim(giving->chan, RCH_CHAN_TX);
 	return ret;
 }
 
@@ -703,7 +705,13 @@ void rch_loans_work(struct work_struct *work)
 
 /* Revoking */
 
-/* Have the peer told, once; then it has the dead time to answer. */
+/* The adapter of an honest peer may have some MiB to move first. */
+static unsigned long patience(const struct rch_link *link)
+{
+	return RCH_ANSWER_DEADS * link->dead;
+}
+
+/* Have the peer told, once; then it has that time to answer. */
 static void revoke(struct rch_loan *loan)
 {
 	struct rch_grants *grants = loan->grants;
@@ -712,8 +720,10 @@ static void revoke(struct rch_loan *loan)
 
 	xa_lock_bh(&grants->loans);
 	first = loan->state == RCH_LOAN_LIVE && !loan->revoked;
-	if (first)
+	if (first) {
 		WRITE_ONCE(loan->revoked, true);
+		loan->due = jiffies + patience(link);
+	}
 	xa_unlock_bh(&grants->loans);
 	if (!first)
 		return;
@@ -722,19 +732,42 @@ static void revoke(struct rch_loan *loan)
 	loan->revoke.length = sizeof(struct rch_wire_grant_end);
 	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
 	rch_lane_word(&grants->chan->lane, &loan->revoke);
-	start_timer(loan, link->dead);
+	start_timer(loan, patience(link));
+}
+
+/*
+ * Whether the peer had its time, and has not answered. When this host stood still it has
+ * not taken what the peer said, and gives it that time again; and the end of what has expired
+ * may come just when it is being revoked.
+ */
+static bool overdue(struct rch_loan *loan)
+{
+	struct rch_grants *grants = loan->grants;
+	struct rch_link *link = grants->chan->lane.link;
+	bool late = false, over = false;
+
+	xa_lock_bh(&grants->loans);
+	if (loan->state == RCH_LOAN_LIVE && time_after_eq(jiffies, loan->due)) {
+		late = time_after(jiffies, loan->due + link->tick);
+		over = !late;
+	}
+	if (late)
+		loan->due = jiffies + patience(link);
+	xa_unlock_bh(&grants->loans);
+	if (late)
+		start_timer(loan, patience(link));
+	return over;
 }
 
 static void rch_loan_timer(struct work_struct *work)
 {
 	struct rch_loan *loan = container_of(to_delayed_work(work), struct rch_loan, timer);
-	struct rch_link *link = loan->grants->chan->lane.link;
 
 	if (!READ_ONCE(loan->revoked))
 		revoke(loan);
-	else if (READ_ONCE(loan->state) == RCH_LOAN_LIVE)
-		rch_link_kill_cause(link, RDMACHAN_OP_GRANT, RDMACHAN_CAUSE_PROTOCOL,
-				    RCH_RULE_ANSWER);
+	else if (overdue(loan))
+		rch_link_kill_cause(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT,
+				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
 	loan_put(loan);
 }
 

@@ -218,7 +218,7 @@ static int run_info(struct rch_call *call)
 	info->out_features = RCH_FEATURES;
 	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
 			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION |
-			  RDMACHAN_CALLS_GRANT;
+			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;

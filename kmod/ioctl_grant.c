@@ -24,7 +24,6 @@
 struct grant_call {
 	struct rch_giving giving;
 	const struct rdmachan_grant *grant;
-	struct rch_ctx *ctx;
 	struct rdmachan_error error;
 };
 
@@ -42,7 +41,7 @@ static int grant_out(struct rch_giving *giving)
 
 	for (i = 0; i < giving->count; i++) {
 		range = range_at(grant, i);
-		if (put_user(giving->loans[i]->info.id, &range->out_grant))
+		if (put_user(giving->ids[i], &range->out_grant))
 			return -EFAULT;
 	}
 	return 0;
@@ -57,46 +56,53 @@ static int range_check(const struct rdmachan_grant_range *range)
 	return 0;
 }
 
-static int make_loans(struct grant_call *gc)
+static int copy_ranges(struct grant_call *gc)
 {
-	struct rdmachan_grant_range range;
-	struct rch_loan *loan;
-	int ret;
-
-	while (gc->giving.count < gc->grant->count) {
-		ret = copy_struct_from_user(&range, sizeof(range),
-					    range_at(gc->grant, gc->giving.count),
-					    gc->grant->range_size) ?: range_check(&range);
-		if (ret)
-			return ret;
-		loan = rch_loan_make(gc->giving.chan, gc->ctx->regions, &range, &gc->error);
-		if (IS_ERR(loan))
-			return PTR_ERR(loan);
-		gc->giving.loans[gc->giving.count++] = loan;
-	}
-	return 0;
-}
-
-/* With the context, and the message. */
-static int give(struct rch_call *call, struct grant_call *gc)
-{
-	const struct rdmachan_grant *grant = gc->grant;
-	int ret = make_loans(gc);
+	struct rdmachan_grant_range *range;
+	int ret = 0;
 	u32 i;
 
-	if (!ret)
-		ret = rch_loans_give(&gc->giving, rch_file_nonblock(call->file, grant->flags),
-				     grant->timeout_ms);
-	for (i = 0; i < gc->giving.count; i++)
-		rch_loan_undo(gc->giving.loans[i]);
-	if (gc->error.error)
-		return rch_refused(ret, grant->error_ptr, &gc->error);
-	rch_chan_error_out(gc->giving.chan, grant->error_ptr, ret);
-	/* What was made once is made anew. */
+	for (i = 0; !ret && i < gc->grant->count; i++) {
+		range = &gc->giving.ranges[i];
+		ret = copy_struct_from_user(range, sizeof(*range), range_at(gc->grant, i),
+					    gc->grant->range_size) ?: range_check(range);
+	}
+	gc->giving.count = i;
 	return ret;
 }
 
-static int with_context(struct rch_call *call, struct grant_call *gc)
+static int copy_message(struct grant_call *gc, struct iov_iter *from)
+{
+	size_t bytes = iov_iter_count(from);
+
+	/* It goes in one frame, with the keys. */
+	if (bytes > RCH_FRAME_MAX)
+		return -EMSGSIZE;
+	gc->giving.message = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!gc->giving.message)
+		return -ENOMEM;
+	gc->giving.bytes = bytes;
+	return copy_from_iter(gc->giving.message, bytes, from) == bytes ? 0 : -EFAULT;
+}
+
+/* All that the program has is with the kernel before anything is lent. */
+static int give(struct rch_call *call, struct grant_call *gc, struct iov_iter *from)
+{
+	const struct rdmachan_grant *grant = gc->grant;
+	int ret;
+
+	ret = copy_ranges(gc) ?: copy_message(gc, from);
+	if (!ret)
+		ret = rch_loans_give(&gc->giving, rch_file_nonblock(call->file, grant->flags),
+				     grant->timeout_ms);
+	kvfree(gc->giving.message);
+	if (gc->error.error)
+		return rch_refused(ret, grant->error_ptr, &gc->error);
+	rch_chan_error_out(gc->giving.chan, grant->error_ptr, ret);
+	return ret;
+}
+
+static int with_context(struct rch_call *call, struct grant_call *gc, struct iov_iter *from)
 {
 	struct file *file = fget(gc->grant->context);
 	int ret = -ENOTTY;
@@ -104,8 +110,8 @@ static int with_context(struct rch_call *call, struct grant_call *gc)
 	if (!file)
 		return -EBADF;
 	if (file->f_op == &rch_ctx_fops) {
-		gc->ctx = file->private_data;
-		ret = give(call, gc);
+		gc->giving.set = ((struct rch_ctx *)file->private_data)->regions;
+		ret = give(call, gc, from);
 	}
 	fput(file);
 	return ret;
@@ -137,10 +143,10 @@ int rch_run_grant(struct rch_call *call)
 	if (gc) {
 		gc->grant = grant;
 		gc->giving.chan = call->file->private_data;
-		gc->giving.message = &iter;
 		gc->giving.msg_flags = grant->msg_flags;
 		gc->giving.out = grant_out;
-		ret = with_context(call, gc);
+		gc->giving.error = &gc->error;
+		ret = with_context(call, gc, &iter);
 	}
 	kfree(gc);
 	kfree(iov);

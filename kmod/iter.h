@@ -125,4 +125,10 @@ static inline bool rch_copy_to_iter(const void *from, size_t len, struct iov_ite
 	return true;
 }
 
+/** rch_iter_addr - where in the program the memory is, which is in one piece */
+static inline unsigned long rch_iter_addr(const struct iov_iter *iter)
+{
+	return (unsigned long)iter->ubuf + iter->iov_offset;
+}
+
 #endif /* _RCH_ITER_H */

@@ -28,6 +28,7 @@
 #include "error.h"
 #include "inject.h"
 #include "link.h"
+#include "path_rdma.h"
 #include "rch.h"
 
 static void rch_link_dead_work(struct work_struct *work);
@@ -461,6 +462,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (!READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
+	rch_accesses_look(&link->path);
 	rch_link_inject_lift(link);
 	rch_link_run(link);
 	rch_link_tick_later(link);

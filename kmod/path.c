@@ -15,6 +15,7 @@
  *     iWARP the error state, which closes the connection as well, comes before.
  *  3. ib_drain_qp() puts the queue pair into the error state and waits for the
  *     last completion of both queues. After that no handler of ours runs.
+ *     Accesses (path_access.c) that have not ended by then do so.
  *  4. The owner unmaps and frees its frames, and tells all who wait for the peer:
  *     users of the path (path_rdma.h) learn that nothing comes any more, and leave.
  *  5. Queue pair, buffers, memory regions, CQ and PD are freed while the id still holds
@@ -50,6 +51,8 @@
 /** rch_path_init - begin; nothing is allocated */
 void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 {
+	int i;
+
 	path->ops = ops;
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->error_lock);
@@ -61,7 +64,11 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->lends[0]);
 	INIT_LIST_HEAD(&path->lends[1]);
 	mutex_init(&path->lender);
-	sema_init(&path->accesses, RCH_ACCESSES);
+	INIT_LIST_HEAD(&path->turns);
+	INIT_LIST_HEAD(&path->under_way);
+	INIT_LIST_HEAD(&path->got);
+	for (i = 0; i < RCH_PATH_CLASSES; i++)
+		INIT_LIST_HEAD(&path->spare[i]);
 	mutex_init(&path->registrar_lock);
 	sema_init(&path->writers, RCH_WRITERS);
 }
@@ -549,6 +556,7 @@ void rch_path_drain(struct rch_path *path)
 				   msecs_to_jiffies(RCH_RTU_MS));
 	if (path->id && path->id->qp)
 		disconnect(path);
+	rch_accesses_end(path);
 	complete_all(&path->drained);
 	wake_up_all(&path->left);
 }
@@ -591,6 +599,7 @@ void rch_path_destroy(struct rch_path *path)
 		rch_path_mrs_free(path);
 		rch_path_writes_free(path);
 		rch_path_lends_free(path);
+		rch_path_accesses_free(path);
 		if (path->cq)
 			ib_free_cq(path->cq);
 		if (path->pd)

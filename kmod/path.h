@@ -26,6 +26,8 @@ struct rch_txf;
 #define RCH_PATH_SEND_SLACK 16
 /** RCH_PATH_REPLY_MAX - bytes of private data in an answer: those of a REP */
 #define RCH_PATH_REPLY_MAX 196
+/** RCH_PATH_CLASSES - kinds of accesses, see path_rdma.h */
+#define RCH_PATH_CLASSES 4
 
 /**
  * struct rch_rxf - a frame that came
@@ -121,7 +123,14 @@ struct rch_io {
  * @lender: who opens or closes lent memory; outer to @lock
  * @lend_cqe: completions of his batch: of all but the last, and of that
  * @lend_io: the latter
- * @accesses: who may access the peer's memory
+ * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
+ *	protected by @lock, as the next six
+ * @turns: channels whose accesses wait for one, as &struct rch_turns
+ * @under_way: accesses that the adapter has
+ * @access_since: when one has begun or ended last, in jiffies
+ * @got: accesses that have an owner
+ * @spare: spare &struct rch_access of each class
+ * @spare_count: of them
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
@@ -170,7 +179,13 @@ struct rch_path {
 	struct mutex lender;
 	struct ib_cqe lend_cqe[2];
 	struct rch_io lend_io;
-	struct semaphore accesses;
+	u32 accesses;
+	struct list_head turns;
+	struct list_head under_way;
+	unsigned long access_since;
+	struct list_head got;
+	struct list_head spare[RCH_PATH_CLASSES];
+	u32 spare_count[RCH_PATH_CLASSES];
 	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;

@@ -2,13 +2,25 @@
 /*
  * path_access.c - RDMA READ, RDMA WRITE and atomics on memory that the peer lends
  *
- * Operation. An access goes by way of memory of the kernel's: what a program's own memory
- * makes others wait for is over before the adapter begins, or comes after it has ended. How
- * many are under way is bounded; whoever comes next waits for the adapter, and for nothing
- * else.
+ * Operation. Own memory of an access is room of the kernel's, or pages of a region that are
+ * mapped for it: what a program's own memory makes others wait for is over before it is
+ * submitted, or comes after it has ended. An access that is submitted gets one of the path's
+ * *slots*, or waits for its *turn*: its channel's, and then its own in that. When it has a
+ * slot its owner is asked where it goes; so what is waiting can still be refused, and is not
+ * busy with anything. It ends once, in softirq, and its slot is the next one's.
  *
  * iWARP. What an RDMA READ gives is written by the peer, under a key: the memory is registered
- * for that, and the registration ends with the access.
+ * for that, and the access ends with the end of the registration.
+ *
+ * Error handling. An access whose work requests may be queued although they have failed ends
+ * when the path is drained; so does one whose completion never comes, as siw may lose the last
+ * when its device goes (seen with 6.12).
+ *
+ * Ownership. An access is a user of the path from rch_access_open() to its end. Before and
+ * after that its owner may have to wait for a program's memory, for as long as that pleases, and
+ * the path does not wait for him: when it is destroyed it takes what it has of those that were
+ * got, which then are *orphans*, and of no use but for what has been read. The path keeps some
+ * that were put, to be got again: their room stays mapped.
  */
 #include <linux/slab.h>
 
@@ -17,102 +29,83 @@
 #include "path_rdma.h"
 #include "rch.h"
 
-static void rch_access_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
+static const u32 rooms[RCH_ACCESS_CLASSES] = {
+	[RCH_ACCESS_SMALL] = 512,
+	[RCH_ACCESS_PAGE] = 4096,
+	[RCH_ACCESS_LARGE] = RCH_ACCESS_ROOM,
+};
+
+static_assert(RCH_ACCESS_CLASSES == RCH_PATH_CLASSES, "spare ones of each");
+
+static bool needs_mr(const struct rch_access *access, bool read)
 {
-	rch_io_judge(cq, wc);
+	return read && access->iwarp;
 }
 
-static void rch_access_wc(struct ib_cq *cq, struct ib_wc *wc)
-{
-	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_access, cqe)->io);
-}
+/* Slots and turns */
 
-/** rch_access_alloc - get what an access of @length bytes needs, with room for them; or NULL */
-struct rch_access *rch_access_alloc(u32 length)
+/* One is given up: to the first of the channel whose turn it is. */
+static struct rch_access *pass_slot(struct rch_path *path)
 {
-	struct rch_access *access = rch_try(RCH_SITE_WRITE,
-					    kzalloc(struct_size(access, room, length),
-						    GFP_KERNEL_ACCOUNT));
+	struct rch_access *access;
+	struct rch_turns *turns;
 
-	if (!access)
+	lockdep_assert_held(&path->lock);
+	turns = list_first_entry_or_null(&path->turns, struct rch_turns, list);
+	if (!turns) {
+		path->accesses--;
 		return NULL;
-	access->cqe.done = rch_access_wc;
-	access->quiet.done = rch_access_quiet_wc;
+	}
+	access = list_first_entry(&turns->waiting, struct rch_access, list);
+	list_del_init(&access->list);
+	access->turns = NULL;
+	if (list_empty(&turns->waiting))
+		list_del_init(&turns->list);
+	else
+		list_move_tail(&turns->list, &path->turns);
 	return access;
 }
 
-static int make_mr(struct rch_path *path, struct rch_access *access)
+static void wait_turn(struct rch_path *path, struct rch_access *access, struct rch_turns *turns)
 {
-	const unsigned int pages = RCH_ACCESS_ROOM / PAGE_SIZE + 2;
-	unsigned int offset = 0;
+	lockdep_assert_held(&path->lock);
+	list_add_tail(&access->list, &turns->waiting);
+	access->turns = turns;
+	access->waited = true;
+	if (list_empty(&turns->list))
+		list_add_tail(&turns->list, &path->turns);
+}
 
-	access->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, pages));
-	if (IS_ERR(access->mr)) {
-		access->mr = NULL;
-		return -ENOMEM;
+/* Return: -ENOTCONN when it will not be done; 0, then it ends by itself. */
+static int post(struct rch_path *path, struct rch_access *access,
+		const struct ib_send_wr *first)
+{
+	const struct ib_send_wr *bad;
+	int ret = -ENOTCONN, failed = 0;
+
+	spin_lock_bh(&path->lock);
+	if (!path->stopped) {
+		ret = 0;
+		failed = ib_post_send(path->id->qp, first, &bad);
+		if (list_empty(&path->under_way))
+			path->access_since = jiffies;
+		list_add_tail(&access->list, &path->under_way);
+		WRITE_ONCE(access->posted, true);
+		/* It cannot end before this: that takes the lock. */
+		if (access->waited)
+			access->ops->posted(access);
 	}
-	return ib_map_mr_sg(access->mr, &access->sg, 1, &offset, PAGE_SIZE) == 1 ? 0 : -EINVAL;
-}
-
-static void unmap(struct rch_path *path, struct rch_access *access)
-{
-	if (access->mr)
-		ib_dereg_mr(access->mr);
-	access->mr = NULL;
-	ib_dma_unmap_sg(path->dev, &access->sg, 1, access->direction);
-}
-
-static int map(struct rch_path *path, struct rch_access *access, u32 length, bool read)
-{
-	int ret;
-
-	access->direction = read ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-	sg_init_one(&access->sg, access->room, length);
-	if (ib_dma_map_sg(path->dev, &access->sg, 1, access->direction) != 1)
-		return -ENOMEM;
-	ret = read && rdma_protocol_iwarp(path->dev, path->port) ? make_mr(path, access) : 0;
-	if (ret)
-		unmap(path, access);
+	spin_unlock_bh(&path->lock);
+	if (failed) {
+		rch_path_post_failed(path, failed);
+		path->ops->down(path);
+	}
 	return ret;
 }
 
-static int post_and_wait(struct rch_path *path, struct rch_access *access,
-			 struct ib_send_wr *first, struct ib_send_wr *last)
+/* Open own memory first. */
+static struct ib_send_wr *open_first(struct rch_access *access, struct ib_send_wr *wr)
 {
-	last->wr_cqe = &access->cqe;
-	last->send_flags = IB_SEND_SIGNALED;
-	access->io.ended = false;
-	return rch_io_post(path, path->id->qp, first) ?: rch_io_wait(path, &access->io);
-}
-
-/**
- * rch_access_most - how much one access may move
- * @path: path
- * @read: READ, else WRITE
- * @address: at the peer
- * @length: bytes that are wanted, not 0
- *
- * siw puts a small answer to an RDMA READ behind its header at once, and when the bytes lie in
- * two pages takes the wrong ones (siw_try_1seg(), 6.1 to 7.2): so these are asked for one page
- * after the other. Any context.
- */
-u32 rch_access_most(const struct rch_path *path, bool read, u64 address, u32 length)
-{
-	const u32 page = 4096, small = 256;
-	u32 left = page - (address & (page - 1));
-
-	length = min(length, RCH_ACCESS_ROOM);
-	if (read && length <= small && length > left &&
-	    rdma_protocol_iwarp(path->dev, path->port))
-		return left;
-	return length;
-}
-
-/* Open own memory, have @wr done, and close it. */
-static int run_open(struct rch_path *path, struct rch_access *access, struct ib_send_wr *wr)
-{
-	int ret;
-
 	ib_update_fast_reg_key(access->mr, ib_inc_rkey(access->mr->rkey));
 	access->reg = (struct ib_reg_wr) {
 		.wr.wr_cqe = &access->quiet,
@@ -122,79 +115,517 @@ static int run_open(struct rch_path *path, struct rch_access *access, struct ib_
 		.key = access->mr->rkey,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
 	};
-	access->inv = (struct ib_send_wr) {
-		.opcode = IB_WR_LOCAL_INV,
-		.ex.invalidate_rkey = access->mr->rkey,
-	};
-	access->sge.addr = access->mr->iova;
-	access->sge.lkey = access->mr->lkey;
-	ret = post_and_wait(path, access, &access->reg.wr, wr) ?:
-	      post_and_wait(path, access, &access->inv, &access->inv);
-	/* It may be open, and work requests that name it be queued. */
-	if (ret)
-		wait_for_completion(&path->drained);
-	return ret;
+	access->sges->lkey = access->mr->lkey;
+	access->opened = true;
+	access->closing = false;
+	return &access->reg.wr;
 }
 
-static int run(struct rch_path *path, struct rch_access *access, struct ib_send_wr *wr,
-	       u32 length, bool read)
+static int begin(struct rch_path *path, struct rch_access *access)
 {
-	int ret = map(path, access, length, read);
+	struct ib_send_wr *wr = &access->wr.rdma.wr;
+	int ret = access->ops->begin(access);
 
 	if (ret)
 		return ret;
-	access->sge.addr = sg_dma_address(&access->sg);
-	access->sge.length = length;
-	access->sge.lkey = path->pd->local_dma_lkey;
-	wr->sg_list = &access->sge;
-	wr->num_sge = 1;
-	ret = down_killable(&path->accesses);
-	if (!ret) {
-		ret = access->mr ? run_open(path, access, wr) :
-		      post_and_wait(path, access, wr, wr);
-		up(&path->accesses);
+	wr->wr_cqe = &access->cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	wr->sg_list = access->sges;
+	wr->num_sge = access->sge_count;
+	return post(path, access, access->by_mr ? open_first(access, wr) : wr);
+}
+
+static void close_memory(struct rch_path *path, struct rch_access *access)
+{
+	if (access->room)
+		ib_dma_sync_single_for_cpu(path->dev, sg_dma_address(access->sg),
+					   access->length, access->direction);
+	else
+		ib_dma_unmap_sg(path->dev, access->sg, access->sg_count, access->direction);
+}
+
+/* It has ended; the owner may free it. */
+static void finish(struct rch_path *path, struct rch_access *access, int ret)
+{
+	close_memory(path, access);
+	access->ops->end(access, ret);
+	rch_path_leave(path);
+}
+
+/* @access has a slot. Where it comes to nothing, the next one gets that. */
+static void use_slot(struct rch_path *path, struct rch_access *access)
+{
+	struct rch_access *next;
+	int ret;
+
+	for (; access; access = next) {
+		ret = begin(path, access);
+		if (!ret)
+			break;
+		spin_lock_bh(&path->lock);
+		next = pass_slot(path);
+		spin_unlock_bh(&path->lock);
+		finish(path, access, ret);
 	}
-	unmap(path, access);
+}
+
+/**
+ * rch_access_submit - have an access done
+ * @access: open, with its owner's members set
+ * @turns: of its channel; the owner sees to it that they stay
+ *
+ * Any context. @access->ops tells when it has ended, perhaps before this returns.
+ */
+void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
+{
+	struct rch_path *path = access->path;
+	bool slot;
+
+	access->posted = false;
+	access->waited = false;
+	access->ended = false;
+	spin_lock_bh(&path->lock);
+	/* Where it was stopped, that is found out at once: nobody gives up a slot any more. */
+	slot = path->stopped || (path->accesses < RCH_ACCESSES && list_empty(&path->turns));
+	if (slot)
+		path->accesses++;
+	else
+		wait_turn(path, access, turns);
+	spin_unlock_bh(&path->lock);
+	if (slot)
+		use_slot(path, access);
+}
+
+/** rch_access_cancel - if it still waits for its turn it ends, with -ECANCELED */
+void rch_access_cancel(struct rch_access *access)
+{
+	struct rch_path *path = access->path;
+	struct rch_turns *turns;
+
+	spin_lock_bh(&path->lock);
+	turns = access->turns;
+	if (turns) {
+		list_del_init(&access->list);
+		access->turns = NULL;
+		if (list_empty(&turns->waiting))
+			list_del_init(&turns->list);
+	}
+	spin_unlock_bh(&path->lock);
+	if (turns)
+		finish(path, access, -ECANCELED);
+}
+
+/* The adapter is done with it. */
+static void over(struct rch_path *path, struct rch_access *access, int ret)
+{
+	struct rch_access *next;
+
+	spin_lock_bh(&path->lock);
+	list_del_init(&access->list);
+	path->access_since = jiffies;
+	next = pass_slot(path);
+	spin_unlock_bh(&path->lock);
+	/* We are no user of it any more after this; but it is drained behind us only. */
+	finish(path, access, ret);
+	use_slot(path, next);
+}
+
+static void rch_access_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	rch_io_judge(cq, wc);
+}
+
+/* Own memory was read into. Where this fails it ends when the path is drained. */
+static void close_mr(struct rch_path *path, struct rch_access *access)
+{
+	const struct ib_send_wr *bad;
+	int ret = 0;
+
+	access->inv = (struct ib_send_wr) {
+		.wr_cqe = &access->cqe,
+		.send_flags = IB_SEND_SIGNALED,
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = access->mr->rkey,
+	};
+	access->closing = true;
+	spin_lock_bh(&path->lock);
+	if (!path->stopped)
+		ret = ib_post_send(path->id->qp, &access->inv, &bad);
+	spin_unlock_bh(&path->lock);
+	if (!ret)
+		return;
+	rch_path_post_failed(path, ret);
+	path->ops->down(path);
+}
+
+static void rch_access_wc(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rch_access *access = container_of(wc->wr_cqe, struct rch_access, cqe);
+	struct rch_path *path = cq->cq_context;
+	bool ok = wc->status == IB_WC_SUCCESS;
+
+	if (unlikely(!ok))
+		rch_path_wc_failed(path, wc, RDMACHAN_OP_ACCESS);
+	if (access->by_mr) {
+		/* It may be open, and work requests that name it be queued. */
+		if (!ok)
+			return;
+		if (!access->closing) {
+			close_mr(path, access);
+			return;
+		}
+		access->opened = false;
+	}
+	over(path, access, ok ? 0 : -ENOTCONN);
+}
+
+static struct rch_access *take_left(struct rch_path *path)
+{
+	struct rch_access *access;
+
+	spin_lock_bh(&path->lock);
+	access = list_first_entry_or_null(&path->under_way, struct rch_access, list);
+	if (access) {
+		list_del_init(&access->list);
+		path->accesses--;
+	} else if (!list_empty(&path->turns)) {
+		access = pass_slot(path);
+	}
+	spin_unlock_bh(&path->lock);
+	return access;
+}
+
+/** rch_accesses_end - the path is drained: what has not ended does so. Process context */
+void rch_accesses_end(struct rch_path *path)
+{
+	struct rch_access *access;
+
+	while ((access = take_left(path)))
+		finish(path, access, -ENOTCONN);
+}
+
+/** rch_accesses_look - called now and then: give the path up if the adapter is stuck */
+void rch_accesses_look(struct rch_path *path)
+{
+	bool late;
+
+	spin_lock_bh(&path->lock);
+	late = !list_empty(&path->under_way) &&
+	       time_after(jiffies, path->access_since + path->patience);
+	spin_unlock_bh(&path->lock);
+	if (late)
+		rch_io_overdue(path);
+}
+
+/* Own memory */
+
+/* Nothing of the device's is left. Atomic, but for the memory region. */
+static void take_device(struct rch_path *path, struct rch_access *access)
+{
+	if (access->mr)
+		ib_dereg_mr(access->mr);
+	access->mr = NULL;
+	if (access->room)
+		ib_dma_unmap_sg(path->dev, access->sg, 1, DMA_BIDIRECTIONAL);
+}
+
+static void access_free(struct rch_access *access)
+{
+	kfree(access->room);
+	kfree(access);
+}
+
+static int make_room(struct rch_path *path, struct rch_access *access)
+{
+	u32 size = rooms[access->class];
+
+	if (!size)
+		return 0;
+	access->room = rch_try(RCH_SITE_WRITE, kmalloc(size, GFP_KERNEL_ACCOUNT));
+	if (!access->room)
+		return -ENOMEM;
+	sg_init_one(access->sg, access->room, size);
+	access->sg_count = 1;
+	if (ib_dma_map_sg(path->dev, access->sg, 1, DMA_BIDIRECTIONAL) == 1)
+		return 0;
+	kfree(access->room);
+	access->room = NULL;
+	return -ENOMEM;
+}
+
+static struct rch_access *make(struct rch_path *path, enum rch_access_class class)
+{
+	u32 count = class == RCH_ACCESS_REGION ? RCH_ACCESS_SGES : 1;
+	size_t each = sizeof(struct ib_sge) + sizeof(struct page *);
+	struct rch_access *access;
+
+	access = rch_try(RCH_SITE_WRITE, kzalloc(struct_size(access, sg, count) + count * each,
+						 GFP_KERNEL_ACCOUNT));
+	if (!access)
+		return NULL;
+	access->path = path;
+	access->class = class;
+	access->iwarp = rdma_protocol_iwarp(path->dev, path->port);
+	access->segment_max = rch_mem_segment_max(path->dev);
+	access->sges_max[false] = path->write_sges;
+	access->sges_max[true] = access->iwarp ? RCH_ACCESS_SGES :
+		clamp_t(u32, path->dev->attrs.max_sge_rd, 1, path->write_sges);
+	access->sges = (struct ib_sge *)&access->sg[count];
+	access->pages = (struct page **)&access->sges[count];
+	access->cqe.done = rch_access_wc;
+	access->quiet.done = rch_access_quiet_wc;
+	INIT_LIST_HEAD(&access->list);
+	INIT_LIST_HEAD(&access->got);
+	if (!make_room(path, access))
+		return access;
+	access_free(access);
+	return NULL;
+}
+
+/**
+ * rch_access_get - get what an access needs
+ * @path: path, whose memory stays
+ * @class: which room it has
+ *
+ * Return: it; or an ERR_PTR(): -ENOTCONN when the path is being taken apart, or -ENOMEM.
+ */
+struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class)
+{
+	struct rch_access *access;
+
+	if (!rch_path_enter(path))
+		return ERR_PTR(-ENOTCONN);
+	spin_lock_bh(&path->lock);
+	access = list_first_entry_or_null(&path->spare[class], struct rch_access, list);
+	if (access) {
+		list_del_init(&access->list);
+		path->spare_count[class]--;
+	}
+	spin_unlock_bh(&path->lock);
+	access = access ?: make(path, class);
+	if (access) {
+		spin_lock_bh(&path->lock);
+		list_add(&access->got, &path->got);
+		spin_unlock_bh(&path->lock);
+	}
+	rch_path_leave(path);
+	return access ?: ERR_PTR(-ENOMEM);
+}
+
+/** rch_access_put - the opposite; it has ended, or was not open. May sleep */
+void rch_access_put(struct rch_access *access)
+{
+	struct rch_path *path = access->path;
+	bool orphan, keep = false;
+
+	spin_lock_bh(&path->lock);
+	orphan = list_empty(&access->got);
+	list_del_init(&access->got);
+	/* What a drained path has left open is no use for anything. */
+	if (!orphan && !access->opened)
+		keep = path->spare_count[access->class] < RCH_ACCESSES;
+	if (keep) {
+		list_add(&access->list, &path->spare[access->class]);
+		path->spare_count[access->class]++;
+	} else if (!orphan) {
+		path->users++;
+	}
+	spin_unlock_bh(&path->lock);
+	if (keep)
+		return;
+	if (!orphan)
+		take_device(path, access);
+	access_free(access);
+	if (!orphan)
+		rch_path_leave(path);
+}
+
+/* Make an orphan of one that was got. Return: false when there are none. */
+static bool take_one(struct rch_path *path)
+{
+	struct rch_access *access;
+	struct ib_mr *mr = NULL;
+
+	spin_lock_bh(&path->lock);
+	access = list_first_entry_or_null(&path->got, struct rch_access, got);
+	if (access) {
+		list_del_init(&access->got);
+		mr = access->mr;
+		access->mr = NULL;
+		/* It may be freed as soon as the lock is. */
+		take_device(path, access);
+	}
+	spin_unlock_bh(&path->lock);
+	if (mr)
+		ib_dereg_mr(mr);
+	return access;
+}
+
+/** rch_path_accesses_free - the path is being destroyed, and has no users */
+void rch_path_accesses_free(struct rch_path *path)
+{
+	struct rch_access *access, *tmp;
+	int i;
+
+	while (take_one(path))
+		cond_resched();
+	/* Who has put one just now. */
+	wait_event(path->left, !READ_ONCE(path->users));
+	for (i = 0; i < RCH_ACCESS_CLASSES; i++) {
+		list_for_each_entry_safe(access, tmp, &path->spare[i], list) {
+			list_del(&access->list);
+			take_device(path, access);
+			access_free(access);
+		}
+		path->spare_count[i] = 0;
+	}
+}
+
+static int map_mr(struct rch_path *path, struct rch_access *access, u32 count)
+{
+	unsigned int offset = 0;
+	int mapped;
+
+	if (!access->mr) {
+		access->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG,
+						      RCH_ACCESS_PAGES));
+		if (IS_ERR(access->mr)) {
+			access->mr = NULL;
+			return -ENOMEM;
+		}
+	}
+	mapped = ib_map_mr_sg(access->mr, access->sg, count, &offset, PAGE_SIZE);
+	if (mapped < 0)
+		return mapped;
+	if (access->mr->length < access->length)
+		return -EINVAL;
+	access->by_mr = true;
+	access->sges->addr = access->mr->iova;
+	access->sges->length = access->length;
+	access->sge_count = 1;
+	return 0;
+}
+
+static void fill_sges(struct rch_path *path, struct rch_access *access, u32 count)
+{
+	struct scatterlist *sg;
+	u32 i;
+
+	for_each_sg(access->sg, sg, count, i) {
+		access->sges[i].addr = sg_dma_address(sg);
+		access->sges[i].length = sg_dma_len(sg);
+		access->sges[i].lkey = path->pd->local_dma_lkey;
+	}
+	access->sge_count = count;
+}
+
+static int map_region(struct rch_path *path, struct rch_access *access)
+{
+	int count = ib_dma_map_sg(path->dev, access->sg, access->sg_count, access->direction);
+	int ret = 0;
+
+	if (count <= 0)
+		return -ENOMEM;
+	if (needs_mr(access, access->read))
+		ret = map_mr(path, access, count);
+	else
+		fill_sges(path, access, count);
+	if (ret)
+		ib_dma_unmap_sg(path->dev, access->sg, access->sg_count, access->direction);
 	return ret;
 }
 
-/**
- * rch_access_move - read or write, and wait for it
- * @path: path
- * @access: its room has, or gets, the bytes
- * @read: READ, else WRITE
- * @address: at the peer
- * @rkey: key for it
- * @length: bytes, not 0, at most those that @access has room for, and RCH_ACCESS_ROOM
- *
- * Return: 0; -EINTR when killed, -ENOMEM, and nothing was done; or -ENOTCONN: the path has
- * failed, and it may have been done.
- */
-int rch_access_move(struct rch_path *path, struct rch_access *access, bool read,
-		    u64 address, u32 rkey, u32 length)
+static int open_memory(struct rch_path *path, struct rch_access *access, bool read)
 {
-	access->wr.rdma = (struct ib_rdma_wr) {
-		.wr.opcode = read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
-		.remote_addr = address,
-		.rkey = rkey,
-	};
-	return run(path, access, &access->wr.rdma.wr, length, read);
+	access->read = read;
+	access->direction = read ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+	access->by_mr = false;
+	if (!access->room)
+		return map_region(path, access);
+	if (needs_mr(access, read))
+		return map_mr(path, access, 1);
+	ib_dma_sync_single_for_device(path->dev, sg_dma_address(access->sg), access->length,
+				      access->direction);
+	fill_sges(path, access, 1);
+	access->sges->length = access->length;
+	return 0;
 }
 
 /**
- * rch_access_atomic - have the peer's adapter do an atomic operation, and wait for it
- * @path: path
- * @access: its room, for 8 bytes, gets what was there before
+ * rch_access_open - let the adapter get at own memory
+ * @access: its members length and, where it has no room, sg and sg_count are set
+ * @read: the adapter will write to it, else read it
+ *
+ * Then it must be submitted. Process context; may sleep, but for no program.
+ * Return: 0, -ENOMEM or -EINVAL; -ENOTCONN when the path is being taken apart.
+ */
+int rch_access_open(struct rch_access *access, bool read)
+{
+	struct rch_path *path = access->path;
+	int ret;
+
+	if (!rch_path_enter(path))
+		return -ENOTCONN;
+	/* The path may have been made anew since. */
+	ret = list_empty(&access->got) ? -ENOTCONN : open_memory(path, access, read);
+	if (ret)
+		rch_path_leave(path);
+	return ret;
+}
+
+/** rch_access_class - that of an access of @length bytes by way of room */
+enum rch_access_class rch_access_class(u64 length)
+{
+	if (length <= rooms[RCH_ACCESS_SMALL])
+		return RCH_ACCESS_SMALL;
+	return length <= rooms[RCH_ACCESS_PAGE] ? RCH_ACCESS_PAGE : RCH_ACCESS_LARGE;
+}
+
+/**
+ * rch_access_most - how much one access may move
+ * @access: access
+ * @read: READ, else WRITE
+ * @address: at the peer
+ * @length: bytes that are wanted, not 0
+ *
+ * siw puts a small answer to an RDMA READ behind its header at once, and when the bytes lie in
+ * two pages takes the wrong ones (siw_try_1seg(), 6.1 to 7.2): so these are asked for one page
+ * after the other. Any context.
+ */
+u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length)
+{
+	const u32 page = 4096, small = 256;
+	u32 left = page - (address & (page - 1));
+
+	length = min(length, rooms[access->class] ?: RCH_ACCESS_STEP);
+	if (read && length <= small && length > left && needs_mr(access, read))
+		return left;
+	return length;
+}
+
+/* What is done; by the owner, when it is asked to begin */
+
+/** rch_access_move - READ, or WRITE, at @address of the peer, under @rkey */
+void rch_access_move(struct rch_access *access, u64 address, u32 rkey)
+{
+	access->wr.rdma = (struct ib_rdma_wr) {
+		.wr.opcode = access->read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
+		.remote_addr = address,
+		.rkey = rkey,
+	};
+}
+
+/**
+ * rch_access_atomic - an atomic operation; own memory, of 8 bytes, gets what was there before
+ * @access: open to be read into
  * @swap: compare and swap, else fetch and add
  * @address: at the peer
  * @rkey: key for it
  * @operand: what to add, or to put there
  * @compare: what must be there for that
- *
- * Return: as rch_access_move().
  */
-int rch_access_atomic(struct rch_path *path, struct rch_access *access, bool swap,
-		      u64 address, u32 rkey, u64 operand, u64 compare)
+void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rkey,
+		       u64 operand, u64 compare)
 {
 	access->wr.atomic = (struct ib_atomic_wr) {
 		.wr.opcode = swap ? IB_WR_ATOMIC_CMP_AND_SWP : IB_WR_ATOMIC_FETCH_AND_ADD,
@@ -203,5 +634,4 @@ int rch_access_atomic(struct rch_path *path, struct rch_access *access, bool swa
 		.swap = swap ? operand : 0,
 		.rkey = rkey,
 	};
-	return run(path, access, &access->wr.atomic.wr, sizeof(u64), true);
 }

@@ -206,7 +206,8 @@ int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *curs
 	if (!mr->length)
 		return -EINVAL;
 	cursor->left -= mapped;
-	while (mapped--)
+	/* Behind the last there is none to go to. */
+	while (cursor->left && mapped--)
 		cursor->sg = sg_next(cursor->sg);
 	return 0;
 }

@@ -15,6 +15,8 @@
 #include "mem.h"
 #include "path.h"
 
+struct rch_access;
+
 /** RCH_MRS - memory regions of a path */
 #define RCH_MRS 4
 /** RCH_MR_WRS - work requests that one may have outstanding */
@@ -37,8 +39,14 @@
 #define RCH_LEND_LARGE 512U
 /** RCH_ACCESSES - accesses to the peer's memory that a path has under way at a time */
 #define RCH_ACCESSES 16
-/** RCH_ACCESS_ROOM - bytes of one */
-#define RCH_ACCESS_ROOM 4096U
+/** RCH_ACCESS_ROOM - bytes of one that goes by way of the kernel's memory */
+#define RCH_ACCESS_ROOM 16384U
+/** RCH_ACCESS_STEP - bytes of one that does not */
+#define RCH_ACCESS_STEP 65536U
+/** RCH_ACCESS_SGES - elements of such a one */
+#define RCH_ACCESS_SGES 16
+/** RCH_ACCESS_PAGES - pages of one, from any address */
+#define RCH_ACCESS_PAGES (RCH_ACCESS_STEP / 4096 + 1)
 /** RCH_ACCESS_WRS - work requests of an access: it may open own memory first, for iWARP */
 #define RCH_ACCESS_WRS 3
 /** RCH_PATH_RDMA_WRS - work requests of all of them, besides frames */
@@ -114,34 +122,125 @@ struct rch_lend {
 };
 
 /**
- * struct rch_access - an access to the peer's memory, by way of memory of the kernel
+ * enum rch_access_class - own memory of an access
+ * @RCH_ACCESS_SMALL: room for some hundred bytes
+ * @RCH_ACCESS_PAGE: for a page
+ * @RCH_ACCESS_LARGE: for RCH_ACCESS_ROOM bytes
+ * @RCH_ACCESS_REGION: none: elements of a region, or a program's pages
+ * @RCH_ACCESS_CLASSES: how many there are
+ */
+enum rch_access_class {
+	RCH_ACCESS_SMALL,
+	RCH_ACCESS_PAGE,
+	RCH_ACCESS_LARGE,
+	RCH_ACCESS_REGION,
+	RCH_ACCESS_CLASSES,
+};
+
+/**
+ * struct rch_turns - accesses of a channel that wait; protected by path->lock
+ * @list: among the channels that have such
+ * @waiting: the accesses
+ */
+struct rch_turns {
+	struct list_head list;
+	struct list_head waiting;
+};
+
+/**
+ * struct rch_access_ops - what an access tells its owner; any context but for interrupts, never
+ *	concurrently for one access
+ * @begin: it has a slot: call rch_access_move() or rch_access_atomic(). Return: 0; or an
+ *	error, then it ends with that
+ * @posted: it has waited, and is with the adapter. Under path->lock
+ * @end: it has ended, and own memory is the owner's again: with 0, with what @begin has said,
+ *	with -ECANCELED, or with -ENOTCONN: the path has failed, and it may have been done
+ */
+struct rch_access_ops {
+	int (*begin)(struct rch_access *access);
+	void (*posted)(struct rch_access *access);
+	void (*end)(struct rch_access *access, int ret);
+};
+
+/**
+ * struct rch_access - an access to the peer's memory: one work request
+ * @ops: of the owner; so are those up to @ret
+ * @owner: whose it is
+ * @held: what is accessed, while the adapter does so
+ * @offset: where in it
+ * @length: bytes
+ * @ended: it has ended; by who submits it set to false
+ * @ret: with this
+ * @posted: the adapter has it, or had
+ * @list: of its turns, of the path's under way, or of its spare ones; by path->lock
+ * @path: path
+ * @got: among those of the path that have an owner; else it is an orphan, or spare; by
+ *	path->lock
+ * @turns: it waits there; by path->lock
+ * @waited: it had to wait
+ * @class: own memory
+ * @iwarp: of the device, for who is no user of the path, as the next two
+ * @segment_max: bytes of an element, whole pages
+ * @sges_max: elements of a work request that writes, or reads
+ * @read: that is read into
+ * @direction: likewise
+ * @room: own memory, if it is the kernel's
  * @cqe: completion
- * @io: that completion
  * @wr: what is done
- * @sge: its only element
- * @sg: @room
- * @direction: of the device's access to that
- * @mr: iWARP: what the adapter needs to read into @room
- * @reg: opens that
+ * @mr: iWARP: what the adapter needs to read into own memory
+ * @by_mr: it is used
+ * @opened: it is open
+ * @closing: it is being closed
+ * @reg: opens it
  * @inv: closes it
- * @quiet: completion of these that nobody waits for
- * @room: the bytes
+ * @quiet: completion of @reg
+ * @sges: elements of the work request
+ * @sge_count: how many
+ * @pages: of a program, pinned: room for RCH_ACCESS_SGES
+ * @page_count: how many
+ * @sg_count: elements of @sg
+ * @sg: own memory, mapped
  */
 struct rch_access {
+	const struct rch_access_ops *ops;
+	void *owner;
+	void *held;
+	u64 offset;
+	u32 length;
+	bool ended;
+	int ret;
+
+	bool posted;
+	struct list_head list;
+	struct rch_path *path;
+	struct list_head got;
+	struct rch_turns *turns;
+	bool waited;
+	enum rch_access_class class;
+	bool iwarp;
+	u32 segment_max;
+	u32 sges_max[2];
+	bool read;
+	enum dma_data_direction direction;
+	void *room;
 	struct ib_cqe cqe;
-	struct rch_io io;
 	union {
 		struct ib_rdma_wr rdma;
 		struct ib_atomic_wr atomic;
 	} wr;
-	struct ib_sge sge;
-	struct scatterlist sg;
-	enum dma_data_direction direction;
 	struct ib_mr *mr;
+	bool by_mr;
+	bool opened;
+	bool closing;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
 	struct ib_cqe quiet;
-	u8 room[] ____cacheline_aligned;
+	struct ib_sge *sges;
+	u32 sge_count;
+	struct page **pages;
+	u32 page_count;
+	u32 sg_count;
+	struct scatterlist sg[];
 };
 
 /* path_lend.c APIs: process context; may sleep; by a user of the path */
@@ -155,13 +254,22 @@ void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count);
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);
 
-/* path_access.c APIs: process context; may sleep; all but the first by a user of the path */
-struct rch_access *rch_access_alloc(u32 length);
-u32 rch_access_most(const struct rch_path *path, bool read, u64 address, u32 length);
-int rch_access_move(struct rch_path *path, struct rch_access *access, bool read,
-		    u64 address, u32 rkey, u32 length);
-int rch_access_atomic(struct rch_path *path, struct rch_access *access, bool swap,
-		      u64 address, u32 rkey, u64 operand, u64 compare);
+/* path_access.c APIs: process context; may sleep, but for no program */
+struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class);
+void rch_access_put(struct rch_access *access);
+int rch_access_open(struct rch_access *access, bool read);
+void rch_accesses_end(struct rch_path *path);
+void rch_path_accesses_free(struct rch_path *path);
+
+/* path_access.c APIs: any context but interrupts */
+enum rch_access_class rch_access_class(u64 length);
+u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length);
+void rch_access_submit(struct rch_access *access, struct rch_turns *turns);
+void rch_access_cancel(struct rch_access *access);
+void rch_accesses_look(struct rch_path *path);
+void rch_access_move(struct rch_access *access, u64 address, u32 rkey);
+void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rkey,
+		       u64 operand, u64 compare);
 
 /* path_mr.c APIs: process context; may sleep */
 int rch_registrar_get(struct rch_path *path);

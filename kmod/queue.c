@@ -14,7 +14,8 @@
  * An operation that completes more than once does so only while the completion ring has
  * room, and is *starved* until it has: it keeps nothing for later but itself.
  *
- * Order. Operations of one object and direction are a *line*: only its first is run. An
+ * Order. Operations of one object and direction are a *line*: only its first is run. Accesses
+ * of one channel are a line as well, for the sake of those that wait for them (FENCE). An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
  * in the queue's deferred list while there is a DRAIN that forbids them to begin.
  *
@@ -230,9 +231,9 @@ static struct hlist_head *line_head(struct rch_queue *queue, unsigned long key)
 	return &queue->lines[hash_long(key, queue->line_bits)];
 }
 
-static struct rch_op *line_first(struct rch_queue *queue, unsigned long key)
+static struct rch_line *line_first(struct rch_queue *queue, unsigned long key)
 {
-	struct rch_op *first;
+	struct rch_line *first;
 
 	hlist_for_each_entry(first, line_head(queue, key), node)
 		if (first->key == key)
@@ -247,45 +248,93 @@ bool rch_queue_line(struct rch_queue *queue, unsigned long key)
 	return line_first(queue, key);
 }
 
+/* Return: whether it is the first, or has no line. */
+static bool enter_line(struct rch_queue *queue, struct rch_line *line)
+{
+	struct rch_line *first;
+
+	if (!line->key)
+		return true;
+	if (line->in)
+		return !hlist_unhashed(&line->node);
+	line->in = true;
+	first = line_first(queue, line->key);
+	if (first)
+		list_add_tail(&line->others, &first->others);
+	else
+		hlist_add_head(&line->node, line_head(queue, line->key));
+	return !first;
+}
+
+/* Return: who is the first instead of it; or NULL. */
+static struct rch_line *leave_line(struct rch_queue *queue, struct rch_line *line)
+{
+	struct rch_line *next = NULL;
+
+	if (!line->in)
+		return NULL;
+	line->in = false;
+	if (!hlist_unhashed(&line->node)) {
+		hlist_del_init(&line->node);
+		if (!list_empty(&line->others)) {
+			next = list_next_entry(line, others);
+			hlist_add_head(&next->node, line_head(queue, next->key));
+		}
+	}
+	list_del_init(&line->others);
+	return next;
+}
+
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
-	struct rch_op *first;
-
-	if (!op->key || op->lined)
+	if (enter_line(op->queue, &op->line))
 		return true;
-	op->lined = true;
-	first = line_first(op->queue, op->key);
-	if (first) {
-		list_add_tail(&op->line, &first->line);
-		op->state = RCH_OP_HELD;
-		return false;
-	}
-	hlist_add_head(&op->node, line_head(op->queue, op->key));
-	return true;
+	op->state = RCH_OP_HELD;
+	return false;
 }
 
 static void line_leave(struct rch_op *op)
 {
-	struct rch_op *next;
+	struct rch_line *line = leave_line(op->queue, &op->line);
+	struct rch_op *next = container_of(line, struct rch_op, line);
 
-	if (!op->lined)
+	if (!line)
 		return;
-	op->lined = false;
-	if (hlist_unhashed(&op->node)) {
-		list_del_init(&op->line);
-		return;
-	}
-	hlist_del_init(&op->node);
-	if (list_empty(&op->line))
-		return;
-	next = list_next_entry(op, line);
-	list_del_init(&op->line);
-	hlist_add_head(&next->node, line_head(op->queue, next->key));
 	if (op->queue->follower || next->own)
 		rch_op_make_ready(next);
 	else
 		op->queue->follower = next;
+}
+
+/** rch_queue_line_leave - an operation goes on, and those behind it need not wait for it */
+void rch_queue_line_leave(struct rch_op *op)
+{
+	lockdep_assert_held(&op->queue->run_lock);
+	line_leave(op);
+	op->line.key = 0;
+}
+
+/* Return: whether no access is before it that it must wait for. */
+static bool fence_enter(struct rch_op *op)
+{
+	bool first = enter_line(op->queue, &op->fence);
+
+	op->fenced = !first && (op->sqe.flags & RDMACHAN_SQE_F_FENCE);
+	if (op->fenced)
+		op->state = RCH_OP_HELD;
+	return !op->fenced;
+}
+
+static void fence_leave(struct rch_op *op)
+{
+	struct rch_line *line = leave_line(op->queue, &op->fence);
+	struct rch_op *next = container_of(line, struct rch_op, fence);
+
+	if (!line || !next->fenced)
+		return;
+	next->fenced = false;
+	rch_op_make_ready(next);
 }
 
 /* It is over; nothing refers to it but its completion. */
@@ -305,6 +354,7 @@ static void finish(struct rch_op *op, s64 res)
 	if (!list_empty(&op->all))
 		list_del_init(&op->all);
 	line_leave(op);
+	fence_leave(op);
 	if (queue->follower == op)
 		queue->follower = NULL;
 	if (op->prev)
@@ -346,6 +396,8 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 	for (each = op; each; each = each->next) {
 		each->begun = true;
 		queue->active++;
+		if (!each->error)
+			enter_line(queue, &each->fence);
 	}
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
 		queue->barrier = true;
@@ -452,7 +504,7 @@ static void run_op(struct rch_op *op)
 		rch_op_disarm(op);
 	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
-	if (!res && !line_enter(op))
+	if (!res && (!line_enter(op) || !fence_enter(op)))
 		return;
 	if (!res)
 		res = op->queue->ops->run(op);
@@ -464,8 +516,8 @@ static void track(struct rch_op *op)
 	list_add_tail(&op->all, &op->queue->all);
 }
 
-/* It is not over at once. Return: whether it is the first of its line. */
-static bool settle(struct rch_op *op)
+/* It is not over at once. */
+static void settle(struct rch_op *op)
 {
 	track(op);
 	if (op->sqe.timeout_ms) {
@@ -473,7 +525,18 @@ static bool settle(struct rch_op *op)
 		rch_time_begin(op);
 		spin_unlock_irq(&op->queue->lock);
 	}
-	return line_enter(op);
+	if (line_enter(op))
+		fence_enter(op);
+	else
+		enter_line(op->queue, &op->fence);
+}
+
+/* Whether others of its line are before it, or accesses that it must wait for. */
+static bool must_wait(struct rch_queue *queue, const struct rch_op *op)
+{
+	if (op->line.key && line_first(queue, op->line.key))
+		return true;
+	return (op->sqe.flags & RDMACHAN_SQE_F_FENCE) && line_first(queue, op->fence.key);
 }
 
 /*
@@ -487,7 +550,7 @@ static void run_now(struct rch_queue *queue, struct rch_op *op)
 	op->begun = true;
 	queue->active++;
 	op->state = RCH_OP_RUNNING;
-	if (!res && op->key && line_first(queue, op->key)) {
+	if (!res && must_wait(queue, op)) {
 		settle(op);
 		return;
 	}
@@ -619,7 +682,9 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	queue->free = op->next;
 	op->state = RCH_OP_HELD;
 	op->error = 0;
-	op->key = 0;
+	op->line.key = 0;
+	op->fence.key = 0;
+	op->fenced = false;
 	op->next = NULL;
 	op->prev = NULL;
 	op->begun = false;
@@ -631,6 +696,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->data = NULL;
 	op->region = NULL;
 	op->place = NULL;
+	op->job = NULL;
 	op->reading = false;
 	op->stopped = 0;
 	memset(&op->cqe, 0, sizeof(op->cqe));

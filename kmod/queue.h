@@ -32,6 +32,7 @@
 struct file;
 struct mm_struct;
 struct net;
+struct rch_job;
 struct rch_link;
 struct rch_place;
 struct rch_poller;
@@ -59,6 +60,20 @@ enum rch_op_state {
 };
 
 /**
+ * struct rch_line - a place in a line: operations in order, all with one key
+ * @node: the first: in the queue's table
+ * @others: of the same line
+ * @key: of it; 0 is none
+ * @in: the operation is in it
+ */
+struct rch_line {
+	struct hlist_node node;
+	struct list_head others;
+	unsigned long key;
+	bool in;
+};
+
+/**
  * struct rch_op - an operation; all but where told otherwise protected by @run_lock
  * @queue: its queue; immutable
  * @sqe: the entry, a copy
@@ -67,13 +82,12 @@ enum rch_op_state {
  * @all: in the queue's list of those under way, in order of submission; one that is over
  *	at once never is
  * @list: in one of the queue's lists; when READY or ARMED, by the queue's lock
- * @line: others of the same line, in order
- * @node: the first of a line: in the queue's table
- * @key: of its line; 0 is none
+ * @line: only the first is run
+ * @fence: accesses of a channel, all of which are run; one with FENCE is when it is the first
+ * @fenced: it was not, and waits for that
  * @next: in its chain, or of those that are free
  * @prev: in its chain
  * @state: READY and ARMED by the queue's lock
- * @lined: it is in its line
  * @begun: it counts as active
  * @own: it can be run in a call of the program only
  * @late: it can be prepared in a call of the program only, and was not yet
@@ -90,8 +104,9 @@ enum rch_op_state {
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_region.c; or NULL
+ * @job: its access, see queue_op_access.c; or NULL
  * @reading: it was announced to the channel by rch_chan_reading()
- * @stopped: how it ends if its transfer comes to nothing, an errno below 0; or 0
+ * @stopped: how it ends if its transfer or access comes to nothing, an errno below 0; or 0
  */
 struct rch_op {
 	struct rch_queue *queue;
@@ -100,13 +115,12 @@ struct rch_op {
 	int error;
 	struct list_head all;
 	struct list_head list;
-	struct list_head line;
-	struct hlist_node node;
-	unsigned long key;
+	struct rch_line line;
+	struct rch_line fence;
+	bool fenced;
 	struct rch_op *next;
 	struct rch_op *prev;
 	enum rch_op_state state;
-	bool lined;
 	bool begun;
 	bool own;
 	bool late;
@@ -123,6 +137,7 @@ struct rch_op {
 	void *data;
 	struct rch_region *region;
 	struct rch_place *place;
+	struct rch_job *job;
 	bool reading;
 	int stopped;
 };
@@ -195,7 +210,7 @@ struct rch_pool {
  * @sq: submission ring
  * @cq: completion ring
  * @slots: operations, as many as the completion ring has entries; immutable
- * @lines: table of the first operation of each line; by @run_lock
+ * @lines: table of the first place of each line; by @run_lock
  * @line_bits: its size; immutable
  * @run_lock: who takes entries, or runs operations
  * @in_call: who has @run_lock is in a call of the program; by @run_lock
@@ -328,6 +343,7 @@ void rch_queue_work_run(struct work_struct *work);
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 bool rch_queue_line(struct rch_queue *queue, unsigned long key);
+void rch_queue_line_leave(struct rch_op *op);
 void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
 
 /* queue.c APIs for queue_time.c: under @lock */

@@ -44,8 +44,10 @@ static int slots_alloc(struct rch_queue *queue)
 		op->queue = queue;
 		INIT_LIST_HEAD(&op->all);
 		INIT_LIST_HEAD(&op->list);
-		INIT_LIST_HEAD(&op->line);
-		INIT_HLIST_NODE(&op->node);
+		INIT_LIST_HEAD(&op->line.others);
+		INIT_HLIST_NODE(&op->line.node);
+		INIT_LIST_HEAD(&op->fence.others);
+		INIT_HLIST_NODE(&op->fence.node);
 		init_waitqueue_func_entry(&op->wait, rch_op_wake);
 		INIT_LIST_HEAD(&op->wait.entry);
 		timerqueue_init(&op->time);

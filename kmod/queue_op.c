@@ -32,6 +32,10 @@ enum {
 	HAS_NO_FD = 1 << 6,
 	USES_POOL = 1 << 7,
 	USES_REGION = 1 << 8,
+	USES_GRANT = 1 << 9,
+	MAY_FENCE = 1 << 10,
+	/* The members that have two names are looked at by one of them. */
+	USES_ACCESS = USES_FD | USES_GRANT | USES_TARGET | USES_ADDR | USES_LENGTH | MAY_FENCE,
 };
 
 /**
@@ -49,22 +53,30 @@ struct op_kind {
 };
 
 #define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | \
-		       RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_REGION)
+		       RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_FENCE | \
+		       RDMACHAN_SQE_F_REGION)
 #define ALL_FD_FLAGS (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
 
 /* Lines of a channel; objects are aligned. */
 #define LINE_IN 0
 #define LINE_OUT 1
+#define LINE_ACCESS 2
 
 static void goes_in_line(struct rch_op *op, int which)
 {
-	op->key = (unsigned long)op->object + which;
+	op->line.key = (unsigned long)op->object + which;
 }
 
 /** rch_op_line_out - the line of what is sent on a channel */
 unsigned long rch_op_line_out(const struct rch_chan *chan)
 {
 	return (unsigned long)chan + LINE_OUT;
+}
+
+/** rch_op_line_access - the line of accesses on a channel, for FENCE */
+unsigned long rch_op_line_access(const struct rch_chan *chan)
+{
+	return (unsigned long)chan + LINE_ACCESS;
 }
 
 /**
@@ -98,7 +110,8 @@ static int find_object(struct rch_op *op, const struct file_operations *fops)
 	return 0;
 }
 
-static int find_chan(struct rch_op *op, __poll_t events)
+/** rch_op_find_chan - find the channel of an entry, and wait for @events of it */
+int rch_op_find_chan(struct rch_op *op, __poll_t events)
 {
 	int ret = find_object(op, &rch_chan_fops);
 
@@ -119,8 +132,8 @@ static int reserve_fd(u32 flags)
 	return get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 }
 
-/* Where the message is. @write: it will be written to. */
-static int check_memory(struct rch_op *op, bool write)
+/** rch_op_check_memory - look at own memory. @write: it will be written to */
+int rch_op_check_memory(struct rch_op *op, bool write)
 {
 	if (op->sqe.flags & RDMACHAN_SQE_F_REGION)
 		return rch_op_region_prepare(op, write);
@@ -136,7 +149,7 @@ static s64 run_nop(struct rch_op *op)
 
 static int prepare_send(struct rch_op *op)
 {
-	int ret = find_chan(op, EPOLLOUT);
+	int ret = rch_op_find_chan(op, EPOLLOUT);
 
 	if (ret)
 		return ret;
@@ -145,7 +158,7 @@ static int prepare_send(struct rch_op *op)
 	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
 		return -EMSGSIZE;
 	goes_in_line(op, LINE_OUT);
-	return check_memory(op, false);
+	return rch_op_check_memory(op, false);
 }
 
 /* At once: programs say by their calls which messages belong together. */
@@ -195,40 +208,49 @@ static s64 run_send(struct rch_op *op)
 
 static int prepare_recv(struct rch_op *op)
 {
-	int ret = find_chan(op, EPOLLIN);
+	int ret = rch_op_find_chan(op, EPOLLIN);
 
 	if (ret)
 		return ret;
 	goes_in_line(op, LINE_IN);
-	if (op->sqe.op_flags)
+	if (op->sqe.op_flags & ~(RDMACHAN_RECV_F_MULTISHOT | RDMACHAN_RECV_F_GRANTS))
+		return -EOPNOTSUPP;
+	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 		return rch_recv_many_check(op);
 	if (op->sqe.pool)
 		return -EINVAL;
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
-	return check_memory(op, true);
+	return rch_op_check_memory(op, true);
 }
 
 /** rch_op_recv_told - what rch_chan_recv() has found, for the completion */
-s64 rch_op_recv_told(struct rch_op *op, int ret, u64 length, u16 msg_flags, bool eof)
+s64 rch_op_recv_told(struct rch_op *op, int ret, const struct rch_recv_result *result)
 {
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
 	if (ret && ret != -EMSGSIZE)
 		return ret;
-	op->cqe.length = length;
-	op->cqe.msg_flags = msg_flags;
-	op->cqe.flags = eof ? RDMACHAN_CQE_F_EOF : 0;
-	return ret ?: (s64)length;
+	op->cqe.length = result->length;
+	op->cqe.msg_flags = result->msg_flags;
+	op->cqe.flags = (result->eof ? RDMACHAN_CQE_F_EOF : 0) |
+			(result->grants ? RDMACHAN_CQE_F_GRANTS : 0);
+	return ret ?: (s64)result->length;
+}
+
+/** rch_op_takes_grants - whether a RECV takes messages that begin with events of grants */
+bool rch_op_takes_grants(const struct rch_op *op)
+{
+	return op->sqe.op_flags & RDMACHAN_RECV_F_GRANTS;
 }
 
 static s64 run_recv(struct rch_op *op)
 {
-	struct rch_recv_result result = {};
+	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct iov_iter iter;
 	int ret;
 
-	if (op->sqe.op_flags)
+	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 		return rch_recv_many_run(op);
 	if (op->region)
 		return rch_op_region_recv(op);
@@ -236,7 +258,7 @@ static s64 run_recv(struct rch_op *op)
 		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
-	return rch_op_recv_told(op, ret, result.length, result.msg_flags, result.eof);
+	return rch_op_recv_told(op, ret, &result);
 }
 
 /* SHUTDOWN */
@@ -252,7 +274,7 @@ static int prepare_shutdown(struct rch_op *op)
 
 	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
 		return -EINVAL;
-	ret = find_chan(op, EPOLLIN | EPOLLOUT);
+	ret = rch_op_find_chan(op, EPOLLIN | EPOLLOUT);
 	if (!ret && (how & RDMACHAN_SHUTDOWN_SEND))
 		goes_in_line(op, LINE_OUT);
 	return ret;
@@ -407,7 +429,8 @@ static const struct op_kind kinds[] = {
 		.run = run_nop,
 	},
 	[RDMACHAN_OPCODE_SEND] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION |
+			MAY_FENCE,
 		.prepare = prepare_send,
 		.run = run_send,
 	},
@@ -430,7 +453,7 @@ static const struct op_kind kinds[] = {
 		.run = run_connect,
 	},
 	[RDMACHAN_OPCODE_SHUTDOWN] = {
-		.uses = USES_FD | USES_OP_FLAGS,
+		.uses = USES_FD | USES_OP_FLAGS | MAY_FENCE,
 		.prepare = prepare_shutdown,
 		.run = run_shutdown,
 	},
@@ -439,11 +462,36 @@ static const struct op_kind kinds[] = {
 		.prepare = prepare_cancel,
 		.run = run_cancel,
 	},
+	[RDMACHAN_OPCODE_READ] = {
+		.uses = USES_ACCESS | USES_REGION,
+		.prepare = rch_op_read_prepare,
+		.run = rch_op_access_run,
+	},
+	[RDMACHAN_OPCODE_WRITE] = {
+		.uses = USES_ACCESS | USES_REGION,
+		.prepare = rch_op_write_prepare,
+		.run = rch_op_access_run,
+	},
+	[RDMACHAN_OPCODE_FETCH_ADD] = {
+		.uses = USES_ACCESS & ~USES_LENGTH,
+		.prepare = rch_op_atomic_prepare,
+		.run = rch_op_access_run,
+	},
+	[RDMACHAN_OPCODE_COMPARE_SWAP] = {
+		.uses = USES_ACCESS,
+		.prepare = rch_op_atomic_prepare,
+		.run = rch_op_access_run,
+	},
+	[RDMACHAN_OPCODE_RELEASE] = {
+		.uses = USES_FD | USES_GRANT | MAY_FENCE,
+		.prepare = rch_op_release_prepare,
+		.run = rch_op_release_run,
+	},
 };
 
 static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
-	if (sqe->__reserved || sqe->__reserved2)
+	if (sqe->__reserved)
 		return false;
 	if (!(sqe->flags & RDMACHAN_SQE_F_REGION) && sqe->region)
 		return false;
@@ -454,12 +502,15 @@ static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 	       ((uses & USES_MSG_FLAGS) || !sqe->msg_flags) &&
 	       ((uses & USES_OP_FLAGS) || !sqe->op_flags) &&
 	       ((uses & USES_TARGET) || !sqe->target) &&
+	       ((uses & USES_GRANT) || !sqe->grant) &&
 	       ((uses & USES_POOL) || !sqe->pool);
 }
 
 static int rch_op_prepare(struct rch_op *op)
 {
+	bool fence = op->sqe.flags & RDMACHAN_SQE_F_FENCE;
 	const struct op_kind *kind;
+	int ret;
 
 	if (op->sqe.flags & ~ALL_SQE_FLAGS || op->sqe.opcode >= ARRAY_SIZE(kinds))
 		return -EOPNOTSUPP;
@@ -467,9 +518,14 @@ static int rch_op_prepare(struct rch_op *op)
 	op->own = kind->own;
 	if ((op->sqe.flags & RDMACHAN_SQE_F_REGION) && !(kind->uses & USES_REGION))
 		return -EOPNOTSUPP;
+	if (fence && !(kind->uses & MAY_FENCE))
+		return -EOPNOTSUPP;
 	if (!unused_is_zero(&op->sqe, kind->uses))
 		return -EINVAL;
-	return kind->prepare ? kind->prepare(op) : 0;
+	ret = kind->prepare ? kind->prepare(op) : 0;
+	if (!ret && fence)
+		op->fence.key = rch_op_line_access(op->object);
+	return ret;
 }
 
 static s64 rch_op_run(struct rch_op *op)
@@ -479,6 +535,7 @@ static s64 rch_op_run(struct rch_op *op)
 
 static void rch_op_drop(struct rch_op *op)
 {
+	rch_op_access_drop(op);
 	rch_op_region_drop(op);
 	if (op->file)
 		fput(op->file);
@@ -487,11 +544,16 @@ static void rch_op_drop(struct rch_op *op)
 	op->data = NULL;
 }
 
+static bool rch_op_stop(struct rch_op *op)
+{
+	return op->job ? rch_op_access_stop(op) : rch_op_region_stop(op);
+}
+
 const struct rch_queue_ops rch_queue_ops = {
 	.prepare = rch_op_prepare,
 	.run = rch_op_run,
 	.row = rch_op_row,
 	.drop = rch_op_drop,
-	.stop = rch_op_region_stop,
+	.stop = rch_op_stop,
 	.flush = rch_op_flush,
 };

@@ -22,6 +22,7 @@
 #include "chan.h"
 #include "iter.h"
 #include "queue_op.h"
+#include "queue_region.h"
 
 /* Messages in a row, before others have their turn. */
 #define MESSAGES 64
@@ -30,14 +31,12 @@
  * rch_recv_many_check - look at the entry
  * @op: operation
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP or -ENOENT.
+ * Return: 0, -EINVAL or -ENOENT.
  */
 int rch_recv_many_check(struct rch_op *op)
 {
 	const struct rdmachan_sqe *sqe = &op->sqe;
 
-	if (sqe->op_flags & ~RDMACHAN_RECV_F_MULTISHOT)
-		return -EOPNOTSUPP;
 	if (sqe->addr || sqe->length ||
 	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS |
 			  RDMACHAN_SQE_F_REGION))
@@ -45,17 +44,18 @@ int rch_recv_many_check(struct rch_op *op)
 	return rch_pool_find(op->queue, sqe->pool) ? 0 : -ENOENT;
 }
 
-static void put_message(struct rch_op *op, u64 length, u16 msg_flags,
+static void put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,
 			const struct rdmachan_buffer *buffer)
 {
 	struct rdmachan_cqe cqe = {
 		.res = length,
 		.msg_flags = msg_flags,
 		.length = length,
+		.flags = flags,
 	};
 
 	if (length) {
-		cqe.flags = RDMACHAN_CQE_F_BUFFER;
+		cqe.flags |= RDMACHAN_CQE_F_BUFFER;
 		cqe.buffer = buffer->id;
 	}
 	rch_queue_more(op, &cqe);
@@ -101,7 +101,7 @@ static s64 ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
 static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 {
 	struct rdmachan_buffer buffer = {};
-	struct rch_recv_result result = {};
+	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct iov_iter iter;
 	bool there;
 	int ret;
@@ -116,7 +116,8 @@ static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	if (ret || result.eof)
 		return ended(op, pool, ret, there, &buffer, &result);
-	put_message(op, result.length, result.msg_flags, &buffer);
+	put_message(op, result.length, result.msg_flags,
+		    result.grants ? RDMACHAN_CQE_F_GRANTS : 0, &buffer);
 	received(op, pool, !!result.length);
 	return 1;
 }
@@ -134,7 +135,7 @@ static bool copy_message(struct rch_op *op, const struct rch_pool *pool, u32 num
 	iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(buffer.addr), seg->length);
 	if (!rch_copy_to_iter(seg->data, seg->length, &iter))
 		return false;
-	put_message(op, seg->length, seg->msg_flags, &buffer);
+	put_message(op, seg->length, seg->msg_flags, 0, &buffer);
 	return true;
 }
 

@@ -47,7 +47,7 @@ static bool is_plain(const struct rdmachan_sqe *sqe)
 	return sqe->opcode == RDMACHAN_OPCODE_SEND &&
 	       !(sqe->flags & ~RDMACHAN_SQE_F_SKIP_SUCCESS) &&
 	       sqe->length <= RCH_SMALL_MAX && sqe->msg_flags <= RDMACHAN_MSG_FLAGS_MASK &&
-	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->region | sqe->__reserved2) &&
+	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->region | sqe->grant) &&
 	       !sqe->target;
 }
 

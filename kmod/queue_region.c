@@ -170,7 +170,7 @@ static void begin_lend(struct rch_op *op)
 
 static s64 recv_or_begin(struct rch_op *op)
 {
-	struct rch_recv_result result = {};
+	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct rch_chan *chan = op->object;
 	struct rch_rts offer;
 	struct iov_iter iter;
@@ -188,7 +188,7 @@ static s64 recv_or_begin(struct rch_op *op)
 		atomic64_inc(&chan->rx_regions);
 		atomic64_inc(&op->region->received);
 	}
-	return rch_op_recv_told(op, ret, result.length, result.msg_flags, result.eof);
+	return rch_op_recv_told(op, ret, &result);
 }
 
 /** rch_op_region_recv - run a RECV; see &struct rch_queue_ops */

@@ -11,6 +11,7 @@ struct iov_iter;
 struct rch_link;
 struct rch_op;
 struct rch_queue;
+struct rch_recv_result;
 
 /* queue_region.c APIs, for queue_op.c */
 int rch_op_region_prepare(struct rch_op *op, bool write);
@@ -22,6 +23,7 @@ void rch_op_region_drop(struct rch_op *op);
 /* queue_op.c APIs, for queue_region.c */
 void rch_op_unsent(struct rch_queue *queue, struct rch_link *link);
 s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter);
-s64 rch_op_recv_told(struct rch_op *op, int ret, u64 length, u16 msg_flags, bool eof);
+s64 rch_op_recv_told(struct rch_op *op, int ret, const struct rch_recv_result *result);
+bool rch_op_takes_grants(const struct rch_op *op);
 
 #endif /* _RCH_QUEUE_REGION_H */

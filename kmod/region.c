@@ -33,6 +33,7 @@
 #include "error.h"
 #include "inject.h"
 #include "mem.h"
+#include "path_rdma.h"
 #include "rch.h"
 #include "region.h"
 
@@ -607,20 +608,38 @@ u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 oper
 	return old;
 }
 
-/* Bytes at @offset that are neighbours, at most @max. */
-static u32 piece(const struct rch_region *region, u64 offset, size_t max, u32 *chunk)
+/* A place in a region. */
+struct place {
+	const struct bio_vec *chunk;
+	u32 skip;
+};
+
+static struct place place_of(const struct rch_region *region, u64 offset)
 {
-	while (*chunk + 1 < region->count && region->begins[*chunk + 1] <= offset)
-		++*chunk;
-	return min_t(size_t, max, region->begins[*chunk] + region->chunks[*chunk].bv_len - offset);
+	u32 chunk = find(region, offset);
+
+	return (struct place){ &region->chunks[chunk], offset - region->begins[chunk] };
 }
 
-static u32 pieces(const struct rch_region *region, u64 offset, size_t length, u32 max)
+/* Pass bytes that are neighbours, at most @max. Return: how many */
+static u32 pass(struct place *place, size_t max)
 {
-	u32 chunk = find(region, offset), n, count = 0;
+	u32 n = min_t(size_t, max, place->chunk->bv_len - place->skip);
 
-	for (; length; length -= n, offset += n, count++)
-		n = piece(region, offset, min_t(size_t, length, max), &chunk);
+	place->skip += n;
+	if (place->skip == place->chunk->bv_len) {
+		place->chunk++;
+		place->skip = 0;
+	}
+	return n;
+}
+
+static u32 pieces(struct place place, size_t length, u32 max)
+{
+	u32 count = 0;
+
+	for (; length; count++)
+		length -= pass(&place, min_t(size_t, length, max));
 	return count;
 }
 
@@ -637,24 +656,55 @@ static u32 pieces(const struct rch_region *region, u64 offset, size_t length, u3
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem)
 {
-	u32 chunk = find(region, offset), n, at, i;
+	struct place place = place_of(region, offset);
 	struct scatterlist *sg;
+	struct page *page;
+	u32 n, at, i;
 	int ret;
 
 	ret = rch_no_memory(RCH_SITE_PIN) ? -ENOMEM :
-		sg_alloc_table(&mem->table, pieces(region, offset, length, max),
-			       GFP_KERNEL_ACCOUNT);
+		sg_alloc_table(&mem->table, pieces(place, length, max), GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 	for_each_sgtable_sg(&mem->table, sg, i) {
-		n = piece(region, offset, min_t(size_t, length, max), &chunk);
-		at = region->chunks[chunk].bv_offset + (offset - region->begins[chunk]);
-		sg_set_page(sg, region->chunks[chunk].bv_page + at / PAGE_SIZE, n,
-			    at % PAGE_SIZE);
+		page = place.chunk->bv_page;
+		at = place.chunk->bv_offset + place.skip;
+		n = pass(&place, min_t(size_t, length, max));
+		sg_set_page(sg, page + at / PAGE_SIZE, n, at % PAGE_SIZE);
 		length -= n;
-		offset += n;
 	}
 	if (mem->direction != DMA_TO_DEVICE)
 		WRITE_ONCE(region->written, true);
 	return 0;
+}
+
+/**
+ * rch_region_elements - a part of a range, for one access of an adapter
+ * @region: region
+ * @offset: where it begins; the range was checked
+ * @length: bytes, not 0
+ * @write: the adapter will write to it
+ * @access: its elements are filled in
+ *
+ * Return: how many bytes that is: fewer than @length where there are not enough elements.
+ */
+u32 rch_region_elements(struct rch_region *region, u64 offset, u32 length, bool write,
+			struct rch_access *access)
+{
+	u32 most = access->sges_max[write], done = 0, at, n;
+	struct place place = place_of(region, offset);
+	struct page *page;
+
+	sg_init_table(access->sg, most);
+	for (access->sg_count = 0; access->sg_count < most && done < length; done += n) {
+		page = place.chunk->bv_page;
+		at = place.chunk->bv_offset + place.skip;
+		n = pass(&place, min(length - done, access->segment_max));
+		sg_set_page(&access->sg[access->sg_count++], page + at / PAGE_SIZE, n,
+			    at % PAGE_SIZE);
+	}
+	sg_mark_end(&access->sg[access->sg_count - 1]);
+	if (write)
+		WRITE_ONCE(region->written, true);
+	return done;
 }

@@ -24,6 +24,7 @@
 
 struct iov_iter;
 struct mm_struct;
+struct rch_access;
 struct rch_mem;
 
 /**
@@ -121,5 +122,7 @@ u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 oper
 /* Process context, by who uses it */
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem);
+u32 rch_region_elements(struct rch_region *region, u64 offset, u32 length, bool write,
+			struct rch_access *access);
 
 #endif /* _RCH_REGION_H */

@@ -49,7 +49,7 @@ begun=$SECONDS
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
-	grant_link_test inject_test conn_test)
+	grant_link_test grant_queue_test inject_test conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -232,7 +232,7 @@ check_san() {
 		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
 		region_end_test stand_test grant_test grant_return_test grant_data_test \
-		grant_end_test grant_link_test
+		grant_end_test grant_link_test grant_queue_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test nomem_test hostile_region hostile_stand hostile_grant
 	kunit san-kunit uml-6.12-san
@@ -283,8 +283,7 @@ check_stock() {
 	local uring="uring_test uring_end_test"
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test gather_test queue_test queue_end_test"
-	programs[stock-6.1]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test busy_test place_test region_test"
+	programs[stock-6.1]="abi_test chan_test queue_test queue_pool_test place_test region_test"
 	programs[stock-6.1]+=" memory_test $uring"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
 	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test stand_test"
@@ -326,7 +325,7 @@ uml_pair() {
 		--kernel "${KERNEL:-uml-6.12}" --payload "$out/payload-${KERNEL:-uml-6.12}" \
 		--out "$out/run/$name" \
 		--a "SIZE=${SIZE:-4194304} $env sh pair_a.sh $test" \
-		--b "$env sh pair_b.sh $test" "$@"
+		--b "SIZE=${SIZE:-4194304} $env sh pair_b.sh $test" "$@"
 }
 
 check_pairs() {
@@ -338,6 +337,9 @@ check_pairs() {
 	uml_pair uml-transfer transfer
 	uml_pair uml-siw-transfer transfer --provider siw
 	uml_pair uml-loss loss --cable-args "--loss 1 --seed 1"
+	SIZE=1048576 uml_pair uml-grants grants --cable-args "--loss 1 --seed 3"
+	SIZE=1048576 uml_pair uml-siw-grants grants --provider siw
+	DEAD_MS=2000 uml_pair uml-grants-dead grants-dead --kill-b-on "kill host b now"
 	SIZE=67108864 uml_pair uml-busy busy
 	# rxe answers each frame out of order by going back: few of them cost much.
 	SIZE=1048576 uml_pair uml-bad-cable loss \

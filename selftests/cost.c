@@ -6,11 +6,18 @@
  *
  * WAY is "calls", "queue", "pool" or "regions", a message there and one back, or the same with
  * "-rate", messages one after another. Those of "pool" go through queues too, and are received
- * into a pool. Two programs of this host; the time between the marks of mark.h is shown, for
- * each message, and is the part that lab/profile.c counts.
+ * into a pool. "read", "write" and "add" are accesses to memory that is lent, by calls, and
+ * "give" lends it and gets it back. Two programs of this host; the time between the marks of
+ * mark.h is shown, for each message, and is the part that lab/profile.c counts.
  *
- * "floor" loads the module of that name, which does the same without anything around it;
- * loading and connecting is counted, too: it takes a COUNT of some 20,000 to hide that.
+ * Others count loading, connecting and ending, too; it takes a large COUNT to hide that:
+ *
+ *	floor			the module of that name, which does the same without anything
+ *				around it; some 20,000
+ *	ib_read, ib_atomic	perftest's ib_read_lat -e and ib_atomic_lat -e; the same
+ *	channels		messages one after another on 64 channels of 8 processes by
+ *				queues, as the row rate64 of "make bench"; some 500,000
+ *	connect			that row, by write() and read()
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +26,7 @@
 #include <time.h>
 
 #include "common.h"
+#include "grant.h"
 #include "mark.h"
 #include "region.h"
 
@@ -26,6 +34,7 @@
 #define WARMUP 300
 #define BUFFERS (4 * BATCH)
 
+static int ctx;
 static char *out, *in;
 static size_t size;
 static int count;
@@ -305,12 +314,103 @@ static void queue_rate_there(int chan)
 	check(read(chan, in, size) == 0, "end");
 }
 
+/* Memory that is lent */
+
+static uint32_t lend(int chan, int64_t region)
+{
+	int64_t grant = grant_range(chan, ctx, &RANGE(region, MAY_ALL, 0, size));
+
+	check(grant > 0, "grant");
+	return grant;
+}
+
+static uint32_t taken(int chan)
+{
+	struct rdmachan_grant_event event;
+
+	check(grant_next(chan, &event) && event.what == RDMACHAN_GRANT_GIVEN, "being given");
+	return event.grant;
+}
+
+static void lent_there(int chan)
+{
+	struct rdmachan_grant_event event;
+	uint32_t grant = lend(chan, out_region);
+
+	check(!grant_recv(chan, &event, sizeof(event), NULL, NULL), "return");
+	check(event.grant == grant && !event.cause, "release");
+}
+
+static void read_here(int chan)
+{
+	uint32_t grant = taken(chan);
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(!grant_read(chan, grant, 0, in, size), "READ");
+	}
+	end(count);
+	check(!grant_release(chan, grant), "release");
+}
+
+static void write_here(int chan)
+{
+	uint32_t grant = taken(chan);
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(!grant_write(chan, grant, 0, in, size), "WRITE");
+	}
+	end(count);
+	check(!grant_release(chan, grant), "release");
+}
+
+static void add_here(int chan)
+{
+	uint32_t grant = taken(chan);
+	uint64_t value;
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(!grant_add(chan, grant, 0, 1, &value), "FETCH_ADD");
+	}
+	end(count);
+	check(!grant_release(chan, grant), "release");
+}
+
+static void give_here(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++) {
+		if (i == WARMUP)
+			begin();
+		check(grant_returned(chan, lend(chan, out_region), 0), "return");
+	}
+	end(count);
+}
+
+static void give_there(int chan)
+{
+	int i;
+
+	for (i = 0; i < WARMUP + count; i++)
+		check(!grant_release(chan, taken(chan)), "release");
+	check(read(chan, in, 1) == 0, "end");
+}
+
 /**
  * struct way - a way of sending
  * @name: its name
  * @here: the end that measures
  * @there: the other one
- * @regions: from and to regions
+ * @regions: from and to regions, or these are lent
  */
 static const struct way {
 	const char *name;
@@ -326,9 +426,13 @@ static const struct way {
 	{ "pool-rate", pool_rate_here, queue_rate_there, false },
 	{ "regions", queue_here, queue_there, true },
 	{ "regions-rate", queue_rate_here, queue_rate_there, true },
+	{ "read", read_here, lent_there, true },
+	{ "write", write_here, lent_there, true },
+	{ "add", add_here, lent_there, true },
+	{ "give", give_here, give_there, true },
 };
 
-static void make_regions(int ctx)
+static void make_regions(void)
 {
 	out_region = region_register(ctx, out, size, 0, NULL);
 	in_region = region_register(ctx, in, size, 0, NULL);
@@ -347,15 +451,16 @@ static char *memory(void)
 
 static void run(const struct way *way)
 {
-	int ctx = open_ctx(), fds[2];
+	int fds[2];
 	pid_t child;
 
+	ctx = open_ctx();
 	pair_up(ctx, fds, NULL);
 	fflush(stdout);
 	child = fork();
 	check(!queue_open(ctx, &queue, 2 * BATCH, BUFFERS), "queue");
 	if (way->regions)
-		make_regions(ctx);
+		make_regions();
 	if (!child) {
 		close(fds[0]);
 		way->there(fds[1]);
@@ -379,6 +484,33 @@ static void run_floor(void)
 	end(2 * (WARMUP + count));
 }
 
+static void run_perftest(const char *verb)
+{
+	const char *addr = getenv("LAB_IP");
+	char tool[64], command[256];
+
+	snprintf(tool, sizeof(tool), "%s_lat -e -R -F -n %d", verb, count);
+	/* FETCH_ADD knows no sizes. */
+	if (strcmp(verb, "ib_atomic"))
+		snprintf(tool + strlen(tool), sizeof(tool) - strlen(tool), " -s %zu", size);
+	snprintf(command, sizeof(command), "(%s >/dev/null & sleep 1; %s %s; wait)", tool, tool,
+		 addr ?: "");
+	begin();
+	check(!system(command), verb);
+	end(count);
+}
+
+/* @test: what is between the name of bench and the size */
+static void run_bench(const char *test, const char *processes)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "./bench %s %zu %d %s", test, size, count, processes);
+	begin();
+	check(!system(command), "bench");
+	end(count);
+}
+
 int main(int argc, char **argv)
 {
 	size_t i;
@@ -394,8 +526,15 @@ int main(int argc, char **argv)
 			run(&ways[i]);
 			return 0;
 		}
-	if (strcmp(argv[1], "floor"))
+	if (!strcmp(argv[1], "floor"))
+		run_floor();
+	else if (!strcmp(argv[1], "ib_read") || !strcmp(argv[1], "ib_atomic"))
+		run_perftest(argv[1]);
+	else if (!strcmp(argv[1], "channels"))
+		run_bench("rate queue", "8 8");
+	else if (!strcmp(argv[1], "connect"))
+		run_bench("connect write_read", "");
+	else
 		return 2;
-	run_floor();
 	return 0;
 }

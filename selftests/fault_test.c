@@ -19,6 +19,7 @@
 #include "harness.h"
 #include "fault.h"
 #include "grant.h"
+#include "grant_ring.h"
 #include "region.h"
 
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
@@ -909,6 +910,72 @@ TEST_F(fault, atomic)
 	prepare_held(self);
 	self->length = sizeof(uint64_t);
 	sweep(self, prepare_access, call_add, judge_add);
+}
+
+/* The same by a queue, from and to plain memory and a region. */
+static void add_access(struct fixture_fault *self, int number)
+{
+	bool read = number / 2;
+	struct rdmachan_sqe *sqe;
+
+	sqe = queue_access(&queue, read ? RDMACHAN_OPCODE_READ : RDMACHAN_OPCODE_WRITE, self->b,
+			   lent.out_grant, 0, to, self->length, number);
+	if (number % 2)
+		in_region(sqe, to_region, 0);
+	/* Each behind the one before. */
+	sqe->flags |= RDMACHAN_SQE_F_FENCE;
+}
+
+static void prepare_accesses(struct fixture_fault *self)
+{
+	int i;
+
+	prepare_access(self);
+	for (i = 0; i < 4; i++)
+		add_access(self, i);
+}
+
+static long call_accesses(struct fixture_fault *self)
+{
+	(void)self;
+	return queue_enter(&queue, 4, 0, 0);
+}
+
+/* What has failed for want of memory has changed nothing, or goes again. */
+static void judge_accesses(struct fixture_fault *self, long ret)
+{
+	struct rdmachan_cqe cqe;
+	int done = 0;
+
+	if (ret < 4)
+		ASSERT_EQ(queue_submit(&queue), ret < 0 ? 4 : 4 - ret);
+	while (done < 4) {
+		ASSERT_TRUE(queue_wait(&queue, &cqe));
+		if (cqe.res == (int64_t)self->length) {
+			done++;
+			continue;
+		}
+		ASSERT_EQ(cqe.res, -ENOMEM);
+		add_access(self, cqe.user_data);
+		ASSERT_EQ(queue_submit(&queue), 1);
+	}
+	EXPECT_EQ(memcmp(from, to, self->length), 0);
+}
+
+TEST_F_TIMEOUT(fault, accesses, 300)
+{
+	size_t i;
+
+	lent_begin(self);
+	prepare_held(self);
+	ASSERT_EQ(queue_open(self->ctx, &queue, 8, 8), 0);
+	to_region = region_register(self->ctx, to, REGION, 0, NULL);
+	ASSERT_GT(to_region, 0);
+	for (i = 0; i < sizeof(access_lengths) / sizeof(*access_lengths); i++) {
+		self->length = access_lengths[i];
+		sweep(self, prepare_accesses, call_accesses, judge_accesses);
+	}
+	queue_close(&queue);
 }
 
 TEST_HARNESS_MAIN

@@ -186,4 +186,14 @@ static inline uint64_t grants_in_use(int ctx)
 	return get_info(ctx, &info) ? ~0UL : info.out_use_grants.all;
 }
 
+/* Closed channels take a moment to go. */
+static inline bool forgotten(int ctx, uint64_t grants)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (grants_in_use(ctx) != grants && now_ms() < until)
+		sleep_ms(2);
+	return grants_in_use(ctx) == grants;
+}
+
 #endif /* _SELFTESTS_GRANT_H */

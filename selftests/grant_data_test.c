@@ -368,6 +368,40 @@ TEST_F_TIMEOUT(grant, threads, 120)
 	run_workers(workers, 16, read_and_write);
 }
 
+#define SMALL_SHARE (64 * KIB)
+#define CROWD 60
+
+/* More at once than the adapter takes: the others wait for their turn. */
+static void *one_of_a_crowd(void *arg)
+{
+	struct worker *w = arg;
+	char *mine = malloc(SMALL_SHARE), *back = malloc(SMALL_SHARE);
+	uint64_t at = w->number * SMALL_SHARE;
+	int i;
+
+	w->ok = true;
+	for (i = 0; w->ok && i < w->turns; i++) {
+		fill_random(mine, SMALL_SHARE, i + w->number);
+		w->ok = !grant_write(w->self->holder, w->grant, at, mine, SMALL_SHARE) &&
+			!grant_read(w->self->holder, w->grant, at, back, SMALL_SHARE) &&
+			!memcmp(mine, back, SMALL_SHARE);
+	}
+	free(mine);
+	free(back);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(grant, crowd, 120)
+{
+	uint32_t grant = lend(self, MAY_READ | MAY_WRITE, 0, SIZE);
+	struct worker workers[CROWD];
+	int i;
+
+	for (i = 0; i < CROWD; i++)
+		workers[i] = (struct worker){ .self = self, .grant = grant, .turns = turns(20) };
+	run_workers(workers, CROWD, one_of_a_crowd);
+}
+
 struct reader {
 	pthread_t thread;
 	int chan;

@@ -14,6 +14,7 @@
 #include "grant_users.h"
 #include "harness.h"
 #include "inject.h"
+#include "slow.h"
 
 /*
  * Ends of channels and programs
@@ -249,6 +250,64 @@ TEST_TIMEOUT(device_removed, 200)
 	}
 	EXPECT_EQ(grants_in_use(ctx), 0);
 	EXPECT_EQ(region_unregister(ctx, region), 0);
+}
+
+/* Accesses whose own memory does not come. */
+struct stuck {
+	pthread_t thread;
+	int chan;
+	uint32_t grant;
+	bool read;
+	uint64_t len;
+	struct slow slow;
+};
+
+static void *be_stuck(void *arg)
+{
+	struct stuck *stuck = arg;
+
+	grant_access(stuck->chan, stuck->read ? RDMACHAN_READ : RDMACHAN_WRITE, stuck->grant, 0,
+		     stuck->slow.memory, stuck->len);
+	return NULL;
+}
+
+/* A device goes, whatever programs do with their memory. */
+TEST_TIMEOUT(device_removed_stuck, 100)
+{
+	int ctx = open_ctx(), listener, fds[2], i;
+	char *memory = pages(LENT);
+	uint32_t region = region_of(ctx, memory, LENT), grant;
+	struct stuck stuck[4];
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	listener = do_listen(ctx, SERVICE, NULL);
+	fds[0] = connect_again(ctx);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(fds[1], 0);
+	grant = give(fds[0], ctx, region, LENT);
+	ASSERT_TRUE(grant_held(fds[1], grant));
+	for (i = 0; i < 4; i++) {
+		stuck[i].chan = fds[1];
+		stuck[i].grant = grant;
+		stuck[i].read = i % 2;
+		stuck[i].len = i < 2 ? 100 : 60000;
+		if (!slow_begin(&stuck[i].slow, 16 * PAGE))
+			SKIP("there is no userfaultfd");
+		ASSERT_EQ(pthread_create(&stuck[i].thread, NULL, be_stuck, &stuck[i]), 0);
+	}
+	sleep_ms(50);
+	EXPECT_EQ(remove_device(), 0);
+	EXPECT_EQ(await_returned(fds[0], 1), RDMACHAN_CAUSE_DEVICE_REMOVED);
+	EXPECT_EQ(region_unregister(ctx, region), 0);
+	EXPECT_EQ(add_device(), 0);
+	for (i = 0; i < 4; i++) {
+		slow_end(&stuck[i].slow);
+		pthread_join(stuck[i].thread, NULL);
+	}
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* The queue pair fails, in the middle of anything. */

@@ -160,6 +160,64 @@ TEST_F(grant, holder_sends_no_more)
 	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
 }
 
+/* What nobody will read any more is not kept: neither what came, nor what comes. */
+TEST_F(grant, holder_receives_no_more)
+{
+	struct rdmachan_grant_range ranges[3] = {
+		RANGE(self->region, MAY_ALL, 0, 64), RANGE(self->region, MAY_READ, 64, 64),
+		RANGE(self->region, MAY_ALL, 0, 64),
+	};
+	int i;
+
+	ASSERT_EQ(grant_send(self->owner, self->ctx, ranges, 2, "words", 5, NULL), 0);
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &ranges[2], 1), 0);
+	ASSERT_TRUE(wait_readable(self->holder, 10000));
+	ASSERT_EQ(do_shutdown(self->holder, RDMACHAN_SHUTDOWN_RECV), 0);
+	for (i = 0; i < 3; i++) {
+		EXPECT_TRUE(grant_returned(self->owner, ranges[i].out_grant, 0));
+		EXPECT_EQ(try_read(self->holder, ranges[i].out_grant, 0, 8), EKEYREVOKED);
+	}
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
+}
+
+static uint64_t bytes_in_use(int ctx)
+{
+	struct rdmachan_info info;
+
+	return get_info(ctx, &info) ? ~0UL : info.out_use_bytes.user;
+}
+
+/* Events that nobody reads cannot become many for nothing; nor keys of what is held. */
+TEST_F(grant, unread_events_count)
+{
+	uint64_t before = bytes_in_use(self->ctx), held, unread;
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 64);
+	struct rdmachan_grant_event event;
+	uint32_t grant;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		grant = lend(self, MAY_READ, 0, SIZE);
+		held = bytes_in_use(self->ctx);
+		EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+		EXPECT_GT(held, bytes_in_use(self->ctx));
+	}
+	unread = bytes_in_use(self->ctx);
+	EXPECT_GE(unread - before, 100 * EVENT);
+	set_parameter("all_buffer_mib", 1);
+	EXPECT_ERR(grant_send(self->owner, self->ctx, &range, 1, NULL, 0, &told), ENFILE);
+	set_parameter("all_buffer_mib", 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
+	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_BYTES);
+	EXPECT_EQ(bytes_in_use(self->ctx), unread);
+	for (i = 0; i < 100; i++)
+		EXPECT_TRUE(grant_next(self->owner, &event));
+	EXPECT_EQ(bytes_in_use(self->ctx), before);
+}
+
 TEST_F(grant, expires)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 0, 64);
@@ -184,7 +242,7 @@ TEST_F(grant, ends_before_it_expires)
 
 	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++) {
 		ranges[i] = RANGE(self->region, MAY_ALL, 0, 64);
-		ranges[i].expires_ms = i == 3 ? -1U : 100 + i;
+		ranges[i].expires_ms = i == 3 ? -1U : 2000 + i;
 	}
 	ASSERT_EQ(grant_ranges(self->owner, self->ctx, ranges, RDMACHAN_GRANTS_MAX), 0);
 	ASSERT_EQ(grant_recv(self->holder, &got, sizeof(got), NULL, NULL), 0);
@@ -192,7 +250,7 @@ TEST_F(grant, ends_before_it_expires)
 		EXPECT_EQ(grant_release(self->holder, ranges[i].out_grant), 0);
 		EXPECT_TRUE(grant_returned(self->owner, ranges[i].out_grant, 0));
 	}
-	EXPECT_ERR(grant_recv(self->owner, &got, sizeof(got), NULL, TIMEOUT(200)), ETIMEDOUT);
+	EXPECT_ERR(grant_recv(self->owner, &got, sizeof(got), NULL, TIMEOUT(2500)), ETIMEDOUT);
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
 

@@ -124,13 +124,4 @@ static inline uint32_t give(int chan, int ctx, uint32_t region, uint64_t len)
 	return grant;
 }
 
-static inline bool forgotten(int ctx, uint64_t grants)
-{
-	int64_t until = now_ms() + 10000;
-
-	while (grants_in_use(ctx) != grants && now_ms() < until)
-		sleep_ms(2);
-	return grants_in_use(ctx) == grants;
-}
-
 #endif /* _SELFTESTS_GRANT_USERS_H */

@@ -125,7 +125,7 @@ TEST_F(queue, bad_multishot_entries)
 	bad[1].length = 1;
 	bad[2].flags = LINK;
 	bad[3].flags = SKIP_SUCCESS;
-	bad[4].op_flags = MANY | 2;
+	bad[4].op_flags = MANY | 4;
 	bad[5].pool = 1;
 	bad[6].pool = 0xffffffff;
 	bad[7].op_flags = 0;

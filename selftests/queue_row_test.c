@@ -110,7 +110,7 @@ static int spoil(struct rdmachan_sqe *sqe, uint32_t how, int queue, void *gone)
 		sqe->msg_flags = RDMACHAN_MSG_FLAGS_MASK + 1;
 		return -EINVAL;
 	default:
-		sqe->__reserved2 = 1;
+		sqe->grant = 1;
 		return -EINVAL;
 	}
 }

@@ -268,12 +268,13 @@ TEST_F(queue, bad_entries)
 	int listener = do_listen(self->ctx, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
 	struct rdmachan_connect connect = { .size = 8 };
 	const struct bad_entry bad[] = {
-		{ { .opcode = 7 }, EOPNOTSUPP },
+		{ { .opcode = 12 }, EOPNOTSUPP },
 		{ { .opcode = 255 }, EOPNOTSUPP },
 		{ { .flags = 8 }, EOPNOTSUPP },
+		{ { .flags = 16 }, EOPNOTSUPP },
 		{ { .flags = 128 }, EOPNOTSUPP },
 		{ { .__reserved = 1 }, EINVAL },
-		{ { .__reserved2 = 1 }, EINVAL },
+		{ { .grant = 1 }, EINVAL },
 		{ { .pool = 1 }, EINVAL },
 		{ { .region = 1 }, EINVAL },
 		{ { .flags = RDMACHAN_SQE_F_REGION }, EOPNOTSUPP },

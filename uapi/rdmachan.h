@@ -154,8 +154,9 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_UNLOAD: the local module is being unloaded
  * @RDMACHAN_CAUSE_USER_LIMIT: the user has as many objects as one user may have; see
  *	detail for which (&enum rdmachan_limit)
- * @RDMACHAN_CAUSE_USER_BYTES: the buffers of the user's channels and queues are as large
- *	as those of one user may be
+ * @RDMACHAN_CAUSE_USER_BYTES: the buffers of the user's channels and queues, with what is
+ *	kept for grants that are held and events that are not read, are as large as those of
+ *	one user may be
  * @RDMACHAN_CAUSE_TOTAL_LIMIT: all users together have as much as may be; see detail
  *	for of what (&enum rdmachan_limit)
  * @RDMACHAN_CAUSE_MEMLOCK: the program would have more memory pinned than its limit of
@@ -345,7 +346,9 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_REGIONS: regions. How many bytes they may have is the matter of
  *	RLIMIT_MEMLOCK
  * @RDMACHAN_LIMIT_POLLERS: queues with a poller
- * @RDMACHAN_LIMIT_GRANTS: grants, those given and those that peers have given
+ * @RDMACHAN_LIMIT_GRANTS: grants, those given and those that peers have given. One that is
+ *	given counts once for each memory region it takes: one for 2 MiB, or for as much as
+ *	the adapter's regions have
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
@@ -374,6 +377,8 @@ enum rdmachan_limit {
  *	%RDMACHAN_SQE_F_REGION
  * @RDMACHAN_CALLS_GRANT: %RDMACHAN_GRANT, %RDMACHAN_RELEASE, %RDMACHAN_REVOKE,
  *	%RDMACHAN_READ, %RDMACHAN_WRITE and %RDMACHAN_ATOMIC; %RDMACHAN_IO_F_GRANTS
+ * @RDMACHAN_CALLS_QUEUE_GRANT: the same by queues, but for the first and third:
+ *	%RDMACHAN_RECV_F_GRANTS; and %RDMACHAN_SQE_F_FENCE
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -381,6 +386,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_POLLER = 1 << 3,
 	RDMACHAN_CALLS_REGION = 1 << 4,
 	RDMACHAN_CALLS_GRANT = 1 << 5,
+	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 6,
 };
 
 /**
@@ -1064,6 +1070,8 @@ enum rdmachan_unregister_flags {
  *  - EBUSY: Operations that use it have not completed: cancel them, or wait. Or it is lent:
  *    see @flags.
  *  - EPERM: Another program has registered it.
+ *  - EINTR: With %RDMACHAN_UNREGISTER_F_REVOKE, when a signal came; revoking goes on, and the
+ *    region stays.
  */
 struct rdmachan_region_unregister {
 	__u32 size;
@@ -1166,6 +1174,8 @@ struct rdmachan_grant_range {
  *  - EMSGSIZE: The events, the keys and the message do not fit a frame.
  *  - EOPNOTSUPP: also when the adapter cannot lend memory, or the peer knows no grants.
  *  - EMFILE, ENFILE: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
+ *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
+ *    tell of the end of grants are part of until they are received.
  *  - EPIPE, ENOTCONN, ECONNRESET and others: as of %RDMACHAN_SEND.
  */
 struct rdmachan_grant {
@@ -1250,7 +1260,7 @@ struct rdmachan_release {
  *
  * When it returns 0 the memory is the owner's alone. It waits for accesses that the
  * holder's kernel has begun, and for nothing that the holder's program does. A peer that
- * does not answer within the dead time loses its connection.
+ * does not answer within four times the dead time loses its connection.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -1391,10 +1401,24 @@ struct rdmachan_atomic {
  *	Succeeds with the number of operations that were cancelled, each of which completes
  *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
  *	messages just being written from or to a region, or whose memory is lent to the
- *	peer, which complete by themselves: the latter soon, with -ECANCELED if not with
- *	a message
+ *	peer, or accesses that were begun, which complete by themselves: the latter two soon,
+ *	with -ECANCELED if not with a message, or what was accessed
  *
- * Members of an entry that are not named for its operation must be 0.
+ * @RDMACHAN_OPCODE_READ: READ length bytes at grant_offset of the grant, which is held on the
+ *	channel fd, to addr. Succeeds with its bytes
+ * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. What is
+ *	submitted after it on the channel, and sent or released, arrives after it
+ * @RDMACHAN_OPCODE_FETCH_ADD: Add operand to the 64 bits at grant_offset of the grant. Succeeds
+ *	with 0, and length and buffer of the completion are what was there before
+ * @RDMACHAN_OPCODE_COMPARE_SWAP: Replace these by operand if they are compare. Succeeds as
+ *	FETCH_ADD, whether they were or not
+ * @RDMACHAN_OPCODE_RELEASE: Give the grant back. Accesses to it that have not begun fail; with
+ *	%RDMACHAN_SQE_F_FENCE it waits for them. Succeeds with 0
+ *
+ * Members of an entry that are not named for its operation must be 0. An access that was begun
+ * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
+ * if it was done all the same, which an atomic operation always tells. Of a READ or WRITE that
+ * was not, some of the bytes may have been moved.
  */
 enum rdmachan_opcode {
 	RDMACHAN_OPCODE_NOP = 0,
@@ -1404,6 +1428,11 @@ enum rdmachan_opcode {
 	RDMACHAN_OPCODE_CONNECT = 4,
 	RDMACHAN_OPCODE_SHUTDOWN = 5,
 	RDMACHAN_OPCODE_CANCEL = 6,
+	RDMACHAN_OPCODE_READ = 7,
+	RDMACHAN_OPCODE_WRITE = 8,
+	RDMACHAN_OPCODE_FETCH_ADD = 9,
+	RDMACHAN_OPCODE_COMPARE_SWAP = 10,
+	RDMACHAN_OPCODE_RELEASE = 11,
 };
 
 /**
@@ -1415,13 +1444,17 @@ enum rdmachan_opcode {
  *	what is submitted after it begins when it has completed. In a chain only on the
  *	first entry, for all of it. A CANCEL without this flag does not wait
  * @RDMACHAN_SQE_F_SKIP_SUCCESS: There is a completion only if the operation fails
- * @RDMACHAN_SQE_F_REGION: SEND and RECV: addr counts from the beginning of the region
- *	whose number is region
+ * @RDMACHAN_SQE_F_FENCE: Begins when all accesses (READ, WRITE, FETCH_ADD, COMPARE_SWAP) that
+ *	were submitted before, for the same channel, have completed. For operations of channels
+ *	but RECV
+ * @RDMACHAN_SQE_F_REGION: SEND, RECV, READ and WRITE: addr counts from the beginning of the
+ *	region whose number is region
  */
 enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_LINK = 1 << 0,
 	RDMACHAN_SQE_F_DRAIN = 1 << 1,
 	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
+	RDMACHAN_SQE_F_FENCE = 1 << 3,
 	RDMACHAN_SQE_F_REGION = 1 << 5,
 };
 
@@ -1433,9 +1466,12 @@ enum rdmachan_sqe_flags {
  *	with a completion without %RDMACHAN_CQE_F_MORE: at the end of what the peer sends,
  *	or with an error. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
  *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS
+ * @RDMACHAN_RECV_F_GRANTS: The program knows grants: it takes messages that begin with events
+ *	of grants, which have %RDMACHAN_CQE_F_GRANTS. Else RECV fails with ENOMSG, and they stay
  */
 enum rdmachan_recv_flags {
 	RDMACHAN_RECV_F_MULTISHOT = 1 << 0,
+	RDMACHAN_RECV_F_GRANTS = 1 << 1,
 };
 
 /**
@@ -1453,10 +1489,13 @@ enum rdmachan_cancel_flags {
  * @__reserved: Must be 0
  * @fd: File descriptor of a channel or listener
  * @addr: An address in the program
+ * @operand: FETCH_ADD, COMPARE_SWAP: instead of @addr
  * @length: How many bytes are there
+ * @compare: COMPARE_SWAP: instead of @length
  * @msg_flags: Message flags, at most %RDMACHAN_MSG_FLAGS_MASK
  * @op_flags: Flags that belong to the operation
  * @target: User data that is looked for
+ * @grant_offset: Where in the grant, instead of @target
  * @user_data: Comes back in the completion
  * @timeout_ms: How long the operation may wait, of any kind; 0 is without limit. Then it
  *	completes with -ETIMEDOUT. It counts from when it may begin: when those before it in
@@ -1464,7 +1503,7 @@ enum rdmachan_cancel_flags {
  *	more than once each completion begins it anew
  * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
  * @region: Number of a region, with %RDMACHAN_SQE_F_REGION
- * @__reserved2: Must be 0
+ * @grant: Number of a grant that is held
  *
  * The memory at @addr must stay as it is until the operation has completed.
  */
@@ -1473,16 +1512,25 @@ struct rdmachan_sqe {
 	__u8 flags;
 	__u16 __reserved;
 	__s32 fd;
-	__aligned_u64 addr;
-	__aligned_u64 length;
+	union {
+		__aligned_u64 addr;
+		__aligned_u64 operand;
+	};
+	union {
+		__aligned_u64 length;
+		__aligned_u64 compare;
+	};
 	__u32 msg_flags;
 	__u32 op_flags;
-	__aligned_u64 target;
+	union {
+		__aligned_u64 target;
+		__aligned_u64 grant_offset;
+	};
 	__aligned_u64 user_data;
 	__u32 timeout_ms;
 	__u32 pool;
 	__u32 region;
-	__u32 __reserved2;
+	__u32 grant;
 };
 
 /**
@@ -1490,11 +1538,13 @@ struct rdmachan_sqe {
  * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
  * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
  * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which
+ * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
 	RDMACHAN_CQE_F_EOF = 1 << 1,
 	RDMACHAN_CQE_F_BUFFER = 1 << 2,
+	RDMACHAN_CQE_F_GRANTS = 1 << 3,
 };
 
 /**
@@ -1503,8 +1553,10 @@ enum rdmachan_cqe_flags {
  * @res: What the operation succeeded with, or an errno below 0
  * @flags: &enum rdmachan_cqe_flags
  * @msg_flags: RECV: message flags given by the sender
- * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed
- * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer; else it must be ignored
+ * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed. FETCH_ADD and
+ *	COMPARE_SWAP: the low 32 bits of what was there before
+ * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer. FETCH_ADD and COMPARE_SWAP: the high
+ *	32 bits of what was there before. Else it must be ignored
  *
  * An operation fails with what the call of the same name fails with, and besides with:
  *

@@ -234,6 +234,7 @@ long call_unknown(struct actor *actor, const struct call *call);
 int make_vector(struct actor *actor, unsigned int value, unsigned int length);
 unsigned int length_of(unsigned int value);
 uint32_t region_of(unsigned int value);
+uint32_t grant_of(unsigned int value);
 unsigned int timeout_of(unsigned int value);
 
 long call_queue(struct actor *actor, const struct call *call);

@@ -535,7 +535,7 @@ long call_unregister(struct actor *actor, const struct call *call)
 }
 
 /* The numbers of the first of a channel are likely. */
-static uint32_t grant_of(unsigned int value)
+uint32_t grant_of(unsigned int value)
 {
 	static const uint32_t grants[] = { 1, 2, 3, 4, 5, 17, 0, 0xffffffff, 0x80000001 };
 

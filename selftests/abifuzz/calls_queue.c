@@ -100,17 +100,29 @@ static void name_memory(struct rdmachan_sqe *sqe, const struct call *call)
 	sqe->length = length_of(call->value[3]);
 }
 
+static void name_grant(struct rdmachan_sqe *sqe, const struct call *call)
+{
+	static const uint64_t offsets[] = { 0, 8, 64, 4096, 5000, 1 << 20, ~0ULL };
+
+	sqe->op_flags = 0;
+	sqe->grant = grant_of(call->value[6] / 4);
+	sqe->grant_offset = PICK(offsets, call->value[4]);
+}
+
 /* value: opcode, flags, memory, length, flags of the operation, timeout, user data, spoiled */
 long call_entry(struct actor *actor, const struct call *call)
 {
 	static const uint8_t opcodes[] = {
 		RDMACHAN_OPCODE_RECV, RDMACHAN_OPCODE_SEND, RDMACHAN_OPCODE_NOP,
 		RDMACHAN_OPCODE_ACCEPT, RDMACHAN_OPCODE_CONNECT, RDMACHAN_OPCODE_SHUTDOWN,
-		RDMACHAN_OPCODE_CANCEL, 200,
+		RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
+		RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
+		RDMACHAN_OPCODE_RELEASE,
 	};
 	struct rdmachan_sqe sqe = {
 		.opcode = PICK(opcodes, call->value[0]),
-		.flags = call->value[1] % 16,
+		.flags = call->value[1] % 16 |
+			 (call->value[1] & 16 ? RDMACHAN_SQE_F_REGION : 0),
 		.fd = fd_of(call->slot),
 		.op_flags = call->value[4] % 5,
 		.user_data = call->value[6] % 4,
@@ -130,6 +142,24 @@ long call_entry(struct actor *actor, const struct call *call)
 	case RDMACHAN_OPCODE_SEND:
 		name_memory(&sqe, call);
 		sqe.op_flags = 0;
+		break;
+	case RDMACHAN_OPCODE_READ:
+	case RDMACHAN_OPCODE_WRITE:
+		name_memory(&sqe, call);
+		name_grant(&sqe, call);
+		break;
+	case RDMACHAN_OPCODE_COMPARE_SWAP:
+		sqe.compare = call->value[3];
+		sqe.operand = call->value[2];
+		name_grant(&sqe, call);
+		break;
+	case RDMACHAN_OPCODE_FETCH_ADD:
+		sqe.operand = call->value[2];
+		name_grant(&sqe, call);
+		break;
+	case RDMACHAN_OPCODE_RELEASE:
+		name_grant(&sqe, call);
+		sqe.grant_offset = 0;
 		break;
 	case RDMACHAN_OPCODE_CONNECT:
 		sqe.addr = (uintptr_t)memory_args(actor, call->value[2], 64);

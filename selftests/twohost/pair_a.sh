@@ -7,6 +7,8 @@
 #   loss          the same over a cable that loses 1 % of the frames
 #   busy          a transfer beside small messages, while the receiver's frames get lost
 #   cut           a transfer during which the cable is cut for two seconds
+#   grants        host b lends memory: written, read, and counted in
+#   grants-dead   host b has borrowed, and dies: the memory comes back
 #   crossing      both connect to each other at once, ROUNDS times
 #   dead          the peer host dies: found within the dead time, and explained
 
@@ -43,6 +45,34 @@ cut)
 	(sleep 1; lab-cable cut; sleep 2; lab-cable mend) &
 	transfer || exit 1
 	wait
+	;;
+grants)
+	lent=$PEER_IP:7003
+	./rdmachan put /tmp/file "$lent" || exit 1
+	./rdmachan get -n "$size" "$lent" >/tmp/back || exit 1
+	cmp /tmp/file /tmp/back || exit 1
+	head -c 8 /dev/zero | ./rdmachan put -O 8 - "$lent" || exit 1
+	for i in 0 1 2 3 4 5 6 7 8 9; do
+		[ "$(./rdmachan add -O 8 1 "$lent")" = $i ] || exit 1
+	done
+	;;
+grants-dead)
+	./rdmachan lend --once --size 64k --rights read,write -s 7004 >/tmp/log 2>&1 &
+	owner=$!
+	until ./rdmachan list --listeners | grep -q open; do sleep 0.1; done
+	lab-signal ready || exit 1
+	until ./rdmachan list --grants | grep -q open; do sleep 0.1; done
+	lab-signal lent || exit 1
+	start=$(cut -d. -f1 /proc/uptime)
+	wait $owner
+	took=$(($(cut -d. -f1 /proc/uptime) - start))
+	cat /tmp/log
+	echo "noticed after $took s"
+	[ $took -le $((DEAD_MS / 1000 + 3)) ] || exit 1
+	grep -q "is back: Nothing was heard" /tmp/log || exit 1
+	grep -q "ours again" /tmp/log || exit 1
+	rmmod rdmachan || exit 1
+	exit 0
 	;;
 crossing)
 	./rdmachan listen --echo 7002 &

@@ -10,8 +10,21 @@ mkdir -p /tmp/in
 echo=$!
 ./rdmachan recv --service 7001 /tmp/in 2>/tmp/received &
 receiver=$!
-until [ "$(./rdmachan list --listeners | grep -c open)" = 2 ]; do sleep 0.1; done
+listeners=2 owner=
+if [ "$1" = grants ]; then
+	./rdmachan lend --size "${SIZE:-4194304}" --rights read,write,atomic -s 7003 &
+	owner=$! listeners=3
+fi
+until [ "$(./rdmachan list --listeners | grep -c open)" = $listeners ]; do sleep 0.1; done
 lab-signal listening || exit 1
+if [ "$1" = grants-dead ]; then
+	lab-await ready 60
+	sleep 1000 | ./rdmachan put - "$PEER_IP:7004" &
+	lab-await lent 60
+	sleep 1
+	echo "kill host b now"
+	sleep 1000
+fi
 if [ "$1" = dead ]; then
 	lab-await ready 60
 	echo "kill host b now"
@@ -22,7 +35,9 @@ if [ "$1" = crossing ]; then
 fi
 lab-await finished 150 || exit 1
 cat /tmp/received
-kill $echo $receiver
-wait $echo $receiver
+# shellcheck disable=SC2086 # there may be none
+kill $echo $receiver $owner
+# shellcheck disable=SC2086
+wait $echo $receiver $owner
 sleep 0.2
 rmmod rdmachan

@@ -735,6 +735,87 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
 void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
 
 /**
+ * rdmachan_queue_prep_read_from() - prepare an entry: read memory that the peer lends
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where to begin, in the grant
+ * @buffer: where to
+ * @length: bytes
+ */
+void rdmachan_queue_prep_read_from(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				   uint64_t offset, void *buffer, size_t length);
+
+/**
+ * rdmachan_queue_prep_write_to() - prepare an entry: write to memory that the peer lends
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where to begin, in the grant
+ * @data: the bytes, which must stay as they are until the operation has completed
+ * @length: bytes
+ *
+ * A message of the same channel that is submitted behind it arrives behind it.
+ */
+void rdmachan_queue_prep_write_to(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				  uint64_t offset, const void *data, size_t length);
+
+/**
+ * rdmachan_queue_prep_own_region() - have READ or WRITE use memory of a region
+ * @sqe: entry, prepared by one of the two above without an address
+ * @region: region of the context that the queue comes from
+ * @offset: where own memory begins there
+ *
+ * It adds to &rdmachan_sqe.flags.
+ */
+void rdmachan_queue_prep_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset);
+
+/**
+ * rdmachan_queue_prep_fetch_add() - prepare an entry: add to a number that the peer lends
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where its 8 bytes begin in the grant; a multiple of 8 in the peer's memory
+ * @add: what to add
+ *
+ * rdmachan_queue_value() tells what was there before.
+ */
+void rdmachan_queue_prep_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				   uint64_t offset, uint64_t add);
+
+/**
+ * rdmachan_queue_prep_compare_swap() - prepare an entry: replace such a number
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: as of rdmachan_queue_prep_fetch_add()
+ * @compare: if it is this
+ * @swap: by this
+ *
+ * rdmachan_queue_value() tells what was there before: @compare, if it was replaced.
+ */
+void rdmachan_queue_prep_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				      uint64_t offset, uint64_t compare, uint64_t swap);
+
+/**
+ * rdmachan_queue_prep_release() - prepare an entry: give a grant back
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that is held
+ *
+ * Add %RDMACHAN_SQE_F_FENCE to &rdmachan_sqe.flags to have accesses end before.
+ */
+void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
+
+/**
+ * rdmachan_queue_value() - what an atomic operation has found
+ * @cqe: its completion, a success
+ *
+ * Return: what was there before.
+ */
+uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
+
+/**
  * rdmachan_queue_submit() - submit the entries that were got
  * @queue: queue
  *

@@ -223,6 +223,62 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, ui
 	sqe->op_flags = flags;
 }
 
+static void fill_grant(struct rdmachan_sqe *sqe, uint8_t opcode, int chan, uint32_t grant,
+		       uint64_t offset)
+{
+	fill(sqe, opcode, chan, NULL, 0);
+	sqe->grant = grant;
+	sqe->grant_offset = offset;
+}
+
+void rdmachan_queue_prep_read_from(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				   uint64_t offset, void *buffer, size_t length)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_READ, chan, grant, offset);
+	sqe->addr = (uintptr_t)buffer;
+	sqe->length = length;
+}
+
+void rdmachan_queue_prep_write_to(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				  uint64_t offset, const void *data, size_t length)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_WRITE, chan, grant, offset);
+	sqe->addr = (uintptr_t)data;
+	sqe->length = length;
+}
+
+void rdmachan_queue_prep_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset)
+{
+	sqe->flags |= RDMACHAN_SQE_F_REGION;
+	sqe->region = region;
+	sqe->addr = offset;
+}
+
+void rdmachan_queue_prep_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				   uint64_t offset, uint64_t add)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_FETCH_ADD, chan, grant, offset);
+	sqe->operand = add;
+}
+
+void rdmachan_queue_prep_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				      uint64_t offset, uint64_t compare, uint64_t swap)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_COMPARE_SWAP, chan, grant, offset);
+	sqe->operand = swap;
+	sqe->compare = compare;
+}
+
+void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_RELEASE, chan, grant, 0);
+}
+
+uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe)
+{
+	return cqe->length | (uint64_t)cqe->buffer << 32;
+}
+
 static bool poller_sleeps(const struct rdmachan_queue *queue)
 {
 	/* The index must be seen before the flag is looked at; the poller has the same. */

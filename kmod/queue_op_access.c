@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_op_access.c - READ, WRITE, atomic operations and RELEASE of queues
+ *
+ * Operation. An access is a job (grant_access.c), and the operation waits for its steps. A WRITE
+ * is in the line of what is sent on its channel until the adapter has all of it: so messages
+ * behind it arrive behind it. READs and atomic operations are in no such line. All are in the
+ * line of accesses, for the sake of those with FENCE.
+ *
+ * Ownership. A job uses its region itself, and holds the channel's file, for it may outlive the
+ * operation: when the queue is closed.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/uio.h>
+
+#include "chan.h"
+#include "grant.h"
+#include "queue_op.h"
+#include "region.h"
+
+static bool is_atomic(const struct rch_op *op)
+{
+	return op->sqe.opcode == RDMACHAN_OPCODE_FETCH_ADD ||
+	       op->sqe.opcode == RDMACHAN_OPCODE_COMPARE_SWAP;
+}
+
+static u32 right_of(const struct rch_op *op)
+{
+	if (is_atomic(op))
+		return RDMACHAN_RIGHT_ATOMIC;
+	return op->sqe.opcode == RDMACHAN_OPCODE_READ ? RDMACHAN_RIGHT_READ :
+						       RDMACHAN_RIGHT_WRITE;
+}
+
+static int find(struct rch_op *op)
+{
+	int ret = rch_op_find_chan(op, 0);
+
+	if (!ret)
+		op->fence.key = rch_op_line_access(op->object);
+	return ret;
+}
+
+static int prepare(struct rch_op *op, bool read)
+{
+	int ret = find(op);
+
+	if (ret)
+		return ret;
+	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
+		return -EINVAL;
+	return rch_op_check_memory(op, read);
+}
+
+/** rch_op_read_prepare - prepare a READ */
+int rch_op_read_prepare(struct rch_op *op)
+{
+	return prepare(op, true);
+}
+
+/** rch_op_write_prepare - prepare a WRITE */
+int rch_op_write_prepare(struct rch_op *op)
+{
+	int ret = prepare(op, false);
+
+	if (!ret)
+		op->line.key = rch_op_line_out(op->object);
+	return ret;
+}
+
+/** rch_op_atomic_prepare - prepare an atomic operation */
+int rch_op_atomic_prepare(struct rch_op *op)
+{
+	return find(op);
+}
+
+static void put_file(void *file)
+{
+	fput(file);
+}
+
+/* Small parts of a region are copied: that is less than to have the adapter find them. */
+#define COPY_MAX 512
+
+static void set_memory(struct rch_op *op, struct rch_job *job)
+{
+	unsigned int direction = job->right == RDMACHAN_RIGHT_READ ? ITER_DEST : ITER_SOURCE;
+
+	if (!op->region) {
+		iov_iter_ubuf(&job->iter, direction, u64_to_user_ptr(op->sqe.addr),
+			      op->sqe.length);
+		return;
+	}
+	/* For as long as it may be copied from or to, too. */
+	rch_region_use_more(op->region);
+	job->uses = op->region;
+	job->region_offset = op->sqe.addr;
+	if (op->sqe.length > COPY_MAX)
+		job->region = op->region;
+	else
+		rch_region_iter(op->region, direction, op->sqe.addr, op->sqe.length,
+				&job->iter);
+}
+
+static int begin(struct rch_op *op)
+{
+	struct rch_job *job = rch_job_alloc(op->object, op->sqe.grant, right_of(op),
+					    op->sqe.grant_offset, op->file, put_file);
+	u64 length = op->sqe.length;
+
+	if (!job)
+		return -ENOMEM;
+	get_file(op->file);
+	op->job = job;
+	if (is_atomic(op)) {
+		job->op = op->sqe.opcode == RDMACHAN_OPCODE_FETCH_ADD ?
+			RDMACHAN_ATOMIC_FETCH_ADD : RDMACHAN_ATOMIC_COMPARE_SWAP;
+		job->operand = op->sqe.operand;
+		job->compare = job->op == RDMACHAN_ATOMIC_COMPARE_SWAP ? op->sqe.compare : 0;
+		length = sizeof(u64);
+	} else {
+		set_memory(op, job);
+	}
+	rch_queue_await(op, &job->wait, 0);
+	return rch_job_begin(job, length);
+}
+
+/* The path has failed, and the channel will soon. */
+static s64 path_failed(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+
+	/* In this order: who has not seen the end waits for it. */
+	if (op->on != &chan->wait)
+		rch_queue_await(op, &chan->wait, 0);
+	if (!rch_chan_tx_refused(chan))
+		return -EAGAIN;
+	if (is_atomic(op))
+		return -EREMOTEIO;
+	return rch_chan_tx_check(chan) ?: -ECONNRESET;
+}
+
+static s64 over(struct rch_op *op)
+{
+	const struct rch_job *job = op->job;
+
+	switch (job->result) {
+	case 0:
+		if (!is_atomic(op))
+			return op->sqe.length;
+		op->cqe.length = lower_32_bits(job->value);
+		op->cqe.buffer = upper_32_bits(job->value);
+		return 0;
+	case -ENOTCONN:
+		return path_failed(op);
+	case -ECANCELED:
+		return op->stopped ?: -ECANCELED;
+	default:
+		return job->result;
+	}
+}
+
+/** rch_op_access_run - run an access; see &struct rch_queue_ops */
+s64 rch_op_access_run(struct rch_op *op)
+{
+	bool in_call = op->queue->in_call;
+	struct rch_job *job;
+	int ret;
+
+	if (!op->job) {
+		ret = begin(op);
+		if (ret)
+			return ret;
+	}
+	job = op->job;
+	job->pin = in_call && !op->region && !is_atomic(op);
+	ret = rch_job_go_on(job);
+	if (ret == -EFAULT && in_call) {
+		job->result = ret;
+		ret = rch_job_go_on(job);
+	}
+	if (ret == -EFAULT)
+		return ret;
+	if (op->line.key && rch_job_sent(job))
+		rch_queue_line_leave(op);
+	return ret ? -EAGAIN : over(op);
+}
+
+/** rch_op_access_stop - whether @op can be ended now; see &struct rch_queue_ops */
+bool rch_op_access_stop(struct rch_op *op)
+{
+	if (rch_job_stop(op->job))
+		return true;
+	op->stopped = op->overdue ? -ETIMEDOUT : -ECANCELED;
+	return false;
+}
+
+/** rch_op_access_drop - @op is over, or its queue is */
+void rch_op_access_drop(struct rch_op *op)
+{
+	if (op->job)
+		rch_job_leave(op->job);
+	op->job = NULL;
+}
+
+/* RELEASE: behind WRITEs, as messages are */
+
+/** rch_op_release_prepare - prepare a RELEASE */
+int rch_op_release_prepare(struct rch_op *op)
+{
+	int ret = rch_op_find_chan(op, 0);
+
+	if (!ret)
+		op->line.key = rch_op_line_out(op->object);
+	return ret;
+}
+
+/** rch_op_release_run - run it */
+s64 rch_op_release_run(struct rch_op *op)
+{
+	return rch_held_release(op->object, op->sqe.grant);
+}
