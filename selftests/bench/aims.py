@@ -5,6 +5,7 @@ import collections
 
 # In this order in tables and plots.
 CONTENDERS = {
+    "ioctl": "ioctl",
     "write_read": "write/read",
     "queue": "queue",
     "queue_poller": "queue, poller",
@@ -13,6 +14,7 @@ CONTENDERS = {
     "ib_send": "verbs, SEND",
     "ib_read": "verbs, READ",
     "ib_write": "verbs, WRITE",
+    "ib_atomic": "verbs, FETCH_ADD",
     "floor": "kernel verbs, threads",
     "floor_reply": "kernel verbs, handlers",
     "rsockets": "rsockets",
@@ -22,12 +24,17 @@ CONTENDERS = {
 }
 
 # The ways of rdmachan.
-OURS = ("write_read", "queue", "queue_poller", "queue_regions", "io_uring")
+OURS = ("ioctl", "write_read", "queue", "queue_poller", "queue_regions", "io_uring")
 QUEUES = ("queue", "queue_poller", "queue_regions")
 VERBS = ("ib_send", "ib_read")
+# The ways to memory that is lent.
+REACH = ("ioctl", "queue")
 
 # Which of two values of a row is better, by the beginning of its name.
-BETTER = {"lat": "low", "connect": "low", "tput": "high", "rate": "high"}
+BETTER = {
+    "lat": "low", "connect": "low", "tput": "high", "rate": "high",
+    "read": "low", "write": "low", "add": "low", "give": "low", "get": "high", "put": "high",
+}
 
 # An aim: in a row of a bed, the best of some contenders is at most (or at least, where
 # high is better) a factor times the best of others, or times the value of the same
@@ -62,6 +69,13 @@ AIMS = (
     than("icount", "lat64k", "queue", QUEUES, 1.0, "ib_send"),
     than("icount", "tput1m", "queue", QUEUES, 1.0, *VERBS),
     than("icount", "connect", "write_read", ("write_read",), 1.0, "tcp"),
+    than("icount", "read64", "grant", REACH, 1.0, "ib_read"),
+    than("icount", "add8", "grant", REACH, 1.0, "ib_atomic"),
+    than("icount", "get1m", "grant", REACH, 1.0, "ib_read"),
+    than("icount", "put1m", "grant", REACH, 1.0, "ib_write"),
+    # Two round trips of 64 bytes.
+    than("icount", "give4k", "grant", ("ioctl",), 1.0, "write_read"),
+    than("icount", "give1m", "grant", ("ioctl",), 1.0, "write_read"),
     # Ahead of verbs and of rsockets in every row.
     than("icount-6.12", "*", "ahead", OURS, 1.0, *VERBS, "rsockets"),
     than("wire", "*", "ahead", OURS, 1.0, *VERBS, "rsockets"),

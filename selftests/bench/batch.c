@@ -124,7 +124,7 @@ static unsigned int add_round(struct end *end, void *ring, unsigned int count)
 }
 
 /* The last of each batch tells that it was sent; two are under way at a time. */
-static void flood(struct end *end, uint64_t *begun)
+static void flood(struct end *end)
 {
 	const struct job *job = end->job;
 	unsigned int batch = at_most(BATCH, SEND_BYTES, job->size) / job->channels ?: 1;
@@ -134,7 +134,7 @@ static void flood(struct end *end, uint64_t *begun)
 
 	/* The other one has its memory by then. */
 	get(end, *end->fds, 1);
-	*begun = now_ns();
+	begin_together(end);
 	for (left = job->count; left; left -= n) {
 		n = left < batch ? left : batch;
 		job->way->rings->enter(ring, add_round(end, ring, n), left < job->count);
@@ -229,9 +229,11 @@ static void drain_each(struct end *end)
 	struct draining draining;
 	void *ring = draining_begin(&draining, end);
 
-	put(end, *end->fds, 1);
 	ready = draining.depth * end->job->channels;
 	half = (ready + 1) / 2;
+	rings->enter(ring, ready, 0);
+	ready = 0;
+	put(end, *end->fds, 1);
 	while (draining.sure) {
 		rings->enter(ring, ready, draining.sure < half ? draining.sure : half);
 		for (ready = 0; draining_next(&draining, end, ring); ready++)

@@ -20,10 +20,16 @@
 #define CANNOT 4
 /* As perftest's, memory of messages begins with a page. */
 #define PAGE 4096UL
+/* What it is full of. */
+#define FILL 'r'
 /* Messages that are handed over at once to rings. */
 #define BATCH 256
 
 struct way;
+struct times;
+
+/** enum access - what is done to memory that is lent */
+enum access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ADD };
 
 /**
  * struct job - what is measured, the same at both ends
@@ -34,6 +40,7 @@ struct way;
  * @count: trips, connections, or messages on each channel
  * @channels: of each process
  * @bulk: messages go one way
+ * @access: to lent memory, if it is that
  */
 struct job {
 	const struct way *way;
@@ -43,6 +50,7 @@ struct job {
 	unsigned int count;
 	unsigned int channels;
 	bool bulk;
+	enum access access;
 };
 
 /**
@@ -51,12 +59,16 @@ struct job {
  * @listener: of the server's, -1 at the client
  * @fds: its channels
  * @data: one message, to be sent or received; begins with a page
+ * @times: of a flood's client: with whom it begins
+ * @process: its number among these
  */
 struct end {
 	const struct job *job;
 	int listener;
 	int *fds;
 	char *data;
+	struct times *times;
+	unsigned int process;
 };
 
 /**
@@ -64,14 +76,14 @@ struct end {
  * @trips: send a message and await its answer, @count times, on the first channel;
  *	@samples gets nanoseconds
  * @answer: the other side: answer @count messages
- * @flood: send &job.count messages on each channel, and await the first's answer; @begun
- *	is when the first was
+ * @flood: send &job.count messages on each channel, and await the first's answer;
+ *	begin_together() comes ahead of the first of them, when all else was made
  * @drain: the other side: receive them, then answer on the first channel
  */
 struct pattern {
 	void (*trips)(struct end *end, unsigned int count, uint64_t *samples);
 	void (*answer)(struct end *end, unsigned int count);
-	void (*flood)(struct end *end, uint64_t *begun);
+	void (*flood)(struct end *end);
 	void (*drain)(struct end *end);
 };
 
@@ -99,10 +111,22 @@ struct rings {
 };
 
 /**
+ * struct reach - a way to get at memory that the peer lends
+ * @trips: do &job.access to @grant, as many bytes as &job.size, @count times, each when the
+ *	one before is over; @samples gets nanoseconds
+ * @flood: the same as fast as can be
+ */
+struct reach {
+	void (*trips)(struct end *end, uint32_t grant, unsigned int count, uint64_t *samples);
+	void (*flood)(struct end *end, uint32_t grant, unsigned int count);
+};
+
+/**
  * struct way - a way to move messages
  * @name: its name
  * @pattern: how
  * @rings: by what, where that goes by rings
+ * @reach: how lent memory is got at; NULL: it is not
  * @size_max: largest message, 0: any
  * @window: rounds of messages after which the receiver answers, since what it does not
  *	take in time is lost; 0: nothing is lost
@@ -118,6 +142,7 @@ struct way {
 	const char *name;
 	const struct pattern *pattern;
 	const struct rings *rings;
+	const struct reach *reach;
 	size_t size_max;
 	unsigned int window;
 	int (*listen)(const struct job *job);
@@ -145,15 +170,26 @@ pid_t child(void);
 void await_child(pid_t pid);
 
 /* trips.c */
+uint64_t *make_samples(unsigned int count);
+unsigned int warm_up(const struct job *job);
+double median_us(uint64_t *samples, unsigned int count);
 void lat_client(struct job *job, unsigned int processes);
 void lat_server(struct job *job, unsigned int processes);
 void connect_client(struct job *job, unsigned int processes);
 void connect_server(struct job *job, unsigned int processes);
 
 /* flood.c */
+void begin_together(struct end *end);
 void rate_client(struct job *job, unsigned int processes);
 void tput_client(struct job *job, unsigned int processes);
 void flood_server(struct job *job, unsigned int processes);
+
+/* lent.c */
+void reach_client(struct job *job, unsigned int processes);
+void reach_bulk_client(struct job *job, unsigned int processes);
+void reach_server(struct job *job, unsigned int processes);
+void give_client(struct job *job, unsigned int processes);
+void give_server(struct job *job, unsigned int processes);
 
 /* plain.c: by calls that block. */
 extern const struct pattern plain;
@@ -162,12 +198,17 @@ void get(struct end *end, int fd, size_t size);
 
 /* batch.c: by rings, many at once. */
 extern const struct pattern by_rings;
+/* reach.c: by calls, one at a time. */
+extern const struct reach by_calls;
+/* reach_queue.c: by a queue, from and to a region. */
+extern const struct reach by_queue;
 /* queue.c, uring.c */
 extern const struct rings queue_rings, poller_rings, region_rings, uring_rings;
 
 /* sockets.c */
 extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
 /* channels.c */
-extern const struct way way_channel, way_queue, way_poller, way_regions, way_uring;
+int the_context(void);
+extern const struct way way_ioctl, way_channel, way_queue, way_poller, way_regions, way_uring;
 
 #endif /* _BENCH_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * channels.c - channels, by write() and read(), by a queue, from regions, and by io_uring
+ * channels.c - channels, by write() and read(), by a queue, from regions, by io_uring, and what
+ * is lent on them
  */
 #include <unistd.h>
 
@@ -8,7 +9,7 @@
 #include "bench.h"
 
 /* One for all channels of a process. */
-static int context(void)
+int the_context(void)
 {
 	static int ctx = -1;
 
@@ -31,7 +32,7 @@ static int listen_service(const struct job *job)
 {
 	struct opts opts = options(job);
 
-	return do_listen(context(), job->port, &opts);
+	return do_listen(the_context(), job->port, &opts);
 }
 
 static int accept_channel(int listener)
@@ -44,15 +45,16 @@ static int connect_service(const struct job *job)
 	struct rdmachan_addr addr = address_of(job->host);
 	struct opts opts = options(job);
 
-	return do_connect_to(context(), &addr, job->port, &opts);
+	return do_connect_to(the_context(), &addr, job->port, &opts);
 }
 
 /* All go over the same channels. */
-#define CHANNEL_WAY(_name, _pattern, _rings)	\
+#define CHANNEL_WAY(_name, _pattern, _rings, _reach) \
 	{					\
 		.name = (_name),		\
 		.pattern = (_pattern),		\
 		.rings = (_rings),		\
+		.reach = (_reach),		\
 		.listen = listen_service,	\
 		.accept = accept_channel,	\
 		.connect = connect_service,	\
@@ -61,8 +63,9 @@ static int connect_service(const struct job *job)
 		.close = close,			\
 	}
 
-const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL);
-const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings);
-const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings);
-const struct way way_regions = CHANNEL_WAY("queue_regions", &by_rings, &region_rings);
-const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings);
+const struct way way_ioctl = CHANNEL_WAY("ioctl", &plain, NULL, &by_calls);
+const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL, NULL);
+const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings, &by_queue);
+const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings, NULL);
+const struct way way_regions = CHANNEL_WAY("queue_regions", &by_rings, &region_rings, NULL);
+const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings, NULL);

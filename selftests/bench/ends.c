@@ -36,7 +36,7 @@ char *page_memory(size_t size)
 
 	size = (size + PAGE - 1) / PAGE * PAGE;
 	data = aligned_alloc(PAGE, size);
-	return data ? memset(data, 'r', size) : NULL;
+	return data ? memset(data, FILL, size) : NULL;
 }
 
 static void end_make(struct end *end, const struct job *job)

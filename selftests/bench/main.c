@@ -9,6 +9,11 @@
  *          of COUNT, while another connection stays open
  * rate     messages per second, COUNT of them by PROCESSES with CHANNELS each
  * tput     the same as megabytes (10^6) per second
+ * read write add
+ *          microseconds of a READ, WRITE or FETCH_ADD of memory that the server lends, until
+ *          it is over; the median of COUNT
+ * get put  megabytes per second of COUNT of READs or WRITEs
+ * give     microseconds of lending SIZE bytes, until the peer has given them back
  *
  * Prints that number. Both ends are here, at the address in LAB_IP, unless --peer names
  * another machine, on which the same runs with --serve. The time of a flood is from the
@@ -25,22 +30,26 @@
 #include "bench.h"
 
 static const struct way *const ways[] = {
-	&way_channel, &way_queue, &way_poller, &way_regions, &way_uring, &way_rsockets,
-	&way_tcp, &way_udp, &way_unix,
+	&way_ioctl, &way_channel, &way_queue, &way_poller, &way_regions, &way_uring,
+	&way_rsockets, &way_tcp, &way_udp, &way_unix,
 };
 
 /**
  * struct test - a kind of measurement
  * @name: its name
- * @bulk: messages go one way
  * @client: measures and prints
  * @server: the other end
+ * @bulk: messages go one way
+ * @lent: it is about memory that is lent
+ * @access: to that
  */
 struct test {
 	const char *name;
-	bool bulk;
 	void (*client)(struct job *job, unsigned int processes);
 	void (*server)(struct job *job, unsigned int processes);
+	bool bulk;
+	bool lent;
+	enum access access;
 };
 
 void die(const char *what)
@@ -70,10 +79,16 @@ uint64_t now_ns(void)
 }
 
 static const struct test tests[] = {
-	{ "lat", false, lat_client, lat_server },
-	{ "connect", false, connect_client, connect_server },
-	{ "rate", true, rate_client, flood_server },
-	{ "tput", true, tput_client, flood_server },
+	{ "lat", lat_client, lat_server },
+	{ "connect", connect_client, connect_server },
+	{ "rate", rate_client, flood_server, .bulk = true },
+	{ "tput", tput_client, flood_server, .bulk = true },
+	{ "read", reach_client, reach_server, .lent = true, .access = ACCESS_READ },
+	{ "write", reach_client, reach_server, .lent = true, .access = ACCESS_WRITE },
+	{ "add", reach_client, reach_server, .lent = true, .access = ACCESS_ADD },
+	{ "get", reach_bulk_client, reach_server, .lent = true, .access = ACCESS_READ },
+	{ "put", reach_bulk_client, reach_server, .lent = true, .access = ACCESS_WRITE },
+	{ "give", give_client, give_server, .lent = true },
 };
 
 /* Arguments */
@@ -166,6 +181,7 @@ int main(int argc, char **argv)
 		usage();
 	test = find_test(argv[0]);
 	job.bulk = test->bulk;
+	job.access = test->access;
 	job.way = find_way(argv[1]);
 	job.size = strtoul(argv[2], NULL, 0);
 	job.count = atoi(argv[3]);
@@ -178,6 +194,8 @@ int main(int argc, char **argv)
 		usage();
 	if (job.way->size_max && job.size > job.way->size_max)
 		skip("messages of this size cannot be sent");
+	if (test->lent && !job.way->reach)
+		skip("memory cannot be lent");
 	run(test, &job, processes, role);
 	return 0;
 }

@@ -70,12 +70,12 @@ static void flush(struct end *end)
 }
 
 /* With a window two of it are on their way. */
-static void flood(struct end *end, uint64_t *begun)
+static void flood(struct end *end)
 {
 	const struct job *job = end->job;
 	unsigned int i, j, awaited = 0;
 
-	*begun = now_ns();
+	begin_together(end);
 	for (i = 0; i < job->count; i++) {
 		for (j = 0; j < job->channels; j++)
 			put(end, end->fds[j], job->size);

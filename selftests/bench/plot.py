@@ -4,8 +4,9 @@
 
 usage: plot.py RESULTS.json DIR
 
-Writes latency.svg, ratio.svg, throughput.svg, rate.svg and beds.svg to DIR, each as far as
-there are results for it. Axes are logarithmic; each line is named where it ends.
+Writes latency.svg, ratio.svg, throughput.svg, rate.svg, read.svg, write.svg and beds.svg to
+DIR, each as far as there are results for it. Axes are logarithmic; each line is named where
+it ends.
 """
 
 import json
@@ -24,10 +25,10 @@ LINE = 16
 
 # Ours are strong colours and thick lines, others are not.
 COLOURS = {
-    "write_read": "#c1121f", "queue": "#0353a4", "queue_poller": "#7209b7",
+    "ioctl": "#d6249f", "write_read": "#c1121f", "queue": "#0353a4", "queue_poller": "#7209b7",
     "queue_regions": "#087f5b", "io_uring": "#e07a00",
     "ib_send": "#222222", "ib_read": "#777777", "ib_write": "#aaaaaa",
-    "floor": "#5b7553", "floor_reply": "#9cb493",
+    "ib_atomic": "#555555", "floor": "#5b7553", "floor_reply": "#9cb493",
     "rsockets": "#8d6e63", "tcp": "#5e8fb0", "udp": "#8fb8d0", "unix": "#c9a227",
 }
 DASHES = {"floor": "6 4", "floor_reply": "6 4", "udp": "2 3", "unix": "2 3"}
@@ -263,6 +264,12 @@ def plots(rows, directory):
             counted, "rate", "Messages of 64 bytes in one direction (more is better)",
             "channels (of 8 processes, if there are so many)",
             "messages per 10^9 instructions")
+        pictures["read"] = draw_curves(
+            counted, "read", "READ of memory that the peer lends (less is better)",
+            "bytes", "thousand instructions")
+        pictures["write"] = draw_curves(
+            counted, "write", "WRITE to memory that the peer lends (less is better)",
+            "bytes", "thousand instructions")
     for name, drawing in pictures.items():
         if drawing:
             drawing.write(os.path.join(directory, name + ".svg"))

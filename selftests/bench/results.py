@@ -140,10 +140,10 @@ def print_bed(bed):
     there = [c for c in CONTENDERS if any(c in v for v in bed.values.values())]
     width = [max(len(c), 9) for c in there]
     print(f"\n{bed.name}, {bed.kernel}")
-    print(f"{'':14}" + "".join(f" {c:>{w}}" for c, w in zip(there, width)))
+    print(f"{'':15}" + "".join(f" {c:>{w}}" for c, w in zip(there, width)))
     for row, values in bed.values.items():
         cells = [show(values[c]) if c in values else "-" for c in there]
-        print(f"{row:8}{bed.units[row]:6}" +
+        print(f"{row:9}{bed.units[row]:6}" +
               "".join(f" {cell:>{w}}" for cell, w in zip(cells, width)))
 
 

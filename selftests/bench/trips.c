@@ -14,13 +14,13 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median_us(uint64_t *samples, unsigned int count)
+double median_us(uint64_t *samples, unsigned int count)
 {
 	qsort(samples, count, sizeof(*samples), compare);
 	return samples[count / 2] / 1e3;
 }
 
-static uint64_t *make_samples(unsigned int count)
+uint64_t *make_samples(unsigned int count)
 {
 	uint64_t *samples = calloc(count, sizeof(*samples));
 
@@ -29,7 +29,7 @@ static uint64_t *make_samples(unsigned int count)
 }
 
 /* Large messages take long, and need none. */
-static unsigned int warm_up(const struct job *job)
+unsigned int warm_up(const struct job *job)
 {
 	unsigned int part = job->count / 10;
 
