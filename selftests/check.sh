@@ -141,7 +141,7 @@ check_static() {
 
 	stage "static checks"
 	beside static/layers "$top/selftests/checks/layers.py"
-	for name in checkpatch kerneldoc shell; do
+	for name in checkpatch kerneldoc locks shell; do
 		beside "static/$name" "$top/selftests/checks/$name.sh"
 	done
 	# It compiles what a guest is given, too.

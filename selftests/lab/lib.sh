@@ -15,11 +15,17 @@ export CACHE
 say() { echo "${0##*/}: $*" >&2; }
 die() { say "$*"; exit 2; }
 
+# The locks that this process has, by name.
+declare -gA LAB_LOCKS=()
+
 # Take the lock $1 (a name) until the process ends. Builds of the same thing by
-# two people wait for each other and the second finds it done.
+# two people wait for each other and the second finds it done. Whoever has it may
+# take it again: several kernels come from one archive.
 lab_lock() {
 	local fd
 
+	[ -z "${LAB_LOCKS[$1]:-}" ] || return 0
+	LAB_LOCKS[$1]=1
 	mkdir -p "$CACHE/locks"
 	exec {fd}>"$CACHE/locks/$1"
 	if ! flock -n "$fd"; then
