@@ -56,6 +56,15 @@ stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 pass() { passed=$((passed + 1)); echo "ok - $*"; }
 fail() { failed=$((failed + 1)); failures+=("$*"); echo "not ok - $*"; }
 
+# show LOG: the end of it, or what the kernel has complained of
+show() {
+	if grep -q 'the kernel complained:' "$1"; then
+		sed -n '/the kernel complained:/,$p' "$1" | head -n 60 | sed 's/^/# /'
+	else
+		tail -n 40 "$1" | sed 's/^/# /'
+	fi
+}
+
 # one_test NAME STATUS: the run was one test, whose output is shown when it failed
 one_test() {
 	local name=$1 status=$2 log=$out/$1.log
@@ -63,7 +72,7 @@ one_test() {
 	if [ "$status" = 0 ]; then
 		pass "$name"
 	else
-		tail -n 40 "$log" | sed 's/^/# /'
+		show "$log"
 		fail "$name (log: $log)"
 	fi
 }
@@ -82,7 +91,7 @@ tap_tests() {
 			<(grep -E '^ *not ok [0-9-]' "$log" | sed "s/^ */$name: /")
 		grep -E -A 12 '^ *not ok [0-9-]' "$log" | head -n 80 | sed 's/^/# /'
 	elif [ "$status" != 0 ] || [ "$good" -eq 0 ]; then
-		tail -n 40 "$log" | sed 's/^/# /'
+		show "$log"
 		fail "$name: exit status $status (log: $log)"
 	fi
 }
@@ -141,7 +150,7 @@ check_static() {
 
 	stage "static checks"
 	beside static/layers "$top/selftests/checks/layers.py"
-	for name in checkpatch kerneldoc locks shell; do
+	for name in checkpatch kerneldoc lab shell; do
 		beside "static/$name" "$top/selftests/checks/$name.sh"
 	done
 	# It compiles what a guest is given, too.

@@ -21,6 +21,7 @@
 #define LONGEST (64 << 10)
 #define WORKERS 256
 #define USER 4600
+#define PURPOSE "rdmachan test: memory fails on purpose "
 
 static int next_user = USER + 1;
 
@@ -96,10 +97,15 @@ static void choose_caches(bool chosen)
 	};
 	size_t i;
 
+	/* What makes a queue pair below may be shown in the log: see splat-scan.sh. */
+	if (chosen)
+		ASSERT_TRUE(put("/dev/kmsg", PURPOSE "from here"));
 	for (i = 0; i < sizeof(caches) / sizeof(*caches); i++)
 		choose_cache(caches[i], chosen);
 	fault_set("failslab", "cache-filter", chosen ? "Y" : "N");
 	fault_set("fail_page_alloc", "min-order", chosen ? "2" : "0");
+	if (!chosen)
+		ASSERT_TRUE(put("/dev/kmsg", PURPOSE "to here"));
 }
 
 /* Better, where the kernel can tell by the stack who asks for memory: only the module. */

@@ -33,6 +33,9 @@ HARMLESS='Spectre V2 : WARNING: Unprivileged eBPF
 |KASAN init done|kasan: KernelAddressSanitizer initialized|use CONFIG_KCSAN_STRICT
 |x86/cpu: |loading out-of-tree module taints kernel'
 
+# A test that has allocations fail tells the log when, as "memory fails on purpose from
+# here" and "to here". The kernel shows the stack of who gets no virtual memory then, such as
+# an adapter's driver that makes a queue pair: that is no complaint.
 scan() {
 	local file=$1 splats harmless
 
@@ -41,6 +44,9 @@ scan() {
 	# One pass: a line that matches opens a window of 40 lines.
 	awk -v splats="$splats" -v harmless="$harmless" -v file="$file" '
 		{ sub(/\r$/, "") }
+		/memory fails on purpose/ { wanted = /from here/; lack = 0 }
+		wanted && /vmalloc error: / { lack = 1 }
+		lack && /Call Trace:/ && left == 0 { lack = 0; next }
 		$0 ~ splats && $0 !~ harmless {
 			if (left == 0)
 				print "-- " file ":" FNR ":"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# lab.sh - what the lab's scripts do without a guest: locks, and complaints of kernels
+
+set -uo pipefail
+
+lab=$(cd "$(dirname "$0")/../lab" && pwd)
+RDMACHAN_CACHE=$(mktemp -d)
+export RDMACHAN_CACHE
+trap 'rm -rf "$RDMACHAN_CACHE"' EXIT
+failed=0
+
+# verdict STATUS NAME
+verdict() {
+	[ "$1" = 0 ] || { failed=1; echo -n "not "; }
+	echo "ok - $2"
+}
+
+# with_locks COMMAND: in a process of its own, that has the script's functions
+with_locks() {
+	timeout 20 bash -c "set -euo pipefail; . '$lab/lib.sh'; $1" 2>/dev/null
+}
+
+# splat STATUS NAME LINE...: what a look at a log of these lines must end with
+splat() {
+	local wanted=$1 name=$2 status=0
+
+	shift 2
+	printf '[    1.000000] %s\n' "$@" >"$RDMACHAN_CACHE/log"
+	"$lab/splat-scan.sh" "$RDMACHAN_CACHE/log" >/dev/null || status=$?
+	[ "$status" = "$wanted" ]
+	verdict $? "$name"
+}
+
+# A process that waited for a lock of its own would never get a second kernel out of the
+# same archive.
+with_locks 'lab_lock one; lab_lock two; lab_lock one'
+verdict $? "a lock that one has can be taken again"
+# shellcheck disable=SC2016 # for the inner shell
+with_locks 'lab_lock one; ! flock -n "$CACHE/locks/one" true'
+verdict $? "nobody else gets it meanwhile"
+
+from="rdmachan test: memory fails on purpose from here"
+to="rdmachan test: memory fails on purpose to here"
+lack="kworker/0:1: vmalloc error: size 8192, failed to allocate pages, mode:0xdc2"
+splat 0 "an ordinary log" "rdmachan: loaded" "rdma_rxe: loaded"
+splat 1 "a complaint" "rdmachan: loaded" "WARNING: CPU: 0" "Call Trace:" " foo+0x1/0x2"
+splat 1 "memory that is not there" "$lack" "Call Trace:" " foo+0x1/0x2"
+splat 0 "memory that is not there on purpose" "$from" "$lack" "Call Trace:" " foo" "$to"
+splat 1 "something else meanwhile" "$from" "$lack" "Call Trace:" "Call Trace:" "$to"
+splat 1 "a warning meanwhile" "$from" "$lack" "WARNING: CPU: 0" "Call Trace:" "$to"
+splat 1 "memory that is not there any more" "$from" "$to" "$lack" "Call Trace:"
+exit $failed
