@@ -275,6 +275,22 @@ struct rch_job {
 };
 
 /**
+ * struct rch_notice - a message that goes with a WRITE
+ * @message: its bytes
+ * @msg_flags: its flags
+ * @timeout_ms: how long to wait for room; 0 is without limit
+ * @sent: that was tried
+ * @result: how, if it was: 0 or an errno below it
+ */
+struct rch_notice {
+	struct iov_iter *message;
+	u16 msg_flags;
+	unsigned int timeout_ms;
+	bool sent;
+	int result;
+};
+
+/**
  * struct rch_giving - grants that are given with a message
  * @chan: channel
  * @set: regions of the context
@@ -300,6 +316,17 @@ struct rch_giving {
 	struct rdmachan_error *error;
 };
 
+/**
+ * rch_grant_patience - how long a peer may take to answer, in jiffies
+ * @link: link
+ *
+ * The adapter of an honest one may have some MiB to move first.
+ */
+static inline unsigned long rch_grant_patience(const struct rch_link *link)
+{
+	return RCH_ANSWER_DEADS * link->dead;
+}
+
 /* grant.c APIs: process context */
 struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp);
 
@@ -310,6 +337,7 @@ enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *
 
 /* grant_lend.c APIs: process context; may sleep */
 int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms);
+struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id);
 int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms);
 int rch_loans_revoke_region(struct rch_regions *set, u32 region);
 void rch_loans_revoke_set(struct rch_regions *set);
@@ -319,7 +347,8 @@ void rch_loans_work(struct work_struct *work);
 void rch_grants_revoke(struct rch_chan *chan);
 void rch_loans_end(struct rch_grants *grants, u32 cause);
 enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_record *r);
-enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r);
+bool rch_loan_ended(const struct rch_loan *loan);
+void rch_loan_put(struct rch_loan *loan);
 
 /* grant_hold.c APIs: softirq */
 enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
@@ -342,6 +371,7 @@ void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right,
 int rch_job_begin(struct rch_job *job, u64 length);
 int rch_job_go_on(struct rch_job *job);
 bool rch_job_stop(struct rch_job *job);
+bool rch_job_under_way(const struct rch_job *job);
 bool rch_job_sent(const struct rch_job *job);
 void rch_job_end(struct rch_job *job);
 struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offset, void *keep,
@@ -349,8 +379,8 @@ struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offs
 void rch_job_leave(struct rch_job *job);
 
 /* grant_access.c APIs: process context; wait for the end */
-int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter,
-		   bool read);
+int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read,
+		   struct rch_notice *notice);
 int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic);
 
 /* grant_access.c APIs: any context, with the lock of @wait */
@@ -361,6 +391,9 @@ int rch_ask(struct rch_job *job);
 void rch_ask_late(struct rch_job *job);
 void rch_asked_init(struct rch_job *job);
 void rch_asked_exit(struct rch_job *job);
+
+/* grant_atomic.c APIs: softirq */
+enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r);
 
 /* grant_atomic.c APIs: any context but interrupts */
 bool rch_asked_over(const struct rch_job *job);

@@ -164,6 +164,14 @@ static int step_take(struct rch_job *job, struct rch_access *access)
 	return 0;
 }
 
+static void step_put(struct rch_job *job, struct rch_access *access)
+{
+	rch_mem_unpin_pages(access);
+	if (access->charged)
+		rch_charge_give(&job->chan->charge, RDMACHAN_LIMIT_BYTES, access->charged);
+	rch_access_put(access);
+}
+
 /* Take the steps that have ended, in their order. */
 static int take_steps(struct rch_job *job)
 {
@@ -173,10 +181,9 @@ static int take_steps(struct rch_job *job)
 		access = step_number(job, job->first);
 		if (!step_over(access))
 			break;
-		rch_mem_unpin_pages(access);
 		if (step_take(job, access))
 			return -EFAULT;
-		rch_access_put(access);
+		step_put(job, access);
 		job->first++;
 	}
 	return 0;
@@ -233,18 +240,54 @@ static enum rch_access_class class_of(const struct rch_job *job)
 	return job->region || may_pin(job) ? RCH_ACCESS_REGION : rch_access_class(job->left);
 }
 
-/* Begin the next step. Return: 0, -EFAULT, -ENOMEM or -ENOTCONN. */
-static int step_next(struct rch_job *job)
+/*
+ * What a step has that waits for its turn is the channel's, as others may be a long time before
+ * it: room, or pages that are pinned. Of those that do not wait there are only so many for each
+ * path. Return: bytes; or -ENOBUFS or -ENFILE, as the channel's record says.
+ */
+static int step_charge(struct rch_job *job, enum rch_access_class class)
+{
+	struct rch_cost cost = {};
+	u32 limit, cause;
+
+	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
+		return 0;
+	cost.of[RDMACHAN_LIMIT_BYTES] = rch_access_room(class) ?:
+					min_t(u64, job->left, RCH_ACCESS_STEP);
+	cause = rch_charge_take(&job->chan->charge, &cost, &limit);
+	if (!cause)
+		return cost.of[RDMACHAN_LIMIT_BYTES];
+	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);
+	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENFILE : -ENOBUFS;
+}
+
+static struct rch_access *step_get(struct rch_job *job)
 {
 	enum rch_access_class class = class_of(job);
-	struct rch_access *access = rch_access_get(&job->chan->lane.link->path, class);
+	int charged = step_charge(job, class);
+	struct rch_access *access;
+
+	if (charged < 0)
+		return ERR_PTR(charged);
+	access = rch_access_get(&job->chan->lane.link->path, class);
+	if (!IS_ERR(access))
+		access->charged = charged;
+	else if (charged)
+		rch_charge_give(&job->chan->charge, RDMACHAN_LIMIT_BYTES, charged);
+	return access;
+}
+
+/* Begin the next step. Return: 0, -EFAULT, -ENOMEM, -ENOBUFS, -ENFILE or -ENOTCONN. */
+static int step_next(struct rch_job *job)
+{
+	struct rch_access *access = step_get(job);
 	int ret;
 
 	if (IS_ERR(access))
 		return PTR_ERR(access);
 	ret = step_make(job, access);
 	if (ret) {
-		rch_access_put(access);
+		step_put(job, access);
 		/* Not all memory of a program can be pinned, but it may be copied. */
 		if (ret != -EFAULT || !may_pin(job))
 			return ret;
@@ -273,6 +316,11 @@ static bool waits(const struct rch_job *job)
 	return !READ_ONCE(access->posted) && !step_over(access);
 }
 
+static bool is_lack(int ret)
+{
+	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENFILE;
+}
+
 /* Begin steps as long as there can be more: of those that wait, one is enough. */
 static int begin_steps(struct rch_job *job)
 {
@@ -282,7 +330,7 @@ static int begin_steps(struct rch_job *job)
 	       job->next - job->first < RCH_JOB_STEPS)
 		ret = step_next(job);
 	/* Those that are under way give back what is missing. */
-	if (ret == -ENOMEM && job->first != job->next)
+	if (is_lack(ret) && job->first != job->next)
 		return 0;
 	if (ret == -EFAULT)
 		return ret;
@@ -361,6 +409,17 @@ bool rch_job_stop(struct rch_job *job)
 	return nothing;
 }
 
+/** rch_job_under_way - whether the adapter, or the path, has a part of it */
+bool rch_job_under_way(const struct rch_job *job)
+{
+	u32 number;
+
+	for (number = job->first; number != job->next; number++)
+		if (!step_over(step_number(job, number)))
+			return true;
+	return !rch_asked_over(job);
+}
+
 /** rch_job_sent - whether the path has taken all of it, ahead of what is sent from now on */
 bool rch_job_sent(const struct rch_job *job)
 {
@@ -431,10 +490,8 @@ void rch_job_end(struct rch_job *job)
 	/* Who has told of the last end has left it with that. */
 	spin_lock_irq(&job->wait.lock);
 	spin_unlock_irq(&job->wait.lock);
-	for (; job->first != job->next; job->first++) {
-		rch_mem_unpin_pages(step_number(job, job->first));
-		rch_access_put(step_number(job, job->first));
-	}
+	for (; job->first != job->next; job->first++)
+		step_put(job, step_number(job, job->first));
 	if (job->begun)
 		rch_held_call_end(job->chan, job->id);
 	job->begun = false;
@@ -527,13 +584,27 @@ static void await(struct rch_job *job)
 		rch_job_stop(job);
 }
 
-static int run(struct rch_job *job, u64 length)
+/* Once the path has all of a WRITE the message that goes with it may follow. */
+static void notify(struct rch_job *job, struct rch_notice *notice)
+{
+	if (!notice || notice->sent || job->result || !rch_job_sent(job))
+		return;
+	notice->sent = true;
+	notice->result = rch_chan_send(job->chan, notice->message, notice->msg_flags, false,
+				       notice->timeout_ms);
+	/* A restart would write once more. */
+	if (notice->result == -ERESTARTSYS)
+		notice->result = -EINTR;
+}
+
+static int run(struct rch_job *job, u64 length, struct rch_notice *notice)
 {
 	int ret = rch_job_begin(job, length);
 
 	if (ret)
 		return ret;
 	while ((ret = rch_job_go_on(job))) {
+		notify(job, notice);
 		if (ret == -EFAULT)
 			job->result = ret;
 		else
@@ -541,6 +612,7 @@ static int run(struct rch_job *job, u64 length)
 		if (fatal_signal_pending(current))
 			job->stopped = true;
 	}
+	notify(job, notice);
 	rch_job_end(job);
 	return job->result == -ECANCELED ? -EINTR : job->result;
 }
@@ -552,11 +624,13 @@ static int run(struct rch_job *job, u64 length)
  * @offset: where in it
  * @iter: own memory
  * @read: READ
+ * @notice: message that goes with a WRITE, or NULL
  *
  * Context: process. Return: 0; -ENOENT, -EKEYREVOKED, -EACCES, -ERANGE; -EFAULT, -ENOMEM,
- * -EINTR when killed; or why the channel has ended.
+ * -ENOBUFS, -ENFILE; -EINTR when killed; why the channel has ended; or why @notice was not sent.
  */
-int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read)
+int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read,
+		   struct rch_notice *notice)
 {
 	struct rch_job job;
 	int ret;
@@ -564,8 +638,10 @@ int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *i
 	rch_job_init(&job, chan, id, read ? RDMACHAN_RIGHT_READ : RDMACHAN_RIGHT_WRITE, offset);
 	job.iter = *iter;
 	job.pin = true;
-	ret = run(&job, iov_iter_count(iter));
-	return ret == -ENOTCONN ? path_error(chan) : ret;
+	ret = run(&job, iov_iter_count(iter), notice);
+	if (ret == -ENOTCONN)
+		return path_error(chan);
+	return ret || !notice ? ret : notice->result;
 }
 
 /**
@@ -585,7 +661,7 @@ int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 	job.op = atomic->op;
 	job.operand = atomic->operand;
 	job.compare = atomic->compare;
-	ret = run(&job, sizeof(u64));
+	ret = run(&job, sizeof(u64), NULL);
 	if (!ret)
 		atomic->out_value = job.value;
 	if (ret != -ENOTCONN)

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant_atomic.c - atomic operations that the peer's kernel is asked for
+ * grant_atomic.c - atomic operations that the peer's kernel is asked for, or asks for
  *
- * Operation. ATOMIC asks, as a word of the lane, and ATOMIC_DONE answers. An operation is over
- * when two things have ended, in any order: its word is not in use any more, and the answer has
- * come, or nothing will be heard.
+ * Operation. ATOMIC asks, as a word of the lane, and ATOMIC_DONE answers. Where an operation is
+ * asked for it is over when two things have ended, in any order: its word is not in use any
+ * more, and the answer has come, or nothing will be heard.
  */
+#include <linux/slab.h>
+
 #include "chan.h"
 #include "grant.h"
+#include "inject.h"
 #include "rch.h"
+#include "region.h"
+
+/* Answers that wait to be told: an honest peer has fewer threads that wait for them. */
+#define RCH_ANSWERS_MAX 4096
+
+/* The holder's side */
 
 static struct rch_job *job_of(struct rch_asked *asked)
 {
@@ -107,12 +116,7 @@ static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 	xa_unlock_bh(&grants->held);
 }
 
-/* A peer that gives no credit, or no answer, for so long loses its link. */
-static unsigned long patience(const struct rch_job *job)
-{
-	return RCH_ANSWER_DEADS * job->chan->lane.link->dead;
-}
-
+/* The peer has given no credit, or no answer, for too long. */
 static void give_up(struct rch_job *job)
 {
 	rch_link_kill_cause(job->chan->lane.link, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_PROTOCOL,
@@ -142,7 +146,8 @@ void rch_asked_exit(struct rch_job *job)
 /** rch_ask_late - wait for the end of what was asked */
 void rch_ask_late(struct rch_job *job)
 {
-	if (wait_event_timeout(job->wait, rch_asked_over(job), patience(job)))
+	if (wait_event_timeout(job->wait, rch_asked_over(job),
+			       rch_grant_patience(job->chan->lane.link)))
 		return;
 	give_up(job);
 	wait_event(job->wait, rch_asked_over(job));
@@ -171,7 +176,7 @@ int rch_ask(struct rch_job *job)
 		return PTR_ERR(held);
 	job->asked.held = held;
 	if (job->keep)
-		mod_timer(&job->asked.late, jiffies + patience(job));
+		mod_timer(&job->asked.late, jiffies + rch_grant_patience(lane->link));
 	ask_begin(grants, &job->asked);
 	a.serial = job->asked.serial;
 	rch_wire_atomic_put(job->asked.word.data, &a);
@@ -180,4 +185,86 @@ int rch_ask(struct rch_job *job)
 	if (rch_lane_closed(lane))
 		rch_atomics_end(grants);
 	return 0;
+}
+
+/* The owner's side */
+
+/**
+ * struct rch_answer - the answer to an ATOMIC
+ * @word: ATOMIC_DONE
+ * @grants: of the channel
+ */
+struct rch_answer {
+	struct rch_word word;
+	struct rch_grants *grants;
+};
+
+static void answer_sent(struct rch_word *word)
+{
+	struct rch_answer *answer = container_of(word, struct rch_answer, word);
+
+	atomic_dec(&answer->grants->answers);
+	kfree(answer);
+}
+
+static enum rch_rule do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
+			       u64 *value)
+{
+	struct rch_loan *loan;
+	u64 offset;
+
+	lockdep_assert_held(&grants->loans.xa_lock);
+	loan = xa_load(&grants->loans, a->id);
+	if (!loan || loan->state != RCH_LOAN_LIVE ||
+	    (loan->info.rights & (RDMACHAN_RIGHT_ATOMIC | RDMACHAN_RIGHT_BY_DEVICE)) !=
+	    RDMACHAN_RIGHT_ATOMIC || a->address < loan->info.start)
+		return RCH_RULE_GRANT;
+	offset = a->address - loan->info.start;
+	if (!rch_grant_range_ok(loan->info.length, offset, sizeof(u64)))
+		return RCH_RULE_GRANT;
+	*value = rch_region_atomic(loan->region, loan->offset + offset,
+				   a->op == RDMACHAN_ATOMIC_COMPARE_SWAP, a->operand,
+				   a->compare);
+	return RCH_RULE_OK;
+}
+
+/**
+ * rch_loan_atomic_got - the peer asks for an atomic operation
+ * @grants: grants
+ * @r: its record
+ *
+ * Softirq. Return: the rule that was broken.
+ */
+enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r)
+{
+	struct rch_answer *answer;
+	struct rch_atomic a;
+	enum rch_rule rule;
+	u64 value;
+
+	rule = rch_wire_atomic_get(r, &a);
+	if (rule)
+		return rule;
+	if (atomic_read(&grants->answers) >= RCH_ANSWERS_MAX)
+		return RCH_RULE_ANSWER;
+	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
+	if (!answer) {
+		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+		return RCH_RULE_OK;
+	}
+	xa_lock_bh(&grants->loans);
+	rule = do_atomic(grants, &a, &value);
+	xa_unlock_bh(&grants->loans);
+	if (rule) {
+		kfree(answer);
+		return rule;
+	}
+	answer->grants = grants;
+	answer->word.sent = answer_sent;
+	answer->word.type = RCH_REC_ATOMIC_DONE;
+	answer->word.length = sizeof(struct rch_wire_atomic_done);
+	rch_wire_atomic_done_put(answer->word.data, a.serial, value);
+	atomic_inc(&grants->answers);
+	rch_lane_word(&grants->chan->lane, &answer->word);
+	return RCH_RULE_OK;
 }

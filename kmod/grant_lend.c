@@ -24,9 +24,6 @@
 #include "rch.h"
 #include "region.h"
 
-/* Answers that wait to be told: an honest peer has fewer threads that wait for them. */
-#define RCH_ANSWERS_MAX 4096
-
 static struct rch_grants *grants_of(struct rch_chan *chan)
 {
 	/* pairs with rch_grants_get() */
@@ -47,7 +44,8 @@ static void loan_free(struct kref *ref)
 	kfree_rcu(loan, rcu);
 }
 
-static void loan_put(struct rch_loan *loan)
+/** rch_loan_put - drop a reference. Any context */
+void rch_loan_put(struct rch_loan *loan)
 {
 	kref_put(&loan->ref, loan_free);
 }
@@ -59,7 +57,7 @@ static bool object_get(struct rch_object *obj)
 
 static void object_put(struct rch_object *obj)
 {
-	loan_put(container_of(obj, struct rch_loan, object));
+	rch_loan_put(container_of(obj, struct rch_loan, object));
 }
 
 static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
@@ -88,7 +86,7 @@ static const struct rch_object_ops loan_object_ops = {
 
 static void revoke_sent(struct rch_word *word)
 {
-	loan_put(container_of(word, struct rch_loan, revoke));
+	rch_loan_put(container_of(word, struct rch_loan, revoke));
 }
 
 static void rch_loan_timer(struct work_struct *work);
@@ -361,7 +359,7 @@ static struct rch_loan *make(struct rch_grants *grants, struct rch_giving *givin
 err_leave:
 	rch_path_leave(loan->path);
 err:
-	loan_put(loan);
+	rch_loan_put(loan);
 	return ERR_PTR(ret == -ENOTCONN ? rch_chan_tx_check(chan) ?: -ECONNRESET : ret);
 }
 
@@ -382,7 +380,7 @@ static void undo(struct rch_loan *loan)
 {
 	take_back(loan);
 	drop_event(loan, loan->event);
-	loan_put(loan);
+	rch_loan_put(loan);
 }
 
 /* Return: whether it was not before. */
@@ -484,10 +482,10 @@ static void start_timer(struct rch_loan *loan, unsigned long delay)
 	if (!cancel_delayed_work(&loan->timer))
 		kref_get(&loan->ref);
 	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
-		loan_put(loan);
+		rch_loan_put(loan);
 	/* It may have ended just now: then nobody else stops the timer. */
 	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
-		loan_put(loan);
+		rch_loan_put(loan);
 }
 
 /* The timer of a REVOKE that was faster stays. */
@@ -495,9 +493,9 @@ static void expire_later(struct rch_loan *loan)
 {
 	kref_get(&loan->ref);
 	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms)))
-		loan_put(loan);
+		rch_loan_put(loan);
 	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
-		loan_put(loan);
+		rch_loan_put(loan);
 }
 
 /* The peer has not heard of it, and the program will not either. */
@@ -535,7 +533,7 @@ static int give(struct rch_giving *giving, struct rch_loan **loans, struct rch_i
 			not_given(loan);
 		else if (loan->expires_ms)
 			expire_later(loan);
-		loan_put(loan);
+		rch_loan_put(loan);
 	}
 	return ret;
 }
@@ -677,11 +675,11 @@ static void tell_end(struct rch_loan *loan)
 static void end(struct rch_loan *loan)
 {
 	if (cancel_delayed_work_sync(&loan->timer))
-		loan_put(loan);
+		rch_loan_put(loan);
 	take_back(loan);
 	leave_set(loan);
 	tell_end(loan);
-	loan_put(loan);
+	rch_loan_put(loan);
 }
 
 /** rch_loans_work - take back what is ending */
@@ -705,12 +703,6 @@ void rch_loans_work(struct work_struct *work)
 
 /* Revoking */
 
-/* The adapter of an honest peer may have some MiB to move first. */
-static unsigned long patience(const struct rch_link *link)
-{
-	return RCH_ANSWER_DEADS * link->dead;
-}
-
 /* Have the peer told, once; then it has that time to answer. */
 static void revoke(struct rch_loan *loan)
 {
@@ -722,7 +714,7 @@ static void revoke(struct rch_loan *loan)
 	first = loan->state == RCH_LOAN_LIVE && !loan->revoked;
 	if (first) {
 		WRITE_ONCE(loan->revoked, true);
-		loan->due = jiffies + patience(link);
+		loan->due = jiffies + rch_grant_patience(link);
 	}
 	xa_unlock_bh(&grants->loans);
 	if (!first)
@@ -732,7 +724,7 @@ static void revoke(struct rch_loan *loan)
 	loan->revoke.length = sizeof(struct rch_wire_grant_end);
 	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
 	rch_lane_word(&grants->chan->lane, &loan->revoke);
-	start_timer(loan, patience(link));
+	start_timer(loan, rch_grant_patience(link));
 }
 
 /*
@@ -752,10 +744,10 @@ static bool overdue(struct rch_loan *loan)
 		over = !late;
 	}
 	if (late)
-		loan->due = jiffies + patience(link);
+		loan->due = jiffies + rch_grant_patience(link);
 	xa_unlock_bh(&grants->loans);
 	if (late)
-		start_timer(loan, patience(link));
+		start_timer(loan, rch_grant_patience(link));
 	return over;
 }
 
@@ -768,7 +760,7 @@ static void rch_loan_timer(struct work_struct *work)
 	else if (overdue(loan))
 		rch_link_kill_cause(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT,
 				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
-	loan_put(loan);
+	rch_loan_put(loan);
 }
 
 /** rch_grants_revoke - the channel is closed: begin to take back what is lent. Any context */
@@ -785,7 +777,7 @@ void rch_grants_revoke(struct rch_chan *chan)
 		if (!kref_get_unless_zero(&loan->ref))
 			continue;
 		revoke(loan);
-		loan_put(loan);
+		rch_loan_put(loan);
 	}
 	rcu_read_unlock();
 }
@@ -807,7 +799,26 @@ static struct rch_loan *find(struct rch_grants *grants, u32 id)
 	return loan;
 }
 
-static bool has_ended(const struct rch_loan *loan)
+/**
+ * rch_loan_revoke_begin - begin to take memory back
+ * @chan: channel
+ * @id: number of the grant
+ *
+ * Return: the loan, whose @wait is woken when rch_loan_ended(), for rch_loan_put(); NULL when
+ * it has ended already; or ERR_PTR(-ENOENT).
+ */
+struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id)
+{
+	struct rch_grants *grants = grants_of(chan);
+	struct rch_loan *loan = grants ? find(grants, id) : ERR_PTR(-ENOENT);
+
+	if (!IS_ERR_OR_NULL(loan))
+		revoke(loan);
+	return loan;
+}
+
+/** rch_loan_ended - whether control of the memory is back, and its owner was told */
+bool rch_loan_ended(const struct rch_loan *loan)
 {
 	return READ_ONCE(loan->state) == RCH_LOAN_ENDED;
 }
@@ -825,20 +836,15 @@ static bool has_ended(const struct rch_loan *loan)
 int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms)
 {
 	unsigned long deadline = rch_deadline(timeout_ms);
-	struct rch_grants *grants = grants_of(chan);
-	struct rch_loan *loan;
+	struct rch_loan *loan = rch_loan_revoke_begin(chan, id);
 	long wait = 1;
 
-	if (!grants)
-		return -ENOENT;
-	loan = find(grants, id);
 	if (IS_ERR_OR_NULL(loan))
 		return PTR_ERR_OR_ZERO(loan);
-	revoke(loan);
 	if (!nonblock)
-		wait = wait_event_interruptible_timeout(loan->wait, has_ended(loan),
+		wait = wait_event_interruptible_timeout(loan->wait, rch_loan_ended(loan),
 							rch_time_left(deadline));
-	loan_put(loan);
+	rch_loan_put(loan);
 	return rch_wait_result(wait, deadline);
 }
 
@@ -871,7 +877,7 @@ void rch_loans_revoke_set(struct rch_regions *set)
 
 	while ((loan = next_of(set, 0, true))) {
 		revoke(loan);
-		loan_put(loan);
+		rch_loan_put(loan);
 	}
 }
 
@@ -889,94 +895,12 @@ int rch_loans_revoke_region(struct rch_regions *set, u32 region)
 
 	while ((loan = next_of(set, region, true))) {
 		revoke(loan);
-		loan_put(loan);
+		rch_loan_put(loan);
 	}
 	while (!ret && (loan = next_of(set, region, false))) {
 		revoke(loan);
-		ret = wait_event_interruptible(loan->wait, has_ended(loan));
-		loan_put(loan);
+		ret = wait_event_interruptible(loan->wait, rch_loan_ended(loan));
+		rch_loan_put(loan);
 	}
 	return ret;
-}
-
-/* Atomic operations */
-
-/**
- * struct rch_answer - the answer to an ATOMIC
- * @word: ATOMIC_DONE
- * @grants: of the channel
- */
-struct rch_answer {
-	struct rch_word word;
-	struct rch_grants *grants;
-};
-
-static void answer_sent(struct rch_word *word)
-{
-	struct rch_answer *answer = container_of(word, struct rch_answer, word);
-
-	atomic_dec(&answer->grants->answers);
-	kfree(answer);
-}
-
-static enum rch_rule do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
-			       u64 *value)
-{
-	struct rch_loan *loan;
-	u64 offset;
-
-	lockdep_assert_held(&grants->loans.xa_lock);
-	loan = xa_load(&grants->loans, a->id);
-	if (!loan || loan->state != RCH_LOAN_LIVE ||
-	    (loan->info.rights & (RDMACHAN_RIGHT_ATOMIC | RDMACHAN_RIGHT_BY_DEVICE)) !=
-	    RDMACHAN_RIGHT_ATOMIC || a->address < loan->info.start)
-		return RCH_RULE_GRANT;
-	offset = a->address - loan->info.start;
-	if (!rch_grant_range_ok(loan->info.length, offset, sizeof(u64)))
-		return RCH_RULE_GRANT;
-	*value = rch_region_atomic(loan->region, loan->offset + offset,
-				   a->op == RDMACHAN_ATOMIC_COMPARE_SWAP, a->operand,
-				   a->compare);
-	return RCH_RULE_OK;
-}
-
-/**
- * rch_loan_atomic_got - the peer asks for an atomic operation
- * @grants: grants
- * @r: its record
- *
- * Softirq. Return: the rule that was broken.
- */
-enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r)
-{
-	struct rch_answer *answer;
-	struct rch_atomic a;
-	enum rch_rule rule;
-	u64 value;
-
-	rule = rch_wire_atomic_get(r, &a);
-	if (rule)
-		return rule;
-	if (atomic_read(&grants->answers) >= RCH_ANSWERS_MAX)
-		return RCH_RULE_ANSWER;
-	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
-	if (!answer) {
-		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
-		return RCH_RULE_OK;
-	}
-	xa_lock_bh(&grants->loans);
-	rule = do_atomic(grants, &a, &value);
-	xa_unlock_bh(&grants->loans);
-	if (rule) {
-		kfree(answer);
-		return rule;
-	}
-	answer->grants = grants;
-	answer->word.sent = answer_sent;
-	answer->word.type = RCH_REC_ATOMIC_DONE;
-	answer->word.length = sizeof(struct rch_wire_atomic_done);
-	rch_wire_atomic_done_put(answer->word.data, a.serial, value);
-	atomic_inc(&grants->answers);
-	rch_lane_word(&grants->chan->lane, &answer->word);
-	return RCH_RULE_OK;
 }

@@ -12,6 +12,7 @@ struct file;
 struct iovec;
 struct iov_iter;
 struct rch_chan;
+struct rch_grant_call;
 
 /** union rch_arg - what calls are given: each starts with its size */
 union rch_arg {
@@ -68,6 +69,10 @@ int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_c
 	       struct iovec **iov, struct iov_iter *iter);
 
 /* ioctl_grant.c APIs: process context; may sleep */
+struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
+					   const struct rdmachan_grant *grant);
+int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock);
+void rch_grant_call_free(struct rch_grant_call *gc);
 int rch_run_grant(struct rch_call *call);
 int rch_run_release(struct rch_call *call);
 int rch_run_revoke(struct rch_call *call);

@@ -21,9 +21,17 @@
 
 /* GRANT */
 
-struct grant_call {
+/**
+ * struct rch_grant_call - a GRANT, by ioctl or by a queue
+ * @giving: what is given
+ * @grant: what the program has asked for, a copy
+ * @context: file of the context, referenced: it is not closed meanwhile
+ * @error: why nothing is lent
+ */
+struct rch_grant_call {
 	struct rch_giving giving;
-	const struct rdmachan_grant *grant;
+	struct rdmachan_grant grant;
+	struct file *context;
 	struct rdmachan_error error;
 };
 
@@ -34,13 +42,12 @@ static void __user *range_at(const struct rdmachan_grant *grant, u32 i)
 
 static int grant_out(struct rch_giving *giving)
 {
-	const struct rdmachan_grant *grant = container_of(giving, struct grant_call,
-							  giving)->grant;
+	const struct rch_grant_call *gc = container_of(giving, struct rch_grant_call, giving);
 	struct rdmachan_grant_range __user *range;
 	u32 i;
 
 	for (i = 0; i < giving->count; i++) {
-		range = range_at(grant, i);
+		range = range_at(&gc->grant, i);
 		if (put_user(giving->ids[i], &range->out_grant))
 			return -EFAULT;
 	}
@@ -56,100 +63,141 @@ static int range_check(const struct rdmachan_grant_range *range)
 	return 0;
 }
 
-static int copy_ranges(struct grant_call *gc)
+static int copy_ranges(struct rch_grant_call *gc)
 {
 	struct rdmachan_grant_range *range;
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && i < gc->grant->count; i++) {
+	for (i = 0; !ret && i < gc->grant.count; i++) {
 		range = &gc->giving.ranges[i];
-		ret = copy_struct_from_user(range, sizeof(*range), range_at(gc->grant, i),
-					    gc->grant->range_size) ?: range_check(range);
+		ret = copy_struct_from_user(range, sizeof(*range), range_at(&gc->grant, i),
+					    gc->grant.range_size) ?: range_check(range);
 	}
 	gc->giving.count = i;
 	return ret;
 }
 
-static int copy_message(struct grant_call *gc, struct iov_iter *from)
+static int copy_message(struct rch_grant_call *gc)
 {
-	size_t bytes = iov_iter_count(from);
+	struct iovec fast[UIO_FASTIOV], *iov;
+	struct iov_iter from;
+	size_t bytes;
+	int ret;
 
+	ret = rch_import(ITER_SOURCE, gc->grant.iov_ptr, gc->grant.iov_count, fast,
+			 ARRAY_SIZE(fast), &iov, &from);
+	if (ret)
+		return ret;
+	bytes = iov_iter_count(&from);
+	ret = -EMSGSIZE;
 	/* It goes in one frame, with the keys. */
 	if (bytes > RCH_FRAME_MAX)
-		return -EMSGSIZE;
+		goto out;
+	ret = -ENOMEM;
 	gc->giving.message = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
 	if (!gc->giving.message)
-		return -ENOMEM;
+		goto out;
 	gc->giving.bytes = bytes;
-	return copy_from_iter(gc->giving.message, bytes, from) == bytes ? 0 : -EFAULT;
-}
-
-/* All that the program has is with the kernel before anything is lent. */
-static int give(struct rch_call *call, struct grant_call *gc, struct iov_iter *from)
-{
-	const struct rdmachan_grant *grant = gc->grant;
-	int ret;
-
-	ret = copy_ranges(gc) ?: copy_message(gc, from);
-	if (!ret)
-		ret = rch_loans_give(&gc->giving, rch_file_nonblock(call->file, grant->flags),
-				     grant->timeout_ms);
-	kvfree(gc->giving.message);
-	if (gc->error.error)
-		return rch_refused(ret, grant->error_ptr, &gc->error);
-	rch_chan_error_out(gc->giving.chan, grant->error_ptr, ret);
+	ret = copy_from_iter(gc->giving.message, bytes, &from) == bytes ? 0 : -EFAULT;
+out:
+	kfree(iov);
 	return ret;
 }
 
-static int with_context(struct rch_call *call, struct grant_call *gc, struct iov_iter *from)
+static int find_context(struct rch_grant_call *gc)
 {
-	struct file *file = fget(gc->grant->context);
-	int ret = -ENOTTY;
-
-	if (!file)
+	gc->context = fget(gc->grant.context);
+	if (!gc->context)
 		return -EBADF;
-	if (file->f_op == &rch_ctx_fops) {
-		gc->giving.set = ((struct rch_ctx *)file->private_data)->regions;
-		ret = give(call, gc, from);
-	}
-	fput(file);
-	return ret;
+	if (gc->context->f_op != &rch_ctx_fops)
+		return -ENOTTY;
+	gc->giving.set = ((struct rch_ctx *)gc->context->private_data)->regions;
+	return 0;
 }
 
-/** rch_run_grant - RDMACHAN_GRANT on a channel */
-int rch_run_grant(struct rch_call *call)
+static int grant_check(const struct rdmachan_grant *grant)
 {
-	struct rdmachan_grant *grant = &call->arg.grant;
-	struct iovec fast[UIO_FASTIOV], *iov;
-	struct grant_call *gc;
-	struct iov_iter iter;
-	int ret;
-
-	call->copied = true;
 	if (grant->flags & ~RDMACHAN_IO_F_DONTWAIT)
 		return -EOPNOTSUPP;
 	if (!grant->count || grant->count > RDMACHAN_GRANTS_MAX ||
 	    grant->range_size < RCH_RANGE_MIN || grant->range_size > PAGE_SIZE ||
 	    grant->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
 		return -EINVAL;
-	ret = rch_error_check(grant->error_ptr) ?:
-	      rch_import(ITER_SOURCE, grant->iov_ptr, grant->iov_count, fast, ARRAY_SIZE(fast),
-			 &iov, &iter);
-	if (ret)
-		return ret;
-	gc = kzalloc(sizeof(*gc), GFP_KERNEL_ACCOUNT);
-	ret = -ENOMEM;
-	if (gc) {
-		gc->grant = grant;
-		gc->giving.chan = call->file->private_data;
-		gc->giving.msg_flags = grant->msg_flags;
-		gc->giving.out = grant_out;
-		gc->giving.error = &gc->error;
-		ret = with_context(call, gc, &iter);
-	}
+	return rch_error_check(grant->error_ptr);
+}
+
+/** rch_grant_call_free - a GRANT is over */
+void rch_grant_call_free(struct rch_grant_call *gc)
+{
+	if (gc->context)
+		fput(gc->context);
+	kvfree(gc->giving.message);
 	kfree(gc);
-	kfree(iov);
+}
+
+/**
+ * rch_grant_call_make - take over what a program says in a GRANT
+ * @chan: channel
+ * @grant: a copy
+ *
+ * All that the program has is with the kernel before anything is lent. Context: process, of
+ * the program. Return: it; or an ERR_PTR() as of &struct rdmachan_grant.
+ */
+struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
+					   const struct rdmachan_grant *grant)
+{
+	int ret = grant_check(grant);
+	struct rch_grant_call *gc;
+
+	if (ret)
+		return ERR_PTR(ret);
+	gc = kzalloc(sizeof(*gc), GFP_KERNEL_ACCOUNT);
+	if (!gc)
+		return ERR_PTR(-ENOMEM);
+	gc->grant = *grant;
+	gc->giving.chan = chan;
+	gc->giving.msg_flags = grant->msg_flags;
+	gc->giving.out = grant_out;
+	gc->giving.error = &gc->error;
+	ret = find_context(gc) ?: copy_ranges(gc) ?: copy_message(gc);
+	if (!ret)
+		return gc;
+	rch_grant_call_free(gc);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rch_grant_call_give - lend what it says, and tell the program
+ * @gc: call
+ * @nonblock: do not wait; then nothing is told with -EAGAIN
+ *
+ * Context: process, of the program. Return: as rch_loans_give().
+ */
+int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
+{
+	int ret = rch_loans_give(&gc->giving, nonblock, gc->grant.timeout_ms);
+
+	if (gc->error.error)
+		return rch_refused(ret, gc->grant.error_ptr, &gc->error);
+	if (ret != -EAGAIN)
+		rch_chan_error_out(gc->giving.chan, gc->grant.error_ptr, ret);
+	return ret;
+}
+
+/** rch_run_grant - RDMACHAN_GRANT on a channel */
+int rch_run_grant(struct rch_call *call)
+{
+	const struct rdmachan_grant *grant = &call->arg.grant;
+	struct rch_grant_call *gc;
+	int ret;
+
+	call->copied = true;
+	gc = rch_grant_call_make(call->file->private_data, grant);
+	if (IS_ERR(gc))
+		return PTR_ERR(gc);
+	ret = rch_grant_call_give(gc, rch_file_nonblock(call->file, grant->flags));
+	rch_grant_call_free(gc);
 	return ret;
 }
 
@@ -188,26 +236,30 @@ int rch_run_revoke(struct rch_call *call)
 
 /* READ, WRITE and ATOMIC */
 
-static int run_move(struct rch_call *call, bool read)
+static int access_check(const struct rdmachan_access *access, bool read)
 {
-	struct rdmachan_access *access = &call->arg.access;
-	struct rch_chan *chan = call->file->private_data;
+	if (access->flags & ~(read ? 0 : RDMACHAN_WRITE_F_NOTIFY))
+		return -EOPNOTSUPP;
+	if (!access->flags && (access->msg_flags || access->iov_ptr || access->iov_count ||
+			       access->timeout_ms))
+		return -EINVAL;
+	if (access->length > RDMACHAN_MESSAGE_MAX ||
+	    access->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
+		return -EINVAL;
+	if (!access_ok(u64_to_user_ptr(access->addr), access->length))
+		return -EFAULT;
+	return rch_error_check(access->error_ptr);
+}
+
+static int move(struct rch_chan *chan, const struct rdmachan_access *access, bool read,
+		struct rch_notice *notice)
+{
 	struct iov_iter iter;
 	int ret;
 
-	call->copied = true;
-	if (access->flags)
-		return -EOPNOTSUPP;
-	if (access->__reserved || access->length > RDMACHAN_MESSAGE_MAX)
-		return -EINVAL;
-	ret = rch_error_check(access->error_ptr);
-	if (ret)
-		return ret;
-	if (!access_ok(u64_to_user_ptr(access->addr), access->length))
-		return -EFAULT;
 	iov_iter_ubuf(&iter, read ? ITER_DEST : ITER_SOURCE, u64_to_user_ptr(access->addr),
 		      access->length);
-	ret = rch_grant_move(chan, access->grant, access->offset, &iter, read);
+	ret = rch_grant_move(chan, access->grant, access->offset, &iter, read, notice);
 	rch_chan_error_out(chan, access->error_ptr, ret);
 	return ret;
 }
@@ -215,13 +267,45 @@ static int run_move(struct rch_call *call, bool read)
 /** rch_run_read - RDMACHAN_READ on a channel */
 int rch_run_read(struct rch_call *call)
 {
-	return run_move(call, true);
+	const struct rdmachan_access *access = &call->arg.access;
+
+	call->copied = true;
+	return access_check(access, true) ?:
+	       move(call->file->private_data, access, true, NULL);
+}
+
+static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access *access)
+{
+	struct iovec fast[UIO_FASTIOV], *iov;
+	struct iov_iter message;
+	struct rch_notice notice = {
+		.message = &message,
+		.msg_flags = access->msg_flags,
+		.timeout_ms = access->timeout_ms,
+	};
+	int ret;
+
+	ret = rch_import(ITER_SOURCE, access->iov_ptr, access->iov_count, fast,
+			 ARRAY_SIZE(fast), &iov, &message);
+	if (ret)
+		return ret;
+	ret = move(chan, access, false, &notice);
+	kfree(iov);
+	return ret;
 }
 
 /** rch_run_write - RDMACHAN_WRITE on a channel */
 int rch_run_write(struct rch_call *call)
 {
-	return run_move(call, false);
+	const struct rdmachan_access *access = &call->arg.access;
+	int ret = access_check(access, false);
+
+	call->copied = true;
+	if (ret)
+		return ret;
+	if (access->flags)
+		return write_and_notify(call->file->private_data, access);
+	return move(call->file->private_data, access, false, NULL);
 }
 
 /* The channel's record tells why it has ended; this one what that means for the operation. */

@@ -573,6 +573,18 @@ int rch_access_open(struct rch_access *access, bool read)
 	return ret;
 }
 
+/** rch_access_busy - whether an access that is submitted now has to wait for its turn */
+bool rch_access_busy(const struct rch_path *path)
+{
+	return READ_ONCE(path->accesses) >= RCH_ACCESSES;
+}
+
+/** rch_access_room - bytes of room that an access of @class has */
+u32 rch_access_room(enum rch_access_class class)
+{
+	return rooms[class];
+}
+
 /** rch_access_class - that of an access of @length bytes by way of room */
 enum rch_access_class rch_access_class(u64 length)
 {

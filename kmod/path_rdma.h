@@ -167,6 +167,7 @@ struct rch_access_ops {
  * @ops: of the owner; so are those up to @ret
  * @owner: whose it is
  * @held: what is accessed, while the adapter does so
+ * @charged: bytes that were taken of a limit for it
  * @offset: where in it
  * @length: bytes
  * @ended: it has ended; by who submits it set to false
@@ -205,6 +206,7 @@ struct rch_access {
 	const struct rch_access_ops *ops;
 	void *owner;
 	void *held;
+	u32 charged;
 	u64 offset;
 	u32 length;
 	bool ended;
@@ -257,6 +259,8 @@ void rch_path_lends_free(struct rch_path *path);
 /* path_access.c APIs: process context; may sleep, but for no program */
 struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class);
 void rch_access_put(struct rch_access *access);
+bool rch_access_busy(const struct rch_path *path);
+u32 rch_access_room(enum rch_access_class class);
 int rch_access_open(struct rch_access *access, bool read);
 void rch_accesses_end(struct rch_path *path);
 void rch_path_accesses_free(struct rch_path *path);

@@ -697,6 +697,8 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->region = NULL;
 	op->place = NULL;
 	op->job = NULL;
+	op->notice = 0;
+	op->loan = NULL;
 	op->reading = false;
 	op->stopped = 0;
 	memset(&op->cqe, 0, sizeof(op->cqe));

@@ -34,6 +34,7 @@ struct mm_struct;
 struct net;
 struct rch_job;
 struct rch_link;
+struct rch_loan;
 struct rch_place;
 struct rch_poller;
 struct rch_queue;
@@ -105,6 +106,8 @@ struct rch_line {
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_region.c; or NULL
  * @job: its access, see queue_op_access.c; or NULL
+ * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
+ * @loan: what it takes back, referenced, see queue_op_grant.c; or NULL
  * @reading: it was announced to the channel by rch_chan_reading()
  * @stopped: how it ends if its transfer or access comes to nothing, an errno below 0; or 0
  */
@@ -138,6 +141,8 @@ struct rch_op {
 	struct rch_region *region;
 	struct rch_place *place;
 	struct rch_job *job;
+	int notice;
+	struct rch_loan *loan;
 	bool reading;
 	int stopped;
 };

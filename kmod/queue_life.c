@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "grant.h"
 #include "inject.h"
 #include "pure/ring.h"
 #include "queue.h"
@@ -113,7 +114,8 @@ static int charge(struct rch_queue *queue, const struct rch_charge *owner,
 		.of[RDMACHAN_LIMIT_BYTES] =
 			rch_ring_bytes(sq_entries, sizeof(struct rdmachan_sqe)) +
 			rch_ring_bytes(cq_entries, sizeof(struct rdmachan_cqe)) +
-			(u64)cq_entries * (sizeof(struct rch_op) + sizeof(*queue->lines)),
+			(u64)cq_entries * (sizeof(struct rch_op) + sizeof(struct rch_job) +
+					   sizeof(*queue->lines)),
 	};
 
 	rch_charge_begin(&queue->charge, owner->user, owner->exempt);

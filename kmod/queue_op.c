@@ -58,9 +58,11 @@ struct op_kind {
 #define ALL_FD_FLAGS (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
 
 /* Lines of a channel; objects are aligned. */
-#define LINE_IN 0
-#define LINE_OUT 1
-#define LINE_ACCESS 2
+enum {
+	LINE_IN,
+	LINE_OUT,
+	LINE_ACCESS,
+};
 
 static void goes_in_line(struct rch_op *op, int which)
 {
@@ -337,26 +339,42 @@ err_chan:
 
 /* CONNECT */
 
-static int prepare_connect(struct rch_op *op)
+/**
+ * rch_op_copy_call - copy the structure of a call, which an entry points to
+ * @op: operation; its addr is that of the structure, whose first member is its size
+ * @to: where to
+ * @known: bytes that are known
+ * @least: bytes that it has at least
+ *
+ * In a call of the program only, as that may have to wait for its memory.
+ * Return: 0, -EINVAL, -E2BIG or -EFAULT.
+ */
+int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least)
 {
-	struct rdmachan_connect *connect;
 	u32 size;
-	int ret;
 
-	/* It may have to wait for the program's memory. */
-	if (!op->queue->in_call)
-		return -EAGAIN;
 	if (get_user(size, (u32 __user *)memory(op)))
 		return -EFAULT;
-	if (size < offsetofend(struct rdmachan_connect, __reserved2))
+	if (size < least)
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
+	return copy_struct_from_user(to, known, memory(op), size);
+}
+
+static int prepare_connect(struct rch_op *op)
+{
+	struct rdmachan_connect *connect;
+	int ret;
+
+	if (!op->queue->in_call)
+		return -EAGAIN;
 	connect = kzalloc(sizeof(*connect), GFP_KERNEL_ACCOUNT);
 	if (!connect)
 		return -ENOMEM;
 	op->data = connect;
-	ret = copy_struct_from_user(connect, sizeof(*connect), memory(op), size);
+	ret = rch_op_copy_call(op, connect, sizeof(*connect),
+			       offsetofend(struct rdmachan_connect, __reserved2));
 	return ret ?: rch_connect_check(connect);
 }
 
@@ -468,7 +486,7 @@ static const struct op_kind kinds[] = {
 		.run = rch_op_access_run,
 	},
 	[RDMACHAN_OPCODE_WRITE] = {
-		.uses = USES_ACCESS | USES_REGION,
+		.uses = USES_ACCESS | USES_REGION | USES_OP_FLAGS | USES_MSG_FLAGS,
 		.prepare = rch_op_write_prepare,
 		.run = rch_op_access_run,
 	},
@@ -486,6 +504,17 @@ static const struct op_kind kinds[] = {
 		.uses = USES_FD | USES_GRANT | MAY_FENCE,
 		.prepare = rch_op_release_prepare,
 		.run = rch_op_release_run,
+	},
+	[RDMACHAN_OPCODE_GRANT] = {
+		.uses = USES_FD | USES_ADDR | MAY_FENCE,
+		.own = true,
+		.prepare = rch_op_grant_prepare,
+		.run = rch_op_grant_run,
+	},
+	[RDMACHAN_OPCODE_REVOKE] = {
+		.uses = USES_FD | USES_GRANT | MAY_FENCE,
+		.prepare = rch_op_revoke_prepare,
+		.run = rch_op_revoke_run,
 	},
 };
 
@@ -536,6 +565,7 @@ static s64 rch_op_run(struct rch_op *op)
 static void rch_op_drop(struct rch_op *op)
 {
 	rch_op_access_drop(op);
+	rch_op_grant_drop(op);
 	rch_op_region_drop(op);
 	if (op->file)
 		fput(op->file);

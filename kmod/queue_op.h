@@ -13,18 +13,26 @@ struct rch_chan;
 struct file *rch_op_find_file(struct rch_queue *queue, int fd);
 int rch_op_find_chan(struct rch_op *op, __poll_t events);
 int rch_op_check_memory(struct rch_op *op, bool write);
+int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least);
 unsigned long rch_op_line_out(const struct rch_chan *chan);
 unsigned long rch_op_line_access(const struct rch_chan *chan);
 
-/* queue_op_access.c APIs: READ, WRITE, atomics and RELEASE; see &struct rch_queue_ops */
+/* queue_op_access.c APIs: READ, WRITE and atomics; see &struct rch_queue_ops */
 int rch_op_read_prepare(struct rch_op *op);
 int rch_op_write_prepare(struct rch_op *op);
 int rch_op_atomic_prepare(struct rch_op *op);
 s64 rch_op_access_run(struct rch_op *op);
 bool rch_op_access_stop(struct rch_op *op);
 void rch_op_access_drop(struct rch_op *op);
+
+/* queue_op_grant.c APIs: GRANT, REVOKE and RELEASE; see &struct rch_queue_ops */
+int rch_op_grant_prepare(struct rch_op *op);
+s64 rch_op_grant_run(struct rch_op *op);
+int rch_op_revoke_prepare(struct rch_op *op);
+s64 rch_op_revoke_run(struct rch_op *op);
 int rch_op_release_prepare(struct rch_op *op);
 s64 rch_op_release_run(struct rch_op *op);
+void rch_op_grant_drop(struct rch_op *op);
 
 /* queue_op_row.c APIs; see &struct rch_queue_ops */
 u32 rch_op_row(struct rch_queue *queue, u32 max);

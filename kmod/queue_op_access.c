@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue_op_access.c - READ, WRITE, atomic operations and RELEASE of queues
+ * queue_op_access.c - READ, WRITE and atomic operations of queues
  *
  * Operation. An access is a job (grant_access.c), and the operation waits for its steps. A WRITE
  * is in the line of what is sent on its channel until the adapter has all of it: so messages
@@ -17,6 +17,7 @@
 #include "chan.h"
 #include "grant.h"
 #include "queue_op.h"
+#include "queue_region.h"
 #include "region.h"
 
 static bool is_atomic(const struct rch_op *op)
@@ -62,8 +63,14 @@ int rch_op_read_prepare(struct rch_op *op)
 /** rch_op_write_prepare - prepare a WRITE */
 int rch_op_write_prepare(struct rch_op *op)
 {
-	int ret = prepare(op, false);
+	int ret;
 
+	if (op->sqe.op_flags & ~RDMACHAN_WRITE_F_NOTIFY)
+		return -EOPNOTSUPP;
+	op->notice = !!op->sqe.op_flags;
+	if (op->sqe.msg_flags & ~(op->notice ? RDMACHAN_MSG_FLAGS_MASK : 0))
+		return -EINVAL;
+	ret = prepare(op, false);
 	if (!ret)
 		op->line.key = rch_op_line_out(op->object);
 	return ret;
@@ -148,7 +155,7 @@ static s64 over(struct rch_op *op)
 	switch (job->result) {
 	case 0:
 		if (!is_atomic(op))
-			return op->sqe.length;
+			return op->notice ?: (s64)op->sqe.length;
 		op->cqe.length = lower_32_bits(job->value);
 		op->cqe.buffer = upper_32_bits(job->value);
 		return 0;
@@ -159,6 +166,33 @@ static s64 over(struct rch_op *op)
 	default:
 		return job->result;
 	}
+}
+
+/*
+ * The adapter has all of a WRITE: what goes behind it may, and first the message that goes with
+ * it. Return: false when that has no room.
+ */
+static bool let_follow(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct iov_iter none;
+	int ret;
+
+	if (op->notice > 0 && !op->job->result) {
+		/* In this order: who has not found room waits for it. */
+		if (op->on != &chan->wait)
+			rch_queue_await(op, &chan->wait, EPOLLOUT);
+		iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
+		ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags);
+		if (ret == -EAGAIN)
+			return false;
+		if (!ret)
+			rch_op_unsent(op->queue, chan->lane.link);
+		op->notice = ret;
+		rch_queue_await(op, &op->job->wait, 0);
+	}
+	rch_queue_line_leave(op);
+	return true;
 }
 
 /** rch_op_access_run - run an access; see &struct rch_queue_ops */
@@ -182,8 +216,12 @@ s64 rch_op_access_run(struct rch_op *op)
 	}
 	if (ret == -EFAULT)
 		return ret;
-	if (op->line.key && rch_job_sent(job))
-		rch_queue_line_leave(op);
+	if (op->line.key && rch_job_sent(job)) {
+		if (!let_follow(op))
+			return -EAGAIN;
+		/* It may have ended while its end was not waited for. */
+		ret = rch_job_go_on(job);
+	}
 	return ret ? -EAGAIN : over(op);
 }
 
@@ -193,7 +231,12 @@ bool rch_op_access_stop(struct rch_op *op)
 	if (rch_job_stop(op->job))
 		return true;
 	op->stopped = op->overdue ? -ETIMEDOUT : -ECANCELED;
-	return false;
+	if (op->notice <= 0)
+		return false;
+	/* It need not wait for room any more, but for the adapter. */
+	op->notice = op->stopped;
+	rch_queue_await(op, &op->job->wait, 0);
+	return !rch_job_under_way(op->job);
 }
 
 /** rch_op_access_drop - @op is over, or its queue is */
@@ -202,22 +245,4 @@ void rch_op_access_drop(struct rch_op *op)
 	if (op->job)
 		rch_job_leave(op->job);
 	op->job = NULL;
-}
-
-/* RELEASE: behind WRITEs, as messages are */
-
-/** rch_op_release_prepare - prepare a RELEASE */
-int rch_op_release_prepare(struct rch_op *op)
-{
-	int ret = rch_op_find_chan(op, 0);
-
-	if (!ret)
-		op->line.key = rch_op_line_out(op->object);
-	return ret;
-}
-
-/** rch_op_release_run - run it */
-s64 rch_op_release_run(struct rch_op *op)
-{
-	return rch_held_release(op->object, op->sqe.grant);
 }

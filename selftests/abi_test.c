@@ -135,8 +135,8 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_release)),
 	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke, ENOENT,
 		FLAGS(rdmachan_revoke)),
-	COMMAND("READ", RDMACHAN_READ, CHAN, rdmachan_access, 0, FLAGS(rdmachan_access)),
-	COMMAND("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access, 0, FLAGS(rdmachan_access)),
+	COMMAND_GROWN("READ", RDMACHAN_READ, CHAN, rdmachan_access, 48, 0, FLAGS(rdmachan_access)),
+	COMMAND_GROWN("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access, 48, 0, FLAGS(rdmachan_access)),
 	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic, 0, FLAGS(rdmachan_atomic)),
 	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll, 0, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
@@ -330,6 +330,8 @@ TEST_F(abi, unknown_flags)
 		for (bit = 2; c->flags >= 0 && bit < 32; bit++) {
 			if (c->cmd == RDMACHAN_QUEUE_CREATE && 1 << bit == RDMACHAN_QUEUE_F_POLLER)
 				continue;
+			if (c->cmd == RDMACHAN_WRITE && 1 << bit == RDMACHAN_WRITE_F_NOTIFY)
+				continue;
 			prepare(&arg, c, self);
 			flags = 1U << bit;
 			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
@@ -393,7 +395,7 @@ TEST_F(abi, reserved_members_of_grants)
 		.size = sizeof(unreg), .region = self->range.region, .__reserved = 1,
 	};
 	struct rdmachan_access access = {
-		.size = sizeof(access), .grant = self->held, .__reserved = 1,
+		.size = sizeof(access), .grant = self->held, .msg_flags = 1,
 	};
 
 	release.grant = self->held;

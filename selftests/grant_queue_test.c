@@ -529,7 +529,7 @@ TEST_F(grant, queue_bad_entries)
 	begin(self);
 	queue_read(&q, self->holder, grant, 0, data, 8, 1)->msg_flags = 1;
 	EXPECT_EQ(alone(NULL), -EINVAL);
-	queue_write(&q, self->holder, grant, 0, data, 8, 1)->op_flags = 1;
+	queue_read(&q, self->holder, grant, 0, data, 8, 1)->op_flags = 1;
 	EXPECT_EQ(alone(NULL), -EINVAL);
 	queue_read(&q, self->holder, grant, 0, data, 8, 1)->region = 1;
 	EXPECT_EQ(alone(NULL), -EINVAL);

@@ -268,7 +268,7 @@ TEST_F(queue, bad_entries)
 	int listener = do_listen(self->ctx, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
 	struct rdmachan_connect connect = { .size = 8 };
 	const struct bad_entry bad[] = {
-		{ { .opcode = 12 }, EOPNOTSUPP },
+		{ { .opcode = OP(REVOKE) + 1 }, EOPNOTSUPP },
 		{ { .opcode = 255 }, EOPNOTSUPP },
 		{ { .flags = 8 }, EOPNOTSUPP },
 		{ { .flags = 16 }, EOPNOTSUPP },

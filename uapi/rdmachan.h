@@ -1278,15 +1278,28 @@ struct rdmachan_revoke {
 #define RDMACHAN_REVOKE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REVOKE)
 
 /**
+ * enum rdmachan_write_flags - flags of WRITE, none of which is one of &enum rdmachan_io_flags
+ * @RDMACHAN_WRITE_F_NOTIFY: A message goes with it, which the owner receives behind the bytes:
+ *	when it is there they are
+ */
+enum rdmachan_write_flags {
+	RDMACHAN_WRITE_F_NOTIFY = 1 << 2,
+};
+
+/**
  * struct rdmachan_access - ioctl(RDMACHAN_READ) or ioctl(RDMACHAN_WRITE) on a channel
  * @size: sizeof(struct rdmachan_access)
- * @flags: Must be 0
+ * @flags: WRITE: &enum rdmachan_write_flags; READ: must be 0
  * @grant: Number of a grant that is held
- * @__reserved: Must be 0
+ * @msg_flags: With %RDMACHAN_WRITE_F_NOTIFY: as of %RDMACHAN_SEND; else must be 0
  * @offset: Where to begin, in the grant
  * @addr: Address of own memory: where the bytes go (READ), or are (WRITE)
  * @length: Bytes, at most %RDMACHAN_MESSAGE_MAX; 0 only checks
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @iov_ptr: With %RDMACHAN_WRITE_F_NOTIFY: address of an array of struct iovec: the message; else
+ *	must be 0
+ * @iov_count: Elements of the array, 0 to 1024; likewise
+ * @timeout_ms: How long to wait for room for the message; 0 is without limit; likewise
  *
  * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
  * during the call, each byte for itself. What a WRITE has written is seen by the owner before
@@ -1301,6 +1314,10 @@ struct rdmachan_revoke {
  *  - EACCES: It has not this right.
  *  - ERANGE: The bytes do not lie within it.
  *  - EFAULT: also when some of the bytes were moved before the bad address.
+ *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES) wait for their turn, as
+ *    the link has as many accesses under way as can be. Some bytes may have been moved.
+ *  - EMSGSIZE, EPIPE, ETIMEDOUT, EINTR: with %RDMACHAN_WRITE_F_NOTIFY: as of %RDMACHAN_SEND. The
+ *    bytes were written, and the message was not sent.
  *  - ECONNRESET and others: The connection has ended. Of a WRITE any of the bytes may have
  *    been written.
  */
@@ -1308,11 +1325,14 @@ struct rdmachan_access {
 	__u32 size;
 	__u32 flags;
 	__u32 grant;
-	__u32 __reserved;
+	__u32 msg_flags;
 	__aligned_u64 offset;
 	__aligned_u64 addr;
 	__aligned_u64 length;
 	__aligned_u64 error_ptr;
+	__aligned_u64 iov_ptr;
+	__u32 iov_count;
+	__u32 timeout_ms;
 };
 
 #define RDMACHAN_READ _IO(RDMACHAN_TYPE, RDMACHAN_CMD_READ)
@@ -1343,7 +1363,7 @@ enum rdmachan_atomic_op {
  * Errors, besides those of "rules of the interface":
  *
  *  - EINVAL: also when @offset is not aligned.
- *  - ENOENT, EKEYREVOKED, EACCES, ERANGE: as of &struct rdmachan_access.
+ *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access.
  *  - EREMOTEIO: The connection has ended, and it is not known whether the operation was
  *    done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
  *  - EFAULT: The structure could not be written to; the operation was done.
@@ -1407,13 +1427,19 @@ struct rdmachan_atomic {
  * @RDMACHAN_OPCODE_READ: READ length bytes at grant_offset of the grant, which is held on the
  *	channel fd, to addr. Succeeds with its bytes
  * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. What is
- *	submitted after it on the channel, and sent or released, arrives after it
+ *	submitted after it on the channel, and sent or released, arrives after it. With
+ *	%RDMACHAN_WRITE_F_NOTIFY in op_flags an empty message that has msg_flags goes with it
  * @RDMACHAN_OPCODE_FETCH_ADD: Add operand to the 64 bits at grant_offset of the grant. Succeeds
  *	with 0, and length and buffer of the completion are what was there before
  * @RDMACHAN_OPCODE_COMPARE_SWAP: Replace these by operand if they are compare. Succeeds as
  *	FETCH_ADD, whether they were or not
  * @RDMACHAN_OPCODE_RELEASE: Give the grant back. Accesses to it that have not begun fail; with
  *	%RDMACHAN_SQE_F_FENCE it waits for them. Succeeds with 0
+ * @RDMACHAN_OPCODE_GRANT: GRANT, as the &struct rdmachan_grant at addr says, whose flags and
+ *	timeout_ms must be 0; behind what is sent. Succeeds with 0, and the numbers are there
+ * @RDMACHAN_OPCODE_REVOKE: Take back what was lent on the channel fd under the number grant.
+ *	Succeeds with 0 when the memory is the owner's alone. If it is cancelled, or its time is
+ *	over, the revocation goes on
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
  * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
@@ -1433,6 +1459,8 @@ enum rdmachan_opcode {
 	RDMACHAN_OPCODE_FETCH_ADD = 9,
 	RDMACHAN_OPCODE_COMPARE_SWAP = 10,
 	RDMACHAN_OPCODE_RELEASE = 11,
+	RDMACHAN_OPCODE_GRANT = 12,
+	RDMACHAN_OPCODE_REVOKE = 13,
 };
 
 /**
@@ -1503,7 +1531,7 @@ enum rdmachan_cancel_flags {
  *	more than once each completion begins it anew
  * @pool: Pool of buffers, as %RDMACHAN_POOL_CREATE has told
  * @region: Number of a region, with %RDMACHAN_SQE_F_REGION
- * @grant: Number of a grant that is held
+ * @grant: Number of a grant that is held; REVOKE: that was given
  *
  * The memory at @addr must stay as it is until the operation has completed.
  */

@@ -630,13 +630,20 @@ static long access_by(struct actor *actor, const struct call *call, unsigned int
 {
 	struct command command = { cmd, sizeof(struct rdmachan_access) };
 	struct rdmachan_access *access = &command.arg.access;
+	unsigned int pieces = call->value[3] / 8 % 16;
 
-	access->flags = call->value[3] % 8 == 7;
+	access->flags = call->value[3] % 8 == 7 ? RDMACHAN_WRITE_F_NOTIFY : 0;
 	access->grant = grant_of(call->value[2]);
 	access->offset = offset_of(call->value[4]);
 	access->length = call->value[5] ? length_of(call->value[5]) : 64;
 	access->addr = (uintptr_t)memory_of(call->value[6]);
 	access->error_ptr = error_ptr(actor, call);
+	if (access->flags && cmd == RDMACHAN_WRITE) {
+		access->iov_count = make_vector(actor, pieces, length_of(call->value[4]));
+		access->iov_ptr = vector_at(actor, pieces, access->iov_count);
+		access->msg_flags = call->value[4];
+		access->timeout_ms = timeout_of(call->value[5]);
+	}
 	return issue(actor, call, &command);
 }
 

@@ -104,7 +104,8 @@ static void name_grant(struct rdmachan_sqe *sqe, const struct call *call)
 {
 	static const uint64_t offsets[] = { 0, 8, 64, 4096, 5000, 1 << 20, ~0ULL };
 
-	sqe->op_flags = 0;
+	sqe->op_flags = sqe->opcode == RDMACHAN_OPCODE_WRITE && call->value[4] & 8 ?
+			RDMACHAN_WRITE_F_NOTIFY : 0;
 	sqe->grant = grant_of(call->value[6] / 4);
 	sqe->grant_offset = PICK(offsets, call->value[4]);
 }
@@ -117,7 +118,7 @@ long call_entry(struct actor *actor, const struct call *call)
 		RDMACHAN_OPCODE_ACCEPT, RDMACHAN_OPCODE_CONNECT, RDMACHAN_OPCODE_SHUTDOWN,
 		RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
 		RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
-		RDMACHAN_OPCODE_RELEASE,
+		RDMACHAN_OPCODE_RELEASE, RDMACHAN_OPCODE_GRANT, RDMACHAN_OPCODE_REVOKE,
 	};
 	struct rdmachan_sqe sqe = {
 		.opcode = PICK(opcodes, call->value[0]),
@@ -157,6 +158,12 @@ long call_entry(struct actor *actor, const struct call *call)
 		sqe.operand = call->value[2];
 		name_grant(&sqe, call);
 		break;
+	case RDMACHAN_OPCODE_GRANT:
+		sqe.addr = (uintptr_t)memory_args(actor, call->value[2],
+						  sizeof(struct rdmachan_grant));
+		sqe.op_flags = 0;
+		break;
+	case RDMACHAN_OPCODE_REVOKE:
 	case RDMACHAN_OPCODE_RELEASE:
 		name_grant(&sqe, call);
 		sqe.grant_offset = 0;

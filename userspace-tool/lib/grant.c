@@ -148,6 +148,27 @@ int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *dat
 	return access_grant(chan, RDMACHAN_WRITE, grant, offset, data, length, err);
 }
 
+int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
+			  size_t length, const void *message, size_t message_length,
+			  uint32_t msg_flags, struct rdmachan_error *err)
+{
+	struct iovec iov = { (void *)message, message_length };
+	struct rdmachan_access access = {
+		.size = sizeof(access),
+		.flags = RDMACHAN_WRITE_F_NOTIFY,
+		.grant = grant,
+		.msg_flags = msg_flags,
+		.offset = offset,
+		.addr = (uintptr_t)data,
+		.length = length,
+		.error_ptr = lib_error_prepare(err),
+		.iov_ptr = (uintptr_t)&iov,
+		.iov_count = 1,
+	};
+
+	return finish(err, RDMACHAN_OP_ACCESS, ioctl(chan, RDMACHAN_WRITE, &access));
+}
+
 static int update(int chan, struct rdmachan_atomic *atomic, uint64_t *before,
 		  struct rdmachan_error *err)
 {

@@ -529,6 +529,28 @@ int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *dat
 		      struct rdmachan_error *err);
 
 /**
+ * rdmachan_write_notify() - write to memory that the peer lends, and tell it
+ * @chan: channel
+ * @grant: number of a grant that is held
+ * @offset: where to begin, in the grant
+ * @data: the bytes
+ * @length: how many
+ * @message: what the peer receives when they are there
+ * @message_length: bytes of it; 0 sends an empty message
+ * @msg_flags: 16 bits that travel with the message
+ * @err: why it failed, or NULL
+ *
+ * One call instead of rdmachan_write_to() and rdmachan_send(), and the message does not wait
+ * for the end of the first.
+ *
+ * Return: as rdmachan_write_to(); EMSGSIZE, EPIPE, EINTR: the bytes were written, and the message
+ * was not sent.
+ */
+int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
+			  size_t length, const void *message, size_t message_length,
+			  uint32_t msg_flags, struct rdmachan_error *err);
+
+/**
  * rdmachan_fetch_add() - add to a number in memory that the peer lends, atomically
  * @chan: channel
  * @grant: number of a grant that is held
@@ -761,8 +783,18 @@ void rdmachan_queue_prep_write_to(struct rdmachan_sqe *sqe, int chan, uint32_t g
 				  uint64_t offset, const void *data, size_t length);
 
 /**
+ * rdmachan_queue_prep_notify() - have a message go with a WRITE
+ * @sqe: entry, prepared by rdmachan_queue_prep_write_to()
+ * @msg_flags: 16 bits that travel with it
+ *
+ * The peer receives an empty message when the bytes are there.
+ */
+void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags);
+
+/**
  * rdmachan_queue_prep_own_region() - have READ or WRITE use memory of a region
- * @sqe: entry, prepared by one of the two above without an address
+ * @sqe: entry, prepared by rdmachan_queue_prep_read_from() or rdmachan_queue_prep_write_to()
+ *	without an address
  * @region: region of the context that the queue comes from
  * @offset: where own memory begins there
  *
@@ -806,6 +838,27 @@ void rdmachan_queue_prep_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32
  * Add %RDMACHAN_SQE_F_FENCE to &rdmachan_sqe.flags to have accesses end before.
  */
 void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
+
+/**
+ * rdmachan_queue_prep_grant() - prepare an entry: lend memory, with a message
+ * @sqe: entry
+ * @chan: channel
+ * @grant: what is lent, with its size set, no flags and no timeout; it must stay until the
+ *	operation has completed, with all that it points to. The numbers of the grants are told in
+ *	its ranges
+ */
+void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
+			       const struct rdmachan_grant *grant);
+
+/**
+ * rdmachan_queue_prep_revoke() - prepare an entry: take memory back
+ * @sqe: entry
+ * @chan: channel
+ * @grant: number of a grant that was given
+ *
+ * It completes when the memory is the owner's alone.
+ */
+void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
 
 /**
  * rdmachan_queue_value() - what an atomic operation has found

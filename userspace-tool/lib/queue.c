@@ -274,6 +274,23 @@ void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t gr
 	fill_grant(sqe, RDMACHAN_OPCODE_RELEASE, chan, grant, 0);
 }
 
+void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
+			       const struct rdmachan_grant *grant)
+{
+	fill(sqe, RDMACHAN_OPCODE_GRANT, chan, grant, 0);
+}
+
+void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
+{
+	fill_grant(sqe, RDMACHAN_OPCODE_REVOKE, chan, grant, 0);
+}
+
+void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
+{
+	sqe->op_flags |= RDMACHAN_WRITE_F_NOTIFY;
+	sqe->msg_flags = msg_flags;
+}
+
 uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe)
 {
 	return cqe->length | (uint64_t)cqe->buffer << 32;

@@ -35,7 +35,7 @@ int main(void)
 	size_is(rdmachan_grant_event, 32);
 	size_is(rdmachan_release, 16);
 	size_is(rdmachan_revoke, 24);
-	size_is(rdmachan_access, 48);
+	size_is(rdmachan_access, 64);
 	size_is(rdmachan_atomic, 56);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 40 : 36);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);

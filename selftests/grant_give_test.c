@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_give_test.c - GRANT and REVOKE by queues, and messages that go with WRITEs
+ */
+#include <pthread.h>
+
+#include "common.h"
+#include "fault.h"
+#include "grant_fixture.h"
+#include "grant_ring.h"
+#include "grant_users.h"
+#include "harness.h"
+#include "inject.h"
+
+#define ENTRIES 4096
+#define USER 22500
+
+static struct queue q;
+
+static void begin(struct fixture_grant *self)
+{
+	ASSERT_EQ(queue_open(self->ctx, &q, ENTRIES, ENTRIES), 0);
+}
+
+static int64_t result(uint64_t *data)
+{
+	struct rdmachan_cqe cqe;
+
+	ASSERT_TRUE(queue_wait(&q, &cqe));
+	if (data)
+		*data = cqe.user_data;
+	return cqe.res;
+}
+
+/* The next completion is this one. */
+static void expect_done(uint64_t data, int64_t res)
+{
+	uint64_t found = 0;
+
+	EXPECT_EQ(result(&found), res);
+	EXPECT_EQ(found, data);
+}
+
+static void submit(int count)
+{
+	ASSERT_EQ(queue_submit(&q), count);
+}
+
+/* Submit one. Return: its result */
+static int64_t alone(void)
+{
+	submit(1);
+	return result(NULL);
+}
+
+/*
+ * Messages that go with WRITEs
+ */
+
+static int write_notify(int chan, uint32_t grant, uint64_t offset, const void *from, uint64_t len,
+			const void *data, size_t bytes, uint32_t timeout_ms)
+{
+	struct iovec iov = { (void *)data, bytes };
+	struct rdmachan_access access = {
+		.size = sizeof(access), .flags = RDMACHAN_WRITE_F_NOTIFY, .grant = grant,
+		.msg_flags = 4711, .offset = offset, .addr = (uintptr_t)from, .length = len,
+		.iov_ptr = (uintptr_t)&iov, .iov_count = 1, .timeout_ms = timeout_ms,
+	};
+
+	return ioctl(chan, RDMACHAN_WRITE, &access);
+}
+
+struct watcher {
+	pthread_t thread;
+	struct fixture_grant *self;
+	size_t len;
+	bool ok;
+};
+
+static bool none_older(const char *data, size_t len, char turn)
+{
+	while (len--)
+		if (data[len] < turn)
+			return false;
+	return true;
+}
+
+/* The owner's end: whenever there is a message, the bytes are as it says, or newer. */
+static void *watch(void *arg)
+{
+	struct watcher *w = arg;
+	struct rdmachan_recv recv;
+	char word[4];
+
+	while (!do_recv(w->self->owner, word, sizeof(word), &recv, TIMEOUT(10000)) &&
+	       recv.out_length == 3)
+		w->ok &= none_older(w->self->memory, w->len, word[0]) && recv.out_msg_flags == 4711;
+	w->ok &= !recv.out_length;
+	return NULL;
+}
+
+TEST_F_TIMEOUT(grant, notify, 100)
+{
+	static const size_t sizes[] = { 0, 1, 64, 4096, 70000, MIB };
+	uint32_t grant = lend(self, MAY_WRITE, 0, SIZE);
+	struct watcher w = { .self = self, .ok = true };
+	char *mine = pages(MIB), word[3];
+	size_t i;
+	int turn;
+
+	for (i = 0; i < COUNT(sizes); i++) {
+		w.len = sizes[i];
+		ASSERT_EQ(pthread_create(&w.thread, NULL, watch, &w), 0);
+		memset(self->memory, 0, w.len);
+		for (turn = 1; turn <= turns(50); turn++) {
+			memset(mine, turn, w.len);
+			memset(word, turn, sizeof(word));
+			ASSERT_EQ(write_notify(self->holder, grant, 0, mine, w.len, word,
+					       sizeof(word), 0), 0);
+		}
+		ASSERT_EQ(do_send(self->holder, NULL, 0, 0, NULL), 0);
+		pthread_join(w.thread, NULL);
+		EXPECT_TRUE(w.ok);
+	}
+}
+
+TEST_F(grant, notify_refused)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, 100), max = 1000;
+	struct rdmachan_access access = {
+		.size = sizeof(access), .grant = grant, .addr = (uintptr_t)self->memory + PAGE,
+		.length = 1,
+	};
+	char *large = pages(MIB);
+
+	access.msg_flags = 1;
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_WRITE, &access), EINVAL);
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_READ, &access), EINVAL);
+	access.msg_flags = 0;
+	access.timeout_ms = 1;
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_WRITE, &access), EINVAL);
+	access.timeout_ms = 0;
+	access.flags = RDMACHAN_WRITE_F_NOTIFY;
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_READ, &access), EOPNOTSUPP);
+	access.msg_flags = RDMACHAN_MSG_FLAGS_MASK + 1;
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_WRITE, &access), EINVAL);
+	access.flags = 2;
+	EXPECT_ERR(ioctl(self->holder, RDMACHAN_WRITE, &access), EOPNOTSUPP);
+	/* No message goes with what was not written. */
+	EXPECT_ERR(write_notify(self->holder, grant, 100, large, 1, "x", 1, 0), ERANGE);
+	EXPECT_ERR(write_notify(self->holder, grant, 0, (void *)8, 8, "x", 1, 0), EFAULT);
+	EXPECT_ERR(write_notify(self->holder, 4711, 0, large, 1, "x", 1, 0), ENOENT);
+	EXPECT_ERR(do_recv(self->owner, large, max, NULL, TIMEOUT(50)), ETIMEDOUT);
+	/* What was written stays, though the message does not go. */
+	EXPECT_ERR(write_notify(self->holder, grant, 0, "abc", 3, (void *)8, 8, 0), EFAULT);
+	EXPECT_EQ(memcmp(self->memory, "abc", 3), 0);
+	ASSERT_EQ(do_shutdown(self->owner, RDMACHAN_SHUTDOWN_RECV), 0);
+	while (!do_send(self->holder, "x", 1, 0, NULL))
+		sleep_ms(1);
+	EXPECT_ERR(write_notify(self->holder, grant, 0, "def", 3, "x", 1, 0), EPIPE);
+	EXPECT_EQ(memcmp(self->memory, "def", 3), 0);
+}
+
+static void drain(int chan, int count)
+{
+	struct rdmachan_recv recv;
+	char data[1000];
+
+	while (count--) {
+		ASSERT_EQ(do_recv(chan, data, sizeof(data), &recv, TIMEOUT(10000)), 0);
+		EXPECT_EQ(recv.out_length, sizeof(data));
+	}
+}
+
+static void expect_message(int chan, uint32_t flags)
+{
+	struct rdmachan_recv recv;
+	char data[8];
+
+	ASSERT_EQ(do_recv(chan, data, sizeof(data), &recv, TIMEOUT(10000)), 0);
+	EXPECT_EQ(recv.out_length, 0);
+	EXPECT_EQ(recv.out_msg_flags, flags);
+}
+
+TEST_F(grant, notify_without_room)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, 100);
+	int count = fill_up(self->holder, 1000);
+
+	EXPECT_ERR(write_notify(self->holder, grant, 0, "abc", 3, "x", 1, 50), ETIMEDOUT);
+	EXPECT_EQ(memcmp(self->memory, "abc", 3), 0);
+	on_alarm(20, false);
+	EXPECT_ERR(write_notify(self->holder, grant, 0, "def", 3, "x", 1, 0), EINTR);
+	EXPECT_EQ(memcmp(self->memory, "def", 3), 0);
+	drain(self->owner, count);
+	talk(self->holder, self->owner);
+}
+
+static struct rdmachan_sqe *queue_notify(struct fixture_grant *self, uint32_t grant,
+					 uint64_t offset, const void *from, uint64_t len,
+					 uint32_t msg_flags, uint64_t data)
+{
+	struct rdmachan_sqe *sqe = queue_write(&q, self->holder, grant, offset, from, len, data);
+
+	sqe->op_flags = RDMACHAN_WRITE_F_NOTIFY;
+	sqe->msg_flags = msg_flags;
+	return sqe;
+}
+
+/* Many at a time: the messages come in order, and each behind its bytes. */
+TEST_F_TIMEOUT(grant, queue_notify, 100)
+{
+	enum { MANY = 200, EACH = 9000 };
+	uint32_t grant = lend(self, MAY_WRITE, 0, SIZE), region;
+	char *mine = pages(MANY * EACH);
+	int turn, i;
+
+	region = region_of(self->ctx, mine, MANY * EACH);
+	begin(self);
+	for (turn = 1; turn <= turns(20); turn++) {
+		memset(mine, turn, MANY * EACH);
+		for (i = 0; i < MANY; i++)
+			if (i % 2)
+				queue_notify(self, grant, i * EACH, mine + i * EACH, EACH, i, i);
+			else
+				in_region(queue_notify(self, grant, i * EACH, NULL, EACH, i, i),
+					  region, i * EACH);
+		submit(MANY);
+		for (i = 0; i < MANY; i++) {
+			expect_message(self->owner, i);
+			EXPECT_TRUE(is_all(self->memory + i * EACH, EACH, turn));
+		}
+		for (i = 0; i < MANY; i++)
+			EXPECT_EQ(result(NULL), EACH);
+	}
+	queue_close(&q);
+}
+
+/* Bytes that are there, whose message waits for room, and what is behind it. */
+static int hold_up(struct fixture_grant *self, uint32_t grant, const char *word)
+{
+	int count = fill_up(self->holder, 1000);
+
+	queue_notify(self, grant, 0, word, 3, 9, 1);
+	queue_send(&q, self->holder, NULL, 0, 2)->msg_flags = 10;
+	submit(2);
+	while (memcmp(self->memory, word, 3))
+		sleep_ms(1);
+	sleep_ms(20);
+	EXPECT_EQ(queue_ready(&q), 0);
+	return count;
+}
+
+TEST_F(grant, queue_notify_without_room)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, 100);
+	int count;
+
+	begin(self);
+	count = hold_up(self, grant, "abc");
+	drain(self->owner, count);
+	expect_message(self->owner, 9);
+	expect_message(self->owner, 10);
+	expect_done(1, 3);
+	expect_done(2, 0);
+	/* It is given up: what is behind it goes on. */
+	count = hold_up(self, grant, "def");
+	queue_cancel(&q, 1, 0, 3);
+	submit(1);
+	EXPECT_EQ(result(NULL) + result(NULL), 1 - ECANCELED);
+	drain(self->owner, count);
+	expect_message(self->owner, 10);
+	expect_done(2, 0);
+	count = fill_up(self->holder, 1000);
+	queue_notify(self, grant, 0, "ghi", 3, 9, 1)->timeout_ms = 50;
+	submit(1);
+	expect_done(1, -ETIMEDOUT);
+	drain(self->owner, count);
+	talk(self->holder, self->owner);
+	queue_close(&q);
+}
+
+TEST_F(grant, queue_notify_refused)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, 100);
+	char word;
+
+	begin(self);
+	queue_notify(self, grant, 0, "abc", 3, 9, 1)->op_flags = 3;
+	EXPECT_EQ(alone(), -EOPNOTSUPP);
+	queue_notify(self, grant, 0, "abc", 3, RDMACHAN_MSG_FLAGS_MASK + 1, 1);
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_write(&q, self->holder, grant, 0, "abc", 3, 1)->msg_flags = 1;
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_read(&q, self->holder, grant, 0, &word, 1, 1)->op_flags = RDMACHAN_WRITE_F_NOTIFY;
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_notify(self, grant, 98, "abc", 3, 9, 1);
+	EXPECT_EQ(alone(), -ERANGE);
+	EXPECT_ERR(do_recv(self->owner, &word, 1, NULL, TIMEOUT(50)), ETIMEDOUT);
+	queue_close(&q);
+}
+
+/* The channel ends while the message waits for room. */
+TEST_F(grant, queue_notify_at_the_end)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, 100);
+
+	begin(self);
+	hold_up(self, grant, "abc");
+	close(self->owner);
+	self->owner = -1;
+	EXPECT_LT(result(NULL), 0);
+	EXPECT_LT(result(NULL), 0);
+	queue_close(&q);
+}
+
+/*
+ * GRANT
+ */
+
+struct giving {
+	struct rdmachan_grant grant;
+	struct rdmachan_grant_range ranges[2];
+	struct rdmachan_error error;
+};
+
+static struct rdmachan_sqe *give_begin(struct fixture_grant *self, struct giving *g,
+				       uint64_t data)
+{
+	struct rdmachan_sqe *sqe;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		g->ranges[i] = RANGE(self->region, MAY_READ, i * PAGE, PAGE);
+	grant_fill(&g->grant, self->ctx, g->ranges, 2, &(struct opts){ .error = &g->error });
+	sqe = queue_add(&q, RDMACHAN_OPCODE_GRANT, self->owner, data);
+	sqe->addr = (uintptr_t)&g->grant;
+	return sqe;
+}
+
+/* The holder has both, and can read them. */
+static void expect_given(struct fixture_grant *self, const struct giving *g)
+{
+	struct grant_message message;
+	struct rdmachan_recv recv;
+	int i;
+
+	ASSERT_EQ(grant_recv(self->holder, &message, sizeof(message), &recv, TIMEOUT(10000)), 0);
+	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_GRANTS);
+	ASSERT_EQ(recv.out_length, 2 * EVENT);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(message.events[i].grant, g->ranges[i].out_grant);
+		EXPECT_EQ(try_read(self->holder, message.events[i].grant, 0, PAGE), 0);
+	}
+}
+
+TEST_F(grant, queue_give)
+{
+	struct giving g, h;
+	struct rdmachan_recv recv;
+	char word;
+	int i;
+
+	begin(self);
+	for (i = 0; i < turns(50); i++) {
+		/* In order with what is sent. */
+		queue_send(&q, self->owner, "a", 1, 1);
+		give_begin(self, &g, 2);
+		queue_send(&q, self->owner, "b", 1, 3);
+		give_begin(self, &h, 4);
+		submit(4);
+		ASSERT_EQ(do_recv(self->holder, &word, 1, &recv, TIMEOUT(10000)), 0);
+		EXPECT_EQ(word, 'a');
+		expect_given(self, &g);
+		ASSERT_EQ(do_recv(self->holder, &word, 1, &recv, TIMEOUT(10000)), 0);
+		EXPECT_EQ(word, 'b');
+		expect_given(self, &h);
+		expect_done(1, 1);
+		expect_done(2, 0);
+		expect_done(3, 1);
+		expect_done(4, 0);
+		EXPECT_EQ(grant_revoke(self->owner, g.ranges[0].out_grant, NULL), 0);
+		EXPECT_EQ(grant_release(self->holder, h.ranges[1].out_grant), 0);
+		await_returned(self->owner, 2);
+	}
+	queue_close(&q);
+}
+
+/* There is no room for the message: nothing is lent until there is. */
+TEST_F(grant, queue_give_without_room)
+{
+	/* Each counts for who gives it and for who holds it. */
+	uint64_t before = grants_in_use(self->ctx);
+	struct giving g;
+	int count;
+
+	begin(self);
+	count = fill_up(self->owner, 1000);
+	give_begin(self, &g, 1);
+	submit(1);
+	sleep_ms(20);
+	EXPECT_EQ(queue_ready(&q), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), before);
+	drain(self->holder, count);
+	expect_done(1, 0);
+	expect_given(self, &g);
+	EXPECT_EQ(grants_in_use(self->ctx), before + 4);
+	count = fill_up(self->owner, 1000);
+	give_begin(self, &g, 1);
+	queue_cancel(&q, 1, 0, 2);
+	submit(2);
+	EXPECT_EQ(result(NULL) + result(NULL), 1 - ECANCELED);
+	give_begin(self, &g, 3)->timeout_ms = 50;
+	submit(1);
+	expect_done(3, -ETIMEDOUT);
+	EXPECT_EQ(grants_in_use(self->ctx), before + 4);
+	/* One that never ends but with the queue. */
+	give_begin(self, &g, 4);
+	submit(1);
+	queue_close(&q);
+	drain(self->holder, count);
+	EXPECT_EQ(grants_in_use(self->ctx), before + 4);
+}
+
+TEST_F(grant, queue_give_refused)
+{
+	uint64_t before = grants_in_use(self->ctx);
+	struct giving g;
+
+	begin(self);
+	give_begin(self, &g, 1);
+	g.grant.flags = RDMACHAN_IO_F_DONTWAIT;
+	EXPECT_EQ(alone(), -EINVAL);
+	give_begin(self, &g, 1);
+	g.grant.timeout_ms = 1;
+	EXPECT_EQ(alone(), -EINVAL);
+	give_begin(self, &g, 1);
+	g.grant.size = 8;
+	EXPECT_EQ(alone(), -EINVAL);
+	give_begin(self, &g, 1);
+	g.grant.size = PAGE + 8;
+	EXPECT_EQ(alone(), -E2BIG);
+	give_begin(self, &g, 1);
+	g.grant.context = self->owner;
+	EXPECT_EQ(alone(), -ENOTTY);
+	give_begin(self, &g, 1);
+	g.grant.context = -1;
+	EXPECT_EQ(alone(), -EBADF);
+	give_begin(self, &g, 1);
+	g.grant.ranges_ptr = 8;
+	EXPECT_EQ(alone(), -EFAULT);
+	give_begin(self, &g, 1);
+	g.ranges[1].length = SIZE + 1;
+	EXPECT_EQ(alone(), -ERANGE);
+	give_begin(self, &g, 1);
+	g.ranges[1].region = 4711;
+	EXPECT_EQ(alone(), -ENOENT);
+	give_begin(self, &g, 1);
+	g.ranges[1].rights = 0;
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_add(&q, RDMACHAN_OPCODE_GRANT, self->owner, 1)->addr = 8;
+	EXPECT_EQ(alone(), -EFAULT);
+	queue_add(&q, RDMACHAN_OPCODE_GRANT, self->owner, 1)->length = 8;
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_add(&q, RDMACHAN_OPCODE_GRANT, self->ctx, 1);
+	EXPECT_EQ(alone(), -ENOTTY);
+	EXPECT_EQ(grants_in_use(self->ctx), before);
+	/* The record says why. */
+	ASSERT_EQ(do_shutdown(self->owner, RDMACHAN_SHUTDOWN_SEND), 0);
+	give_begin(self, &g, 1);
+	EXPECT_EQ(alone(), -EPIPE);
+	EXPECT_EQ(g.error.error, EPIPE);
+	queue_close(&q);
+}
+
+/* With a poller it is given in a call, which the ring asks for. */
+TEST_F(grant, queue_give_poller)
+{
+	struct rdmachan_cqe cqe;
+	struct giving g;
+	int i;
+
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 64, 64, 10), 0);
+	for (i = 0; i < 5; i++) {
+		give_begin(self, &g, 1);
+		ASSERT_EQ(queue_poke(&q), 0);
+		while (!(queue_flags(&q) & RDMACHAN_RING_F_ENTER))
+			sleep_ms(1);
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		EXPECT_EQ(cqe.res, 0);
+		expect_given(self, &g);
+	}
+	queue_close(&q);
+}
+
+/*
+ * REVOKE
+ */
+
+static struct rdmachan_sqe *revoke_add(int chan, uint32_t grant, uint64_t data)
+{
+	struct rdmachan_sqe *sqe = queue_add(&q, RDMACHAN_OPCODE_REVOKE, chan, data);
+
+	sqe->grant = grant;
+	return sqe;
+}
+
+/* Under load: it completes when nobody writes any more, and not before the event is there. */
+TEST_F_TIMEOUT(grant, queue_revoke_users, 100)
+{
+	struct user users[USERS];
+	uint32_t grant;
+	int i;
+
+	begin(self);
+	for (i = 0; i < turns(40); i++) {
+		grant = lend(self, MAY_ALL, 0, LENT);
+		users_begin(users, self->holder, grant);
+		usleep(i * 97 % 3000);
+		revoke_add(self->owner, grant, 1);
+		submit(1);
+		expect_done(1, 0);
+		expect_calm(self->memory, LENT);
+		users_end(users, EKEYREVOKED, EKEYREVOKED);
+		EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	}
+	queue_close(&q);
+}
+
+/* Thousands in one go. */
+TEST_F_TIMEOUT(grant, queue_revoke_many, 100)
+{
+	enum { MANY = 2000 };
+	static uint32_t grants[MANY];
+	uint64_t before = grants_in_use(self->ctx);
+	int i;
+
+	begin(self);
+	for (i = 0; i < MANY; i++)
+		grants[i] = lend(self, MAY_READ, i % 1000 * PAGE, PAGE);
+	for (i = 0; i < MANY; i++)
+		revoke_add(self->owner, grants[i], i);
+	submit(MANY);
+	for (i = 0; i < MANY; i++)
+		EXPECT_EQ(result(NULL), 0);
+	EXPECT_EQ(grants_in_use(self->ctx), before);
+	for (i = 0; i < MANY; i++)
+		EXPECT_EQ(try_read(self->holder, grants[i], 0, 1), EKEYREVOKED);
+	queue_close(&q);
+}
+
+TEST_F(grant, queue_revoke_refused)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, 8);
+
+	begin(self);
+	revoke_add(self->owner, 4711, 1);
+	EXPECT_EQ(alone(), -ENOENT);
+	revoke_add(self->owner, 0, 1);
+	EXPECT_EQ(alone(), -ENOENT);
+	revoke_add(self->holder, grant, 1);
+	EXPECT_EQ(alone(), -ENOENT);
+	revoke_add(self->ctx, grant, 1);
+	EXPECT_EQ(alone(), -ENOTTY);
+	revoke_add(self->owner, grant, 1);
+	EXPECT_EQ(alone(), 0);
+	/* One that has ended is no error. */
+	revoke_add(self->owner, grant, 1);
+	EXPECT_EQ(alone(), 0);
+	queue_add(&q, RDMACHAN_OPCODE_REVOKE, self->owner, 1)->addr = 1;
+	EXPECT_EQ(alone(), -EINVAL);
+	queue_close(&q);
+}
+
+/* While the holder's answer is on the way it can be left, and goes on. */
+TEST_TIMEOUT(queue_revoke_left, 100)
+{
+	struct fixture_grant self = { .memory = pages(SIZE) };
+	int root = open_ctx(), fds[2], i;
+	uint32_t grants[5];
+
+	inject_begin();
+	self.ctx = fault_ctx_of(USER);
+	pair_up(self.ctx, fds, NULL);
+	self.owner = fds[0];
+	self.holder = fds[1];
+	self.region = region_of(self.ctx, self.memory, SIZE);
+	for (i = 0; i < 5; i++)
+		grants[i] = lend(&self, MAY_READ, 0, 100);
+	begin(&self);
+	inject("delay", "count=0 ms=300");
+	revoke_add(self.owner, grants[0], 1);
+	revoke_add(self.owner, grants[1], 2);
+	revoke_add(self.owner, grants[2], 3)->timeout_ms = 50;
+	queue_cancel(&q, 1, 0, 4);
+	submit(4);
+	EXPECT_EQ(result(NULL) + result(NULL), 1 - ECANCELED);
+	expect_done(3, -ETIMEDOUT);
+	expect_done(2, 0);
+	revoke_add(self.owner, grants[3], 5);
+	submit(1);
+	/* The queue ends, and the revocation does not. */
+	queue_close(&q);
+	inject_off("delay");
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(grant_revoke(self.owner, grants[i], NULL), 0);
+		EXPECT_EQ(try_read(self.holder, grants[i], 0, 1), EKEYREVOKED);
+	}
+	EXPECT_EQ(try_read(self.holder, grants[4], 0, 1), 0);
+	close(self.owner);
+	close(self.holder);
+	close(self.ctx);
+	inject_end(root);
+}
+
+TEST_HARNESS_MAIN
