@@ -67,6 +67,7 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	rch_addr_from_sockaddr(&out->peer, &chan->peer);
 	if (link) {
 		rch_link_describe(link, out);
+		out->rights = rch_lend_atomics(&link->path) ? RDMACHAN_RIGHT_BY_DEVICE : 0;
 		rch_link_put(link);
 	}
 	out->service = chan->service;

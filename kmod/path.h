@@ -134,6 +134,7 @@ struct rch_io {
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
+ * @atomics: the adapter does atomic operations on what is lent
  * @empty: receive buffers that could not be replaced
  * @cm_done: the connection manager has answered, or @aborted
  * @cm_event: what it answered
@@ -189,6 +190,7 @@ struct rch_path {
 	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;
+	bool atomics;
 	u32 empty;
 	struct completion cm_done;
 	int cm_event;

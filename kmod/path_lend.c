@@ -34,10 +34,10 @@ bool rch_lend_can(const struct rch_path *path)
 	return path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS;
 }
 
-/** rch_lend_atomics - whether the adapter does atomic operations on what is lent */
+/** rch_lend_atomics - whether the adapter does atomic operations on what is lent. Any context */
 bool rch_lend_atomics(const struct rch_path *path)
 {
-	return path->dev->attrs.atomic_cap != IB_ATOMIC_NONE;
+	return READ_ONCE(path->atomics);
 }
 
 static void lend_free(struct rch_lend *piece)

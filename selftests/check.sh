@@ -243,7 +243,7 @@ check_san() {
 		region_end_test stand_test grant_test grant_return_test grant_data_test \
 		grant_end_test grant_link_test grant_queue_test grant_give_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test nomem_test hostile_region hostile_stand hostile_grant
+		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_grant
 	kunit san-kunit uml-6.12-san
 }
 

@@ -53,6 +53,7 @@ TEST_F(grant, event)
 TEST_F(grant, rights_are_told)
 {
 	struct rdmachan_grant_event event;
+	struct rdmachan_object object;
 	uint32_t rights, device = 0, kernel = 0;
 
 	for (rights = 1; rights <= MAY_ALL; rights++) {
@@ -66,6 +67,8 @@ TEST_F(grant, rights_are_told)
 			EXPECT_TRUE(!by_device(event.rights));
 	}
 	EXPECT_EQ(device + kernel, 4);
+	ASSERT_EQ(get_object(self->owner, &object), 0);
+	EXPECT_EQ(object.rights, device ? RDMACHAN_RIGHT_BY_DEVICE : 0);
 	EXPECT_TRUE(!device || !kernel);
 	if (getenv("LAB_RDMA"))
 		EXPECT_EQ(!device, !strncmp(getenv("LAB_RDMA"), "siw", 3));

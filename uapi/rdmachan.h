@@ -883,7 +883,9 @@ enum rdmachan_state {
  * @region: Number of a region in its context (grants: of the one that is lent)
  * @uses: Operations under way that use a region, and grants of it
  * @grant: Number of a grant on its channel
- * @rights: Rights of a grant: &enum rdmachan_right
+ * @rights: Rights of a grant: &enum rdmachan_right. Of a channel that is connected:
+ *	%RDMACHAN_RIGHT_BY_DEVICE, if atomic operations on what this end lends are its
+ *	adapter's, or 0
  * @cookie: Cookie of a grant
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
