@@ -28,7 +28,7 @@ struct rch_access;
 /** RCH_WRITE_WRS - work requests of a batch of one of them */
 #define RCH_WRITE_WRS 16
 /** RCH_WRITE_SGES - elements of each work request, where the device has as many */
-#define RCH_WRITE_SGES 16
+#define RCH_WRITE_SGES 32
 /** RCH_LEND_WRS - registrations, or invalidations, of lent memory that go in one batch */
 #define RCH_LEND_WRS 16
 /** RCH_LEND_SPARE - memory regions of each class that a path keeps to lend again */
@@ -42,9 +42,9 @@ struct rch_access;
 /** RCH_ACCESS_ROOM - bytes of one that goes by way of the kernel's memory */
 #define RCH_ACCESS_ROOM 16384U
 /** RCH_ACCESS_STEP - bytes of one that does not */
-#define RCH_ACCESS_STEP 65536U
+#define RCH_ACCESS_STEP 131072U
 /** RCH_ACCESS_SGES - elements of such a one */
-#define RCH_ACCESS_SGES 16
+#define RCH_ACCESS_SGES 32
 /** RCH_ACCESS_PAGES - pages of one, from any address */
 #define RCH_ACCESS_PAGES (RCH_ACCESS_STEP / 4096 + 1)
 /** RCH_ACCESS_WRS - work requests of an access: it may open own memory first, for iWARP */
