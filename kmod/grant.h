@@ -373,6 +373,7 @@ int rch_job_go_on(struct rch_job *job);
 bool rch_job_stop(struct rch_job *job);
 bool rch_job_under_way(const struct rch_job *job);
 bool rch_job_sent(const struct rch_job *job);
+bool rch_job_failed(const struct rch_job *job);
 void rch_job_end(struct rch_job *job);
 struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offset, void *keep,
 			      void (*drop)(void *keep));

@@ -434,6 +434,23 @@ bool rch_job_sent(const struct rch_job *job)
 	return true;
 }
 
+/** rch_job_failed - whether it is known already that not all of it is done, or will be */
+bool rch_job_failed(const struct rch_job *job)
+{
+	const struct rch_access *access;
+	u32 number;
+
+	if (job->result || job->stopped)
+		return true;
+	/* Its result is known when those before that step have ended. */
+	for (number = job->first; number != job->next; number++) {
+		access = step_number(job, number);
+		if (step_over(access) && access->ret)
+			return true;
+	}
+	return false;
+}
+
 /**
  * rch_job_init - fill in a job
  * @job: job
@@ -587,7 +604,7 @@ static void await(struct rch_job *job)
 /* Once the path has all of a WRITE the message that goes with it may follow. */
 static void notify(struct rch_job *job, struct rch_notice *notice)
 {
-	if (!notice || notice->sent || job->result || !rch_job_sent(job))
+	if (!notice || notice->sent || !rch_job_sent(job) || rch_job_failed(job))
 		return;
 	notice->sent = true;
 	notice->result = rch_chan_send(job->chan, notice->message, notice->msg_flags, false,

@@ -168,29 +168,37 @@ static s64 over(struct rch_op *op)
 	}
 }
 
-/*
- * The adapter has all of a WRITE: what goes behind it may, and first the message that goes with
- * it. Return: false when that has no room.
- */
-static bool let_follow(struct rch_op *op)
+/* The message that goes with a WRITE. Return: false when there is no room for it */
+static bool notify(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 	struct iov_iter none;
 	int ret;
 
-	if (op->notice > 0 && !op->job->result) {
-		/* In this order: who has not found room waits for it. */
-		if (op->on != &chan->wait)
-			rch_queue_await(op, &chan->wait, EPOLLOUT);
-		iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
-		ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags);
-		if (ret == -EAGAIN)
-			return false;
-		if (!ret)
-			rch_op_unsent(op->queue, chan->lane.link);
-		op->notice = ret;
+	/* In this order: who has not found room waits for it. */
+	if (op->on != &chan->wait)
+		rch_queue_await(op, &chan->wait, EPOLLOUT);
+	iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
+	ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags);
+	if (ret == -EAGAIN)
+		return false;
+	if (!ret)
+		rch_op_unsent(op->queue, chan->lane.link);
+	op->notice = ret;
+	return true;
+}
+
+/*
+ * The adapter has all of a WRITE: what goes behind it may, and first the message that goes with
+ * it, unless a part has failed. Return: false when that has no room.
+ */
+static bool let_follow(struct rch_op *op)
+{
+	if (op->notice > 0 && !rch_job_failed(op->job) && !notify(op))
+		return false;
+	/* Though the message has waited for something else. */
+	if (op->on != &op->job->wait)
 		rch_queue_await(op, &op->job->wait, 0);
-	}
 	rch_queue_line_leave(op);
 	return true;
 }

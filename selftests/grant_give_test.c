@@ -314,6 +314,99 @@ TEST_F(grant, queue_notify_at_the_end)
 	queue_close(&q);
 }
 
+#define STEP (64 * KIB)
+
+/* All that the path takes at a time, for longer than a call takes. */
+static void occupy(struct fixture_grant *self, uint32_t grant, uint32_t region)
+{
+	int i;
+
+	for (i = 0; i < 15; i++)
+		in_region(queue_read(&q, self->holder, grant, i * STEP, NULL, STEP, i), region,
+			  i * STEP);
+}
+
+/* What comes before a last message. Return: whether there is one that went with a WRITE */
+static bool noticed(struct fixture_grant *self, uint16_t flags)
+{
+	struct grant_message got;
+	struct rdmachan_recv recv;
+	bool any = false;
+
+	ASSERT_EQ(do_send(self->holder, "x", 1, 0, NULL), 0);
+	do {
+		ASSERT_EQ(grant_recv(self->owner, &got, sizeof(got), &recv, TIMEOUT(10000)), 0);
+		any |= recv.out_msg_flags == flags;
+	} while (recv.out_length != 1);
+	return any;
+}
+
+/* The grant ends while the last part of a WRITE waits for its turn: no message goes with it. */
+TEST_F_TIMEOUT(grant, queue_notify_in_part, 100)
+{
+	uint32_t others = lend(self, MAY_READ, 0, SIZE / 2), grant, region;
+	int64_t res, done = 0;
+	uint64_t data;
+	int i, j;
+
+	region = region_of(self->ctx, pages(SIZE), SIZE);
+	begin(self);
+	for (i = 0; i < turns(40); i++) {
+		grant = lend(self, MAY_WRITE, SIZE / 2, 2 * STEP);
+		occupy(self, others, region);
+		in_region(queue_notify(self, grant, 0, NULL, 2 * STEP, 9, 99), region, SIZE / 2);
+		submit(16);
+		grant_release(self->holder, grant);
+		for (j = 0; j < 16; j++) {
+			res = result(&data);
+			done = data == 99 ? res : done;
+		}
+		EXPECT_TRUE(done == 2 * STEP || done == -EKEYREVOKED);
+		EXPECT_EQ(noticed(self, 9), done == 2 * STEP);
+	}
+	queue_close(&q);
+}
+
+struct writer {
+	pthread_t thread;
+	int chan;
+	uint32_t grant;
+	char *from;
+	int error;
+};
+
+static void *write_once(void *arg)
+{
+	struct writer *w = arg;
+
+	w->error = write_notify(w->chan, w->grant, 0, w->from, 2 * STEP, NULL, 0, 0) ? errno : 0;
+	return NULL;
+}
+
+TEST_F_TIMEOUT(grant, notify_in_part, 100)
+{
+	uint32_t others = lend(self, MAY_READ, 0, SIZE / 2), region;
+	struct writer w = { .chan = self->holder, .from = pages(SIZE) };
+	int i, j;
+
+	region = region_of(self->ctx, pages(SIZE), SIZE);
+	begin(self);
+	for (i = 0; i < turns(300); i++) {
+		w.grant = lend(self, MAY_WRITE, SIZE / 2, 2 * STEP);
+		occupy(self, others, region);
+		submit(15);
+		ASSERT_EQ(pthread_create(&w.thread, NULL, write_once, &w), 0);
+		usleep(i * 37 % 1500);
+		grant_release(self->holder, w.grant);
+		pthread_join(w.thread, NULL);
+		for (j = 0; j < 15; j++)
+			EXPECT_EQ(result(NULL), (int64_t)STEP);
+		EXPECT_TRUE(!w.error || w.error == EKEYREVOKED);
+		EXPECT_EQ(noticed(self, 4711), !w.error);
+	}
+	queue_close(&q);
+}
+
 /*
  * GRANT
  */
