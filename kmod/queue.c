@@ -432,6 +432,8 @@ static void complete_op(struct rch_op *op, s64 res)
 	}
 	for (op = next; op; op = next) {
 		next = op->next;
+		/* It was free already. */
+		op->prev = NULL;
 		finish(op, -ECANCELED);
 	}
 	begin_deferred(queue);

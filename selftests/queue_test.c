@@ -621,6 +621,34 @@ TEST_F(queue, chains)
 	EXPECT_CQE(q, 7, 0);
 }
 
+/* As many can be under way after chains have failed as before. */
+TEST_F(queue, chain_that_fails)
+{
+	struct queue *q = &self->q;
+	int length, i;
+
+	for (length = 2; length < 6; length++) {
+		queue_send(q, -1, "", 0, 0)->flags = LINK;
+		for (i = 1; i < length; i++)
+			queue_recv(q, self->b, NULL, 0, i)->flags = i < length - 1 ? LINK : 0;
+		ASSERT_EQ(queue_submit(q), length);
+		EXPECT_CQE(q, 0, -EBADF);
+		for (i = 1; i < length; i++)
+			EXPECT_CQE(q, i, -ECANCELED);
+		for (i = 0; i < 64; i++)
+			queue_recv(q, self->b, NULL, 0, 7);
+		ASSERT_EQ(queue_submit(q), 64);
+		queue_cancel(q, 7, RDMACHAN_CANCEL_F_ALL, 8);
+		EXPECT_EQ(queue_submit(q), 0);
+		for (i = 0; i < 64; i++)
+			ASSERT_EQ(do_send(self->a, NULL, 0, 0, NULL), 0);
+		for (i = 0; i < 64; i++)
+			EXPECT_CQE(q, 7, 0);
+		ASSERT_EQ(queue_submit(q), 1);
+		EXPECT_CQE(q, 8, -ENOENT);
+	}
+}
+
 /* The one that waits begins what is behind it, also when nobody is in a call. */
 TEST_F(queue, chain_that_waits)
 {
