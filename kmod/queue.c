@@ -17,7 +17,9 @@
  * Order. Operations of one object and direction are a *line*: only its first is run. Accesses
  * of one channel are a line as well, for the sake of those that wait for them (FENCE). An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
- * in the queue's deferred list while there is a DRAIN that forbids them to begin.
+ * in the queue's deferred list while there is a DRAIN that forbids them to begin. Whatever
+ * waits for another one comes behind it in each line that both are in: so nothing waits in a
+ * circle.
  *
  * Buffer ownership. As many operations as the completion ring has entries are made with
  * the queue. One is taken for each entry and is free again when its completion is in the
@@ -299,7 +301,8 @@ static void line_leave(struct rch_op *op)
 	struct rch_line *line = leave_line(op->queue, &op->line);
 	struct rch_op *next = container_of(line, struct rch_op, line);
 
-	if (!line)
+	/* One that has its place already, but follows another one of its chain, is begun with that. */
+	if (!line || next->prev)
 		return;
 	if (op->queue->follower || next->own)
 		rch_op_make_ready(next);
@@ -388,6 +391,25 @@ static void start(struct rch_op *op)
 	spin_unlock_irq(&op->queue->lock);
 }
 
+/*
+ * What is both in a line and among accesses has its places in both at the same time: those with
+ * FENCE behind it wait for it, and must not be before it in the line. So have those that are
+ * before it in its chain. What is begun later comes behind all of them.
+ */
+static void reserve(struct rch_queue *queue, struct rch_op *first)
+{
+	struct rch_op *op, *last = NULL;
+
+	for (op = first; op; op = op->next)
+		if (!op->error && op->line.key && op->fence.key)
+			last = op;
+	if (!last || last == first)
+		return;
+	for (op = first; op != last->next; op = op->next)
+		if (!op->error)
+			enter_line(queue, &op->line);
+}
+
 /* The chain that begins with @op. */
 static void begin(struct rch_queue *queue, struct rch_op *op)
 {
@@ -399,6 +421,7 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 		if (!each->error)
 			enter_line(queue, &each->fence);
 	}
+	reserve(queue, op);
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
 		queue->barrier = true;
 	start(op);
@@ -821,11 +844,15 @@ static struct rch_op *take_late(struct rch_queue *queue)
 static void prepare_late(struct rch_queue *queue)
 {
 	struct rch_op *op;
+	bool first;
 
 	while ((op = take_late(queue))) {
 		prepare(op);
+		first = op->error || line_enter(op);
+		if (!op->error)
+			enter_line(queue, &op->fence);
 		/* They may be run before any that are ready. */
-		if (op->error || line_enter(op))
+		if (first)
 			rch_op_make_ready(op);
 		cond_resched();
 	}

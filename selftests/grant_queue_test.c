@@ -241,6 +241,41 @@ TEST_F_TIMEOUT(grant, queue_fence, 120)
 	queue_close(&q);
 }
 
+/* What a fence waits for goes before it, and what that is behind, though they begin later. */
+TEST_F(grant, queue_fence_behind_chain)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, SIZE);
+	char word, mine[8] = "written";
+	int i, round, turn[7];
+	uint64_t data;
+
+	begin(self);
+	for (round = 0; round < 3; round++) {
+		memset(self->memory, 0, sizeof(mine));
+		queue_recv(&q, self->holder, &word, 1, 1)->flags = RDMACHAN_SQE_F_LINK;
+		queue_send(&q, self->holder, "a", 1, 2)->flags = RDMACHAN_SQE_F_LINK;
+		queue_write(&q, self->holder, grant, 0, mine, sizeof(mine), 3);
+		queue_send(&q, self->holder, "b", 1, 4)->flags = RDMACHAN_SQE_F_FENCE;
+		queue_write(&q, self->holder, grant, 8, mine, sizeof(mine), 5)->flags =
+			round ? RDMACHAN_SQE_F_FENCE : 0;
+		queue_send(&q, self->holder, "c", 1, 6);
+		ASSERT_EQ(queue_submit(&q), 6);
+		ASSERT_EQ(do_send(self->owner, "x", 1, 0, NULL), 0);
+		for (i = 0; i < 6; i++) {
+			EXPECT_GT(result(&data), 0);
+			turn[data] = i;
+		}
+		EXPECT_TRUE(turn[3] < turn[4]);
+		for (i = 0; i < 3; i++) {
+			ASSERT_EQ(do_recv(self->owner, &word, 1, &(struct rdmachan_recv){},
+					  TIMEOUT(10000)), 0);
+			EXPECT_EQ(word, 'a' + i);
+			EXPECT_TRUE(!i || !memcmp(self->memory, mine, sizeof(mine)));
+		}
+	}
+	queue_close(&q);
+}
+
 /* RELEASE waits for no READ, but with a fence. */
 TEST_F_TIMEOUT(grant, queue_release, 60)
 {
@@ -359,6 +394,26 @@ TEST_F(grant, queue_atomics)
 	EXPECT_EQ(alone(NULL), -EINVAL);
 	queue_fetch_add(&q, self->holder, grant, 64, 3, 1);
 	EXPECT_EQ(alone(NULL), -ERANGE);
+	queue_close(&q);
+}
+
+/* Far more at a time than threads could ask for. */
+TEST_F_TIMEOUT(grant, queue_many_atomics, 100)
+{
+	enum { MANY = 30000 };
+	uint32_t grant = lend(self, MAY_ATOMIC, 0, 8);
+	struct rdmachan_cqe cqe;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 32768, 32768), 0);
+	for (i = 0; i < MANY; i++)
+		queue_fetch_add(&q, self->holder, grant, 0, 1, i);
+	ASSERT_EQ(queue_submit(&q), MANY);
+	for (i = 0; i < MANY; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		ASSERT_EQ(cqe.res, 0);
+	}
+	EXPECT_EQ(*(uint64_t *)self->memory, MANY);
 	queue_close(&q);
 }
 
