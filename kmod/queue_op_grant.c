@@ -3,8 +3,9 @@
  * queue_op_grant.c - GRANT, REVOKE and RELEASE of queues
  *
  * A GRANT is in the line of what is sent on its channel, and is run in a call of the program
- * only, which it tells the numbers of the grants. A REVOKE waits for the loan that it takes
- * back; that goes on whether or not somebody waits.
+ * only, which it tells the numbers of the grants. What the program says is copied when it is
+ * run, each time: while one waits it keeps nothing but its channel. A REVOKE waits for the loan
+ * that it takes back; that goes on whether or not somebody waits.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -19,14 +20,21 @@
 /** rch_op_grant_prepare - prepare a GRANT */
 int rch_op_grant_prepare(struct rch_op *op)
 {
-	struct rch_grant_call *gc;
+	int ret = rch_op_find_chan(op, EPOLLOUT);
+
+	if (!ret)
+		op->line.key = rch_op_line_out(op->object);
+	return ret;
+}
+
+/** rch_op_grant_run - run it */
+s64 rch_op_grant_run(struct rch_op *op)
+{
 	struct rdmachan_grant grant;
+	struct rch_grant_call *gc;
 	int ret;
 
-	if (!op->queue->in_call)
-		return -EAGAIN;
-	ret = rch_op_find_chan(op, EPOLLOUT) ?:
-	      rch_op_copy_call(op, &grant, sizeof(grant),
+	ret = rch_op_copy_call(op, &grant, sizeof(grant),
 			       offsetofend(struct rdmachan_grant, error_ptr));
 	if (ret)
 		return ret;
@@ -35,16 +43,8 @@ int rch_op_grant_prepare(struct rch_op *op)
 	gc = rch_grant_call_make(op->object, &grant);
 	if (IS_ERR(gc))
 		return PTR_ERR(gc);
-	op->data = gc;
-	op->line.key = rch_op_line_out(op->object);
-	return 0;
-}
-
-/** rch_op_grant_run - run it */
-s64 rch_op_grant_run(struct rch_op *op)
-{
-	int ret = rch_grant_call_give(op->data, true);
-
+	ret = rch_grant_call_give(gc, true);
+	rch_grant_call_free(gc);
 	/* That it is being connected is no reason to fail. */
 	return ret == -ENOTCONN ? -EAGAIN : ret;
 }
@@ -96,8 +96,4 @@ void rch_op_grant_drop(struct rch_op *op)
 	if (op->loan)
 		rch_loan_put(op->loan);
 	op->loan = NULL;
-	if (op->sqe.opcode != RDMACHAN_OPCODE_GRANT || !op->data)
-		return;
-	rch_grant_call_free(op->data);
-	op->data = NULL;
 }

@@ -586,6 +586,64 @@ TEST_F(grant, queue_give_poller)
 	queue_close(&q);
 }
 
+/* Though only a call can give it, it is in order with what is sent. */
+TEST_F(grant, queue_give_poller_order)
+{
+	struct rdmachan_recv recv;
+	struct giving g;
+	char word;
+	int i;
+
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 64, 64, 10), 0);
+	for (i = 0; i < 5; i++) {
+		give_begin(self, &g, 1);
+		queue_send(&q, self->owner, "a", 1, 2);
+		ASSERT_EQ(queue_poke(&q), 0);
+		while (!(queue_flags(&q) & RDMACHAN_RING_F_ENTER))
+			sleep_ms(1);
+		/* What the poller could do it has done when it sleeps. */
+		while (!queue_publish(&q))
+			sleep_ms(1);
+		expect_done(1, 0);
+		expect_done(2, 1);
+		expect_given(self, &g);
+		ASSERT_EQ(do_recv(self->holder, &word, 1, &recv, TIMEOUT(10000)), 0);
+		EXPECT_EQ(word, 'a');
+	}
+	queue_close(&q);
+}
+
+static bool contexts_left(int ctx, uint32_t count)
+{
+	int64_t until = now_ms() + 10000;
+	struct rdmachan_info info;
+
+	while (!get_info(ctx, &info) && info.out_contexts != count && now_ms() < until)
+		sleep_ms(2);
+	return info.out_contexts == count;
+}
+
+/* One that waits keeps no context. */
+TEST_F(grant, queue_give_of_closed)
+{
+	int other = open_ctx(), count;
+	struct rdmachan_info info;
+	struct giving g;
+
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	begin(self);
+	count = fill_up(self->owner, 1000);
+	give_begin(self, &g, 1);
+	g.grant.context = other;
+	submit(1);
+	close(other);
+	EXPECT_TRUE(contexts_left(self->ctx, info.out_contexts - 1));
+	EXPECT_EQ(queue_ready(&q), 0);
+	drain(self->holder, count);
+	expect_done(1, -EBADF);
+	queue_close(&q);
+}
+
 /*
  * REVOKE
  */

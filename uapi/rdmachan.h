@@ -1438,7 +1438,8 @@ struct rdmachan_atomic {
  * @RDMACHAN_OPCODE_RELEASE: Give the grant back. Accesses to it that have not begun fail; with
  *	%RDMACHAN_SQE_F_FENCE it waits for them. Succeeds with 0
  * @RDMACHAN_OPCODE_GRANT: GRANT, as the &struct rdmachan_grant at addr says, whose flags and
- *	timeout_ms must be 0; behind what is sent. Succeeds with 0, and the numbers are there
+ *	timeout_ms must be 0; behind what is sent. That is looked at when it is its turn: the
+ *	context must be open until then. Succeeds with 0, and the numbers are there
  * @RDMACHAN_OPCODE_REVOKE: Take back what was lent on the channel fd under the number grant.
  *	Succeeds with 0 when the memory is the owner's alone. If it is cancelled, or its time is
  *	over, the revocation goes on

@@ -844,8 +844,8 @@ void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t gr
  * @sqe: entry
  * @chan: channel
  * @grant: what is lent, with its size set, no flags and no timeout; it must stay until the
- *	operation has completed, with all that it points to. The numbers of the grants are told in
- *	its ranges
+ *	operation has completed, with all that it points to, and its context open. The numbers of
+ *	the grants are told in its ranges
  */
 void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
 			       const struct rdmachan_grant *grant);
