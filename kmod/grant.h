@@ -370,6 +370,7 @@ void rch_held_free_all(struct rch_grants *grants);
 void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right, u64 offset);
 int rch_job_begin(struct rch_job *job, u64 length);
 int rch_job_go_on(struct rch_job *job);
+int rch_job_hold(struct rch_job *job);
 bool rch_job_stop(struct rch_job *job);
 bool rch_job_under_way(const struct rch_job *job);
 bool rch_job_sent(const struct rch_job *job);

@@ -240,25 +240,29 @@ static enum rch_access_class class_of(const struct rch_job *job)
 	return job->region || may_pin(job) ? RCH_ACCESS_REGION : rch_access_class(job->left);
 }
 
+/* Return: @bytes; or -ENOBUFS or -ENFILE, as the channel's record says. */
+static int charge(struct rch_job *job, u32 bytes)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
+	u32 limit, cause;
+
+	cause = rch_charge_take(&job->chan->charge, &cost, &limit);
+	if (!cause)
+		return bytes;
+	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);
+	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENFILE : -ENOBUFS;
+}
+
 /*
  * What a step has that waits for its turn is the channel's, as others may be a long time before
  * it: room, or pages that are pinned. Of those that do not wait there are only so many for each
- * path. Return: bytes; or -ENOBUFS or -ENFILE, as the channel's record says.
+ * path. Return: as charge()
  */
 static int step_charge(struct rch_job *job, enum rch_access_class class)
 {
-	struct rch_cost cost = {};
-	u32 limit, cause;
-
 	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
 		return 0;
-	cost.of[RDMACHAN_LIMIT_BYTES] = rch_access_room(class) ?:
-					min_t(u64, job->left, RCH_ACCESS_STEP);
-	cause = rch_charge_take(&job->chan->charge, &cost, &limit);
-	if (!cause)
-		return cost.of[RDMACHAN_LIMIT_BYTES];
-	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);
-	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENFILE : -ENOBUFS;
+	return charge(job, rch_access_room(class) ?: min_t(u64, job->left, RCH_ACCESS_STEP));
 }
 
 static struct rch_access *step_get(struct rch_job *job)
@@ -386,6 +390,33 @@ int rch_job_go_on(struct rch_job *job)
 			return 0;
 	} while (may_go_on(job));
 	return -EINPROGRESS;
+}
+
+/**
+ * rch_job_hold - the program is asked for its memory, which takes as long as it pleases
+ * @job: rch_job_go_on() has returned -EFAULT
+ *
+ * What its steps have is the channel's until then, though they did not wait before.
+ * Return: 0; or -ENOBUFS or -ENFILE, which is its result from now on.
+ */
+int rch_job_hold(struct rch_job *job)
+{
+	struct rch_access *access;
+	int charged;
+	u32 number;
+
+	for (number = job->first; number != job->next; number++) {
+		access = step_number(job, number);
+		if (access->charged)
+			continue;
+		charged = charge(job, rch_access_room(access->class) ?: access->length);
+		if (charged < 0) {
+			job->result = charged;
+			return charged;
+		}
+		access->charged = charged;
+	}
+	return 0;
 }
 
 /**

@@ -222,8 +222,11 @@ s64 rch_op_access_run(struct rch_op *op)
 		job->result = ret;
 		ret = rch_job_go_on(job);
 	}
-	if (ret == -EFAULT)
-		return ret;
+	if (ret == -EFAULT) {
+		if (!rch_job_hold(job))
+			return ret;
+		ret = rch_job_go_on(job);
+	}
 	if (op->line.key && rch_job_sent(job)) {
 		if (!let_follow(op))
 			return -EAGAIN;

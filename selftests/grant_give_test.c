@@ -3,6 +3,7 @@
  * grant_give_test.c - GRANT and REVOKE by queues, and messages that go with WRITEs
  */
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "common.h"
 #include "fault.h"
@@ -762,6 +763,164 @@ TEST_TIMEOUT(queue_revoke_left, 100)
 	close(self.holder);
 	close(self.ctx);
 	inject_end(root);
+}
+
+/*
+ * What accesses count for
+ */
+
+#define PARAMETER PARAMETERS "user_buffer_mib"
+
+static uint64_t bytes_in_use(int ctx)
+{
+	struct rdmachan_info info;
+
+	return get_info(ctx, &info) ? ~0ULL : info.out_use_bytes.user;
+}
+
+/* Return: what is in use at the end */
+static uint64_t await_bytes(int ctx, uint64_t want)
+{
+	int64_t until = now_ms() + 10000;
+
+	while (bytes_in_use(ctx) != want && now_ms() < until)
+		sleep_ms(1);
+	return bytes_in_use(ctx);
+}
+
+/* At most a MiB more than is in use. */
+static void limit_bytes(int ctx, int more)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)(bytes_in_use(ctx) / MIB) + more);
+	ASSERT_TRUE(put(PARAMETER, text));
+}
+
+/* Of a user who has limits. */
+static uint32_t user_setup(struct fixture_grant *self)
+{
+	int fds[2];
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	self->ctx = fault_ctx_of(USER);
+	pair_up(self->ctx, fds, NULL);
+	self->owner = fds[0];
+	self->holder = fds[1];
+	self->memory = pages(SIZE);
+	self->region = region_of(self->ctx, self->memory, SIZE);
+	return lend(self, MAY_ALL, 0, SIZE);
+}
+
+static void user_teardown(struct fixture_grant *self)
+{
+	ASSERT_TRUE(put(PARAMETER, "0"));
+	queue_close(&q);
+	close(self->owner);
+	close(self->holder);
+	close(self->ctx);
+	chmod(DEVICE, 0600);
+}
+
+/* Many that wait for their turn. Return: how many were done; the others have hit the limit */
+static int read_many(struct fixture_grant *self, uint32_t grant, char *mine, int count)
+{
+	int i, done = 0, refused = 0;
+	int64_t res;
+
+	for (i = 0; i < count; i++)
+		queue_read(&q, self->holder, grant, 0, mine, STEP, i);
+	submit(count);
+	for (i = 0; i < count; i++) {
+		res = result(NULL);
+		done += res == (int64_t)STEP;
+		refused += res == -ENOBUFS;
+	}
+	EXPECT_EQ(done + refused, count);
+	return done;
+}
+
+TEST_TIMEOUT(queue_limit, 100)
+{
+	char *mine = calloc(1, STEP);
+	struct rdmachan_error error;
+	struct fixture_grant self;
+	uint32_t grant = user_setup(&self);
+	uint64_t before;
+	int i, done;
+
+	begin(&self);
+	before = bytes_in_use(self.ctx);
+	for (i = 0; i < 5; i++) {
+		limit_bytes(self.ctx, 1);
+		done = read_many(&self, grant, mine, 2000);
+		EXPECT_GE(done, 1);
+		EXPECT_LT(done, 2000);
+		EXPECT_EQ(get_error(self.holder, &error), 0);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_BYTES);
+		EXPECT_EQ(error.op, RDMACHAN_OP_ACCESS);
+		EXPECT_EQ(await_bytes(self.ctx, before), before);
+		/* A queue that ends gives them back as well. */
+		for (done = 0; done < 100; done++)
+			queue_read(&q, self.holder, grant, 0, mine, STEP, 1);
+		submit(100);
+		queue_close(&q);
+		ASSERT_TRUE(put(PARAMETER, "0"));
+		begin(&self);
+		EXPECT_EQ(await_bytes(self.ctx, before), before);
+		EXPECT_EQ(read_many(&self, grant, mine, 2000), 2000);
+		EXPECT_EQ(await_bytes(self.ctx, before), before);
+	}
+	user_teardown(&self);
+}
+
+#define ROOM 16384
+#define HELD 12
+
+/* What the program is asked to bring memory for. */
+static void want_memory(struct fixture_grant *self, uint32_t grant, char *mine)
+{
+	int i;
+
+	for (i = 1; i < HELD; i++)
+		queue_read(&q, self->holder, grant, 0, mine + i * ROOM, ROOM, i);
+	/* The other half of this one is there. */
+	memset(mine + HELD * ROOM, 1, ROOM);
+	queue_write(&q, self->holder, grant, 0, mine + HELD * ROOM, 2 * ROOM, HELD);
+	ASSERT_EQ(queue_poke(&q), 0);
+}
+
+/* The poller leaves that to a call: what it holds until then counts. */
+TEST_TIMEOUT(queue_limit_poller, 100)
+{
+	char *mine = pages((HELD + 2) * ROOM);
+	struct rdmachan_cqe cqe;
+	struct fixture_grant self;
+	uint32_t grant = user_setup(&self);
+	uint64_t before;
+	int i;
+
+	ASSERT_EQ(queue_open_polled(self.ctx, &q, 64, 64, 10), 0);
+	before = bytes_in_use(self.ctx);
+	want_memory(&self, grant, mine);
+	EXPECT_EQ(await_bytes(self.ctx, before + HELD * ROOM), before + HELD * ROOM);
+	EXPECT_EQ(queue_ready(&q), 0);
+	for (i = 0; i < HELD; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		EXPECT_EQ(cqe.res, cqe.user_data == HELD ? 2 * ROOM : ROOM);
+	}
+	EXPECT_EQ(await_bytes(self.ctx, before), before);
+	/* Where they may not be held there is nobody to be asked. */
+	munmap(mine, (HELD + 2) * ROOM);
+	mine = pages((HELD + 2) * ROOM);
+	limit_bytes(self.ctx, 0);
+	want_memory(&self, grant, mine);
+	for (i = 0; i < HELD; i++) {
+		ASSERT_TRUE(queue_watch(&q, &cqe));
+		EXPECT_EQ(cqe.res, -ENOBUFS);
+	}
+	EXPECT_EQ(await_bytes(self.ctx, before), before);
+	user_teardown(&self);
 }
 
 TEST_HARNESS_MAIN
