@@ -315,7 +315,8 @@ TEST_F(grant, queue_notify_at_the_end)
 	queue_close(&q);
 }
 
-#define STEP (64 * KIB)
+/* As much as the module does at a time: RCH_ACCESS_STEP. */
+#define STEP (128 * KIB)
 
 /* All that the path takes at a time, for longer than a call takes. */
 static void occupy(struct fixture_grant *self, uint32_t grant, uint32_t region)
