@@ -766,6 +766,46 @@ TEST_TIMEOUT(queue_revoke_left, 100)
 	inject_end(root);
 }
 
+/* The device goes while all of these wait for room, or for each other: they end. */
+TEST_TIMEOUT(queue_device_removed, 100)
+{
+	struct fixture_grant self = { .memory = pages(SIZE) };
+	struct fixture_grant back;
+	struct giving g;
+	uint32_t grant;
+	int listener, i;
+
+	self.ctx = open_ctx();
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	listener = do_listen(self.ctx, SERVICE, NULL);
+	self.holder = connect_again(self.ctx);
+	ASSERT_GE(self.holder, 0);
+	self.owner = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(self.owner, 0);
+	close(listener);
+	self.region = region_of(self.ctx, self.memory, SIZE);
+	grant = lend(&self, MAY_WRITE, 0, 100);
+	begin(&self);
+	hold_up(&self, grant, "abc");
+	/* The other way round. */
+	back = self;
+	back.owner = self.holder;
+	give_begin(&back, &g, 3);
+	submit(1);
+	EXPECT_EQ(remove_device(), 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(result(NULL), -ENODEV);
+	revoke_add(self.owner, grant, 4);
+	EXPECT_EQ(alone(), 0);
+	queue_close(&q);
+	close(self.owner);
+	close(self.holder);
+	EXPECT_EQ(region_unregister(self.ctx, self.region), 0);
+	close(self.ctx);
+	EXPECT_EQ(add_device(), 0);
+}
+
 /*
  * What accesses count for
  */

@@ -2,6 +2,8 @@
 /*
  * grant_queue_test.c - READ, WRITE, atomic operations and RELEASE by queues
  */
+#include <pthread.h>
+
 #include "common.h"
 #include "fault.h"
 #include "grant_fixture.h"
@@ -164,6 +166,39 @@ TEST_F_TIMEOUT(grant, queue_large_ones, 120)
 {
 	many(self, false, 5);
 	many(self, true, 5);
+}
+
+/* Few of one channel do not wait until many of another are done. */
+TEST_F_TIMEOUT(grant, queue_fair, 100)
+{
+	enum { MANY = 2000, FEW = 20, EACH = 64 * KIB };
+	uint32_t grants[2] = { lend(self, MAY_READ, 0, SIZE) }, region;
+	struct fixture_grant other = *self;
+	int fds[2], i, early, done = 0, few = 0;
+	uint64_t data;
+
+	pair_up(self->ctx, fds, NULL);
+	other.owner = fds[0];
+	other.holder = fds[1];
+	grants[1] = lend(&other, MAY_READ, 0, SIZE);
+	region = region_of(self->ctx, pages(SIZE), SIZE);
+	begin(self);
+	for (i = 0; i < MANY + FEW; i++)
+		in_region(queue_read(&q, i < MANY ? self->holder : other.holder,
+				     grants[i >= MANY], 0, NULL, EACH, i >= MANY), region, 0);
+	ASSERT_EQ(queue_submit(&q), MANY + FEW);
+	/* Before the few were there. */
+	early = queue_ready(&q);
+	for (; few < FEW; done++) {
+		EXPECT_EQ(result(&data), (int64_t)EACH);
+		few += data;
+	}
+	EXPECT_LT(done, early + 10 * FEW);
+	for (; done < MANY + FEW; done++)
+		EXPECT_EQ(result(NULL), (int64_t)EACH);
+	close(fds[0]);
+	close(fds[1]);
+	queue_close(&q);
 }
 
 /*
@@ -819,6 +854,95 @@ TEST_TIMEOUT(queue_link_killed, 200)
 	}
 	EXPECT_EQ(grants_in_use(root), 0);
 	inject_end(root);
+}
+
+#define STUCK 8
+
+/* READs that wait for a call when they have ended, as the memory is not there: one at least. */
+static void be_stuck(int ctx, struct queue *polled, int chan, uint32_t grant, char *mine)
+{
+	int i;
+
+	ASSERT_EQ(queue_open_polled(ctx, polled, 64, 64, 10), 0);
+	for (i = 0; i < STUCK; i++)
+		queue_read(polled, chan, grant, 8, mine + i * PAGE, PAGE, i);
+	ASSERT_EQ(queue_poke(polled), 0);
+	while (!(queue_flags(polled) & RDMACHAN_RING_F_ENTER))
+		sleep_ms(1);
+}
+
+static void expect_some_read(struct queue *polled)
+{
+	struct rdmachan_cqe cqe;
+	int i, done = 0;
+
+	for (i = 0; i < STUCK; i++) {
+		ASSERT_TRUE(queue_wait(polled, &cqe));
+		EXPECT_TRUE(cqe.res == (int64_t)PAGE || cqe.res == -ENODEV);
+		done += cqe.res == (int64_t)PAGE;
+	}
+	EXPECT_GE(done, 1);
+	queue_close(polled);
+}
+
+static void *remove_later(void *arg)
+{
+	usleep(*(int *)arg);
+	*(int *)arg = remove_device();
+	return NULL;
+}
+
+/* The device goes with many in flight: all complete, and what has waited is not lost. */
+TEST_TIMEOUT(queue_device_removed, 200)
+{
+	char *memory = pages(SIZE), *mine = pages(SIZE), *fresh, word;
+	int ctx = open_ctx(), listener, fds[2], i, delay;
+	uint32_t region = region_of(ctx, memory, SIZE), grant;
+	struct rdmachan_recv recv;
+	uint64_t told, unknown;
+	struct queue polled;
+	pthread_t thread;
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	for (i = 0; i < turns(8); i++) {
+		listener = do_listen(ctx, SERVICE, NULL);
+		fds[1] = connect_again(ctx);
+		ASSERT_GE(fds[1], 0);
+		fds[0] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(fds[0], 0);
+		close(listener);
+		grant = give(fds[0], ctx, region, SIZE);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		memset(memory, 0, SIZE);
+		fresh = pages(STUCK * PAGE);
+		be_stuck(ctx, &polled, fds[1], grant, fresh);
+		told = 0;
+		unknown = 0;
+		ASSERT_EQ(queue_open(ctx, &q, 1024, 1024), 0);
+		delay = i * 3137;
+		ASSERT_EQ(pthread_create(&thread, NULL, remove_later, &delay), 0);
+		/* The last message may not have come. */
+		while (batch(fds[1], grant, mine, &told, &unknown) &&
+		       !do_recv(fds[0], &word, 1, &recv, NULL))
+			;
+		pthread_join(thread, NULL);
+		EXPECT_EQ(delay, 0);
+		EXPECT_EQ(await_returned(fds[0], 1), RDMACHAN_CAUSE_DEVICE_REMOVED);
+		EXPECT_GE(*(uint64_t *)memory, told);
+		EXPECT_LE(*(uint64_t *)memory, told + unknown);
+		queue_read(&q, fds[1], grant, 0, mine, 1, 1);
+		EXPECT_EQ(alone(NULL), -ENODEV);
+		expect_some_read(&polled);
+		munmap(fresh, STUCK * PAGE);
+		queue_close(&q);
+		close(fds[0]);
+		close(fds[1]);
+		EXPECT_EQ(add_device(), 0);
+	}
+	EXPECT_EQ(grants_in_use(ctx), 0);
+	EXPECT_EQ(region_unregister(ctx, region), 0);
+	close(ctx);
 }
 
 /* A queue with a poller: no call but those that the test makes to wait. */
