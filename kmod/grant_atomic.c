@@ -14,7 +14,9 @@
 #include "rch.h"
 #include "region.h"
 
-/* Answers that wait to be told: an honest peer has fewer threads that wait for them. */
+/* Answers that wait to be told. An honest peer may have asked for more, but they leave as they
+ * come: only one that takes no frames has so many wait.
+ */
 #define RCH_ANSWERS_MAX 4096
 
 /* The holder's side */

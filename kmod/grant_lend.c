@@ -790,8 +790,8 @@ static struct rch_loan *find(struct rch_grants *grants, u32 id)
 	xa_lock_bh(&grants->loans);
 	loan = xa_load(&grants->loans, id);
 	if (loan && loan->state == RCH_LOAN_MADE)
-		loan = NULL;
-	if (loan)
+		loan = ERR_PTR(-ENOENT);
+	if (!IS_ERR_OR_NULL(loan))
 		kref_get(&loan->ref);
 	xa_unlock_bh(&grants->loans);
 	if (!loan && (!id || rch_seq_before(READ_ONCE(grants->last), id)))

@@ -36,6 +36,7 @@ static const u32 rooms[RCH_ACCESS_CLASSES] = {
 };
 
 static_assert(RCH_ACCESS_CLASSES == RCH_PATH_CLASSES, "spare ones of each");
+static_assert(RCH_WRITE_SGES <= RCH_ACCESS_SGES, "an access has room for what is posted");
 
 static bool needs_mr(const struct rch_access *access, bool read)
 {

@@ -198,7 +198,7 @@ bool rch_op_disarm(struct rch_op *op)
 }
 
 /**
- * rch_queue_await - an operation that is being run waits for something else from now on
+ * rch_queue_await - an operation that is run, or stopped, waits for something else from now on
  * @op: operation
  * @on: what wakes it, until the next such call, or its end
  * @events: by what of it
@@ -596,7 +596,7 @@ static void stop_running(struct rch_queue *queue)
 	if (op)
 		make_ready(op);
 	queue->running = false;
-	if (!queue->entered && has_work(queue))
+	if (has_work(queue))
 		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }

@@ -568,6 +568,13 @@ TEST_F(grant, queue_give_refused)
 	queue_close(&q);
 }
 
+/* A call is asked for, if the one that has woken the poller was not enough. */
+static void await_call(void)
+{
+	while (!(queue_flags(&q) & RDMACHAN_RING_F_ENTER) && !queue_ready(&q))
+		sleep_ms(1);
+}
+
 /* With a poller it is given in a call, which the ring asks for. */
 TEST_F(grant, queue_give_poller)
 {
@@ -579,8 +586,7 @@ TEST_F(grant, queue_give_poller)
 	for (i = 0; i < 5; i++) {
 		give_begin(self, &g, 1);
 		ASSERT_EQ(queue_poke(&q), 0);
-		while (!(queue_flags(&q) & RDMACHAN_RING_F_ENTER))
-			sleep_ms(1);
+		await_call();
 		ASSERT_TRUE(queue_wait(&q, &cqe));
 		EXPECT_EQ(cqe.res, 0);
 		expect_given(self, &g);
@@ -601,8 +607,7 @@ TEST_F(grant, queue_give_poller_order)
 		give_begin(self, &g, 1);
 		queue_send(&q, self->owner, "a", 1, 2);
 		ASSERT_EQ(queue_poke(&q), 0);
-		while (!(queue_flags(&q) & RDMACHAN_RING_F_ENTER))
-			sleep_ms(1);
+		await_call();
 		/* What the poller could do it has done when it sleeps. */
 		while (!queue_publish(&q))
 			sleep_ms(1);
@@ -863,6 +868,8 @@ static void user_teardown(struct fixture_grant *self)
 	chmod(DEVICE, 0600);
 }
 
+#define READS 1000
+
 /* Many that wait for their turn. Return: how many were done; the others have hit the limit */
 static int read_many(struct fixture_grant *self, uint32_t grant, char *mine, int count)
 {
@@ -883,7 +890,7 @@ static int read_many(struct fixture_grant *self, uint32_t grant, char *mine, int
 
 TEST_TIMEOUT(queue_limit, 100)
 {
-	char *mine = calloc(1, STEP);
+	char *mine = pages(STEP);
 	struct rdmachan_error error;
 	struct fixture_grant self;
 	uint32_t grant = user_setup(&self);
@@ -892,11 +899,11 @@ TEST_TIMEOUT(queue_limit, 100)
 
 	begin(&self);
 	before = bytes_in_use(self.ctx);
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < turns(5); i++) {
 		limit_bytes(self.ctx, 1);
-		done = read_many(&self, grant, mine, 2000);
+		done = read_many(&self, grant, mine, READS);
 		EXPECT_GE(done, 1);
-		EXPECT_LT(done, 2000);
+		EXPECT_LT(done, READS);
 		EXPECT_EQ(get_error(self.holder, &error), 0);
 		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_BYTES);
 		EXPECT_EQ(error.op, RDMACHAN_OP_ACCESS);
@@ -909,7 +916,7 @@ TEST_TIMEOUT(queue_limit, 100)
 		ASSERT_TRUE(put(PARAMETER, "0"));
 		begin(&self);
 		EXPECT_EQ(await_bytes(self.ctx, before), before);
-		EXPECT_EQ(read_many(&self, grant, mine, 2000), 2000);
+		EXPECT_EQ(read_many(&self, grant, mine, READS), READS);
 		EXPECT_EQ(await_bytes(self.ctx, before), before);
 	}
 	user_teardown(&self);
