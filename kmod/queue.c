@@ -301,7 +301,7 @@ static void line_leave(struct rch_op *op)
 	struct rch_line *line = leave_line(op->queue, &op->line);
 	struct rch_op *next = container_of(line, struct rch_op, line);
 
-	/* One that has its place already, but follows another one of its chain, is begun with that. */
+	/* One that has its place already, and follows another of its chain, is begun with that. */
 	if (!line || next->prev)
 		return;
 	if (op->queue->follower || next->own)

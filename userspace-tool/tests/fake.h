@@ -24,6 +24,7 @@ struct fake_header {
 
 /* fake_device.c: all of it; 0 or -1 */
 int fake_move(int fd, struct iovec *iov, int count, bool out);
+int fake_send(int fd, struct rdmachan_send *send);
 
 /* fake_grant.c */
 int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv *recv);

@@ -136,7 +136,7 @@ int fake_move(int fd, struct iovec *iov, int count, bool out)
 	return 0;
 }
 
-static int fake_send(int fd, struct rdmachan_send *send)
+int fake_send(int fd, struct rdmachan_send *send)
 {
 	const struct iovec *iov = (void *)(uintptr_t)send->iov_ptr;
 	struct fake_header header = { .msg_flags = send->msg_flags };

@@ -308,6 +308,18 @@ static int used(int fd, const struct held *one, struct lent *record)
 	return poke(one->pid, record, one->record, sizeof(*record));
 }
 
+static int notify(int fd, const struct rdmachan_access *access)
+{
+	struct rdmachan_send send = {
+		.size = sizeof(send),
+		.iov_ptr = access->iov_ptr,
+		.iov_count = access->iov_count,
+		.msg_flags = access->msg_flags,
+	};
+
+	return fake_send(fd, &send);
+}
+
 static int fake_access(int fd, unsigned long request, const struct rdmachan_access *access)
 {
 	const struct held *one = held_find(fd, access->grant);
@@ -322,7 +334,11 @@ static int fake_access(int fd, unsigned long request, const struct rdmachan_acce
 		ret = peek(one->pid, memory, record.addr + access->offset, access->length);
 	else
 		ret = poke(one->pid, memory, record.addr + access->offset, access->length);
-	return ret < 0 ? fail(EFAULT) : used(fd, one, &record);
+	if (ret < 0)
+		return fail(EFAULT);
+	if (used(fd, one, &record) < 0)
+		return -1;
+	return access->flags & RDMACHAN_WRITE_F_NOTIFY ? notify(fd, access) : 0;
 }
 
 static int fake_atomic(int fd, struct rdmachan_atomic *atomic)

@@ -92,14 +92,15 @@ static void test_accesses(void)
 {
 	uint32_t all = RDMACHAN_RIGHT_READ | RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC;
 	uint32_t grant = lend(0, sizeof(memory), all);
-	uint64_t value = 0, before = 0;
 	struct rdmachan_transfer transfer = RDMACHAN_TRANSFER_INIT;
+	struct iovec iov = { buffer, 4 };
+	uint64_t value = 0, before = 0;
 
 	memory[5] = 42;
 	ok(!rdmachan_read_from(holder, grant, 40, &value, 8, &err) && value == 42, "read");
 	ok(!rdmachan_write_to(holder, grant, 48, &value, 8, &err) && memory[6] == 42, "write");
 	ok(!rdmachan_write_notify(holder, grant, 56, &value, 8, "told", 4, 7, &err) &&
-	   rdmachan_recv(owner, buffer, 4, &transfer, &err) == 1 && transfer.length == 4 &&
+	   rdmachan_recvv(owner, &iov, 1, &transfer, &err) == 1 && transfer.length == 4 &&
 	   transfer.msg_flags == 7 && !memcmp(buffer, "told", 4) && memory[7] == 42,
 	   "write and tell");
 	ok(!rdmachan_fetch_add(holder, grant, 40, UINT64_MAX, &before, &err) && before == 42 &&
