@@ -36,6 +36,7 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	xa_init_flags(&grants->held, XA_FLAGS_LOCK_BH);
 	INIT_LIST_HEAD(&grants->ending);
 	INIT_LIST_HEAD(&grants->asked);
+	INIT_LIST_HEAD(&grants->waiting);
 	INIT_LIST_HEAD(&grants->turns.list);
 	INIT_LIST_HEAD(&grants->turns.waiting);
 	INIT_WORK(&grants->work, rch_loans_work);
@@ -53,7 +54,8 @@ void rch_grants_free(struct rch_chan *chan)
 
 	if (!grants)
 		return;
-	WARN_ON_ONCE(!xa_empty(&grants->loans) || !list_empty(&grants->asked));
+	WARN_ON_ONCE(!xa_empty(&grants->loans) || !list_empty(&grants->asked) ||
+		     grants->turns_taken);
 	rch_held_free_all(grants);
 	xa_destroy(&grants->loans);
 	xa_destroy(&grants->held);

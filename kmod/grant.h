@@ -48,9 +48,11 @@ struct rch_segment;
  * @last: number of the newest; by who has claimed RCH_CHAN_TX
  * @ending: loans that are to be taken back
  * @work: takes them back; holds the channel while it is pending
- * @held: what the peer lends, by number; its xa_lock protects @held_last and @asked
+ * @held: what the peer lends, by number; its xa_lock protects what follows up to @serial
  * @held_last: number of the newest
  * @asked: atomic operations that the peer's kernel is asked for
+ * @waiting: those that wait for their turn to be
+ * @turns_taken: how many have one
  * @serial: number of the last
  * @answers: to those that the peer asks for, which are not told yet
  * @turns: accesses that wait for the path
@@ -64,6 +66,8 @@ struct rch_grants {
 	struct xarray held;
 	u32 held_last;
 	struct list_head asked;
+	struct list_head waiting;
+	u32 turns_taken;
 	u32 serial;
 	atomic_t answers;
 	struct rch_turns turns;
@@ -186,16 +190,21 @@ struct rch_held_place {
 
 /**
  * struct rch_asked - an atomic operation that the peer's kernel is asked for
- * @list: in the grants' list
- * @serial: its number
+ * @list: in the grants' list, or in that of those that wait; by the xa_lock of what is held, as
+ *	the next one
+ * @waits: for its turn
+ * @turn: it has one, and has not used it; by who goes on with the job, once it waits no more
+ * @serial: its number; 0 when nothing was asked
  * @held: what it is done on, until it was, or nothing will be heard of it
  * @certain: it was done; by the wait queue's lock of the job, as the next one
- * @parts: @word is in use; and nothing was heard
+ * @parts: @word is in use; and nothing was heard. Or it waits for its turn
  * @word: ATOMIC
  * @late: the peer takes too long; where nobody waits who would notice
  */
 struct rch_asked {
 	struct list_head list;
+	bool waits;
+	bool turn;
 	u32 serial;
 	struct rch_held *held;
 	bool certain;
@@ -391,6 +400,8 @@ void rch_job_part_over(struct rch_job *job);
 /* grant_atomic.c APIs: process context */
 int rch_ask(struct rch_job *job);
 void rch_ask_late(struct rch_job *job);
+void rch_ask_stop(struct rch_job *job);
+void rch_ask_end(struct rch_job *job);
 void rch_asked_init(struct rch_job *job);
 void rch_asked_exit(struct rch_job *job);
 

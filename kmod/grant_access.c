@@ -357,14 +357,22 @@ static void cut_off(struct rch_job *job)
 /* Return: 0 when it is over, else -EINPROGRESS */
 static int ask_or_answer(struct rch_job *job)
 {
-	if (job->left && !job->result && !job->stopped) {
-		job->left = 0;
-		job->result = rch_ask(job);
-	} else if (rch_asked_over(job) && job->asked.serial) {
+	int ret;
+
+	if (!rch_asked_over(job))
+		return -EINPROGRESS;
+	if (job->asked.serial) {
 		job->result = job->asked.certain ? 0 : -ENOTCONN;
 		job->asked.serial = 0;
 	}
-	return rch_asked_over(job) && !job->asked.serial ? 0 : -EINPROGRESS;
+	if (!job->left || job->result || job->stopped)
+		return 0;
+	ret = rch_ask(job);
+	if (ret == -EAGAIN)
+		return -EINPROGRESS;
+	job->left = 0;
+	job->result = ret;
+	return ret ? 0 : -EINPROGRESS;
 }
 
 /**
@@ -432,6 +440,8 @@ bool rch_job_stop(struct rch_job *job)
 	u32 number;
 
 	job->stopped = true;
+	if (job->begun && by_kernel(job))
+		rch_ask_stop(job);
 	for (number = job->first; number != job->next; number++) {
 		rch_access_cancel(step_number(job, number));
 		if (step_number(job, number)->ret != -ECANCELED)
@@ -509,6 +519,8 @@ void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right,
 	job->next = 0;
 	job->asked.parts = 0;
 	job->asked.serial = 0;
+	job->asked.waits = false;
+	job->asked.turn = false;
 	init_waitqueue_head(&job->wait);
 	job->left_alone = false;
 	job->keep = NULL;
@@ -540,6 +552,7 @@ void rch_job_end(struct rch_job *job)
 	spin_unlock_irq(&job->wait.lock);
 	for (; job->first != job->next; job->first++)
 		step_put(job, step_number(job, job->first));
+	rch_ask_end(job);
 	if (job->begun)
 		rch_held_call_end(job->chan, job->id);
 	job->begun = false;
@@ -616,7 +629,7 @@ static int path_error(struct rch_chan *chan)
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
-/* Only what waits for its turn can be left; but that is quick. */
+/* Only what waits for its turn can be left. Those before it need not be waited for long. */
 static void await(struct rch_job *job)
 {
 	u64 until = rch_busy_until(READ_ONCE(job->chan->busy_us), MAX_SCHEDULE_TIMEOUT);
@@ -624,7 +637,7 @@ static void await(struct rch_job *job)
 	while (rch_busy(until))
 		if (may_go_on(job))
 			return;
-	if (by_kernel(job))
+	if (job->asked.serial)
 		rch_ask_late(job);
 	else if (job->stopped)
 		wait_event(job->wait, may_go_on(job));

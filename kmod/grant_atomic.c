@@ -4,7 +4,8 @@
  *
  * Operation. ATOMIC asks, as a word of the lane, and ATOMIC_DONE answers. Where an operation is
  * asked for it is over when two things have ended, in any order: its word is not in use any
- * more, and the answer has come, or nothing will be heard.
+ * more, and the answer has come, or nothing will be heard. A channel has only so many asked for
+ * at a time; others wait for their turn, which whoever ends gives to the next one.
  */
 #include <linux/slab.h>
 
@@ -14,10 +15,14 @@
 #include "rch.h"
 #include "region.h"
 
-/* Answers that wait to be told. An honest peer may have asked for more, but they leave as they
- * come: only one that takes no frames has so many wait.
+/* Asked for by a channel at a time, and not answered. */
+#define RCH_ASKED_MAX 1024
+/* Answers that wait to be told. More than an honest peer asks for, even one that takes no frames
+ * for a while.
  */
 #define RCH_ANSWERS_MAX 4096
+
+static_assert(RCH_ASKED_MAX < RCH_ANSWERS_MAX, "who keeps to the one never meets the other");
 
 /* The holder's side */
 
@@ -44,12 +49,77 @@ static void word_sent(struct rch_word *word)
 	part_over(container_of(word, struct rch_asked, word));
 }
 
+/* A turn is given up: to the first that waits for one. */
+static void pass_turn(struct rch_grants *grants)
+{
+	struct rch_asked *next;
+
+	xa_lock_bh(&grants->held);
+	next = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
+	if (next) {
+		list_del_init(&next->list);
+		next->waits = false;
+		next->turn = true;
+	} else {
+		grants->turns_taken--;
+	}
+	xa_unlock_bh(&grants->held);
+	if (next)
+		part_over(next);
+}
+
+/* Return: whether it is its turn; else part_over() will tell of that. */
+static bool take_turn(struct rch_grants *grants, struct rch_asked *asked)
+{
+	bool turn;
+
+	xa_lock_bh(&grants->held);
+	if (!asked->turn && grants->turns_taken < RCH_ASKED_MAX) {
+		grants->turns_taken++;
+		asked->turn = true;
+	}
+	turn = asked->turn;
+	if (!turn) {
+		asked->waits = true;
+		asked->parts = 1;
+		list_add_tail(&asked->list, &grants->waiting);
+	}
+	xa_unlock_bh(&grants->held);
+	return turn;
+}
+
+/** rch_ask_stop - if it still waits for its turn it does so no more */
+void rch_ask_stop(struct rch_job *job)
+{
+	struct rch_grants *grants = job->chan->grants;
+	bool waits;
+
+	xa_lock_bh(&grants->held);
+	waits = job->asked.waits;
+	if (waits) {
+		list_del_init(&job->asked.list);
+		job->asked.waits = false;
+	}
+	xa_unlock_bh(&grants->held);
+	if (waits)
+		part_over(&job->asked);
+}
+
+/** rch_ask_end - it is over: a turn that it had no use for is the next one's */
+void rch_ask_end(struct rch_job *job)
+{
+	if (job->asked.turn)
+		pass_turn(job->chan->grants);
+	job->asked.turn = false;
+}
+
 /* The answer, or that there will be none. It is in no list. */
 static void heard(struct rch_asked *asked, bool certain, u64 value)
 {
 	struct rch_job *job = job_of(asked);
 
 	rch_held_end(job->chan, asked->held);
+	pass_turn(job->chan->grants);
 	asked->certain = certain;
 	job->value = value;
 	part_over(asked);
@@ -108,6 +178,8 @@ void rch_atomics_end(struct rch_grants *grants)
 static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 {
 	asked->parts = 2;
+	/* The answer's from here on. */
+	asked->turn = false;
 	asked->word.sent = word_sent;
 	asked->word.type = RCH_REC_ATOMIC;
 	asked->word.length = sizeof(struct rch_wire_atomic);
@@ -159,11 +231,11 @@ void rch_ask_late(struct rch_job *job)
  * rch_ask - ask the peer's kernel for an atomic operation
  * @job: begun
  *
- * Return: 0, then rch_asked_over() will be true; or an error: nothing was asked.
+ * Return: 0, then rch_asked_over() will be true; or an error: nothing was asked. With -EAGAIN
+ * it waits for its turn: rch_asked_over() will be true, and it is to be asked again.
  */
 int rch_ask(struct rch_job *job)
 {
-	struct rch_held *held = rch_held_begin(job->chan, job->id);
 	struct rch_grants *grants = job->chan->grants;
 	struct rch_lane *lane = &job->chan->lane;
 	struct rch_atomic a = {
@@ -173,7 +245,11 @@ int rch_ask(struct rch_job *job)
 		.operand = job->operand,
 		.compare = job->compare,
 	};
+	struct rch_held *held;
 
+	if (!take_turn(grants, &job->asked))
+		return -EAGAIN;
+	held = rch_held_begin(job->chan, job->id);
 	if (IS_ERR(held))
 		return PTR_ERR(held);
 	job->asked.held = held;

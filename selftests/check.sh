@@ -49,7 +49,8 @@ begun=$SECONDS
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
-	grant_link_test grant_queue_test grant_give_test inject_test conn_test)
+	grant_link_test grant_queue_test grant_give_test grant_ask_test inject_test
+	conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
