@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs.c - files for those who test the module: rdmachan/inject in debugfs
+ * debugfs.c - files for those who test the module: rdmachan in debugfs
  *
- * One file for each fault of inject.h, and one that counts them. Only root reads and
+ * In inject one file for each fault of inject.h, and one that counts them; and in keys how many
+ * keys of own memory there are, see path_key.c. Only root reads and
  * writes them. Nothing depends on their being there: a kernel may have no debugfs, or be
  * locked down.
  */
@@ -13,6 +14,7 @@
 
 #include "file.h"
 #include "inject.h"
+#include "rch.h"
 
 static struct dentry *root;
 
@@ -65,6 +67,7 @@ void rch_debugfs_init(void)
 	struct dentry *inject;
 
 	root = debugfs_create_dir("rdmachan", NULL);
+	debugfs_create_atomic_t("keys", 0400, root, &rch_counts.keys);
 	inject = debugfs_create_dir("inject", root);
 	for (fault = 0; fault < RCH_FAULTS; fault++)
 		debugfs_create_file(rch_inject_name(fault), 0600, inject,

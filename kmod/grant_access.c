@@ -202,8 +202,8 @@ static int fill(struct rch_job *job, struct rch_access *access, bool read)
 	u32 n;
 
 	if (job->region) {
-		access->length = rch_region_elements(job->region, job->region_offset + done,
-						     access->length, read, access);
+		access->length = rch_region_access(job->region, job->region_offset + done,
+						   access->length, read, access);
 	} else if (!access->room) {
 		n = rch_mem_pin_pages(access, rch_iter_addr(&job->iter) + done,
 				      access->length, read);
@@ -262,7 +262,7 @@ static int step_charge(struct rch_job *job, enum rch_access_class class)
 {
 	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
 		return 0;
-	return charge(job, rch_access_room(class) ?: min_t(u64, job->left, RCH_ACCESS_STEP));
+	return charge(job, rch_access_room(class) ?: min_t(u64, job->left, RCH_ACCESS_SCATTERED));
 }
 
 static struct rch_access *step_get(struct rch_job *job)

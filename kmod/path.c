@@ -69,6 +69,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->got);
 	for (i = 0; i < RCH_PATH_CLASSES; i++)
 		INIT_LIST_HEAD(&path->spare[i]);
+	INIT_LIST_HEAD(&path->keys);
 	mutex_init(&path->registrar_lock);
 	sema_init(&path->writers, RCH_WRITERS);
 }
@@ -599,6 +600,7 @@ void rch_path_destroy(struct rch_path *path)
 		rch_path_buffers_put(path);
 		rch_path_mrs_free(path);
 		rch_path_writes_free(path);
+		rch_path_keys_free(path);
 		rch_path_lends_free(path);
 		rch_path_accesses_free(path);
 		if (path->cq)

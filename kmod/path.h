@@ -131,6 +131,8 @@ struct rch_io {
  * @got: accesses that have an owner
  * @spare: spare &struct rch_access of each class
  * @spare_count: of them
+ * @keys: keys of own memory, the last used first, see path_key.c; by its lock
+ * @key_count: of them
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
@@ -187,6 +189,8 @@ struct rch_path {
 	struct list_head got;
 	struct list_head spare[RCH_PATH_CLASSES];
 	u32 spare_count[RCH_PATH_CLASSES];
+	struct list_head keys;
+	u32 key_count;
 	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;

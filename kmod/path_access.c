@@ -2,8 +2,8 @@
 /*
  * path_access.c - RDMA READ, RDMA WRITE and atomics on memory that the peer lends
  *
- * Operation. Own memory of an access is room of the kernel's, or pages of a region that are
- * mapped for it: what a program's own memory makes others wait for is over before it is
+ * Operation. Own memory of an access is room of the kernel's, or pages that are mapped for it, or
+ * memory that has a key: what a program's own memory makes others wait for is over before it is
  * submitted, or comes after it has ended. An access that is submitted gets one of the path's
  * *slots*, or waits for its *turn*: its channel's, and then its own in that. When it has a
  * slot its owner is asked where it goes; so what is waiting can still be refused, and is not
@@ -138,7 +138,9 @@ static int begin(struct rch_path *path, struct rch_access *access)
 
 static void close_memory(struct rch_path *path, struct rch_access *access)
 {
-	if (access->room)
+	if (access->key)
+		rch_key_sync(access->key, access->key_address, access->length, true);
+	else if (access->room)
 		ib_dma_sync_single_for_cpu(path->dev, sg_dma_address(access->sg),
 					   access->length, access->direction);
 	else
@@ -419,6 +421,8 @@ void rch_access_put(struct rch_access *access)
 	struct rch_path *path = access->path;
 	bool orphan, keep = false;
 
+	rch_key_put(access->key);
+	access->key = NULL;
 	spin_lock_bh(&path->lock);
 	orphan = list_empty(&access->got);
 	list_del_init(&access->got);
@@ -536,11 +540,24 @@ static int map_region(struct rch_path *path, struct rch_access *access)
 	return ret;
 }
 
+static void open_key(struct rch_access *access)
+{
+	rch_key_sync(access->key, access->key_address, access->length, false);
+	access->sges->addr = access->key_address;
+	access->sges->length = access->length;
+	access->sges->lkey = access->key->piece->mr->lkey;
+	access->sge_count = 1;
+}
+
 static int open_memory(struct rch_path *path, struct rch_access *access, bool read)
 {
 	access->read = read;
 	access->direction = read ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	access->by_mr = false;
+	if (access->key) {
+		open_key(access);
+		return 0;
+	}
 	if (!access->room)
 		return map_region(path, access);
 	if (needs_mr(access, read))
@@ -554,7 +571,8 @@ static int open_memory(struct rch_path *path, struct rch_access *access, bool re
 
 /**
  * rch_access_open - let the adapter get at own memory
- * @access: its members length and, where it has no room, sg and sg_count are set
+ * @access: its members length and, where it has no room, sg and sg_count, or key and
+ *	key_address, are set
  * @read: the adapter will write to it, else read it
  *
  * Then it must be submitted. Process context; may sleep, but for no program.
@@ -610,7 +628,8 @@ u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32
 	const u32 page = 4096, small = 256;
 	u32 left = page - (address & (page - 1));
 
-	length = min(length, rooms[access->class] ?: RCH_ACCESS_STEP);
+	length = min(length, rooms[access->class] ?: needs_mr(access, read) ?
+		     RCH_ACCESS_SCATTERED : RCH_ACCESS_STEP);
 	if (read && length <= small && length > left && needs_mr(access, read))
 		return left;
 	return length;

@@ -40,7 +40,8 @@ bool rch_lend_atomics(const struct rch_path *path)
 	return READ_ONCE(path->atomics);
 }
 
-static void lend_free(struct rch_lend *piece)
+/** rch_lend_free - free one that is in no list, open or not; the adapter does not use it */
+void rch_lend_free(struct rch_lend *piece)
 {
 	ib_dereg_mr(piece->mr);
 	kfree(piece);
@@ -109,7 +110,7 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 	}
 	spin_unlock_bh(&path->lock);
 	if (!keep)
-		lend_free(piece);
+		rch_lend_free(piece);
 }
 
 /** rch_path_lends_free - the path is being destroyed, and has no users */
@@ -120,7 +121,7 @@ void rch_path_lends_free(struct rch_path *path)
 
 	for (i = 0; i < ARRAY_SIZE(path->lends); i++)
 		while ((piece = spare_get(path, i)))
-			lend_free(piece);
+			rch_lend_free(piece);
 }
 
 static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -157,6 +158,8 @@ static int access_flags(u32 rights)
 		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
 	if (rights & RDMACHAN_RIGHT_BY_DEVICE)
 		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC;
+	if (rights & RCH_RIGHT_LOCAL)
+		access |= IB_ACCESS_LOCAL_WRITE;
 	return access;
 }
 
@@ -246,7 +249,7 @@ static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 coun
  *	after an error
  * @count: how many
  * @shift: size of a piece
- * @rights: enum rdmachan_right
+ * @rights: enum rdmachan_right, or RCH_RIGHT_LOCAL
  *
  * Return: 0, then the key of each is in its region; or an error.
  */

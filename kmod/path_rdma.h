@@ -41,12 +41,18 @@ struct rch_access;
 #define RCH_ACCESSES 16
 /** RCH_ACCESS_ROOM - bytes of one that goes by way of the kernel's memory */
 #define RCH_ACCESS_ROOM 16384U
-/** RCH_ACCESS_STEP - bytes of one that does not */
-#define RCH_ACCESS_STEP 131072U
+/** RCH_ACCESS_STEP - most bytes of one that does not */
+#define RCH_ACCESS_STEP 1048576U
 /** RCH_ACCESS_SGES - elements of such a one */
 #define RCH_ACCESS_SGES 32
-/** RCH_ACCESS_PAGES - pages of one, from any address */
-#define RCH_ACCESS_PAGES (RCH_ACCESS_STEP / 4096 + 1)
+/** RCH_ACCESS_SCATTERED - bytes of one whose pages are all elements of their own */
+#define RCH_ACCESS_SCATTERED (RCH_ACCESS_SGES * 4096U)
+/** RCH_ACCESS_PAGES - pages of such a one, from any address */
+#define RCH_ACCESS_PAGES (RCH_ACCESS_SGES + 1)
+/** RCH_KEYS - keys of own memory that a path keeps, of as many pages as a key may have */
+#define RCH_KEYS 16
+/** RCH_RIGHT_LOCAL - right to write that this host has, and the peer has not */
+#define RCH_RIGHT_LOCAL BIT(31)
 /** RCH_ACCESS_WRS - work requests of an access: it may open own memory first, for iWARP */
 #define RCH_ACCESS_WRS 3
 /** RCH_PATH_RDMA_WRS - work requests of all of them, besides frames */
@@ -122,6 +128,30 @@ struct rch_lend {
 };
 
 /**
+ * struct rch_key - a key of own memory, see path_key.c; what changes does so under its lock
+ * @list: of the path
+ * @with: of the memory
+ * @path: path
+ * @of: head of @with; only to be compared with
+ * @index: number of the piece of the memory
+ * @piece: mapped, and with the key; immutable once @ready, and gone when it is in no list
+ * @ready: it can be used
+ * @refs: the lists, and accesses
+ * @used: when it was last, in jiffies
+ */
+struct rch_key {
+	struct list_head list;
+	struct list_head with;
+	struct rch_path *path;
+	const struct list_head *of;
+	u64 index;
+	struct rch_lend *piece;
+	bool ready;
+	u32 refs;
+	unsigned long used;
+};
+
+/**
  * enum rch_access_class - own memory of an access
  * @RCH_ACCESS_SMALL: room for some hundred bytes
  * @RCH_ACCESS_PAGE: for a page
@@ -186,6 +216,8 @@ struct rch_access_ops {
  * @read: that is read into
  * @direction: likewise
  * @room: own memory, if it is the kernel's
+ * @key: its key, if there is one; else as elements
+ * @key_address: where it begins, as the adapter counts with that
  * @cqe: completion
  * @wr: what is done
  * @mr: iWARP: what the adapter needs to read into own memory
@@ -225,6 +257,8 @@ struct rch_access {
 	bool read;
 	enum dma_data_direction direction;
 	void *room;
+	struct rch_key *key;
+	u64 key_address;
 	struct ib_cqe cqe;
 	union {
 		struct ib_rdma_wr rdma;
@@ -254,7 +288,20 @@ int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u3
 		  u32 rights);
 void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count);
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece);
+void rch_lend_free(struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);
+
+/* path_key.c APIs: process context; may sleep, but for no program */
+struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index);
+void rch_key_put(struct rch_key *key);
+struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages);
+void rch_key_abort(struct rch_key *key);
+bool rch_key_make(struct rch_key *key);
+void rch_keys_end(struct list_head *of);
+void rch_path_keys_free(struct rch_path *path);
+
+/* path_key.c APIs: any context */
+void rch_key_sync(struct rch_key *key, u64 address, u32 length, bool for_cpu);
 
 /* path_access.c APIs: process context; may sleep, but for no program */
 struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class);

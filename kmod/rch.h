@@ -75,6 +75,7 @@ struct rch_counts {
 	atomic_t segments;
 	atomic_t regions;
 	atomic_t grants;
+	atomic_t keys;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
 };

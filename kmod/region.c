@@ -113,6 +113,7 @@ static void region_free(struct kref *ref)
 
 	pr_debug("rdmachan: region destroyed %p\n", region);
 	rch_object_strike(&region->object);
+	rch_keys_end(&region->keys);
 	unpin(region);
 	kvfree(region->chunks);
 	kvfree(region->begins);
@@ -386,6 +387,7 @@ struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_c
 	if (!region)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&region->ref);
+	INIT_LIST_HEAD(&region->keys);
 	region->addr = addr;
 	region->length = length;
 	region->read_only = read_only;
@@ -678,21 +680,12 @@ int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 m
 	return 0;
 }
 
-/**
- * rch_region_elements - a part of a range, for one access of an adapter
- * @region: region
- * @offset: where it begins; the range was checked
- * @length: bytes, not 0
- * @write: the adapter will write to it
- * @access: its elements are filled in
- *
- * Return: how many bytes that is: fewer than @length where there are not enough elements.
- */
-u32 rch_region_elements(struct rch_region *region, u64 offset, u32 length, bool write,
-			struct rch_access *access)
+/* Return: how many bytes that is: fewer than @length where there are not enough elements. */
+static u32 elements(struct rch_region *region, u64 offset, u32 length, u32 most,
+		    struct rch_access *access)
 {
-	u32 most = access->sges_max[write], done = 0, at, n;
 	struct place place = place_of(region, offset);
+	u32 done = 0, at, n;
 	struct page *page;
 
 	sg_init_table(access->sg, most);
@@ -704,7 +697,75 @@ u32 rch_region_elements(struct rch_region *region, u64 offset, u32 length, bool 
 			    at % PAGE_SIZE);
 	}
 	sg_mark_end(&access->sg[access->sg_count - 1]);
+	return done;
+}
+
+/* Make a key of the piece number @index. By a user of the path. */
+static struct rch_key *make_key(struct rch_region *region, struct rch_path *path, u64 index,
+				u32 shift)
+{
+	u64 skip = offset_in_page(region->addr), begin = max(index << shift, skip);
+	u64 length = min((index + 1) << shift, skip + region->length) - begin;
+	struct rch_key *key;
+	struct rch_mem *mem;
+
+	key = rch_key_begin(path, &region->keys, index,
+			    DIV_ROUND_UP_ULL(offset_in_page(begin) + length, PAGE_SIZE));
+	if (!key)
+		return NULL;
+	mem = &key->piece->mem;
+	mem->direction = region->read_only ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
+	if (rch_region_table(region, begin - skip, length, rch_mem_segment_max(path->dev), mem)) {
+		rch_key_abort(key);
+		return NULL;
+	}
+	return rch_key_make(key) ? key : NULL;
+}
+
+/*
+ * With elements it would be @done bytes of @length. Return: for how many @access has a key now; or
+ * @done when it has none.
+ */
+static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
+		   struct rch_access *access)
+{
+	u64 address = offset_in_page(region->addr) + offset, index, left = 0;
+	struct rch_path *path = access->path;
+	u32 shift;
+
+	if (access->iwarp || !rch_path_enter(path))
+		return done;
+	if (rch_lend_can(path)) {
+		shift = rch_lend_shift(path);
+		index = address >> shift;
+		left = ((index + 1) << shift) - address;
+	}
+	if (left > done)
+		access->key = rch_key_get(path, &region->keys, index) ?:
+			      make_key(region, path, index, shift);
+	rch_path_leave(path);
+	if (!access->key)
+		return done;
+	access->key_address = address - (index << shift);
+	return min_t(u64, length, left);
+}
+
+/**
+ * rch_region_access - a part of a range, for one access of an adapter
+ * @region: region
+ * @offset: where it begins; the range was checked
+ * @length: bytes, not 0
+ * @write: the adapter will write to it
+ * @access: gets its elements; or, where these are not enough, a key
+ *
+ * May sleep, but for no program. Return: how many bytes that is; may be fewer than @length.
+ */
+u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
+		      struct rch_access *access)
+{
+	u32 done = elements(region, offset, length, access->sges_max[write], access);
+
 	if (write)
 		WRITE_ONCE(region->written, true);
-	return done;
+	return done < length ? get_key(region, offset, length, done, access) : done;
 }

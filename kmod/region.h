@@ -67,6 +67,7 @@ struct rch_regions {
  * @atomics: grants of it that allow atomic operations
  * @atomics_by: who does these: an adapter, or NULL: the kernel; both protected by
  *	@lock of its set
+ * @keys: keys of it that paths keep, see path_key.c; by its lock
  * @sent: messages from it
  * @received: messages into it
  */
@@ -89,6 +90,7 @@ struct rch_region {
 	u32 room;
 	u32 atomics;
 	const void *atomics_by;
+	struct list_head keys;
 	atomic64_t sent;
 	atomic64_t received;
 };
@@ -122,7 +124,7 @@ u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 oper
 /* Process context, by who uses it */
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem);
-u32 rch_region_elements(struct rch_region *region, u64 offset, u32 length, bool write,
-			struct rch_access *access);
+u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
+		      struct rch_access *access);
 
 #endif /* _RCH_REGION_H */

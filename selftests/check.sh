@@ -49,7 +49,7 @@ begun=$SECONDS
 honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
-	grant_link_test grant_queue_test grant_give_test grant_ask_test inject_test
+	grant_link_test grant_queue_test grant_give_test grant_ask_test grant_key_test inject_test
 	conn_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
@@ -242,7 +242,7 @@ check_san() {
 		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
 		region_end_test stand_test grant_test grant_return_test grant_data_test \
-		grant_end_test grant_link_test grant_queue_test grant_give_test
+		grant_end_test grant_link_test grant_queue_test grant_give_test grant_key_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_grant
 	kunit san-kunit uml-6.12-san

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_key_test.c - large accesses from and to regions whose pages lie anywhere
+ *
+ * The module keeps keys of such regions for its own adapter, see kmod/path_key.c, where that is
+ * not an iWARP one. Nothing of it is to be seen but in debugfs: what is read and written is what
+ * it would be without, and no key outlives its region or its connection.
+ */
+#include <pthread.h>
+
+#include "common.h"
+#include "fault.h"
+#include "grant_fixture.h"
+#include "grant_ring.h"
+#include "harness.h"
+#include "inject.h"
+
+/* Bytes that one key is for, and how many keys a connection has. */
+#define PIECE (2 * MIB)
+#define KEYS 16
+
+static struct queue q;
+
+/* -1 where there is no debugfs. */
+static int keys(void)
+{
+	FILE *file = fopen("/sys/kernel/debug/rdmachan/keys", "r");
+	int count = -1;
+
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &count) != 1)
+		count = -1;
+	fclose(file);
+	return count;
+}
+
+static void expect_keys(int from, int to)
+{
+	int count = keys();
+
+	if (count < 0)
+		return;
+	/* Not for iWARP, and of a test's programs only this one is there. */
+	if (getenv("LAB_RDMA") && !strncmp(getenv("LAB_RDMA"), "siw", 3))
+		EXPECT_EQ(count, 0);
+	else
+		EXPECT_TRUE(count >= from && count <= to);
+}
+
+/* Memory no two pages of which are neighbours; not from its beginning. */
+static char *scattered(size_t len)
+{
+	size_t count = len / PAGE + 1, i, step = 7919;
+	char *memory = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_TRUE(memory != MAP_FAILED);
+	madvise(memory, count * PAGE, MADV_NOHUGEPAGE);
+	for (i = 0; i < count; i++)
+		memory[i * step % count * PAGE] = 1;
+	return memory;
+}
+
+static void begin(struct fixture_grant *self)
+{
+	ASSERT_EQ(queue_open(self->ctx, &q, 64, 64), 0);
+}
+
+static int64_t result(void)
+{
+	struct rdmachan_cqe cqe;
+
+	ASSERT_EQ(queue_submit(&q), 1);
+	ASSERT_TRUE(queue_wait(&q, &cqe));
+	return cqe.res;
+}
+
+/* READ @len bytes at @from of the grant to @to of the region. Return: its result */
+static int64_t get(int chan, uint32_t grant, uint64_t from, uint32_t region, uint64_t to,
+		   uint64_t len)
+{
+	in_region(queue_read(&q, chan, grant, from, NULL, len, 1), region, to);
+	return result();
+}
+
+static int64_t set(int chan, uint32_t grant, uint64_t to, uint32_t region, uint64_t from,
+		   uint64_t len)
+{
+	in_region(queue_write(&q, chan, grant, to, NULL, len, 1), region, from);
+	return result();
+}
+
+/* Both ways, at places around the ends of pieces, of a region that begins in a page. */
+static void anywhere(struct fixture_grant *self, size_t skip)
+{
+	static const size_t lengths[] = { 128 * KIB + 1, 300000, MIB, PIECE, 3 * MIB + 5 };
+	size_t size = 4 * PIECE + 12345, at, len, i, j;
+	char *mine = scattered(size + PAGE) + skip;
+	uint32_t region = region_of(self->ctx, mine, size), grant = lend(self, MAY_ALL, 0, SIZE);
+	size_t places[] = { 0, 1, PIECE - skip, PIECE - skip - 100000, PIECE - skip - 200001,
+			    2 * PIECE - 4096, 2 * PIECE - MIB };
+	char *copy = malloc(size);
+
+	for (i = 0; i < COUNT(places); i++) {
+		for (j = 0; j < COUNT(lengths); j++) {
+			at = places[i];
+			len = lengths[j];
+			fill_random(self->memory, SIZE, i * 16 + j);
+			fill_random(mine, size, 1000 + i * 16 + j);
+			memcpy(copy, mine, size);
+			memcpy(copy + at, self->memory + 777, len);
+			ASSERT_EQ(get(self->holder, grant, 777, region, at, len), (int64_t)len);
+			ASSERT_EQ(memcmp(copy, mine, size), 0);
+			fill_random(mine, size, 2000 + i * 16 + j);
+			memcpy(copy, self->memory, SIZE);
+			memcpy(copy + 4099, mine + at, len);
+			ASSERT_EQ(set(self->holder, grant, 4099, region, at, len), (int64_t)len);
+			ASSERT_EQ(memcmp(copy, self->memory, SIZE), 0);
+		}
+	}
+	expect_keys(4, 4);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	expect_keys(0, 0);
+	free(copy);
+}
+
+TEST_F_TIMEOUT(grant, key_anywhere, 100)
+{
+	begin(self);
+	anywhere(self, 0);
+	queue_close(&q);
+}
+
+TEST_F_TIMEOUT(grant, key_anywhere_within_a_page, 100)
+{
+	begin(self);
+	anywhere(self, 1003);
+	queue_close(&q);
+}
+
+/* What may not be written to can be written from. */
+TEST_F(grant, key_read_only)
+{
+	char *mine = scattered(MIB);
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
+	int64_t region;
+
+	begin(self);
+	fill_random(mine, MIB, 5);
+	region = region_register(self->ctx, mine, MIB, RDMACHAN_REGION_F_READ_ONLY, NULL);
+	ASSERT_GT(region, 0);
+	EXPECT_EQ(set(self->holder, grant, 0, region, 0, MIB), (int64_t)MIB);
+	EXPECT_EQ(memcmp(self->memory, mine, MIB), 0);
+	EXPECT_EQ(get(self->holder, grant, 0, region, 0, MIB), -EACCES);
+	expect_keys(1, 1);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	expect_keys(0, 0);
+	queue_close(&q);
+}
+
+/* More pieces than there may be keys: some do without, and later have theirs. */
+TEST_F_TIMEOUT(grant, key_many, 100)
+{
+	size_t size = (KEYS + 6) * PIECE, at;
+	char *mine = scattered(size);
+	uint32_t region = region_of(self->ctx, mine, size), grant = lend(self, MAY_ALL, 0, SIZE);
+	int turn;
+
+	begin(self);
+	for (turn = 0; turn < 2; turn++) {
+		memset(mine, 0, size);
+		fill_random(self->memory, SIZE, turn);
+		for (at = 0; at < size; at += PIECE)
+			ASSERT_EQ(get(self->holder, grant, at / 2048, region, at, PIECE),
+				  (int64_t)PIECE);
+		for (at = 0; at < size; at += PIECE)
+			ASSERT_EQ(memcmp(mine + at, self->memory + at / 2048, PIECE), 0);
+		expect_keys(KEYS, KEYS);
+		sleep_ms(turn ? 0 : 1100);
+	}
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	expect_keys(0, 0);
+	queue_close(&q);
+}
+
+/* Without memory for a key it is as if there were none to be had. */
+TEST_F_TIMEOUT(grant, key_without_memory, 100)
+{
+	static const char *const sites[] = { "write", "region", "pin" };
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
+	char *mine = scattered(PIECE);
+	uint32_t region;
+	size_t i, skip;
+	int64_t res;
+
+	if (inject_open("nomem", O_RDONLY) < 0)
+		SKIP("there is no debugfs");
+	begin(self);
+	for (i = 0; i < COUNT(sites); i++) {
+		for (skip = 0; skip < 4; skip++) {
+			region = region_of(self->ctx, mine, PIECE);
+			fill_random(self->memory, SIZE, skip);
+			inject("nomem", "site=%s skip=%zu", sites[i], skip);
+			res = get(self->holder, grant, 0, region, 0, PIECE);
+			inject_off("nomem");
+			if (res == (int64_t)PIECE)
+				EXPECT_EQ(memcmp(mine, self->memory, PIECE), 0);
+			else
+				EXPECT_EQ(res, -ENOMEM);
+			ASSERT_EQ(get(self->holder, grant, 9, region, 0, PIECE), (int64_t)PIECE);
+			EXPECT_EQ(memcmp(mine, self->memory + 9, PIECE), 0);
+			EXPECT_EQ(region_unregister(self->ctx, region), 0);
+			expect_keys(0, 0);
+		}
+	}
+	queue_close(&q);
+}
+
+/* The queue and the context are closed with accesses under way. */
+TEST_F_TIMEOUT(grant, key_closed, 60)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
+	char *mine = scattered(4 * PIECE);
+	int i, j, ctx;
+	int64_t region;
+
+	for (i = 0; i < turns(20); i++) {
+		ctx = open_ctx();
+		region = region_register(ctx, mine, 4 * PIECE, 0, NULL);
+		ASSERT_GT(region, 0);
+		ASSERT_EQ(queue_open(ctx, &q, 64, 64), 0);
+		for (j = 0; j < 32; j++)
+			in_region(queue_read(&q, self->holder, grant, 0, NULL, MIB, 1), region,
+				  j % 8 * MIB);
+		ASSERT_EQ(queue_submit(&q), 32);
+		close(ctx);
+		queue_close(&q);
+	}
+	/* Behind all of them. */
+	ASSERT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	for (i = 0; i < 1000 && keys() > 0; i++)
+		sleep_ms(10);
+	expect_keys(0, 0);
+}
+
+struct remover {
+	pthread_t thread;
+	int delay;
+	int result;
+};
+
+static void *remove_later(void *arg)
+{
+	struct remover *remover = arg;
+
+	usleep(remover->delay);
+	remover->result = remove_device();
+	return NULL;
+}
+
+/* The connection goes while the region does, and keys with both. */
+TEST_TIMEOUT(key_device_removed, 200)
+{
+	char *memory = pages(SIZE), *mine = scattered(4 * PIECE);
+	int ctx = open_ctx(), listener, fds[2], i;
+	struct rdmachan_grant_range range;
+	struct remover remover;
+	uint32_t lent = region_of(ctx, memory, SIZE), region;
+	int64_t grant, j;
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	for (i = 0; i < turns(8); i++) {
+		listener = do_listen(ctx, SERVICE, NULL);
+		fds[1] = connect_again(ctx);
+		ASSERT_GE(fds[1], 0);
+		fds[0] = do_accept(listener, TIMEOUT(5000));
+		ASSERT_GE(fds[0], 0);
+		close(listener);
+		range = RANGE(lent, MAY_ALL, 0, SIZE);
+		grant = grant_range(fds[0], ctx, &range);
+		ASSERT_TRUE(grant_held(fds[1], grant));
+		ASSERT_EQ(queue_open(ctx, &q, 64, 64), 0);
+		remover = (struct remover){ .delay = i * 1937 };
+		ASSERT_EQ(pthread_create(&remover.thread, NULL, remove_later, &remover), 0);
+		do {
+			region = region_of(ctx, mine, 4 * PIECE);
+			for (j = 0; j < 4; j++)
+				if (get(fds[1], grant, 0, region, j * PIECE, PIECE) < 0)
+					break;
+			EXPECT_EQ(region_unregister(ctx, region), 0);
+		} while (j == 4);
+		pthread_join(remover.thread, NULL);
+		EXPECT_EQ(remover.result, 0);
+		expect_keys(0, 0);
+		queue_close(&q);
+		close(fds[0]);
+		close(fds[1]);
+		EXPECT_EQ(add_device(), 0);
+	}
+	close(ctx);
+}
+
+TEST_HARNESS_MAIN
