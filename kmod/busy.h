@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * busy.h - looking again and again for a while, instead of sleeping at once
+ * busy.h - looking again and again for a while, instead of sleeping at once; and sleeping
  *
  * To be woken costs a switch of threads and, on a processor that sleeps, its wake-up. Who
  * has a processor to spare looks for a while first (RDMACHAN_BUSY_POLL). It stops as soon
@@ -14,6 +14,7 @@
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
+#include <linux/wait.h>
 
 /**
  * rch_busy_until - how long to look
@@ -40,5 +41,36 @@ static inline bool rch_busy(u64 until)
 	cpu_relax();
 	return true;
 }
+
+/**
+ * rch_sleep_until - wait_event_interruptible_timeout(), for who is woken by what it waits for
+ * @wq: wait queue
+ * @condition: that
+ * @left: jiffies
+ *
+ * Who is woken is in the wait queue no more, and looks before it goes there again: else, most of
+ * the time, it would for nothing. Return: likewise.
+ */
+#define rch_sleep_until(wq, condition, left)					\
+({										\
+	long __left = (left);							\
+	DEFINE_WAIT(__wait);							\
+										\
+	do {									\
+		prepare_to_wait(&(wq), &__wait, TASK_INTERRUPTIBLE);		\
+		if (condition) {						\
+			__left = __left ?: 1;					\
+			break;							\
+		}								\
+		__left = signal_pending(current) ? -ERESTARTSYS :		\
+						   schedule_timeout(__left);	\
+		if (__left >= 0 && (condition)) {				\
+			__left = __left ?: 1;					\
+			break;							\
+		}								\
+	} while (__left > 0);							\
+	finish_wait(&(wq), &__wait);						\
+	__left;									\
+})
 
 #endif /* _RCH_BUSY_H */

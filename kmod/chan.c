@@ -507,8 +507,8 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	while (rch_busy(until))
 		if (try_claim(chan, bit, ready))
 			return 0;
-	wait = wait_event_interruptible_timeout(chan->wait, try_claim(chan, bit, ready),
-						rch_time_left(deadline));
+	wait = rch_sleep_until(chan->wait, try_claim(chan, bit, ready),
+			       rch_time_left(deadline));
 	return rch_wait_result(wait, deadline);
 }
 
@@ -522,7 +522,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait_event(), poll, and arm() */
+	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait(), poll, and arm() */
 	if (!waitqueue_active(&chan->wait))
 		return;
 	/*

@@ -467,7 +467,7 @@ static inline unsigned long rch_deadline(unsigned int timeout_ms)
 	return timeout_ms ? deadline ?: 1 : 0;
 }
 
-/** rch_time_left - for wait_event_interruptible_timeout() */
+/** rch_time_left - for rch_sleep_until() and its like */
 static inline long rch_time_left(unsigned long deadline)
 {
 	long left = deadline - jiffies;

@@ -928,6 +928,11 @@ static bool has_ready(const struct rch_queue *queue)
 	return has_work(queue) || !list_empty_careful(&queue->own);
 }
 
+static bool may_go_on(const struct rch_queue *queue, u32 min)
+{
+	return has_ready(queue) || completions(queue) >= min;
+}
+
 static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
 {
 	u32 none;
@@ -938,12 +943,10 @@ static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
 	while (completions(queue) < min) {
 		until = rch_busy_until(READ_ONCE(queue->busy_us), rch_time_left(deadline));
 		while (rch_busy(until))
-			if (has_ready(queue) || completions(queue) >= min)
+			if (may_go_on(queue, min))
 				break;
-		wait = wait_event_interruptible_timeout(queue->wait,
-							has_ready(queue) ||
-							completions(queue) >= min,
-							rch_time_left(deadline));
+		wait = rch_sleep_until(queue->wait, may_go_on(queue, min),
+				       rch_time_left(deadline));
 		ret = rch_wait_result(wait, deadline) ?: submit_and_run(queue, 0, &none);
 		if (ret)
 			return ret;
