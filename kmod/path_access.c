@@ -612,6 +612,13 @@ enum rch_access_class rch_access_class(u64 length)
 	return length <= rooms[RCH_ACCESS_PAGE] ? RCH_ACCESS_PAGE : RCH_ACCESS_LARGE;
 }
 
+static u32 step(const struct rch_access *access, bool read)
+{
+	if (needs_mr(access, read))
+		return RCH_ACCESS_SCATTERED;
+	return read ? RCH_READ_STEP : RCH_WRITE_STEP;
+}
+
 /**
  * rch_access_most - how much one access may move
  * @access: access
@@ -628,8 +635,7 @@ u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32
 	const u32 page = 4096, small = 256;
 	u32 left = page - (address & (page - 1));
 
-	length = min(length, rooms[access->class] ?: needs_mr(access, read) ?
-		     RCH_ACCESS_SCATTERED : RCH_ACCESS_STEP);
+	length = min(length, rooms[access->class] ?: step(access, read));
 	if (read && length <= small && length > left && needs_mr(access, read))
 		return left;
 	return length;

@@ -8,6 +8,10 @@
  * path, as keys belong to that, and for each *piece* of a region, as many pages as a key may
  * have. Nobody else learns it, and it is good for local access only.
  *
+ * Where there is a registrar (path_mr.c) the adapter does so at once. On a path's own queue pair it
+ * would come behind all that is sent, and who runs a queue would wait for the peer: there
+ * are no keys.
+ *
  * Whoever finds none, because it is just being made, or as the path has as many as it
  * may have, or for want of memory, does with elements.
  *
@@ -40,6 +44,12 @@ static struct rch_key *find(const struct rch_path *path, const struct list_head 
 		if (key->of == of && key->index == index)
 			return key;
 	return NULL;
+}
+
+/** rch_key_can - whether a path has keys of own memory; for a user of it */
+bool rch_key_can(struct rch_path *path)
+{
+	return rch_lend_can(path) && !rch_registrar_get(path) && path->registrar;
 }
 
 /**

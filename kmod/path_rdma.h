@@ -41,8 +41,10 @@ struct rch_access;
 #define RCH_ACCESSES 16
 /** RCH_ACCESS_ROOM - bytes of one that goes by way of the kernel's memory */
 #define RCH_ACCESS_ROOM 16384U
-/** RCH_ACCESS_STEP - most bytes of one that does not */
-#define RCH_ACCESS_STEP 1048576U
+/** RCH_READ_STEP - most bytes of a READ that does not */
+#define RCH_READ_STEP 1048576U
+/** RCH_WRITE_STEP - most bytes of a WRITE: frames wait behind all that are under way */
+#define RCH_WRITE_STEP 524288U
 /** RCH_ACCESS_SGES - elements of such a one */
 #define RCH_ACCESS_SGES 32
 /** RCH_ACCESS_SCATTERED - bytes of one whose pages are all elements of their own */
@@ -292,6 +294,7 @@ void rch_lend_free(struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);
 
 /* path_key.c APIs: process context; may sleep, but for no program */
+bool rch_key_can(struct rch_path *path);
 struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index);
 void rch_key_put(struct rch_key *key);
 struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages);

@@ -733,9 +733,9 @@ static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
 	struct rch_path *path = access->path;
 	u32 shift;
 
-	if (access->iwarp || !rch_path_enter(path))
+	if (!rch_path_enter(path))
 		return done;
-	if (rch_lend_can(path)) {
+	if (rch_key_can(path)) {
 		shift = rch_lend_shift(path);
 		index = address >> shift;
 		left = ((index + 1) << shift) - address;

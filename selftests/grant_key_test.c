@@ -3,7 +3,7 @@
  * grant_key_test.c - large accesses from and to regions whose pages lie anywhere
  *
  * The module keeps keys of such regions for its own adapter, see kmod/path_key.c, where that is
- * not an iWARP one. Nothing of it is to be seen but in debugfs: what is read and written is what
+ * rxe. Nothing of it is to be seen but in debugfs: what is read and written is what
  * it would be without, and no key outlives its region or its connection.
  */
 #include <pthread.h>
@@ -41,8 +41,8 @@ static void expect_keys(int from, int to)
 
 	if (count < 0)
 		return;
-	/* Not for iWARP, and of a test's programs only this one is there. */
-	if (getenv("LAB_RDMA") && !strncmp(getenv("LAB_RDMA"), "siw", 3))
+	/* Of the programs of tests only this one is there. */
+	if (getenv("LAB_RDMA") && strncmp(getenv("LAB_RDMA"), "rxe", 3))
 		EXPECT_EQ(count, 0);
 	else
 		EXPECT_TRUE(count >= from && count <= to);
