@@ -189,25 +189,37 @@ struct rch_held_place {
 };
 
 /**
+ * enum rch_asked_state - how it is with an atomic operation of the peer's kernel
+ * @RCH_ASKED_NOT: it was not asked for
+ * @RCH_ASKED_WAITS: for its turn
+ * @RCH_ASKED_NOW: it was asked for, or just is
+ */
+enum rch_asked_state {
+	RCH_ASKED_NOT,
+	RCH_ASKED_WAITS,
+	RCH_ASKED_NOW,
+};
+
+/**
  * struct rch_asked - an atomic operation that the peer's kernel is asked for
  * @list: in the grants' list, or in that of those that wait; by the xa_lock of what is held, as
  *	the next one
- * @waits: for its turn
- * @turn: it has one, and has not used it; by who goes on with the job, once it waits no more
- * @serial: its number; 0 when nothing was asked
+ * @state: how it is
+ * @serial: its number
  * @held: what it is done on, until it was, or nothing will be heard of it
- * @certain: it was done; by the wait queue's lock of the job, as the next one
- * @parts: @word is in use; and nothing was heard. Or it waits for its turn
+ * @certain: it was done; by the wait queue's lock of the job, as the next two
+ * @error: why it was not asked for when it was its turn, or has none; or 0
+ * @parts: @word is in use, or will be; and nothing was heard
  * @word: ATOMIC
  * @late: the peer takes too long; where nobody waits who would notice
  */
 struct rch_asked {
 	struct list_head list;
-	bool waits;
-	bool turn;
+	enum rch_asked_state state;
 	u32 serial;
 	struct rch_held *held;
 	bool certain;
+	int error;
 	u32 parts;
 	struct rch_word word;
 	struct timer_list late;
@@ -400,8 +412,8 @@ void rch_job_part_over(struct rch_job *job);
 /* grant_atomic.c APIs: process context */
 int rch_ask(struct rch_job *job);
 void rch_ask_late(struct rch_job *job);
-void rch_ask_stop(struct rch_job *job);
-void rch_ask_end(struct rch_job *job);
+bool rch_ask_stop(struct rch_job *job);
+int rch_ask_result(struct rch_job *job);
 void rch_asked_init(struct rch_job *job);
 void rch_asked_exit(struct rch_job *job);
 

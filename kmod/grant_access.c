@@ -260,9 +260,11 @@ static int charge(struct rch_job *job, u32 bytes)
  */
 static int step_charge(struct rch_job *job, enum rch_access_class class)
 {
+	u64 pages = min_t(u64, job->left, RCH_ACCESS_SGES * PAGE_SIZE);
+
 	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
 		return 0;
-	return charge(job, rch_access_room(class) ?: min_t(u64, job->left, RCH_ACCESS_SCATTERED));
+	return charge(job, rch_access_room(class) ?: pages);
 }
 
 static struct rch_access *step_get(struct rch_job *job)
@@ -357,22 +359,19 @@ static void cut_off(struct rch_job *job)
 /* Return: 0 when it is over, else -EINPROGRESS */
 static int ask_or_answer(struct rch_job *job)
 {
-	int ret;
-
+	if (job->left && !job->result && !job->stopped) {
+		job->left = 0;
+		job->result = rch_ask(job);
+		if (job->result)
+			return 0;
+	}
 	if (!rch_asked_over(job))
 		return -EINPROGRESS;
-	if (job->asked.serial) {
-		job->result = job->asked.certain ? 0 : -ENOTCONN;
-		job->asked.serial = 0;
-	}
-	if (!job->left || job->result || job->stopped)
-		return 0;
-	ret = rch_ask(job);
-	if (ret == -EAGAIN)
-		return -EINPROGRESS;
-	job->left = 0;
-	job->result = ret;
-	return ret ? 0 : -EINPROGRESS;
+	if (job->asked.state != RCH_ASKED_NOT || job->asked.error)
+		job->result = rch_ask_result(job);
+	job->asked.state = RCH_ASKED_NOT;
+	job->asked.error = 0;
+	return 0;
 }
 
 /**
@@ -436,12 +435,12 @@ int rch_job_hold(struct rch_job *job)
  */
 bool rch_job_stop(struct rch_job *job)
 {
-	bool nothing = !job->first && !job->asked.serial && !job->result;
+	bool nothing = !job->first && !job->result;
 	u32 number;
 
 	job->stopped = true;
-	if (job->begun && by_kernel(job))
-		rch_ask_stop(job);
+	if (job->begun && by_kernel(job) && !rch_ask_stop(job))
+		nothing = false;
 	for (number = job->first; number != job->next; number++) {
 		rch_access_cancel(step_number(job, number));
 		if (step_number(job, number)->ret != -ECANCELED)
@@ -518,9 +517,8 @@ void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right,
 	job->first = 0;
 	job->next = 0;
 	job->asked.parts = 0;
-	job->asked.serial = 0;
-	job->asked.waits = false;
-	job->asked.turn = false;
+	job->asked.state = RCH_ASKED_NOT;
+	job->asked.error = 0;
 	init_waitqueue_head(&job->wait);
 	job->left_alone = false;
 	job->keep = NULL;
@@ -552,7 +550,6 @@ void rch_job_end(struct rch_job *job)
 	spin_unlock_irq(&job->wait.lock);
 	for (; job->first != job->next; job->first++)
 		step_put(job, step_number(job, job->first));
-	rch_ask_end(job);
 	if (job->begun)
 		rch_held_call_end(job->chan, job->id);
 	job->begun = false;
@@ -629,6 +626,11 @@ static int path_error(struct rch_chan *chan)
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
+static bool is_asked(const struct rch_job *job)
+{
+	return READ_ONCE(job->asked.state) == RCH_ASKED_NOW;
+}
+
 /* Only what waits for its turn can be left. Those before it need not be waited for long. */
 static void await(struct rch_job *job)
 {
@@ -637,11 +639,11 @@ static void await(struct rch_job *job)
 	while (rch_busy(until))
 		if (may_go_on(job))
 			return;
-	if (job->asked.serial)
+	if (is_asked(job))
 		rch_ask_late(job);
 	else if (job->stopped)
 		wait_event(job->wait, may_go_on(job));
-	else if (wait_event_killable(job->wait, may_go_on(job)))
+	else if (wait_event_killable(job->wait, may_go_on(job) || is_asked(job)))
 		rch_job_stop(job);
 }
 

@@ -49,68 +49,103 @@ static void word_sent(struct rch_word *word)
 	part_over(container_of(word, struct rch_asked, word));
 }
 
-/* A turn is given up: to the first that waits for one. */
+/* It is not asked for, and will not be, as it says. It is in no list. */
+static void not_asked(struct rch_asked *asked, int error)
+{
+	struct rch_job *job = job_of(asked);
+	unsigned long flags;
+
+	spin_lock_irqsave(&job->wait.lock, flags);
+	asked->error = error;
+	/* pairs with rch_asked_over() */
+	smp_store_release(&asked->parts, 0);
+	rch_job_part_over(job);
+	rch_job_part_over(job);
+	spin_unlock_irqrestore(&job->wait.lock, flags);
+}
+
+/* Who waits in a call counts from now on how long the peer takes. */
+static void tell_turn(struct rch_job *job)
+{
+	unsigned long flags;
+
+	if (job->keep)
+		return;
+	spin_lock_irqsave(&job->wait.lock, flags);
+	wake_up_all_locked(&job->wait);
+	spin_unlock_irqrestore(&job->wait.lock, flags);
+}
+
+static int ask(struct rch_job *job);
+
+/*
+ * A turn is given up: to the first that waits for one, and that is asked for here, as whoever has
+ * begun it may be busy with something else. Once the lane is closed none can be, so this comes
+ * to an end.
+ */
 static void pass_turn(struct rch_grants *grants)
 {
 	struct rch_asked *next;
+	int ret;
 
-	xa_lock_bh(&grants->held);
-	next = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
-	if (next) {
-		list_del_init(&next->list);
-		next->waits = false;
-		next->turn = true;
-	} else {
-		grants->turns_taken--;
-	}
-	xa_unlock_bh(&grants->held);
-	if (next)
-		part_over(next);
+	do {
+		xa_lock_bh(&grants->held);
+		next = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
+		if (next) {
+			list_del_init(&next->list);
+			WRITE_ONCE(next->state, RCH_ASKED_NOW);
+		} else {
+			grants->turns_taken--;
+		}
+		xa_unlock_bh(&grants->held);
+		if (!next)
+			return;
+		tell_turn(job_of(next));
+		ret = ask(job_of(next));
+		if (ret)
+			not_asked(next, ret);
+	} while (ret);
 }
 
-/* Return: whether it is its turn; else part_over() will tell of that. */
+/* Return: whether it is its turn; else it will be. */
 static bool take_turn(struct rch_grants *grants, struct rch_asked *asked)
 {
 	bool turn;
 
+	asked->error = 0;
+	asked->parts = 2;
 	xa_lock_bh(&grants->held);
-	if (!asked->turn && grants->turns_taken < RCH_ASKED_MAX) {
+	turn = grants->turns_taken < RCH_ASKED_MAX;
+	if (turn)
 		grants->turns_taken++;
-		asked->turn = true;
-	}
-	turn = asked->turn;
-	if (!turn) {
-		asked->waits = true;
-		asked->parts = 1;
+	else
 		list_add_tail(&asked->list, &grants->waiting);
-	}
+	WRITE_ONCE(asked->state, turn ? RCH_ASKED_NOW : RCH_ASKED_WAITS);
 	xa_unlock_bh(&grants->held);
 	return turn;
 }
 
-/** rch_ask_stop - if it still waits for its turn it does so no more */
-void rch_ask_stop(struct rch_job *job)
+/**
+ * rch_ask_stop - if it still waits for its turn it does so no more
+ * @job: begun
+ *
+ * Return: whether it was not asked for, and will not be.
+ */
+bool rch_ask_stop(struct rch_job *job)
 {
 	struct rch_grants *grants = job->chan->grants;
-	bool waits;
+	enum rch_asked_state state;
 
 	xa_lock_bh(&grants->held);
-	waits = job->asked.waits;
-	if (waits) {
+	state = job->asked.state;
+	if (state == RCH_ASKED_WAITS) {
 		list_del_init(&job->asked.list);
-		job->asked.waits = false;
+		WRITE_ONCE(job->asked.state, RCH_ASKED_NOT);
 	}
 	xa_unlock_bh(&grants->held);
-	if (waits)
-		part_over(&job->asked);
-}
-
-/** rch_ask_end - it is over: a turn that it had no use for is the next one's */
-void rch_ask_end(struct rch_job *job)
-{
-	if (job->asked.turn)
-		pass_turn(job->chan->grants);
-	job->asked.turn = false;
+	if (state == RCH_ASKED_WAITS)
+		not_asked(&job->asked, -ECANCELED);
+	return state != RCH_ASKED_NOW;
 }
 
 /* The answer, or that there will be none. It is in no list. */
@@ -177,9 +212,6 @@ void rch_atomics_end(struct rch_grants *grants)
 
 static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 {
-	asked->parts = 2;
-	/* The answer's from here on. */
-	asked->turn = false;
 	asked->word.sent = word_sent;
 	asked->word.type = RCH_REC_ATOMIC;
 	asked->word.length = sizeof(struct rch_wire_atomic);
@@ -227,15 +259,10 @@ void rch_ask_late(struct rch_job *job)
 	wait_event(job->wait, rch_asked_over(job));
 }
 
-/**
- * rch_ask - ask the peer's kernel for an atomic operation
- * @job: begun
- *
- * Return: 0, then rch_asked_over() will be true; or an error: nothing was asked. With -EAGAIN
- * it waits for its turn: rch_asked_over() will be true, and it is to be asked again.
- */
-int rch_ask(struct rch_job *job)
+/* It is its turn. Return: 0, then it may be freed already; or an error: nothing was asked. */
+static int ask(struct rch_job *job)
 {
+	struct rch_held *held = rch_held_begin(job->chan, job->id);
 	struct rch_grants *grants = job->chan->grants;
 	struct rch_lane *lane = &job->chan->lane;
 	struct rch_atomic a = {
@@ -245,11 +272,7 @@ int rch_ask(struct rch_job *job)
 		.operand = job->operand,
 		.compare = job->compare,
 	};
-	struct rch_held *held;
 
-	if (!take_turn(grants, &job->asked))
-		return -EAGAIN;
-	held = rch_held_begin(job->chan, job->id);
 	if (IS_ERR(held))
 		return PTR_ERR(held);
 	job->asked.held = held;
@@ -263,6 +286,36 @@ int rch_ask(struct rch_job *job)
 	if (rch_lane_closed(lane))
 		rch_atomics_end(grants);
 	return 0;
+}
+
+/**
+ * rch_ask - ask the peer's kernel for an atomic operation, now or when it is its turn
+ * @job: begun
+ *
+ * Return: 0, then rch_asked_over() will be true; or an error: nothing was asked.
+ */
+int rch_ask(struct rch_job *job)
+{
+	struct rch_grants *grants = job->chan->grants;
+	int ret;
+
+	if (!take_turn(grants, &job->asked))
+		return 0;
+	ret = ask(job);
+	if (!ret)
+		return 0;
+	job->asked.parts = 0;
+	job->asked.state = RCH_ASKED_NOT;
+	pass_turn(grants);
+	return ret;
+}
+
+/** rch_ask_result - what has become of it; rch_asked_over(). 0, or an errno below it */
+int rch_ask_result(struct rch_job *job)
+{
+	if (job->asked.error)
+		return job->asked.error;
+	return job->asked.certain ? 0 : -ENOTCONN;
 }
 
 /* The owner's side */

@@ -124,7 +124,8 @@ struct rch_io {
  * @lend_cqe: completions of his batch: of all but the last, and of that
  * @lend_io: the latter
  * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
- *	protected by @lock, as the next six
+ *	protected by @lock, as the next seven
+ * @written: bytes that those among them write
  * @turns: channels whose accesses wait for one, as &struct rch_turns
  * @under_way: accesses that the adapter has
  * @access_since: when one has begun or ended last, in jiffies
@@ -183,6 +184,7 @@ struct rch_path {
 	struct ib_cqe lend_cqe[2];
 	struct rch_io lend_io;
 	u32 accesses;
+	u32 written;
 	struct list_head turns;
 	struct list_head under_way;
 	unsigned long access_since;

@@ -45,19 +45,46 @@ static bool needs_mr(const struct rch_access *access, bool read)
 
 /* Slots and turns */
 
-/* One is given up: to the first of the channel whose turn it is. */
-static struct rch_access *pass_slot(struct rch_path *path)
+/* Frames wait behind what is written. */
+static u32 written(const struct rch_access *access)
+{
+	return access->read ? 0 : access->length;
+}
+
+static bool has_slot(const struct rch_path *path, const struct rch_access *access)
+{
+	return path->accesses < RCH_ACCESSES &&
+	       (!path->written || path->written + written(access) <= RCH_WRITE_BYTES);
+}
+
+static void take_slot(struct rch_path *path, const struct rch_access *access)
+{
+	lockdep_assert_held(&path->lock);
+	path->accesses++;
+	WRITE_ONCE(path->written, path->written + written(access));
+}
+
+static void give_slot(struct rch_path *path, const struct rch_access *access)
+{
+	lockdep_assert_held(&path->lock);
+	path->accesses--;
+	WRITE_ONCE(path->written, path->written - written(access));
+}
+
+/* The first of the channel whose turn it is, if it can have a slot now. */
+static struct rch_access *next_turn(struct rch_path *path)
 {
 	struct rch_access *access;
 	struct rch_turns *turns;
 
 	lockdep_assert_held(&path->lock);
 	turns = list_first_entry_or_null(&path->turns, struct rch_turns, list);
-	if (!turns) {
-		path->accesses--;
+	if (!turns)
 		return NULL;
-	}
 	access = list_first_entry(&turns->waiting, struct rch_access, list);
+	if (!has_slot(path, access))
+		return NULL;
+	take_slot(path, access);
 	list_del_init(&access->list);
 	access->turns = NULL;
 	if (list_empty(&turns->waiting))
@@ -155,20 +182,24 @@ static void finish(struct rch_path *path, struct rch_access *access, int ret)
 	rch_path_leave(path);
 }
 
-/* @access has a slot. Where it comes to nothing, the next one gets that. */
-static void use_slot(struct rch_path *path, struct rch_access *access)
+/* @access has a slot, if it is one. Where it comes to nothing the next ones get that. */
+static void use_slots(struct rch_path *path, struct rch_access *access)
 {
 	struct rch_access *next;
 	int ret;
 
 	for (; access; access = next) {
 		ret = begin(path, access);
-		if (!ret)
+		/* Who comes to wait meanwhile does so for those that are under way. */
+		if (!ret && list_empty_careful(&path->turns))
 			break;
 		spin_lock_bh(&path->lock);
-		next = pass_slot(path);
+		if (ret)
+			give_slot(path, access);
+		next = next_turn(path);
 		spin_unlock_bh(&path->lock);
-		finish(path, access, ret);
+		if (ret)
+			finish(path, access, ret);
 	}
 }
 
@@ -189,14 +220,14 @@ void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 	access->ended = false;
 	spin_lock_bh(&path->lock);
 	/* Where it was stopped, that is found out at once: nobody gives up a slot any more. */
-	slot = path->stopped || (path->accesses < RCH_ACCESSES && list_empty(&path->turns));
+	slot = path->stopped || (has_slot(path, access) && list_empty(&path->turns));
 	if (slot)
-		path->accesses++;
+		take_slot(path, access);
 	else
 		wait_turn(path, access, turns);
 	spin_unlock_bh(&path->lock);
 	if (slot)
-		use_slot(path, access);
+		use_slots(path, access);
 }
 
 /** rch_access_cancel - if it still waits for its turn it ends, with -ECANCELED */
@@ -226,11 +257,12 @@ static void over(struct rch_path *path, struct rch_access *access, int ret)
 	spin_lock_bh(&path->lock);
 	list_del_init(&access->list);
 	path->access_since = jiffies;
-	next = pass_slot(path);
+	give_slot(path, access);
+	next = next_turn(path);
 	spin_unlock_bh(&path->lock);
 	/* We are no user of it any more after this; but it is drained behind us only. */
 	finish(path, access, ret);
-	use_slot(path, next);
+	use_slots(path, next);
 }
 
 static void rch_access_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -288,12 +320,12 @@ static struct rch_access *take_left(struct rch_path *path)
 
 	spin_lock_bh(&path->lock);
 	access = list_first_entry_or_null(&path->under_way, struct rch_access, list);
-	if (access) {
+	if (access)
 		list_del_init(&access->list);
-		path->accesses--;
-	} else if (!list_empty(&path->turns)) {
-		access = pass_slot(path);
-	}
+	else
+		access = next_turn(path);
+	if (access)
+		give_slot(path, access);
 	spin_unlock_bh(&path->lock);
 	return access;
 }
@@ -595,7 +627,8 @@ int rch_access_open(struct rch_access *access, bool read)
 /** rch_access_busy - whether an access that is submitted now has to wait for its turn */
 bool rch_access_busy(const struct rch_path *path)
 {
-	return READ_ONCE(path->accesses) >= RCH_ACCESSES;
+	return READ_ONCE(path->accesses) >= RCH_ACCESSES ||
+	       READ_ONCE(path->written) >= RCH_WRITE_BYTES;
 }
 
 /** rch_access_room - bytes of room that an access of @class has */

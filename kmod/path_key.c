@@ -8,18 +8,16 @@
  * path, as keys belong to that, and for each *piece* of a region, as many pages as a key may
  * have. Nobody else learns it, and it is good for local access only.
  *
- * Where there is a registrar (path_mr.c) the adapter does so at once. On a path's own queue pair it
- * would come behind all that is sent, and who runs a queue would wait for the peer: there
- * are no keys.
- *
- * Whoever finds none, because it is just being made, or as the path has as many as it
- * may have, or for want of memory, does with elements.
+ * Whoever finds none does with elements: because the path has as many as it may have, for want of
+ * memory, or as it is just being made. That is a work item's to do, for it waits for the adapter,
+ * which may have much to send before.
  *
  * Lifetime. A key goes with its path or with its memory, whichever goes first, or when the path
- * needs its place and nobody has used it for a while: who takes it out of both lists ends it.
- * By then the adapter does not use it: of a path that is destroyed it uses nothing,
- * and of memory that goes there are no accesses. These refer to what is left of a key until
- * they have ended themselves. A path waits for who ends one of its keys, as for any user.
+ * needs its place and nobody has used it for a while: who finds it ready and takes it out of
+ * the path's list ends it. By then the adapter does not use it: of a path that is destroyed it
+ * uses nothing, and of memory that goes there are no accesses. Accesses refer to what is left
+ * of a key until they have ended themselves. Memory waits until it has no key, whoever ends the
+ * last; a path waits for whoever makes or ends one of its keys, as for any user.
  *
  * Locks. keys_lock protects all lists of keys, and their members; process context. path->lock
  * nests in it.
@@ -34,6 +32,8 @@
 #include "rch.h"
 
 static DEFINE_SPINLOCK(keys_lock);
+/* Woken when a key is made, or is no more. */
+static DECLARE_WAIT_QUEUE_HEAD(keys_changed);
 
 static struct rch_key *find(const struct rch_path *path, const struct list_head *of, u64 index)
 {
@@ -47,9 +47,10 @@ static struct rch_key *find(const struct rch_path *path, const struct list_head 
 }
 
 /** rch_key_can - whether a path has keys of own memory; for a user of it */
-bool rch_key_can(struct rch_path *path)
+bool rch_key_can(const struct rch_path *path)
 {
-	return rch_lend_can(path) && !rch_registrar_get(path) && path->registrar;
+	/* There READ needs a key that the peer uses, for as long as it takes. */
+	return rch_lend_can(path) && !rdma_protocol_iwarp(path->dev, path->port);
 }
 
 /**
@@ -57,15 +58,18 @@ bool rch_key_can(struct rch_path *path)
  * @path: path
  * @of: the keys of that memory, which is in use
  * @index: number of the piece
+ * @missing: there is none that is being made either
  *
  * Return: it, for rch_key_put(); or NULL.
  */
-struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index)
+struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index,
+			    bool *missing)
 {
 	struct rch_key *key;
 
-	spin_lock(&keys_lock);
+	spin_lock_bh(&keys_lock);
 	key = find(path, of, index);
+	*missing = !key;
 	if (key && key->ready) {
 		key->refs++;
 		key->used = jiffies;
@@ -73,7 +77,7 @@ struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 ind
 	} else {
 		key = NULL;
 	}
-	spin_unlock(&keys_lock);
+	spin_unlock_bh(&keys_lock);
 	return key;
 }
 
@@ -84,28 +88,39 @@ void rch_key_put(struct rch_key *key)
 
 	if (!key)
 		return;
-	spin_lock(&keys_lock);
+	spin_lock_bh(&keys_lock);
 	last = !--key->refs;
-	spin_unlock(&keys_lock);
+	spin_unlock_bh(&keys_lock);
 	if (last)
 		kfree(key);
 }
 
-static void unlist(struct rch_key *key)
+/* Out of the path's list: nobody finds it any more. */
+static void leave_path(struct rch_key *key)
 {
 	lockdep_assert_held(&keys_lock);
 	list_del(&key->list);
-	list_del(&key->with);
 	key->path->key_count--;
+	key->ready = false;
 }
 
-/* The adapter forgets it. It is in no list; by a user of the path, or who destroys that. */
+/* The memory has it no more, and may be gone after this. */
+static void leave_memory(struct rch_key *key)
+{
+	spin_lock_bh(&keys_lock);
+	list_del(&key->with);
+	spin_unlock_bh(&keys_lock);
+	wake_up_all(&keys_changed);
+	rch_key_put(key);
+}
+
+/* It has left the path. By a user of that, or who destroys it. */
 static void end(struct rch_key *key)
 {
 	rch_mem_unmap(&key->piece->mem);
 	rch_lend_free(key->piece);
 	atomic_dec(&rch_counts.keys);
-	rch_key_put(key);
+	leave_memory(key);
 }
 
 /* One that nobody uses, and has not for a while, leaves its place. */
@@ -116,7 +131,7 @@ static struct rch_key *take_old(struct rch_path *path)
 	lockdep_assert_held(&keys_lock);
 	if (!key->ready || key->refs > 1 || time_before(jiffies, key->used + HZ))
 		return NULL;
-	unlist(key);
+	leave_path(key);
 	return key;
 }
 
@@ -126,7 +141,7 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
 	struct rch_key *old = NULL;
 	bool ok = false;
 
-	spin_lock(&keys_lock);
+	spin_lock_bh(&keys_lock);
 	if (!find(path, of, key->index)) {
 		if (path->key_count >= RCH_KEYS)
 			old = take_old(path);
@@ -137,10 +152,58 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
 		list_add(&key->with, of);
 		path->key_count++;
 	}
-	spin_unlock(&keys_lock);
+	spin_unlock_bh(&keys_lock);
 	if (old)
 		end(old);
 	return ok;
+}
+
+/* It comes to nothing; what it had is given back. */
+static void abandon(struct rch_key *key)
+{
+	spin_lock_bh(&keys_lock);
+	leave_path(key);
+	spin_unlock_bh(&keys_lock);
+	leave_memory(key);
+}
+
+/* Have the adapter know it. Return: whether it does. */
+static bool make(struct rch_key *key)
+{
+	struct rch_path *path = key->path;
+	struct rch_lend *piece = key->piece;
+	u32 rights = piece->mem.direction == DMA_TO_DEVICE ? 0 : RCH_RIGHT_LOCAL;
+
+	if (rch_mem_map_table(&piece->mem, path->dev)) {
+		rch_lend_put(path, piece);
+		return false;
+	}
+	if (!rch_lend_open(path, &piece, 1, rch_lend_shift(path), rights) &&
+	    piece->mr->length == key->length)
+		return true;
+	rch_lend_close(path, &piece, 1);
+	rch_mem_unmap(&piece->mem);
+	rch_lend_put(path, piece);
+	return false;
+}
+
+static void make_work(struct work_struct *work)
+{
+	struct rch_key *key = container_of(work, struct rch_key, work);
+	struct rch_path *path = key->path;
+
+	if (make(key)) {
+		atomic_inc(&rch_counts.keys);
+		spin_lock_bh(&keys_lock);
+		key->used = jiffies;
+		key->ready = true;
+		spin_unlock_bh(&keys_lock);
+		/* From here on it may be ended, and freed. */
+		wake_up_all(&keys_changed);
+	} else {
+		abandon(key);
+	}
+	rch_path_leave(path);
 }
 
 /**
@@ -149,10 +212,12 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
  * @of: the keys of the memory, which is in use
  * @index: number of the piece
  * @pages: of it
+ * @length: its bytes
  *
  * Return: it, for rch_key_make() once its piece has a table, or for rch_key_abort(); or NULL.
  */
-struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages)
+struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages,
+			      u64 length)
 {
 	struct rch_key *key = rch_try(RCH_SITE_WRITE, kzalloc(sizeof(*key), GFP_KERNEL_ACCOUNT));
 
@@ -161,7 +226,9 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 	key->path = path;
 	key->of = of;
 	key->index = index;
+	key->length = length;
 	key->refs = 1;
+	INIT_WORK(&key->work, make_work);
 	if (!enter(path, of, key)) {
 		kfree(key);
 		return NULL;
@@ -170,90 +237,96 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 	key->piece = rch_lend_get(path, pages);
 	if (key->piece)
 		return key;
-	rch_key_abort(key);
+	abandon(key);
 	return NULL;
 }
 
 /** rch_key_abort - it comes to nothing; its piece has no table */
 void rch_key_abort(struct rch_key *key)
 {
-	spin_lock(&keys_lock);
-	unlist(key);
-	spin_unlock(&keys_lock);
-	if (key->piece)
-		rch_lend_put(key->path, key->piece);
-	kfree(key);
+	rch_lend_put(key->path, key->piece);
+	abandon(key);
 }
 
-/**
- * rch_key_make - have the adapter know a key
- * @key: key, whose piece has its table
- *
- * Return: whether it does, then rch_key_put() must follow; else it has come to nothing.
- */
-bool rch_key_make(struct rch_key *key)
+/** rch_key_make - have the adapter know a key, soon. By a user of its path */
+void rch_key_make(struct rch_key *key)
 {
-	struct rch_path *path = key->path;
-	struct rch_lend *piece = key->piece;
-	u32 rights = piece->mem.direction == DMA_TO_DEVICE ? 0 : RCH_RIGHT_LOCAL;
-
-	if (rch_mem_map_table(&piece->mem, path->dev)) {
-		rch_key_abort(key);
-		return false;
+	if (rch_path_enter(key->path)) {
+		queue_work(rch_key_wq, &key->work);
+		return;
 	}
-	if (rch_lend_open(path, &piece, 1, rch_lend_shift(path), rights)) {
-		rch_lend_close(path, &piece, 1);
-		rch_mem_unmap(&piece->mem);
-		rch_key_abort(key);
-		return false;
-	}
-	atomic_inc(&rch_counts.keys);
-	spin_lock(&keys_lock);
-	key->ready = true;
-	key->refs++;
-	key->used = jiffies;
-	spin_unlock(&keys_lock);
-	return true;
+	sg_free_table(&key->piece->mem.table);
+	rch_key_abort(key);
 }
 
-/** rch_keys_end - memory goes away: so do its keys. Nobody uses it. May sleep */
-void rch_keys_end(struct list_head *of)
+static struct rch_key *find_ready(const struct list_head *of)
+{
+	struct rch_key *key;
+
+	lockdep_assert_held(&keys_lock);
+	list_for_each_entry(key, of, with)
+		if (key->ready)
+			return key;
+	return NULL;
+}
+
+/* Whether there is none, or one to be ended. */
+static bool may_go_on(const struct list_head *of)
+{
+	bool may;
+
+	spin_lock_bh(&keys_lock);
+	may = list_empty(of) || find_ready(of);
+	spin_unlock_bh(&keys_lock);
+	return may;
+}
+
+/* If one is ready it goes. Return: whether there may be others. */
+static bool end_one(struct list_head *of)
 {
 	struct rch_path *path;
 	struct rch_key *key;
+	bool left;
 
-	for (;;) {
-		spin_lock(&keys_lock);
-		key = list_first_entry_or_null(of, struct rch_key, with);
-		if (key) {
-			path = key->path;
-			unlist(key);
-			/* It has not emptied its list, so it looks for users after this. */
-			spin_lock_bh(&path->lock);
-			path->users++;
-			spin_unlock_bh(&path->lock);
-		}
-		spin_unlock(&keys_lock);
-		if (!key)
-			return;
-		end(key);
-		rch_path_leave(path);
+	spin_lock_bh(&keys_lock);
+	left = !list_empty(of);
+	key = find_ready(of);
+	if (key) {
+		path = key->path;
+		leave_path(key);
+		/* It has not emptied its list yet, and looks for users after that. */
+		spin_lock(&path->lock);
+		path->users++;
+		spin_unlock(&path->lock);
 	}
+	spin_unlock_bh(&keys_lock);
+	if (!key)
+		return left;
+	end(key);
+	rch_path_leave(path);
+	return true;
+}
+
+/** rch_keys_end - memory goes away: so do its keys. Nobody uses it. Waits for adapters */
+void rch_keys_end(struct list_head *of)
+{
+	while (end_one(of))
+		wait_event(keys_changed, may_go_on(of));
 }
 
 static struct rch_key *take_first(struct rch_path *path)
 {
 	struct rch_key *key;
 
-	spin_lock(&keys_lock);
+	spin_lock_bh(&keys_lock);
 	key = list_first_entry_or_null(&path->keys, struct rch_key, list);
 	if (key)
-		unlist(key);
-	spin_unlock(&keys_lock);
+		leave_path(key);
+	spin_unlock_bh(&keys_lock);
 	return key;
 }
 
-/** rch_path_keys_free - the path is being destroyed, and has no users */
+/** rch_path_keys_free - the path is being destroyed, and has no users: none is being made */
 void rch_path_keys_free(struct rch_path *path)
 {
 	struct rch_key *key;

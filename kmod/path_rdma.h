@@ -45,6 +45,8 @@ struct rch_access;
 #define RCH_READ_STEP 1048576U
 /** RCH_WRITE_STEP - most bytes of a WRITE: frames wait behind all that are under way */
 #define RCH_WRITE_STEP 524288U
+/** RCH_WRITE_BYTES - bytes of those at a time, unless it is one */
+#define RCH_WRITE_BYTES 2097152U
 /** RCH_ACCESS_SGES - elements of such a one */
 #define RCH_ACCESS_SGES 32
 /** RCH_ACCESS_SCATTERED - bytes of one whose pages are all elements of their own */
@@ -136,10 +138,12 @@ struct rch_lend {
  * @path: path
  * @of: head of @with; only to be compared with
  * @index: number of the piece of the memory
- * @piece: mapped, and with the key; immutable once @ready, and gone when it is in no list
+ * @length: its bytes
+ * @piece: mapped, and with the key, from @ready until it is in no list
  * @ready: it can be used
  * @refs: the lists, and accesses
  * @used: when it was last, in jiffies
+ * @work: makes it; a user of the path
  */
 struct rch_key {
 	struct list_head list;
@@ -147,10 +151,12 @@ struct rch_key {
 	struct rch_path *path;
 	const struct list_head *of;
 	u64 index;
+	u64 length;
 	struct rch_lend *piece;
 	bool ready;
 	u32 refs;
 	unsigned long used;
+	struct work_struct work;
 };
 
 /**
@@ -294,12 +300,14 @@ void rch_lend_free(struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);
 
 /* path_key.c APIs: process context; may sleep, but for no program */
-bool rch_key_can(struct rch_path *path);
-struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index);
+bool rch_key_can(const struct rch_path *path);
+struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 index,
+			    bool *missing);
 void rch_key_put(struct rch_key *key);
-struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages);
+struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 index, u64 pages,
+			      u64 length);
 void rch_key_abort(struct rch_key *key);
-bool rch_key_make(struct rch_key *key);
+void rch_key_make(struct rch_key *key);
 void rch_keys_end(struct list_head *of);
 void rch_path_keys_free(struct rch_path *path);
 

@@ -36,6 +36,7 @@ extern struct workqueue_struct *rch_dead_wq;
 extern struct workqueue_struct *rch_link_wq;
 extern struct workqueue_struct *rch_queue_wq;
 extern struct workqueue_struct *rch_grant_wq;
+extern struct workqueue_struct *rch_key_wq;
 extern struct workqueue_struct *rch_wq;
 
 int rch_work_init(void);

@@ -700,9 +700,8 @@ static u32 elements(struct rch_region *region, u64 offset, u32 length, u32 most,
 	return done;
 }
 
-/* Make a key of the piece number @index. By a user of the path. */
-static struct rch_key *make_key(struct rch_region *region, struct rch_path *path, u64 index,
-				u32 shift)
+/* Have a key of the piece number @index made. By a user of the path. */
+static void make_key(struct rch_region *region, struct rch_path *path, u64 index, u32 shift)
 {
 	u64 skip = offset_in_page(region->addr), begin = max(index << shift, skip);
 	u64 length = min((index + 1) << shift, skip + region->length) - begin;
@@ -710,40 +709,37 @@ static struct rch_key *make_key(struct rch_region *region, struct rch_path *path
 	struct rch_mem *mem;
 
 	key = rch_key_begin(path, &region->keys, index,
-			    DIV_ROUND_UP_ULL(offset_in_page(begin) + length, PAGE_SIZE));
+			    DIV_ROUND_UP_ULL(offset_in_page(begin) + length, PAGE_SIZE), length);
 	if (!key)
-		return NULL;
+		return;
 	mem = &key->piece->mem;
 	mem->direction = region->read_only ? DMA_TO_DEVICE : DMA_BIDIRECTIONAL;
-	if (rch_region_table(region, begin - skip, length, rch_mem_segment_max(path->dev), mem)) {
+	if (rch_region_table(region, begin - skip, length, rch_mem_segment_max(path->dev), mem))
 		rch_key_abort(key);
-		return NULL;
-	}
-	return rch_key_make(key) ? key : NULL;
+	else
+		rch_key_make(key);
 }
 
 /*
  * With elements it would be @done bytes of @length. Return: for how many @access has a key now; or
- * @done when it has none.
+ * @done when it has none yet.
  */
 static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
 		   struct rch_access *access)
 {
-	u64 address = offset_in_page(region->addr) + offset, index, left = 0;
+	u64 address = offset_in_page(region->addr) + offset, index, left;
 	struct rch_path *path = access->path;
+	bool missing;
 	u32 shift;
 
-	if (!rch_path_enter(path))
+	shift = rch_lend_shift(path);
+	index = address >> shift;
+	left = ((index + 1) << shift) - address;
+	if (left <= done)
 		return done;
-	if (rch_key_can(path)) {
-		shift = rch_lend_shift(path);
-		index = address >> shift;
-		left = ((index + 1) << shift) - address;
-	}
-	if (left > done)
-		access->key = rch_key_get(path, &region->keys, index) ?:
-			      make_key(region, path, index, shift);
-	rch_path_leave(path);
+	access->key = rch_key_get(path, &region->keys, index, &missing);
+	if (missing)
+		make_key(region, path, index, shift);
 	if (!access->key)
 		return done;
 	access->key_address = address - (index << shift);
@@ -756,7 +752,7 @@ static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
  * @offset: where it begins; the range was checked
  * @length: bytes, not 0
  * @write: the adapter will write to it
- * @access: gets its elements; or, where these are not enough, a key
+ * @access: gets its elements; or, where these are not enough, a key if there is one already
  *
  * May sleep, but for no program. Return: how many bytes that is; may be fewer than @length.
  */
@@ -767,5 +763,10 @@ u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool wr
 
 	if (write)
 		WRITE_ONCE(region->written, true);
-	return done < length ? get_key(region, offset, length, done, access) : done;
+	if (done == length || !rch_path_enter(access->path))
+		return done;
+	if (rch_key_can(access->path))
+		done = get_key(region, offset, length, done, access);
+	rch_path_leave(access->path);
+	return done;
 }

@@ -9,8 +9,10 @@
  *   rch_open_wq   channels that connect in the background; they wait for links and peers
  *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
  *   rch_link_wq   links being connected; they wait for peers
- *   rch_queue_wq  operations of queues; they wait for nobody, but copy a lot
- *   rch_grant_wq  memory being taken back; it waits for adapters
+ *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
+ *                 of a region waits for its keys
+ *   rch_grant_wq  memory being taken back; it waits for adapters, and like that for keys
+ *   rch_key_wq    keys of own memory being made; they wait for adapters
  *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers
  */
 #include <linux/workqueue.h>
@@ -22,10 +24,12 @@ struct workqueue_struct *rch_dead_wq;
 struct workqueue_struct *rch_link_wq;
 struct workqueue_struct *rch_queue_wq;
 struct workqueue_struct *rch_grant_wq;
+struct workqueue_struct *rch_key_wq;
 struct workqueue_struct *rch_wq;
 
 static struct workqueue_struct **const queues[] = {
-	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_queue_wq, &rch_grant_wq, &rch_wq,
+	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_queue_wq, &rch_grant_wq, &rch_key_wq,
+	&rch_wq,
 };
 
 /** rch_work_init - once, at load; rch_work_exit() cleans up after an error too */
