@@ -7,6 +7,7 @@
  * cancelled, or come to nothing when the channel ends. Where the adapter does atomic operations
  * there is nobody to be asked.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -17,6 +18,7 @@
 #include "harness.h"
 #include "inject.h"
 #include "region.h"
+#include "slow.h"
 
 /* What a channel has asked for at a time, and what the test wants of it. */
 #define ASKED 1024
@@ -280,6 +282,46 @@ TEST_F_TIMEOUT(ask, call_waits, 60)
 	}
 	EXPECT_EQ(results(self, MANY, 0, 0), MANY);
 	EXPECT_EQ(sum(), MANY + 4);
+}
+
+static void *submit(void *arg)
+{
+	struct fixture_ask *self = arg;
+
+	/* Which stands still in the middle of it. */
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	return NULL;
+}
+
+/* A queue that waits for its program's memory keeps nobody else's turn. */
+TEST_F_TIMEOUT(ask, turns_of_one_who_is_stuck, 60)
+{
+	struct pollfd pfd;
+	struct slow slow;
+	pthread_t thread;
+	int fds[2];
+
+	inject_off("withhold");
+	if (!slow_begin(&slow, 4096)) {
+		queue_close(&self->q);
+		end(self);
+		SKIP("there is no userfaultfd");
+	}
+	pair_up(self->ctx, fds, NULL);
+	stand_still(self);
+	ask_many(self);
+	queue_send(&self->q, fds[0], slow.memory, 4096, MANY);
+	ASSERT_EQ(pthread_create(&thread, NULL, submit, self), 0);
+	pfd = (struct pollfd){ .fd = slow.fd, .events = POLLIN };
+	ASSERT_EQ(poll(&pfd, 1, 10000), 1);
+	inject_off("withhold");
+	EXPECT_EQ(grant_add(self->holder, self->grant, 0, 1, NULL), 0);
+	slow_end(&slow);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(results(self, MANY + 1, 0, 4096), MANY);
+	EXPECT_EQ(sum(), MANY + 1);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 TEST_HARNESS_MAIN
