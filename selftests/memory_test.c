@@ -14,7 +14,7 @@
 
 #define KIB 1024
 #define CHANNELS 400
-#define LINKS 16
+#define LINKS 64
 #define FIRST_USER 2000
 
 /* Idle ones hold nothing, but what they may hold is charged. */
