@@ -30,7 +30,6 @@
  * can write anything into the rings: its indices are only compared with ours, see
  * pure/ring.h, and nothing that was written there is read back.
  */
-#include <linux/hash.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -226,71 +225,12 @@ static void suspend(struct rch_op *op)
 	spin_unlock_irq(&op->queue->lock);
 }
 
-/* Lines */
-
-static struct hlist_head *line_head(struct rch_queue *queue, unsigned long key)
-{
-	return &queue->lines[hash_long(key, queue->line_bits)];
-}
-
-static struct rch_line *line_first(struct rch_queue *queue, unsigned long key)
-{
-	struct rch_line *first;
-
-	hlist_for_each_entry(first, line_head(queue, key), node)
-		if (first->key == key)
-			return first;
-	return NULL;
-}
-
-/** rch_queue_line - whether there are operations of a line */
-bool rch_queue_line(struct rch_queue *queue, unsigned long key)
-{
-	lockdep_assert_held(&queue->run_lock);
-	return line_first(queue, key);
-}
-
-/* Return: whether it is the first, or has no line. */
-static bool enter_line(struct rch_queue *queue, struct rch_line *line)
-{
-	struct rch_line *first;
-
-	if (!line->key)
-		return true;
-	if (line->in)
-		return !hlist_unhashed(&line->node);
-	line->in = true;
-	first = line_first(queue, line->key);
-	if (first)
-		list_add_tail(&line->others, &first->others);
-	else
-		hlist_add_head(&line->node, line_head(queue, line->key));
-	return !first;
-}
-
-/* Return: who is the first instead of it; or NULL. */
-static struct rch_line *leave_line(struct rch_queue *queue, struct rch_line *line)
-{
-	struct rch_line *next = NULL;
-
-	if (!line->in)
-		return NULL;
-	line->in = false;
-	if (!hlist_unhashed(&line->node)) {
-		hlist_del_init(&line->node);
-		if (!list_empty(&line->others)) {
-			next = list_next_entry(line, others);
-			hlist_add_head(&next->node, line_head(queue, next->key));
-		}
-	}
-	list_del_init(&line->others);
-	return next;
-}
+/* Places in lines */
 
 /* Return: whether it is the first. */
 static bool line_enter(struct rch_op *op)
 {
-	if (enter_line(op->queue, &op->line))
+	if (rch_line_enter(op->queue, &op->line))
 		return true;
 	op->state = RCH_OP_HELD;
 	return false;
@@ -298,7 +238,7 @@ static bool line_enter(struct rch_op *op)
 
 static void line_leave(struct rch_op *op)
 {
-	struct rch_line *line = leave_line(op->queue, &op->line);
+	struct rch_line *line = rch_line_leave(op->queue, &op->line);
 	struct rch_op *next = container_of(line, struct rch_op, line);
 
 	/* One that has its place already, and follows another of its chain, is begun with that. */
@@ -321,7 +261,7 @@ void rch_queue_line_leave(struct rch_op *op)
 /* Return: whether no access is before it that it must wait for. */
 static bool fence_enter(struct rch_op *op)
 {
-	bool first = enter_line(op->queue, &op->fence);
+	bool first = rch_line_enter(op->queue, &op->fence);
 
 	op->fenced = !first && (op->sqe.flags & RDMACHAN_SQE_F_FENCE);
 	if (op->fenced)
@@ -331,7 +271,7 @@ static bool fence_enter(struct rch_op *op)
 
 static void fence_leave(struct rch_op *op)
 {
-	struct rch_line *line = leave_line(op->queue, &op->fence);
+	struct rch_line *line = rch_line_leave(op->queue, &op->fence);
 	struct rch_op *next = container_of(line, struct rch_op, fence);
 
 	if (!line || !next->fenced)
@@ -407,7 +347,7 @@ static void reserve(struct rch_queue *queue, struct rch_op *first)
 		return;
 	for (op = first; op != last->next; op = op->next)
 		if (!op->error)
-			enter_line(queue, &op->line);
+			rch_line_enter(queue, &op->line);
 }
 
 /* The chain that begins with @op. */
@@ -419,7 +359,7 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 		each->begun = true;
 		queue->active++;
 		if (!each->error)
-			enter_line(queue, &each->fence);
+			rch_line_enter(queue, &each->fence);
 	}
 	reserve(queue, op);
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
@@ -553,15 +493,15 @@ static void settle(struct rch_op *op)
 	if (line_enter(op))
 		fence_enter(op);
 	else
-		enter_line(op->queue, &op->fence);
+		rch_line_enter(op->queue, &op->fence);
 }
 
 /* Whether others of its line are before it, or accesses that it must wait for. */
 static bool must_wait(struct rch_queue *queue, const struct rch_op *op)
 {
-	if (op->line.key && line_first(queue, op->line.key))
+	if (op->line.key && rch_line_taken(queue, op->line.key))
 		return true;
-	return (op->sqe.flags & RDMACHAN_SQE_F_FENCE) && line_first(queue, op->fence.key);
+	return (op->sqe.flags & RDMACHAN_SQE_F_FENCE) && rch_line_taken(queue, op->fence.key);
 }
 
 /*
@@ -850,7 +790,7 @@ static void prepare_late(struct rch_queue *queue)
 		prepare(op);
 		first = op->error || line_enter(op);
 		if (!op->error)
-			enter_line(queue, &op->fence);
+			rch_line_enter(queue, &op->fence);
 		/* They may be run before any that are ready. */
 		if (first)
 			rch_op_make_ready(op);

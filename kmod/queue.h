@@ -347,9 +347,13 @@ void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
-bool rch_queue_line(struct rch_queue *queue, unsigned long key);
 void rch_queue_line_leave(struct rch_op *op);
 void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
+
+/* queue_line.c APIs: under @run_lock */
+bool rch_line_taken(struct rch_queue *queue, unsigned long key);
+bool rch_line_enter(struct rch_queue *queue, struct rch_line *line);
+struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
 
 /* queue.c APIs for queue_time.c: under @lock */
 void rch_queue_kick(struct rch_queue *queue);

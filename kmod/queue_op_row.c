@@ -101,7 +101,7 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 	struct rch_queue *queue = send->queue;
 
 	/* Those that came before are not overtaken. */
-	if (rch_queue_line(queue, rch_op_line_out(chan)))
+	if (rch_line_taken(queue, rch_op_line_out(chan)))
 		return;
 	rch_chan_send_row(chan, &send->row);
 	if (send->row.messages)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * queue_line.c - lines of a queue: who comes before whom
+ *
+ * A line is all places with one key, in the order in which they were taken. The queue's table has
+ * the first of each, and that one heads the list of the others. What it means to be the first is
+ * for who takes a place to know.
+ */
+#include <linux/hash.h>
+
+#include "queue.h"
+
+static struct hlist_head *head(struct rch_queue *queue, unsigned long key)
+{
+	return &queue->lines[hash_long(key, queue->line_bits)];
+}
+
+static struct rch_line *first_of(struct rch_queue *queue, unsigned long key)
+{
+	struct rch_line *first;
+
+	lockdep_assert_held(&queue->run_lock);
+	hlist_for_each_entry(first, head(queue, key), node)
+		if (first->key == key)
+			return first;
+	return NULL;
+}
+
+/** rch_line_taken - whether there are places in the line with that key */
+bool rch_line_taken(struct rch_queue *queue, unsigned long key)
+{
+	return first_of(queue, key);
+}
+
+/** rch_line_enter - take a place, if it has none. Return: whether it is the first, or has no key */
+bool rch_line_enter(struct rch_queue *queue, struct rch_line *line)
+{
+	struct rch_line *first;
+
+	if (!line->key)
+		return true;
+	if (line->in)
+		return !hlist_unhashed(&line->node);
+	line->in = true;
+	first = first_of(queue, line->key);
+	if (first)
+		list_add_tail(&line->others, &first->others);
+	else
+		hlist_add_head(&line->node, head(queue, line->key));
+	return !first;
+}
+
+/** rch_line_leave - give it up. Return: who is the first instead of it; or NULL */
+struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line)
+{
+	struct rch_line *next = NULL;
+
+	if (!line->in)
+		return NULL;
+	line->in = false;
+	if (!hlist_unhashed(&line->node)) {
+		hlist_del_init(&line->node);
+		if (!list_empty(&line->others)) {
+			next = list_next_entry(line, others);
+			hlist_add_head(&next->node, head(queue, next->key));
+		}
+	}
+	list_del_init(&line->others);
+	return next;
+}
