@@ -204,10 +204,11 @@ enum rch_asked_state {
  * struct rch_asked - an atomic operation that the peer's kernel is asked for
  * @list: in the grants' list, or in that of those that wait; by the xa_lock of what is held, as
  *	the next one
- * @state: how it is
+ * @state: how it is. Who goes on with the job sets it back when that is over
  * @serial: its number
  * @held: what it is done on, until it was, or nothing will be heard of it
- * @certain: it was done; by the wait queue's lock of the job, as the next two
+ * @certain: it was done; by the wait queue's lock of the job, as the next two, but for who
+ *	begins, when nobody else knows of it
  * @error: why it was not asked for when it was its turn, or has none; or 0
  * @parts: @word is in use, or will be; and nothing was heard
  * @word: ATOMIC

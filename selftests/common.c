@@ -304,6 +304,21 @@ int connect_again(int ctx)
 	return chan;
 }
 
+/* As pair_up(), with a device that has just come back. */
+void pair_up_again(int ctx, int fds[2])
+{
+	int listener = do_listen(ctx, SERVICE, NULL);
+
+	fds[0] = connect_again(ctx);
+	fds[1] = fds[0] < 0 ? -1 : do_accept(listener, TIMEOUT(5000));
+	if (fds[1] < 0) {
+		printf("# no pair again: %s\n", strerror(errno));
+		fflush(stdout);
+		_exit(1);
+	}
+	close(listener);
+}
+
 /* A parameter of the module; 0644, as root. */
 void set_parameter(const char *name, unsigned int value)
 {

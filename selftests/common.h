@@ -74,6 +74,7 @@ bool device_may_go(void);
 int add_device(void);
 int remove_device(void);
 int connect_again(int ctx);
+void pair_up_again(int ctx, int fds[2]);
 
 void set_parameter(const char *name, unsigned int value);
 

@@ -289,7 +289,7 @@ static void *remove_later(void *arg)
 TEST_TIMEOUT(key_device_removed, 200)
 {
 	char *memory = pages(SIZE), *mine = scattered(4 * PIECE);
-	int ctx = open_ctx(), listener, fds[2], i;
+	int ctx = open_ctx(), fds[2], i;
 	struct rdmachan_grant_range range;
 	struct remover remover;
 	uint32_t lent = region_of(ctx, memory, SIZE), region;
@@ -298,12 +298,7 @@ TEST_TIMEOUT(key_device_removed, 200)
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	for (i = 0; i < turns(8); i++) {
-		listener = do_listen(ctx, SERVICE, NULL);
-		fds[1] = connect_again(ctx);
-		ASSERT_GE(fds[1], 0);
-		fds[0] = do_accept(listener, TIMEOUT(5000));
-		ASSERT_GE(fds[0], 0);
-		close(listener);
+		pair_up_again(ctx, fds);
 		range = RANGE(lent, MAY_ALL, 0, SIZE);
 		grant = grant_range(fds[0], ctx, &range);
 		ASSERT_TRUE(grant_held(fds[1], grant));

@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(grant, holder_killed, 100)
 
 TEST_TIMEOUT(device_removed, 200)
 {
-	int ctx = open_ctx(), listener, fds[2], i;
+	int ctx = open_ctx(), fds[2], i;
 	char *memory = pages(LENT);
 	uint32_t region = region_of(ctx, memory, LENT), grant;
 	struct user users[USERS];
@@ -229,12 +229,7 @@ TEST_TIMEOUT(device_removed, 200)
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	for (i = 0; i < turns(10); i++) {
-		listener = do_listen(ctx, SERVICE, NULL);
-		fds[0] = connect_again(ctx);
-		ASSERT_GE(fds[0], 0);
-		fds[1] = do_accept(listener, TIMEOUT(5000));
-		ASSERT_GE(fds[1], 0);
-		close(listener);
+		pair_up_again(ctx, fds);
 		grant = give(fds[0], ctx, region, LENT);
 		ASSERT_TRUE(grant_held(fds[1], grant));
 		users_begin(users, fds[1], grant);
@@ -274,18 +269,14 @@ static void *be_stuck(void *arg)
 /* A device goes, whatever programs do with their memory. */
 TEST_TIMEOUT(device_removed_stuck, 100)
 {
-	int ctx = open_ctx(), listener, fds[2], i;
+	int ctx = open_ctx(), fds[2], i;
 	char *memory = pages(LENT);
 	uint32_t region = region_of(ctx, memory, LENT), grant;
 	struct stuck stuck[4];
 
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
-	listener = do_listen(ctx, SERVICE, NULL);
-	fds[0] = connect_again(ctx);
-	ASSERT_GE(fds[0], 0);
-	fds[1] = do_accept(listener, TIMEOUT(5000));
-	ASSERT_GE(fds[1], 0);
+	pair_up_again(ctx, fds);
 	grant = give(fds[0], ctx, region, LENT);
 	ASSERT_TRUE(grant_held(fds[1], grant));
 	for (i = 0; i < 4; i++) {

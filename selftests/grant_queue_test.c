@@ -896,7 +896,7 @@ static void *remove_later(void *arg)
 TEST_TIMEOUT(queue_device_removed, 200)
 {
 	char *memory = pages(SIZE), *mine = pages(SIZE), *fresh, word;
-	int ctx = open_ctx(), listener, fds[2], i, delay;
+	int ctx = open_ctx(), fds[2], i, delay;
 	uint32_t region = region_of(ctx, memory, SIZE), grant;
 	struct rdmachan_recv recv;
 	uint64_t told, unknown;
@@ -906,12 +906,7 @@ TEST_TIMEOUT(queue_device_removed, 200)
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	for (i = 0; i < turns(8); i++) {
-		listener = do_listen(ctx, SERVICE, NULL);
-		fds[1] = connect_again(ctx);
-		ASSERT_GE(fds[1], 0);
-		fds[0] = do_accept(listener, TIMEOUT(5000));
-		ASSERT_GE(fds[0], 0);
-		close(listener);
+		pair_up_again(ctx, fds);
 		grant = give(fds[0], ctx, region, SIZE);
 		ASSERT_TRUE(grant_held(fds[1], grant));
 		memset(memory, 0, SIZE);

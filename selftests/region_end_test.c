@@ -316,18 +316,13 @@ static void end_flows(struct flowing f[4], int error)
 
 TEST_TIMEOUT(device_removed, 200)
 {
-	int ctx = open_ctx(), listener, fds[2], i;
+	int ctx = open_ctx(), fds[2], i;
 	struct flowing f[4];
 
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
 	for (i = 0; i < turns(10); i++) {
-		listener = do_listen(ctx, SERVICE, NULL);
-		fds[0] = connect_again(ctx);
-		ASSERT_GE(fds[0], 0);
-		fds[1] = do_accept(listener, TIMEOUT(5000));
-		ASSERT_GE(fds[1], 0);
-		close(listener);
+		pair_up_again(ctx, fds);
 		begin_flows(f, ctx, fds);
 		sleep_ms(30 + 17 * i);
 		EXPECT_EQ(remove_device(), 0);
