@@ -405,10 +405,6 @@ static void linger(struct rch_chan *chan, u32 unread)
 {
 	chan->overdue = false;
 	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
-	/* Ahead of what waits: if the peer closes as well, with data that nobody will
-	 * read, neither shall wait for the other.
-	 */
-	rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
 	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
 }
 

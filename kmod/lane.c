@@ -34,6 +34,7 @@ void rch_lane_init(struct rch_lane *lane, u64 room)
 	rch_flow_init(&lane->flow, 1);
 	INIT_LIST_HEAD(&lane->txq);
 	INIT_LIST_HEAD(&lane->control_list);
+	INIT_LIST_HEAD(&lane->later_list);
 	INIT_LIST_HEAD(&lane->words);
 	lane->room = room;
 	fixed_item_init(&lane->fin, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
@@ -143,6 +144,8 @@ static void detach(struct rch_lane *lane)
 	purge(lane);
 	words_drop(lane);
 	list_del_init(&lane->control_list);
+	list_del_init(&lane->later_list);
+	lane->last = 0;
 	lane->refused = true;
 	if (!--link->lane_count) {
 		link->idle_since = jiffies;
@@ -213,7 +216,12 @@ bool rch_lane_close_got(struct rch_lane *lane)
 		lane->control = 0;
 		list_del_init(&lane->control_list);
 		lane->held_back = 0;
-		tell_locked(lane, RCH_LANE_CLOSED);
+		lane->last = 0;
+		/* Nobody waits for it. */
+		if (rch_link_may_hold(lane->link))
+			rch_link_hold(lane->link, lane, RCH_LAST_CLOSED);
+		else
+			tell_locked(lane, RCH_LANE_CLOSED);
 	}
 	spin_unlock_bh(&lane->link->lock);
 	return first;
@@ -481,6 +489,7 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 	spin_lock_bh(&link->lock);
 	lane->refused = true;
 	purge(lane);
+	lane->last &= ~RCH_LAST_CLOSE;
 	if (!lane->close_sent && lane->peer_id) {
 		lane->close_cause = cause;
 		lane->close_detail = detail;
@@ -489,13 +498,41 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 	spin_unlock_bh(&link->lock);
 }
 
-static void enqueue_last(struct rch_lane *lane, struct rch_item *item)
+/* Return: whether it is a last item that was not there yet. */
+static bool add_last(struct rch_lane *lane, struct rch_item *item)
 {
+	lockdep_assert_held(&lane->link->lock);
 	if (!lane->id || !list_empty(&item->list))
-		return;
+		return false;
 	list_add_tail(&item->list, &lane->txq);
 	flow_update(lane);
-	rch_link_run_locked(lane->link);
+	return true;
+}
+
+static void enqueue_last(struct rch_lane *lane, struct rch_item *item)
+{
+	if (add_last(lane, item))
+		rch_link_run_locked(lane->link);
+}
+
+/** rch_lane_say_last - what was held back is held back no longer; called by the link, locked */
+void rch_lane_say_last(struct rch_lane *lane)
+{
+	u32 last = lane->last;
+
+	lane->last = 0;
+	if (last & RCH_LAST_CLOSE)
+		add_last(lane, &lane->fin);
+	if (last & RCH_LAST_CLOSED)
+		tell_later(lane, RCH_LANE_CLOSED);
+}
+
+/* Nothing goes ahead of CLOSE that would have to wait with it. */
+static bool may_hold_close(const struct rch_lane *lane)
+{
+	return lane->id && lane->peer_id && !lane->close_got && !lane->control &&
+	       list_empty(&lane->txq) && !lane->link->gathering &&
+	       rch_link_may_hold(lane->link);
 }
 
 /**
@@ -503,6 +540,9 @@ static void enqueue_last(struct rch_lane *lane, struct rch_item *item)
  * @lane: lane
  * @cause: for the peer's program
  * @detail: belongs to it
+ *
+ * Ahead of what waits the peer is told that nobody reads here any more: if it closes as well,
+ * with data that nobody will read, neither shall wait for the other.
  */
 void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail)
 {
@@ -510,7 +550,13 @@ void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail)
 	lane->refused = true;
 	lane->close_cause = cause;
 	lane->close_detail = detail;
-	enqueue_last(lane, &lane->fin);
+	if (may_hold_close(lane)) {
+		rch_link_hold(lane->link, lane, RCH_LAST_CLOSE);
+	} else {
+		if (!list_empty(&lane->txq))
+			tell_later(lane, RCH_LANE_SHUT_RECV);
+		enqueue_last(lane, &lane->fin);
+	}
 	spin_unlock_bh(&lane->link->lock);
 }
 

@@ -9,8 +9,8 @@
  *
  *  1. It waits until the link is built: for the connection manager's handler (passive)
  *     or connect_work (active), which is told to give up. Then it stops tick_work,
- *     which looks at the state before it queues itself again, and the timer of
- *     link_gather.c, which is started under link->lock while the state is UP.
+ *     which looks at the state before it queues itself again, and the timers of
+ *     link_gather.c and link_later.c, started under link->lock while the state is UP.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
  *  3. The path is drained: no softirq of this link runs any more, and no work of an
@@ -209,6 +209,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->tick_work, rch_link_tick_work);
 	rch_link_gather_init(link);
+	rch_link_later_init(link);
 	rch_link_inject_init(link);
 	link->last_rx = jiffies;
 	link->idle_since = jiffies;
@@ -376,6 +377,7 @@ static void take_apart(struct rch_link *link)
 	flush_work(&link->connect_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	rch_link_gather_stop(link);
+	rch_link_later_stop(link);
 	wait_posted(link);
 	rch_path_drain(&link->path);
 	rch_link_inject_stop(link);

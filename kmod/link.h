@@ -115,6 +115,10 @@ struct rch_link_faults {
  * @gather_look: when to look whether it has grown
  * @gather_used: how full it was
  * @gather_timer: looks, and ends it
+ * @later: lanes whose last words are held back, by @later_list: see link_later.c
+ * @later_due: no longer
+ * @closing: there may be CLOSE among them
+ * @later_timer: ends it
  * @hello: the next frame is the active side's first, whatever is in it
  * @drr: lanes with data, and room in their window
  * @control: lanes with something to tell besides data
@@ -184,6 +188,10 @@ struct rch_link {
 	ktime_t gather_look;
 	u32 gather_used;
 	struct hrtimer gather_timer;
+	struct list_head later;
+	bool later_due;
+	bool closing;
+	struct hrtimer later_timer;
 	bool hello;
 	struct rch_drr drr;
 	struct list_head control;
@@ -225,6 +233,12 @@ enum rch_lane_control {
 	RCH_LANE_WORDS = BIT(9),
 };
 
+/** enum rch_lane_last - last words that may wait for others to share their frame */
+enum rch_lane_last {
+	RCH_LAST_CLOSE = BIT(0),
+	RCH_LAST_CLOSED = BIT(1),
+};
+
 /** RCH_WORD_MAX - bytes of the largest &struct rch_word */
 #define RCH_WORD_MAX 40
 
@@ -255,6 +269,8 @@ struct rch_word {
  * @txq: items to send
  * @control_list: in @link->control
  * @control: &enum rch_lane_control, what is to be told
+ * @later_list: in @link->later
+ * @last: &enum rch_lane_last, what is held back
  * @window: the peer's promise
  * @credit_limit: to be told with RCH_LANE_CREDIT
  * @cts: to be told with RCH_LANE_CTS
@@ -290,6 +306,8 @@ struct rch_lane {
 	struct list_head txq;
 	struct list_head control_list;
 	u32 control;
+	struct list_head later_list;
+	u32 last;
 	struct rch_window_tx window;
 	u64 credit_limit;
 	struct rch_cts cts;
@@ -397,15 +415,23 @@ bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *pee
 void rch_link_device_gone(struct ib_device *dev);
 u32 rch_link_count_device(struct ib_device *dev);
 
-/* link_gather.c APIs: any context; with link->lock but for the first four */
+/* link_gather.c APIs: any context; with link->lock but for the first five */
 void rch_link_gather_init(struct rch_link *link);
 void rch_link_gather_stop(struct rch_link *link);
+bool rch_link_timers_fine(unsigned int gather_us);
 void rch_link_flush(struct rch_link *link);
 void rch_link_push(struct rch_link *link);
 bool rch_link_gathers(struct rch_link *link);
 bool rch_link_may_gather(const struct rch_link *link);
 void rch_link_gather_over(struct rch_link *link);
 void rch_link_gather_sent(struct rch_link *link);
+
+/* link_later.c APIs: any context; with link->lock but for the first two */
+void rch_link_later_init(struct rch_link *link);
+void rch_link_later_stop(struct rch_link *link);
+bool rch_link_may_hold(const struct rch_link *link);
+void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last);
+void rch_link_take_later(struct rch_link *link);
 
 /* link_tx.c APIs: any context; take link->lock unless told otherwise */
 void rch_link_run(struct rch_link *link);
@@ -461,6 +487,7 @@ void rch_lane_return(struct rch_lane *lane, u32 serial);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
 void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);
+void rch_lane_say_last(struct rch_lane *lane);
 void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail);
 void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail);
 void rch_lane_shut_send(struct rch_lane *lane);

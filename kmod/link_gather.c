@@ -34,7 +34,8 @@ static void look_again(struct rch_link *link, ktime_t now)
 		hrtimer_start(&link->gather_timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
 }
 
-static bool timers_are_fine(unsigned int gather_us)
+/** rch_link_timers_fine - whether something can be held back for @gather_us. Any context */
+bool rch_link_timers_fine(unsigned int gather_us)
 {
 	return hrtimer_resolution <= gather_us * (unsigned int)NSEC_PER_USEC;
 }
@@ -84,7 +85,7 @@ void rch_link_gather_sent(struct rch_link *link)
 	unsigned int gather_us = READ_ONCE(rch_gather_us);
 
 	lockdep_assert_held(&link->lock);
-	link->unanswered = timers_are_fine(gather_us);
+	link->unanswered = rch_link_timers_fine(gather_us);
 	if (link->unanswered)
 		link->gather_until = ktime_add_us(ktime_get(), gather_us);
 }
@@ -94,6 +95,7 @@ static void push(struct rch_link *link)
 {
 	link->urgent = link->open;
 	WRITE_ONCE(link->gathering, false);
+	link->later_due = !list_empty(&link->later);
 	rch_link_run_locked(link);
 }
 
@@ -105,11 +107,11 @@ static void push(struct rch_link *link)
  */
 void rch_link_flush(struct rch_link *link)
 {
-	if (READ_ONCE(link->gathering))
+	if (READ_ONCE(link->gathering) || READ_ONCE(link->closing))
 		rch_link_push(link);
 }
 
-/** rch_link_push - send what is in the open frame, held back or not. Context: any */
+/** rch_link_push - send what is in the open frame, and what else is held back. Context: any */
 void rch_link_push(struct rch_link *link)
 {
 	spin_lock_bh(&link->lock);

@@ -6,7 +6,7 @@
  * then data, channel by channel in deficit round robin. A large item is a frame by
  * itself. A frame is *closed* when it is full, or when hardly anything is in flight,
  * so that an idle link adds no delay and a busy one fills its frames; link_gather.c
- * has an exception. Closing gives it a number and takes a credit. Closed frames are
+ * and link_later.c have exceptions. Closing gives it a number and takes a credit. Closed frames are
  * posted in chains.
  *
  * Bare frames. A message that just fills its packets would need one more for the headers.
@@ -450,7 +450,7 @@ static void post_ready(struct rch_link *link)
 static bool has_nothing_to_say(const struct rch_link *link)
 {
 	return open_is_empty(link) && list_empty(&link->control) && !link->drr.head &&
-	       list_empty(&link->ready) && list_empty(&link->orphans) &&
+	       list_empty(&link->ready) && list_empty(&link->orphans) && !link->later_due &&
 	       !rch_credit_must_tell(&link->credit);
 }
 
@@ -471,6 +471,8 @@ void rch_link_run_locked(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	if (link->state != RCH_LINK_UP || has_nothing_to_say(link))
 		return;
+	if (!list_empty(&link->later))
+		rch_link_take_later(link);
 	fill(link);
 	if (rch_credit_must_tell(&link->credit) && only_bare(link))
 		pure_frame(link);

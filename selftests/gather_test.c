@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * gather_test.c - small messages that are held back, so that they share a frame
+ * gather_test.c - small messages, and last words, that are held back to share a frame
  *
  * Most tests set gather_us so high that a message which is held back although it must not
  * be takes a quarter of a second, and compare so many with as many when none is held back.
  */
 #include <poll.h>
+#include <pthread.h>
 
 #include "common.h"
 #include "harness.h"
@@ -217,6 +218,128 @@ static void close_rounds(struct fixture_gather *self)
 TEST_F(gather, close_sends)
 {
 	expect_nothing_held(self, close_rounds);
+}
+
+/* Last words: CLOSE that has nothing before it, and CLOSED */
+
+#define MANY 32
+
+static void many_up(struct fixture_gather *self, int fds[MANY][2])
+{
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		pair_up(self->ctx, fds[i], NULL);
+}
+
+/* They go with the next message on the link; answers go together as well. */
+TEST_F(gather, last_words_share_frames)
+{
+	int i, fds[MANY][2];
+	uint64_t before;
+	char back[8];
+
+	many_up(self, fds);
+	before = frames_sent(self->ctx);
+	for (i = 0; i < MANY; i++)
+		close(fds[i][0]);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	ASSERT_EQ(read(self->b, back, 8), 1);
+	for (i = 0; i < MANY; i++) {
+		EXPECT_EQ(read(fds[i][1], back, 8), 0);
+		close(fds[i][1]);
+	}
+	EXPECT_LT(frames_sent(self->ctx) - before, MANY / 2);
+}
+
+/* Nobody sends anything, or waits: a timer ends it. */
+TEST_F(gather, last_words_not_for_ever)
+{
+	int i, fds[MANY][2];
+	char back[8];
+
+	many_up(self, fds);
+	for (i = 0; i < MANY; i++)
+		close(fds[i][0]);
+	for (i = 0; i < MANY; i++) {
+		EXPECT_EQ(read(fds[i][1], back, 8), 0);
+		close(fds[i][1]);
+	}
+}
+
+/* Two ends that close at once have both to say CLOSE, and CLOSED. */
+TEST_F(gather, last_words_cross)
+{
+	int i, fds[MANY][2];
+
+	many_up(self, fds);
+	for (i = 0; i < MANY; i++) {
+		close(fds[i][i % 2]);
+		close(fds[i][1 - i % 2]);
+	}
+}
+
+/* The peer goes on when one channel has ended, on another. */
+struct peer {
+	pthread_t thread;
+	int ending;
+	int other;
+};
+
+static void *answer_end(void *arg)
+{
+	struct peer *peer = arg;
+	char back[8];
+
+	if (read(peer->ending, back, 8) || write(peer->other, "x", 1) != 1)
+		return (void *)"the other channel is kept";
+	return NULL;
+}
+
+static void end_first(struct fixture_gather *self)
+{
+	char back[8];
+	int i, fds[2];
+	struct peer peer;
+	void *result;
+
+	for (i = 0; i < ROUNDS; i++) {
+		pair_up(self->ctx, fds, NULL);
+		peer = (struct peer){ .ending = fds[1], .other = self->b };
+		ASSERT_EQ(pthread_create(&peer.thread, NULL, answer_end, &peer), 0);
+		close(fds[0]);
+		ASSERT_EQ(read(self->a, back, 8), 1);
+		pthread_join(peer.thread, &result);
+		EXPECT_EQ(result, NULL);
+		close(fds[1]);
+	}
+}
+
+TEST_F(gather, who_reads_ends_first)
+{
+	expect_nothing_held(self, end_first);
+}
+
+/* The connection goes before they were said. */
+TEST_TIMEOUT(last_words_device_removed, 200)
+{
+	int ctx = open_ctx(), i, j, fds[MANY][2];
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	for (i = 0; i < turns(4); i++) {
+		for (j = 0; j < MANY; j++)
+			pair_up_again(ctx, fds[j]);
+		set_parameter("gather_us", SECOND);
+		for (j = 0; j < MANY; j++)
+			close(fds[j][0]);
+		EXPECT_EQ(remove_device(), 0);
+		for (j = 0; j < MANY; j++)
+			close(fds[j][1]);
+		set_parameter("gather_us", DEFAULT);
+		EXPECT_EQ(add_device(), 0);
+	}
+	close(ctx);
 }
 
 TEST_HARNESS_MAIN
