@@ -137,28 +137,52 @@ static bool not_yet(struct rch_place *place)
 	return false;
 }
 
+/* Have the adapter find the message by a key that there is. Return: whether it does. */
+static bool map_by_key(struct rch_place *place)
+{
+	struct scatterlist *sg = &place->keyed;
+	u64 address;
+
+	place->key = rch_region_key(place->region, place->path, place->offset, place->rts.total,
+				    &address);
+	if (!place->key)
+		return false;
+	sg_init_table(sg, 1);
+	sg_dma_address(sg) = address;
+	sg_dma_len(sg) = place->rts.total;
+	place->cursor = (struct rch_mem_cursor){
+		.sg = sg, .left = 1, .lkey = place->key->piece->mr->lkey,
+	};
+	rch_key_sync(place->key, address, place->rts.total, false);
+	return true;
+}
+
+static bool map_table(struct rch_place *place, enum dma_data_direction direction)
+{
+	struct ib_device *dev = place->path->dev;
+
+	place->mem.direction = direction;
+	if (rch_region_table(place->region, place->offset, place->rts.total,
+			     rch_mem_segment_max(dev), &place->mem) ||
+	    rch_mem_map_table(&place->mem, dev))
+		return false;
+	rch_mem_begin(&place->mem, &place->cursor);
+	return true;
+}
+
 /* Become a user of the path, with the message mapped. Return: whether that went well. */
 static bool map(struct rch_place *place, enum dma_data_direction direction)
 {
-	u32 max;
-
-	place->mem.direction = direction;
 	if (!rch_path_enter(place->path))
 		return false;
-	max = rch_mem_segment_max(place->path->dev);
-	if (rch_region_table(place->region, place->offset, place->rts.total, max, &place->mem))
-		goto err_leave;
-	if (rch_mem_map_table(&place->mem, place->path->dev))
-		goto err_leave;
-	rch_mem_begin(&place->mem, &place->cursor);
+	if (!(direction == DMA_TO_DEVICE && map_by_key(place)) && !map_table(place, direction)) {
+		rch_path_leave(place->path);
+		return false;
+	}
 	add_wait_queue(&place->path->left, &place->path_entry);
 	place->listed = true;
 	place->mapped = true;
 	return true;
-
-err_leave:
-	rch_path_leave(place->path);
-	return false;
 }
 
 static void unlist(struct rch_place *place)
@@ -178,7 +202,13 @@ static void unmap(struct rch_place *place)
 	if (!place->mapped)
 		return;
 	place->mapped = false;
-	rch_mem_unmap(&place->mem);
+	if (place->key) {
+		rch_key_sync(place->key, sg_dma_address(&place->keyed), place->rts.total, true);
+		rch_key_put(place->key);
+		place->key = NULL;
+	} else {
+		rch_mem_unmap(&place->mem);
+	}
 	rch_path_leave(place->path);
 }
 

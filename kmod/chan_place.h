@@ -22,6 +22,7 @@
 #include "pure/wire.h"
 
 struct rch_chan;
+struct rch_key;
 struct rch_mr;
 struct rch_path;
 struct rch_region;
@@ -76,7 +77,7 @@ enum rch_place_state {
  * @state: what it waits for; written with WRITE_ONCE()
  * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
  * @left_alone: nobody wants it any more; written with WRITE_ONCE()
- * @mapped: we are a user of the path, with @mem
+ * @mapped: we are a user of the path, with @mem or @key
  * @by_owner: who has begun it takes steps, and will run the link
  * @listed: @path_entry is in use: then @write and @mr are not freed
  * @chan_entry: in the channel's wait queue
@@ -84,6 +85,8 @@ enum rch_place_state {
  * @deadline: when what is waited for is late, in jiffies; 0 is never
  * @late: it was, and that was dealt with
  * @mem: the message, mapped
+ * @key: sending: key for all of it, instead of @mem; or NULL
+ * @keyed: the message by that key, as one element
  * @cursor: what is left of that
  * @stands: it goes without RTS and CTS, see chan_stand.c
  * @rts: the message; receiving and @stands: how much there may be, until it is known
@@ -124,6 +127,8 @@ struct rch_place {
 	unsigned long deadline;
 	bool late;
 	struct rch_mem mem;
+	struct rch_key *key;
+	struct scatterlist keyed;
 	struct rch_mem_cursor cursor;
 	bool stands;
 	struct rch_rts rts;

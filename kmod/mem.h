@@ -45,11 +45,13 @@ struct rch_mem {
  * @sg: element of the table
  * @left: elements from @sg to the last
  * @offset: bytes of @sg before this place
+ * @lkey: key for its addresses; 0: that of all memory
  */
 struct rch_mem_cursor {
 	struct scatterlist *sg;
 	unsigned int left;
 	unsigned int offset;
+	u32 lkey;
 };
 
 /* mem.c APIs: process context of the program whose memory it is; may sleep */
@@ -72,6 +74,7 @@ static inline void rch_mem_begin(const struct rch_mem *mem, struct rch_mem_curso
 	cursor->sg = mem->table.sgl;
 	cursor->left = mem->table.nents;
 	cursor->offset = 0;
+	cursor->lkey = 0;
 }
 
 #endif /* _RCH_MEM_H */

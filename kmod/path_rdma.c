@@ -212,7 +212,7 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 		n = min(sg_dma_len(cursor->sg) - cursor->offset, length - filled);
 		sge->addr = sg_dma_address(cursor->sg) + cursor->offset;
 		sge->length = n;
-		sge->lkey = path->pd->local_dma_lkey;
+		sge->lkey = cursor->lkey ?: path->pd->local_dma_lkey;
 		filled += n;
 		cursor->offset += n;
 		if (cursor->offset == sg_dma_len(cursor->sg)) {

@@ -720,6 +720,65 @@ static void make_key(struct rch_region *region, struct rch_path *path, u64 index
 		rch_key_make(key);
 }
 
+/* A place among the pieces that keys are for. */
+struct spot {
+	u64 index;
+	/* as the adapter counts, from where the piece begins */
+	u64 address;
+	/* bytes of the piece from there on */
+	u64 left;
+};
+
+static struct spot spot_of(const struct rch_region *region, const struct rch_path *path,
+			   u64 offset)
+{
+	u64 address = offset_in_page(region->addr) + offset;
+	u32 shift = rch_lend_shift(path);
+	u64 begin = address >> shift << shift;
+
+	return (struct spot){
+		.index = address >> shift,
+		.address = address - begin,
+		.left = begin + (1ULL << shift) - address,
+	};
+}
+
+/* Return: the key of a piece, or NULL: then one may be there later. By a user of the path. */
+static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, u64 index)
+{
+	struct rch_key *key;
+	bool missing;
+
+	key = rch_key_get(path, &region->keys, index, &missing);
+	if (missing)
+		make_key(region, path, index, rch_lend_shift(path));
+	return key;
+}
+
+/**
+ * rch_region_key - a key for a whole range, where that is worth one
+ * @region: region
+ * @path: path; the caller is a user of it
+ * @offset: where the range begins; it was checked
+ * @length: its bytes, not 0
+ * @address: where it begins, as the adapter counts
+ *
+ * May sleep, but for no program. Return: the key, for rch_key_put(); or NULL, when there is none
+ * (yet), or so few elements that one work request takes them.
+ */
+struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
+			       u32 length, u64 *address)
+{
+	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
+	struct spot spot;
+
+	if (chunks <= path->write_sges || !rch_key_can(path))
+		return NULL;
+	spot = spot_of(region, path, offset);
+	*address = spot.address;
+	return length <= spot.left ? key_of(region, path, spot.index) : NULL;
+}
+
 /*
  * With elements it would be @done bytes of @length. Return: for how many @access has a key now; or
  * @done when it has none yet.
@@ -727,23 +786,15 @@ static void make_key(struct rch_region *region, struct rch_path *path, u64 index
 static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
 		   struct rch_access *access)
 {
-	u64 address = offset_in_page(region->addr) + offset, index, left;
-	struct rch_path *path = access->path;
-	bool missing;
-	u32 shift;
+	struct spot spot = spot_of(region, access->path, offset);
 
-	shift = rch_lend_shift(path);
-	index = address >> shift;
-	left = ((index + 1) << shift) - address;
-	if (left <= done)
+	if (spot.left <= done)
 		return done;
-	access->key = rch_key_get(path, &region->keys, index, &missing);
-	if (missing)
-		make_key(region, path, index, shift);
+	access->key = key_of(region, access->path, spot.index);
 	if (!access->key)
 		return done;
-	access->key_address = address - (index << shift);
-	return min_t(u64, length, left);
+	access->key_address = spot.address;
+	return min_t(u64, length, spot.left);
 }
 
 /**

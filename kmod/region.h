@@ -25,7 +25,9 @@
 struct iov_iter;
 struct mm_struct;
 struct rch_access;
+struct rch_key;
 struct rch_mem;
+struct rch_path;
 
 /**
  * struct rch_regions - the regions of a context
@@ -124,6 +126,8 @@ u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 oper
 /* Process context, by who uses it */
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem);
+struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
+			       u32 length, u64 *address);
 u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
 		      struct rch_access *access);
 

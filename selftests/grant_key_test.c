@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant_key_test.c - large accesses from and to regions whose pages lie anywhere
+ * grant_key_test.c - large accesses, and messages, from and to regions whose pages lie anywhere
  *
  * The module keeps keys of such regions for its own adapter, see kmod/path_key.c, where that is
  * rxe. Nothing of it is to be seen but in debugfs: what is read and written is what
@@ -265,6 +265,74 @@ TEST_F_TIMEOUT(grant, key_closed, 60)
 	/* Behind all of them. */
 	ASSERT_EQ(grant_release(self->holder, grant), 0);
 	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	for (i = 0; i < 1000 && keys() > 0; i++)
+		sleep_ms(10);
+	expect_keys(0);
+}
+
+static void message(struct fixture_grant *self, uint32_t region, uint64_t from, size_t len)
+{
+	struct rdmachan_cqe cqe;
+	int i;
+
+	in_region(queue_recv(&q, self->holder, NULL, len, 1), self->region, 0);
+	in_region(queue_send(&q, self->owner, NULL, len, 2), region, from);
+	ASSERT_EQ(queue_submit(&q), 2);
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		ASSERT_EQ(cqe.res, (int64_t)len);
+	}
+}
+
+/* Messages are written by them as well, when they lie in one piece. */
+TEST_F_TIMEOUT(grant, key_of_what_is_sent, 60)
+{
+	static const size_t lengths[] = { 100000, 300000, MIB, PIECE };
+	size_t size = 2 * PIECE + 12345, skip = 1003, i, j;
+	size_t places[] = { 0, 5001, PIECE - skip, PIECE - skip - 300000, PIECE - skip - 200001 };
+	char *mine = scattered(size + PAGE) + skip;
+	uint32_t region = region_of(self->ctx, mine, size);
+
+	begin(self);
+	message(self, region, 0, MIB);
+	message(self, region, PIECE - skip, MIB);
+	expect_keys(2);
+	for (i = 0; i < COUNT(places); i++) {
+		for (j = 0; j < COUNT(lengths); j++) {
+			fill_random(mine, size, i * 16 + j);
+			message(self, region, places[i], lengths[j]);
+			ASSERT_EQ(memcmp(self->memory, mine + places[i], lengths[j]), 0);
+		}
+	}
+	expect_keys(2);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	expect_keys(0);
+	queue_close(&q);
+}
+
+/* The sender's queue, region and channel go with messages under way. */
+TEST_F_TIMEOUT(grant, key_sent_closed, 60)
+{
+	char *mine = scattered(2 * PIECE);
+	int i, j, ctx, fds[2];
+	int64_t region;
+
+	for (i = 0; i < turns(20); i++) {
+		ctx = open_ctx();
+		pair_up(ctx, fds, NULL);
+		region = region_register(ctx, mine, 2 * PIECE, 0, NULL);
+		ASSERT_GT(region, 0);
+		ASSERT_EQ(queue_open(ctx, &q, 64, 64), 0);
+		for (j = 0; j < 8; j++) {
+			in_region(queue_recv(&q, fds[1], NULL, MIB, 1), region, PIECE);
+			in_region(queue_send(&q, fds[0], NULL, MIB, 2), region, j % 2 * MIB);
+		}
+		ASSERT_EQ(queue_submit(&q), 16);
+		close(fds[0]);
+		close(ctx);
+		queue_close(&q);
+		close(fds[1]);
+	}
 	for (i = 0; i < 1000 && keys() > 0; i++)
 		sleep_ms(10);
 	expect_keys(0);
