@@ -158,7 +158,7 @@ static void put_pieces(struct rch_loan *loan)
 	u32 i;
 
 	for (i = 0; i < loan->info.keys && loan->pieces[i]; i++) {
-		rch_mem_unmap(&loan->pieces[i]->mem);
+		rch_lend_unmap(loan->pieces[i]);
 		rch_lend_put(loan->path, loan->pieces[i]);
 	}
 	kvfree(loan->pieces);
@@ -171,19 +171,24 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 	u64 pages = DIV_ROUND_UP_ULL(offset_in_page(loan->region->addr + offset) + bytes,
 				     PAGE_SIZE);
 	struct rch_lend *piece = rch_lend_get(loan->path, pages);
+	bool write = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC);
 	struct ib_device *dev = loan->path->dev;
-	int ret;
 
 	if (!piece)
 		return NULL;
-	piece->mem.direction = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC) ?
-			       DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
-	ret = rch_region_table(loan->region, offset, bytes, rch_mem_segment_max(dev),
-			       &piece->mem);
-	if (!ret && !rch_mem_map_table(&piece->mem, dev))
+	piece->key = rch_region_lend(loan->region, loan->path, offset, bytes, write,
+				     &piece->address, &piece->begin);
+	if (piece->key)
 		return piece;
-	rch_lend_put(loan->path, piece);
-	return NULL;
+	piece->mem.direction = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+	if (rch_region_table(loan->region, offset, bytes, rch_mem_segment_max(dev),
+			     &piece->mem) ||
+	    rch_mem_map_table(&piece->mem, dev)) {
+		rch_lend_put(loan->path, piece);
+		return NULL;
+	}
+	rch_mem_begin(&piece->mem, &piece->begin);
+	return piece;
 }
 
 static int get_pieces(struct rch_loan *loan)

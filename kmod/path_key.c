@@ -8,6 +8,9 @@
  * path, as keys belong to that, and for each *piece* of a region, as many pages as a key may
  * have. Nobody else learns it, and it is good for local access only.
  *
+ * The mapping of its memory also serves who lets the peer at some of that: making one takes more
+ * than all else, where pages are many. Such a key must stay, so only half of them may be used so.
+ *
  * Whoever finds none does with elements: because the path has as many as it may have, for want of
  * memory, or as it is just being made. That is a work item's to do, for it waits for the adapter,
  * which may have much to send before.
@@ -126,13 +129,18 @@ static void end(struct rch_key *key)
 /* One that nobody uses, and has not for a while, leaves its place. */
 static struct rch_key *take_old(struct rch_path *path)
 {
-	struct rch_key *key = list_last_entry(&path->keys, struct rch_key, list);
+	struct rch_key *key;
 
 	lockdep_assert_held(&keys_lock);
-	if (!key->ready || key->refs > 1 || time_before(jiffies, key->used + HZ))
-		return NULL;
-	leave_path(key);
-	return key;
+	list_for_each_entry_reverse(key, &path->keys, list) {
+		if (!key->ready || key->refs > 1)
+			continue;
+		if (time_before(jiffies, key->used + HZ))
+			return NULL;
+		leave_path(key);
+		return key;
+	}
+	return NULL;
 }
 
 /* Return: whether it has a place now. */
@@ -178,6 +186,7 @@ static bool make(struct rch_key *key)
 		rch_lend_put(path, piece);
 		return false;
 	}
+	rch_mem_begin(&piece->mem, &piece->begin);
 	if (!rch_lend_open(path, &piece, 1, rch_lend_shift(path), rights) &&
 	    piece->mr->length == key->length)
 		return true;
@@ -335,6 +344,65 @@ void rch_path_keys_free(struct rch_path *path)
 		end(key);
 	/* Whose memory has gone just now. */
 	wait_event(path->left, !READ_ONCE(path->users));
+}
+
+/* Return: false when the range does not end with an element. */
+static bool find_range(const struct rch_mem *mem, u64 begin, u64 length,
+		       struct rch_mem_cursor *cursor)
+{
+	struct scatterlist *sg = mem->table.sgl;
+
+	for (; begin >= sg_dma_len(sg); sg = sg_next(sg))
+		begin -= sg_dma_len(sg);
+	*cursor = (struct rch_mem_cursor){ .sg = sg, .offset = begin };
+	for (length += begin; length; sg = sg_next(sg)) {
+		if (length < sg_dma_len(sg))
+			return false;
+		length -= sg_dma_len(sg);
+		cursor->left++;
+	}
+	return true;
+}
+
+static bool hold(struct rch_key *key)
+{
+	bool ok;
+
+	spin_lock_bh(&keys_lock);
+	ok = key->path->keys_held < RCH_KEYS_HELD;
+	key->path->keys_held += ok;
+	spin_unlock_bh(&keys_lock);
+	return ok;
+}
+
+/**
+ * rch_key_lend - use the mapping of a key's memory, to let the peer at a part of that
+ * @key: from rch_key_get(); the caller is a user of its path
+ * @address: where, as the adapter counts
+ * @length: bytes, not 0
+ * @cursor: result: the range
+ *
+ * Return: true, then rch_key_lend_end() follows; false when the range does not end with an
+ * element, which would show the peer more, or too many of them are lent.
+ */
+bool rch_key_lend(struct rch_key *key, u64 address, u32 length, struct rch_mem_cursor *cursor)
+{
+	u64 begin = address - key->piece->mr->iova;
+
+	if (!find_range(&key->piece->mem, begin, length, cursor) || !hold(key))
+		return false;
+	rch_key_sync(key, address, length, false);
+	return true;
+}
+
+/** rch_key_lend_end - no adapter lets the peer there any more; consumes the key */
+void rch_key_lend_end(struct rch_key *key, u64 address, u32 length)
+{
+	rch_key_sync(key, address, length, true);
+	spin_lock_bh(&keys_lock);
+	key->path->keys_held--;
+	spin_unlock_bh(&keys_lock);
+	rch_key_put(key);
 }
 
 /* What of @sg lies between @begin and @end of the piece, whose byte number @at is its first. */

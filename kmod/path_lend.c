@@ -113,6 +113,16 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 		rch_lend_free(piece);
 }
 
+/** rch_lend_unmap - the adapter does not get at its memory any more */
+void rch_lend_unmap(struct rch_lend *piece)
+{
+	if (piece->key)
+		rch_key_lend_end(piece->key, piece->address, piece->mr->length);
+	else
+		rch_mem_unmap(&piece->mem);
+	piece->key = NULL;
+}
+
 /** rch_path_lends_free - the path is being destroyed, and has no users */
 void rch_path_lends_free(struct rch_path *path)
 {
@@ -179,9 +189,8 @@ static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
 
 static int map_piece(struct rch_lend *piece)
 {
-	struct rch_mem_cursor cursor;
+	struct rch_mem_cursor cursor = piece->begin;
 
-	rch_mem_begin(&piece->mem, &cursor);
 	return rch_mr_map(piece->mr, piece->pages, &cursor);
 }
 

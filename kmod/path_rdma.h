@@ -55,6 +55,8 @@ struct rch_access;
 #define RCH_ACCESS_PAGES (RCH_ACCESS_SGES + 1)
 /** RCH_KEYS - keys of own memory that a path keeps, of as many pages as a key may have */
 #define RCH_KEYS 16
+/** RCH_KEYS_HELD - how often their memory is lent at a time: these keys must stay */
+#define RCH_KEYS_HELD (RCH_KEYS / 2)
 /** RCH_RIGHT_LOCAL - right to write that this host has, and the peer has not */
 #define RCH_RIGHT_LOCAL BIT(31)
 /** RCH_ACCESS_WRS - work requests of an access: it may open own memory first, for iWARP */
@@ -114,8 +116,11 @@ struct rch_write {
  * @pages: of it
  * @small: its class
  * @open: the peer may get at it
- * @mem: the memory, of a region, mapped while it is lent. One mapping for each piece, so that
- *	none of its elements reaches into the next piece
+ * @mem: the memory, of a region, mapped while it is lent, unless @key has it. One mapping for
+ *	each piece, so that none of its elements reaches into the next piece
+ * @key: a key of own memory, in whose mapping it is; or NULL
+ * @address: where in that
+ * @begin: where its elements begin
  * @wr: opens it, or closes it
  */
 struct rch_lend {
@@ -125,6 +130,9 @@ struct rch_lend {
 	bool small;
 	bool open;
 	struct rch_mem mem;
+	struct rch_key *key;
+	u64 address;
+	struct rch_mem_cursor begin;
 	union {
 		struct ib_reg_wr reg;
 		struct ib_send_wr inv;
@@ -296,6 +304,7 @@ int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u3
 		  u32 rights);
 void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count);
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece);
+void rch_lend_unmap(struct rch_lend *piece);
 void rch_lend_free(struct rch_lend *piece);
 void rch_path_lends_free(struct rch_path *path);
 
@@ -308,6 +317,8 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 			      u64 length);
 void rch_key_abort(struct rch_key *key);
 void rch_key_make(struct rch_key *key);
+bool rch_key_lend(struct rch_key *key, u64 address, u32 length, struct rch_mem_cursor *cursor);
+void rch_key_lend_end(struct rch_key *key, u64 address, u32 length);
 void rch_keys_end(struct list_head *of);
 void rch_path_keys_free(struct rch_path *path);
 

@@ -743,20 +743,36 @@ static struct spot spot_of(const struct rch_region *region, const struct rch_pat
 	};
 }
 
-/* Return: the key of a piece, or NULL: then one may be there later. By a user of the path. */
-static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, u64 index)
+/*
+ * Return: the key of a piece; or NULL, then one may be there later. @again: only if this was asked
+ * for before. By a user of the path.
+ */
+static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, u64 index,
+			      bool again)
 {
 	struct rch_key *key;
 	bool missing;
 
 	key = rch_key_get(path, &region->keys, index, &missing);
-	if (missing)
+	if (missing && (!again || test_and_set_bit(index % BITS_PER_LONG, &region->asked)))
 		make_key(region, path, index, rch_lend_shift(path));
 	return key;
 }
 
+/* Whether a range may have a key that is worth it; by a user of the path. */
+static bool has_spot(const struct rch_region *region, const struct rch_path *path, u64 offset,
+		     u32 length, struct spot *spot)
+{
+	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
+
+	if (chunks <= path->write_sges || !rch_key_can(path))
+		return false;
+	*spot = spot_of(region, path, offset);
+	return length <= spot->left;
+}
+
 /**
- * rch_region_key - a key for a whole range, where that is worth one
+ * rch_region_key - a key for a whole range
  * @region: region
  * @path: path; the caller is a user of it
  * @offset: where the range begins; it was checked
@@ -769,14 +785,47 @@ static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, 
 struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
 			       u32 length, u64 *address)
 {
-	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
 	struct spot spot;
 
-	if (chunks <= path->write_sges || !rch_key_can(path))
+	if (!has_spot(region, path, offset, length, &spot))
 		return NULL;
-	spot = spot_of(region, path, offset);
 	*address = spot.address;
-	return length <= spot.left ? key_of(region, path, spot.index) : NULL;
+	return key_of(region, path, spot.index, false);
+}
+
+/**
+ * rch_region_lend - a range to let a peer at, in the mapping of a key
+ * @region: region
+ * @path: path; the caller is a user of it
+ * @offset: where the range begins; it was checked
+ * @length: its bytes, not 0
+ * @write: the peer may write to it
+ * @address: where it begins, as the adapter counts with this key
+ * @cursor: result: the range
+ *
+ * The peer gets a key of its own. May sleep, but for no program.
+ * Return: the key, for rch_key_lend_end(); or NULL: rch_region_table() makes a mapping.
+ */
+struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path, u64 offset,
+				u32 length, bool write, u64 *address,
+				struct rch_mem_cursor *cursor)
+{
+	struct rch_key *key;
+	struct spot spot;
+
+	if (!has_spot(region, path, offset, length, &spot))
+		return NULL;
+	*address = spot.address;
+	key = key_of(region, path, spot.index, true);
+	if (!key)
+		return NULL;
+	if (!rch_key_lend(key, spot.address, length, cursor)) {
+		rch_key_put(key);
+		return NULL;
+	}
+	if (write)
+		WRITE_ONCE(region->written, true);
+	return key;
 }
 
 /*
@@ -790,7 +839,7 @@ static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
 
 	if (spot.left <= done)
 		return done;
-	access->key = key_of(region, access->path, spot.index);
+	access->key = key_of(region, access->path, spot.index, false);
 	if (!access->key)
 		return done;
 	access->key_address = spot.address;

@@ -27,6 +27,7 @@ struct mm_struct;
 struct rch_access;
 struct rch_key;
 struct rch_mem;
+struct rch_mem_cursor;
 struct rch_path;
 
 /**
@@ -70,6 +71,7 @@ struct rch_regions {
  * @atomics_by: who does these: an adapter, or NULL: the kernel; both protected by
  *	@lock of its set
  * @keys: keys of it that paths keep, see path_key.c; by its lock
+ * @asked: a bit for each of its pieces, modulo their number, that was lent before
  * @sent: messages from it
  * @received: messages into it
  */
@@ -93,6 +95,7 @@ struct rch_region {
 	u32 atomics;
 	const void *atomics_by;
 	struct list_head keys;
+	unsigned long asked;
 	atomic64_t sent;
 	atomic64_t received;
 };
@@ -128,6 +131,9 @@ int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 m
 		     struct rch_mem *mem);
 struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
 			       u32 length, u64 *address);
+struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path, u64 offset,
+				u32 length, bool write, u64 *address,
+				struct rch_mem_cursor *cursor);
 u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
 		      struct rch_access *access);
 

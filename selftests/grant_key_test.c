@@ -270,13 +270,18 @@ TEST_F_TIMEOUT(grant, key_closed, 60)
 	expect_keys(0);
 }
 
-static void message(struct fixture_grant *self, uint32_t region, uint64_t from, size_t len)
+struct part {
+	uint32_t region;
+	uint64_t at;
+};
+
+static void message(struct fixture_grant *self, struct part from, struct part to, size_t len)
 {
 	struct rdmachan_cqe cqe;
 	int i;
 
-	in_region(queue_recv(&q, self->holder, NULL, len, 1), self->region, 0);
-	in_region(queue_send(&q, self->owner, NULL, len, 2), region, from);
+	in_region(queue_recv(&q, self->holder, NULL, len, 1), to.region, to.at);
+	in_region(queue_send(&q, self->owner, NULL, len, 2), from.region, from.at);
 	ASSERT_EQ(queue_submit(&q), 2);
 	for (i = 0; i < 2; i++) {
 		ASSERT_TRUE(queue_wait(&q, &cqe));
@@ -284,30 +289,100 @@ static void message(struct fixture_grant *self, uint32_t region, uint64_t from, 
 	}
 }
 
-/* Messages are written by them as well, when they lie in one piece. */
-TEST_F_TIMEOUT(grant, key_of_what_is_sent, 60)
+/*
+ * Messages that lie in one piece are written by a key, and from the second on received in its
+ * mapping, if they end where a page does.
+ */
+TEST_F_TIMEOUT(grant, key_of_messages, 60)
 {
-	static const size_t lengths[] = { 100000, 300000, MIB, PIECE };
-	size_t size = 2 * PIECE + 12345, skip = 1003, i, j;
-	size_t places[] = { 0, 5001, PIECE - skip, PIECE - skip - 300000, PIECE - skip - 200001 };
-	char *mine = scattered(size + PAGE) + skip;
-	uint32_t region = region_of(self->ctx, mine, size);
+	static const size_t lengths[] = { 100000, 300000, MIB, PIECE, PIECE - 5001 };
+	static const size_t places[] = { 0, 5001, PIECE, PIECE - 300000, PIECE - 200001 };
+	size_t size = 2 * PIECE + 12345, i, j, k;
+	char *out = scattered(size), *in = scattered(size), *copy = malloc(size);
+	struct part from = { .region = region_of(self->ctx, out, size) };
+	struct part to = { .region = region_of(self->ctx, in, size) };
 
 	begin(self);
-	message(self, region, 0, MIB);
-	message(self, region, PIECE - skip, MIB);
+	for (i = 0; i < 4; i++) {
+		from.at = i / 2 * PIECE;
+		to.at = from.at;
+		message(self, from, to, MIB);
+	}
+	expect_keys(4);
+	for (i = 0; i < COUNT(places); i++) {
+		for (j = 0; j < COUNT(places); j++) {
+			for (k = 0; k < COUNT(lengths); k++) {
+				from.at = places[i];
+				to.at = places[j];
+				fill_random(out, size, i * 64 + j * 8 + k);
+				memcpy(copy, in, size);
+				memcpy(copy + to.at, out + from.at, lengths[k]);
+				message(self, from, to, lengths[k]);
+				ASSERT_EQ(memcmp(in, copy, size), 0);
+			}
+		}
+	}
+	expect_keys(4);
+	EXPECT_EQ(region_unregister(self->ctx, from.region), 0);
+	expect_keys(2);
+	EXPECT_EQ(region_unregister(self->ctx, to.region), 0);
+	expect_keys(0);
+	free(copy);
+	queue_close(&q);
+}
+
+/* What is lent again is so in the mapping of a key, but not more than that, nor too often. */
+TEST_F_TIMEOUT(grant, key_of_what_is_lent, 60)
+{
+	static const size_t lengths[] = { MIB, PIECE - 5001, 300000, 64 * PAGE };
+	static const size_t places[] = { 0, 5001, PIECE, PIECE - 300000 };
+	size_t size = 2 * PIECE, i, j;
+	char *mine = scattered(size), *copy = malloc(size), *other = malloc(size);
+	uint32_t region = region_of(self->ctx, mine, size);
+	int64_t grants[KEYS + 1], grant;
+
+	for (i = 0; i < 4; i++) {
+		grant = grant_range(self->owner, self->ctx,
+				    &RANGE(region, MAY_ALL, i / 2 * PIECE, MIB));
+		ASSERT_TRUE(grant_held(self->holder, grant));
+		ASSERT_EQ(grant_release(self->holder, grant), 0);
+		ASSERT_TRUE(grant_returned(self->owner, grant, 0));
+	}
 	expect_keys(2);
 	for (i = 0; i < COUNT(places); i++) {
 		for (j = 0; j < COUNT(lengths); j++) {
-			fill_random(mine, size, i * 16 + j);
-			message(self, region, places[i], lengths[j]);
-			ASSERT_EQ(memcmp(self->memory, mine + places[i], lengths[j]), 0);
+			grant = grant_range(self->owner, self->ctx,
+					    &RANGE(region, MAY_ALL, places[i], lengths[j]));
+			ASSERT_TRUE(grant_held(self->holder, grant));
+			fill_random(mine, size, i * 8 + j);
+			fill_random(other, size, 100 + i * 8 + j);
+			memcpy(copy, mine, size);
+			ASSERT_EQ(grant_read(self->holder, grant, 0, other + PIECE, lengths[j]), 0);
+			ASSERT_EQ(memcmp(other + PIECE, mine + places[i], lengths[j]), 0);
+			memcpy(copy + places[i], other, lengths[j]);
+			ASSERT_EQ(grant_write(self->holder, grant, 0, other, lengths[j]), 0);
+			ASSERT_EQ(memcmp(copy, mine, size), 0);
+			EXPECT_EQ(try_read(self->holder, grant, 1, lengths[j]), ERANGE);
+			ASSERT_EQ(grant_release(self->holder, grant), 0);
+			ASSERT_TRUE(grant_returned(self->owner, grant, 0));
 		}
+	}
+	for (i = 0; i < COUNT(grants); i++) {
+		grants[i] = grant_range(self->owner, self->ctx, &RANGE(region, MAY_ALL, 0, MIB));
+		ASSERT_TRUE(grant_held(self->holder, grants[i]));
+	}
+	for (i = 0; i < COUNT(grants); i++) {
+		fill_random(other, MIB, i);
+		ASSERT_EQ(grant_write(self->holder, grants[i], 0, other, MIB), 0);
+		ASSERT_EQ(memcmp(mine, other, MIB), 0);
+		ASSERT_EQ(grant_release(self->holder, grants[i]), 0);
+		ASSERT_TRUE(grant_returned(self->owner, grants[i], 0));
 	}
 	expect_keys(2);
 	EXPECT_EQ(region_unregister(self->ctx, region), 0);
 	expect_keys(0);
-	queue_close(&q);
+	free(copy);
+	free(other);
 }
 
 /* The sender's queue, region and channel go with messages under way. */

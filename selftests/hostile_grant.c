@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -211,6 +212,84 @@ TEST_F_TIMEOUT(scene, more_than_is_lent, 120)
 		expect_shut_out(&loan, a, t->opcode, t->offset, t->len, 0x55);
 		EXPECT_TRUE(is_filled(loan.memory, SIZE, 0x55));
 		loan_end(&loan, a);
+	}
+}
+
+#define AGAIN_PAGES 512U
+#define AGAIN_LENGTH (64 * 4096U)
+
+/* No two pages are neighbours: each is an element of its own. */
+static char *scattered_pages(void)
+{
+	char *memory = mmap(NULL, AGAIN_PAGES * 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u32 i;
+
+	ASSERT_TRUE(memory != MAP_FAILED);
+	madvise(memory, AGAIN_PAGES * 4096, MADV_NOHUGEPAGE);
+	for (i = 0; i < AGAIN_PAGES; i++)
+		memory[i * 79 % AGAIN_PAGES * 4096] = 1;
+	memset(memory, 0x55, AGAIN_PAGES * 4096);
+	return memory;
+}
+
+/* The second time has a key made, see kmod/path_key.c, of which debugfs tells, if it is there. */
+static void await_key(u32 turn)
+{
+	int64_t until = now_ms() + 2000;
+	int count = 0;
+	FILE *file;
+
+	while (turn && !is_iwarp() && count < 1 && now_ms() < until) {
+		file = fopen("/sys/kernel/debug/rdmachan/keys", "r");
+		if (!file || fscanf(file, "%d", &count) != 1)
+			count = 1;
+		if (file)
+			fclose(file);
+	}
+	EXPECT_TRUE(!turn || is_iwarp() || count > 0);
+}
+
+/*
+ * What was lent before is lent in the mapping of a larger part of its region. The peer gets no
+ * more of that.
+ */
+TEST_F_TIMEOUT(scene, more_than_is_lent_again, 120)
+{
+	static const s64 beyond[] = { -1, AGAIN_LENGTH, AGAIN_LENGTH + 4096, -4096 };
+	struct rdmachan_grant_range range;
+	struct attack *a = &self->a;
+	struct loan loan;
+	size_t i;
+	u32 turn;
+
+	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+		loan.ctx = open_ctx();
+		loan.memory = scattered_pages();
+		loan.region = region_register(loan.ctx, loan.memory, AGAIN_PAGES * 4096, 0, NULL);
+		ASSERT_TRUE(attack_connect(a, false));
+		for (turn = 0; turn < 5; turn++) {
+			a->h.lent.length = 0;
+			range = RANGE(loan.region, MAY_ALL, 100 * 4096, AGAIN_LENGTH);
+			ASSERT_EQ(grant_ranges(a->victim, loan.ctx, &range, 1), 0);
+			ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.lent.length, 5000));
+			rch_wire_grants_get(&a->h.lent, &loan.got);
+			EXPECT_TRUE(write_lent(&loan, a, AGAIN_LENGTH - 8, 8));
+			if (turn == 4)
+				break;
+			say_end(a, RCH_REC_RELEASE, loan.got.id, 0);
+			ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
+			EXPECT_TRUE(grant_returned(a->victim, loan.got.id, 0));
+			await_key(turn);
+		}
+		memset(loan.memory, 0x55, AGAIN_PAGES * 4096);
+		EXPECT_TRUE(fails(&loan, a, IBV_WR_RDMA_WRITE, beyond[i], 1));
+		EXPECT_GE(attack_verdict(a, a->witness), VERDICT_CAUSE(0));
+		EXPECT_TRUE(is_filled(loan.memory, AGAIN_PAGES * 4096, 0x55));
+		attack_disconnect(a);
+		close(loan.ctx);
+		munmap(loan.memory, AGAIN_PAGES * 4096);
+		memset(&a->h.lent, 0, sizeof(a->h.lent));
 	}
 }
 
