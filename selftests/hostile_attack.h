@@ -60,6 +60,7 @@ bool attack_answer(struct attack *a, u32 mine, u32 *number, int chan);
 bool attack_open(struct attack *a, u32 mine, u32 *number, int *chan);
 int attack_verdict(struct attack *a, int chan);
 bool set_param(const char *name, unsigned int value);
+void answer_at_once(bool once);
 bool is_iwarp(void);
 
 /* What attack_verdict() gives but for rules */

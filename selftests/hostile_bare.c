@@ -104,6 +104,7 @@ int lies_in_bare(struct attack *a, bool passive)
 	u32 i;
 
 	a->bare = true;
+	answer_at_once(true);
 	for (i = 0; i < ARRAY_SIZE(bare_lies); i++) {
 		have = attack_connect(a, passive) ? lie_bare(a, &bare_lies[i]) : -2;
 		if (have != bare_lies[i].want) {
@@ -113,6 +114,7 @@ int lies_in_bare(struct attack *a, bool passive)
 		}
 		attack_disconnect(a);
 	}
+	answer_at_once(false);
 	return wrong;
 }
 
