@@ -8,7 +8,7 @@
 # Stages, begun in this order; all without arguments:
 #   static    layers, checkpatch, sparse, kernel-doc, shellcheck
 #   kunit     the pure layer, in User Mode Linux
-#   uml       selftests in User Mode Linux, with rxe and with siw
+#   uml       selftests in User Mode Linux 6.12, with rxe and with siw, and some of 7.2
 #   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
 #   compile   the module for each kernel, warnings are errors
 #   tool      the tool's and library's tests on this machine
@@ -50,7 +50,10 @@ honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test 
 	queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
 	grant_link_test grant_queue_test grant_give_test grant_ask_test grant_key_test inject_test
-	conn_test)
+	conn_test uring_test uring_end_test)
+# What is not the same in each series of the kernel.
+serial=(abi_test chan_test queue_test queue_pool_test region_test grant_test grant_data_test
+	grant_give_test conn_test uring_test uring_end_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -177,17 +180,15 @@ payload() {
 		fail "payload for $1, see $out/payload-$1.log"
 }
 
-# Kernels that no guest runs have what time the guests leave.
+# The kernel that no guest runs has what time the guests leave.
 check_compile() {
 	local kernel
 
 	stage "compile"
-	for kernel in stock-6.1 stock-6.12 uml-6.12; do
+	for kernel in stock-6.1 stock-6.12 uml-6.12 uml-7.2; do
 		compile "$kernel"
 	done
-	for kernel in src-7.2 clang-6.12; do
-		compile "$kernel" nice -n 19
-	done
+	compile clang-6.12 nice -n 19
 }
 
 check_tool() {
@@ -233,6 +234,9 @@ check_uml() {
 		hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
 		hostile_flood hostile_region hostile_stand hostile_grant quota_test memory_test
+	payload uml-7.2
+	uml_guest uml-7.2 uml-7.2 rxe 1536 "${serial[@]}"
+	uml_guest uml-7.2-siw uml-7.2 siw 1536 "${serial[@]}"
 }
 
 check_san() {
@@ -244,7 +248,8 @@ check_san() {
 		region_end_test stand_test grant_test grant_return_test grant_data_test \
 		grant_end_test grant_link_test grant_queue_test grant_give_test grant_key_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_grant
+		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_grant \
+		uring_test uring_end_test
 	kunit san-kunit uml-6.12-san
 }
 
@@ -286,19 +291,17 @@ stock_guest() {
 
 # The emulated processors are slow: what depends on the kernel's version or on two
 # processors runs here, and what takes long and depends on the latter alone on one of the
-# kernels. Of limits only those that need memory control groups, which the others lack.
+# kernels.
 check_stock() {
 	local kernel
-	# Kernels that are made for tests have no io_uring.
-	local uring="uring_test uring_end_test"
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test queue_test queue_pool_test place_test region_test"
-	programs[stock-6.1]+=" memory_test $uring"
+	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
 	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
 	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test stand_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
-	programs[stock-6.12]+=" place_test:memory inject_test conn_test $uring quota_test:memory"
+	programs[stock-6.12]+=" place_test:memory inject_test conn_test"
 	programs[stock-6.12]+=" life_test hostile_flood"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
@@ -399,7 +402,8 @@ check_soak() {
 mkdir -p "$out"
 trap 'jobs -pr | xargs -r kill' EXIT
 "$lab/packages.sh" check || { echo "packages are missing"; echo "0 passed, 1 failed"; exit 1; }
-"$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san checkpatch >/dev/null ||
+"$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san uml-7.2 \
+		checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
 [ $# -gt 0 ] || set -- static kunit uml san compile tool fuzz stock pairs
 for name in "$@"; do
