@@ -304,6 +304,19 @@ int connect_again(int ctx)
 	return chan;
 }
 
+/* Whether those of earlier tests are gone soon, and what they were charged for. */
+bool await_channels(int ctx, uint64_t count)
+{
+	int64_t until = now_ms() + 10000;
+	struct rdmachan_info info;
+	bool same;
+
+	do {
+		same = !get_info(ctx, &info) && info.out_use_channels.user == count;
+	} while (!same && now_ms() < until);
+	return same;
+}
+
 /* As pair_up(), with a device that has just come back. */
 void pair_up_again(int ctx, int fds[2])
 {

@@ -65,6 +65,7 @@ int get_object(int fd, struct rdmachan_object *object);
 int get_error(int fd, struct rdmachan_error *error);
 
 void pair_up(int ctx, int fds[2], const struct opts *o);
+bool await_channels(int ctx, uint64_t count);
 int fill_up(int chan, size_t len);
 bool wait_readable(int fd, int timeout_ms);
 int poll_mask(int fd, short events, int timeout_ms);

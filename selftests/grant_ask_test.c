@@ -16,7 +16,9 @@
 #include "grant_ring.h"
 #include "harness.h"
 #include "inject.h"
+#include "pair.h"
 #include "region.h"
+#include "slow.h"
 
 /* What a channel has asked for at a time, and what the test wants of it. */
 #define ASKED 1024
@@ -283,6 +285,66 @@ TEST_F_TIMEOUT(ask, call_waits, 60)
 	}
 	EXPECT_EQ(results(self, MANY, 0, 0), MANY);
 	EXPECT_EQ(sum(), MANY + 4);
+}
+
+/* A queue asks for many, and then runs for ever, as its program's memory does not come. */
+static void stick(struct fixture_ask *self, int full, int ready)
+{
+	struct queue other;
+	struct slow never;
+	int i;
+
+	if (!slow_begin(&never, 4096))
+		_exit(2);
+	ASSERT_EQ(queue_open(self->ctx, &other, 4096, 4096), 0);
+	for (i = 0; i < 2048; i++)
+		queue_fetch_add(&other, self->holder, self->grant, 0, 1, i);
+	ASSERT_EQ(queue_submit(&other), 2048);
+	queue_recv(&other, full, never.memory, never.len, 1);
+	ASSERT_EQ(write(ready, "x", 1), 1);
+	queue_submit(&other);
+	_exit(1);
+}
+
+/* Its turns are taken all the same, and those of who comes behind it. */
+TEST_F_TIMEOUT(ask, queue_is_stuck, 60)
+{
+	struct caller caller = { .self = self };
+	int fds[2], ready[2], status;
+	pthread_t thread;
+	pid_t child;
+	char byte;
+
+	/* By a link of its own, as the other has no credit. */
+	pair_up(self->root, fds, NULL);
+	ASSERT_EQ(write(fds[0], "x", 1), 1);
+	ASSERT_EQ(pipe(ready), 0);
+	ask_many(self);
+	child = fork();
+	if (!child)
+		stick(self, fds[1], ready[1]);
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1) {
+		ASSERT_EQ(waitpid(child, &status, 0), child);
+		ASSERT_EQ(WEXITSTATUS(status), 2);
+		inject_off("withhold");
+		SKIP("there is no userfaultfd");
+	}
+	/* It gets stuck meanwhile. */
+	sleep_ms(200);
+	ASSERT_EQ(waitpid(child, &status, WNOHANG), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, call, &caller), 0);
+	inject_off("withhold");
+	EXPECT_EQ(results(self, MANY, 0, 0), MANY);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(caller.error, 0);
+	EXPECT_EQ(sum(), MANY + 2048 + 1);
+	ASSERT_EQ(waitpid(child, &status, WNOHANG), 0);
+	ASSERT_EQ(kill(child, SIGKILL), 0);
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
+	close(ready[0]);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 TEST_HARNESS_MAIN

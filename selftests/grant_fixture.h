@@ -63,6 +63,7 @@ FIXTURE_SETUP(grant)
 	self->region = region_of(self->ctx, self->memory, SIZE);
 	/* Nothing is left of the test before. */
 	ASSERT_TRUE(forgotten(self->ctx, 0));
+	ASSERT_TRUE(await_channels(self->ctx, 2));
 	self->count = 0;
 }
 

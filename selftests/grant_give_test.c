@@ -851,6 +851,7 @@ static uint32_t user_setup(struct fixture_grant *self)
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
 	self->ctx = fault_ctx_of(USER);
 	pair_up(self->ctx, fds, NULL);
+	ASSERT_TRUE(await_channels(self->ctx, 2));
 	self->owner = fds[0];
 	self->holder = fds[1];
 	self->memory = pages(SIZE);
