@@ -92,6 +92,12 @@ static int64_t set(int chan, uint32_t grant, uint64_t to, uint32_t region, uint6
 	return result();
 }
 
+/* Every third of so many, where a kernel checks all it does. */
+static size_t step(size_t count)
+{
+	return turns(count) < (int)count ? 3 : 1;
+}
+
 /* Both ways, at places around the ends of pieces, of a region that begins in a page. */
 static void anywhere(struct fixture_grant *self, size_t skip)
 {
@@ -107,7 +113,7 @@ static void anywhere(struct fixture_grant *self, size_t skip)
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(get(self->holder, grant, 0, region, i * PIECE, PIECE), (int64_t)PIECE);
 	expect_keys(4);
-	for (i = 0; i < COUNT(places); i++) {
+	for (i = 0; i < COUNT(places); i += step(COUNT(places))) {
 		for (j = 0; j < COUNT(lengths); j++) {
 			at = places[i];
 			len = lengths[j];
@@ -310,7 +316,7 @@ TEST_F_TIMEOUT(grant, key_of_messages, 60)
 	}
 	expect_keys(4);
 	for (i = 0; i < COUNT(places); i++) {
-		for (j = 0; j < COUNT(places); j++) {
+		for (j = 0; j < COUNT(places); j += step(COUNT(places))) {
 			for (k = 0; k < COUNT(lengths); k++) {
 				from.at = places[i];
 				to.at = places[j];
