@@ -362,6 +362,8 @@ static void rch_chan_linger_work(struct work_struct *work)
 				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
 		goto out;
 	}
+	/* CLOSE that is only held back needs no reset. */
+	rch_link_flush(chan->lane.link);
 	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	chan->overdue = true;
 	/* It keeps the reference, if it is not being cancelled. */
@@ -404,8 +406,8 @@ void rch_chan_await_answer(struct rch_chan *chan)
 static void linger(struct rch_chan *chan, u32 unread)
 {
 	chan->overdue = false;
-	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
+	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 }
 
 /**

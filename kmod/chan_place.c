@@ -141,18 +141,18 @@ static bool not_yet(struct rch_place *place)
 static bool map_by_key(struct rch_place *place)
 {
 	struct scatterlist *sg = &place->keyed;
+	u64 address;
 
 	place->key = rch_region_key(place->region, place->path, place->offset, place->rts.total,
-				    &place->address);
+				    &address);
 	if (!place->key)
 		return false;
 	sg_init_table(sg, 1);
-	sg_dma_address(sg) = place->address;
+	sg_dma_address(sg) = address;
 	sg_dma_len(sg) = place->rts.total;
 	place->cursor = (struct rch_mem_cursor){
 		.sg = sg, .left = 1, .lkey = place->key->piece->mr->lkey,
 	};
-	rch_key_sync(place->key, place->address, place->rts.total, false);
 	return true;
 }
 
@@ -160,7 +160,7 @@ static bool map_by_key(struct rch_place *place)
 static bool map_in_key(struct rch_place *place)
 {
 	place->key = rch_region_lend(place->region, place->path, place->offset,
-				     place->rts.total, true, &place->address, &place->cursor);
+				     place->rts.total, true, &place->cursor);
 	return place->key;
 }
 
@@ -182,7 +182,6 @@ static bool map(struct rch_place *place, enum dma_data_direction direction)
 {
 	if (!rch_path_enter(place->path))
 		return false;
-	place->key_length = place->rts.total;
 	if (!(place->sending ? map_by_key(place) : map_in_key(place)) &&
 	    !map_table(place, direction)) {
 		rch_path_leave(place->path);
@@ -211,14 +210,10 @@ static void unmap(struct rch_place *place)
 	if (!place->mapped)
 		return;
 	place->mapped = false;
-	if (!place->key) {
+	if (place->key)
+		rch_key_release(place->key);
+	else
 		rch_mem_unmap(&place->mem);
-	} else if (place->sending) {
-		rch_key_sync(place->key, place->address, place->key_length, true);
-		rch_key_put(place->key);
-	} else {
-		rch_key_lend_end(place->key, place->address, place->key_length);
-	}
 	place->key = NULL;
 	rch_path_leave(place->path);
 }

@@ -86,8 +86,6 @@ enum rch_place_state {
  * @late: it was, and that was dealt with
  * @mem: the message, mapped
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
- * @address: where it is, as the adapter counts with @key
- * @key_length: bytes of it
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
  * @stands: it goes without RTS and CTS, see chan_stand.c
@@ -130,8 +128,6 @@ struct rch_place {
 	bool late;
 	struct rch_mem mem;
 	struct rch_key *key;
-	u64 address;
-	u32 key_length;
 	struct scatterlist keyed;
 	struct rch_mem_cursor cursor;
 	bool stands;

@@ -177,7 +177,7 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 	if (!piece)
 		return NULL;
 	piece->key = rch_region_lend(loan->region, loan->path, offset, bytes, write,
-				     &piece->address, &piece->begin);
+				     &piece->begin);
 	if (piece->key)
 		return piece;
 	piece->mem.direction = write ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;

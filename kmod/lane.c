@@ -113,9 +113,12 @@ static void words_drop(struct rch_lane *lane)
 static void tell_later(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
-	/* After CLOSE the peer knows the number only to answer with CLOSED. */
-	if (lane->close_sent)
+	/* After CLOSE, whoever has said it, nothing else is but the answer. */
+	if (lane->close_sent || lane->close_got)
 		control &= RCH_LANE_CLOSED;
+	/* Nobody would read what the peer has more room for. */
+	if (lane->finishing)
+		control &= ~RCH_LANE_CREDIT;
 	if (lane->accesses) {
 		lane->held_back |= control & HELD_BACK;
 		control &= ~HELD_BACK;
@@ -498,11 +501,17 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 	spin_unlock_bh(&link->lock);
 }
 
+/* Whether the channel has been given up already, with a reset. */
+static bool was_reset(const struct rch_lane *lane)
+{
+	return lane->close_sent || ((lane->control | lane->held_back) & RCH_LANE_RESET);
+}
+
 /* Return: whether it is a last item that was not there yet. */
 static bool add_last(struct rch_lane *lane, struct rch_item *item)
 {
 	lockdep_assert_held(&lane->link->lock);
-	if (!lane->id || !list_empty(&item->list))
+	if (!lane->id || !list_empty(&item->list) || was_reset(lane))
 		return false;
 	list_add_tail(&item->list, &lane->txq);
 	flow_update(lane);
@@ -531,7 +540,7 @@ void rch_lane_say_last(struct rch_lane *lane)
 static bool may_hold_close(const struct rch_lane *lane)
 {
 	return lane->id && lane->peer_id && !lane->close_got && !lane->control &&
-	       list_empty(&lane->txq) && !lane->link->gathering &&
+	       !was_reset(lane) && list_empty(&lane->txq) && !lane->link->gathering &&
 	       rch_link_may_hold(lane->link);
 }
 
@@ -548,6 +557,7 @@ void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail)
 {
 	spin_lock_bh(&lane->link->lock);
 	lane->refused = true;
+	lane->finishing = true;
 	lane->close_cause = cause;
 	lane->close_detail = detail;
 	if (may_hold_close(lane)) {

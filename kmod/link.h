@@ -286,6 +286,7 @@ struct rch_word {
  * @refused: takes no items any more
  * @stalled: waits for @window
  * @stalls: how often it did
+ * @finishing: CLOSE is said when all has been sent: nobody reads any more
  * @partial: a message has been begun in @txq and not ended; only its writer may go on
  * @close_cause: to be told with CLOSE
  * @close_detail: to be told with CLOSE
@@ -320,6 +321,7 @@ struct rch_lane {
 	u64 queued;
 	u64 room;
 	bool refused;
+	bool finishing;
 	bool stalled;
 	u64 stalls;
 	bool partial;

@@ -4,8 +4,8 @@
  *
  * Who closes a channel often opens another one, or has others to send on; and who answers
  * CLOSE has nobody who waits for that. So a graceful CLOSE that has nothing before it, and
- * CLOSED, go with whatever the link sends next, but not later than gather_us. A program
- * that begins to wait for what comes by the link sends CLOSE before (rch_link_flush()), as
+ * CLOSED, go with whatever the link sends next, but not later than gather_us, nor a quarter of
+ * a tick. A program that begins to wait on a channel sends CLOSE before (rch_link_flush()), as
  * the end of one channel may be what the peer's program waits for to go on with another.
  *
  * Until then the lane is in link->later, and nothing of it in a queue of the link. The timer
@@ -17,8 +17,11 @@
 #include "link.h"
 #include "rch.h"
 
-static ktime_t wait_for(u64 us)
+/* The peer waits for an answer for some dead times at most, and of these it knows its own. */
+static ktime_t wait_for(const struct rch_link *link)
 {
+	u64 us = min(READ_ONCE(rch_gather_us), jiffies_to_usecs(link->tick) / 4);
+
 	return ns_to_ktime(us * NSEC_PER_USEC);
 }
 
@@ -47,7 +50,7 @@ void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last)
 	if (last & RCH_LAST_CLOSE)
 		WRITE_ONCE(link->closing, true);
 	if (!hrtimer_is_queued(&link->later_timer))
-		hrtimer_start(&link->later_timer, wait_for(READ_ONCE(rch_gather_us)),
+		hrtimer_start(&link->later_timer, wait_for(link),
 			      HRTIMER_MODE_REL_SOFT);
 }
 

@@ -141,6 +141,20 @@ u32 rch_mem_segment_max(struct ib_device *dev)
 	return ALIGN_DOWN(ib_dma_max_seg_size(dev), PAGE_SIZE);
 }
 
+/** rch_mem_needs_sync - whether it has to be handed to the adapter and back; it is mapped */
+bool rch_mem_needs_sync(struct rch_mem *mem)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(mem->dev))
+		return false;
+	for_each_sgtable_dma_sg(&mem->table, sg, i)
+		if (dma_need_sync(mem->dev->dma_device, sg_dma_address(sg)))
+			return true;
+	return false;
+}
+
 /** rch_mem_unmap - the adapter is done with it */
 void rch_mem_unmap(struct rch_mem *mem)
 {

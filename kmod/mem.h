@@ -65,6 +65,7 @@ void rch_mem_unpin_pages(struct rch_access *access);
 int rch_mem_map(struct rch_mem *mem, struct ib_device *dev);
 int rch_mem_map_table(struct rch_mem *mem, struct ib_device *dev);
 u32 rch_mem_segment_max(struct ib_device *dev);
+bool rch_mem_needs_sync(struct rch_mem *mem);
 void rch_mem_unmap(struct rch_mem *mem);
 void rch_mem_unpin(struct rch_mem *mem);
 

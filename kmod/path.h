@@ -134,7 +134,8 @@ struct rch_io {
  * @spare_count: of them
  * @keys: keys of own memory, the last used first, see path_key.c; by its lock
  * @key_count: of them
- * @keys_held: how many times the memory of one is used by who lends it; likewise
+ * @keys_held: how many uses of them last for as long as others may want; likewise
+ * @keyless: there can be none, as memory has to be handed to the adapter and back
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
@@ -195,6 +196,7 @@ struct rch_path {
 	struct list_head keys;
 	u32 key_count;
 	u32 keys_held;
+	bool keyless;
 	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;

@@ -166,8 +166,8 @@ static int begin(struct rch_path *path, struct rch_access *access)
 static void close_memory(struct rch_path *path, struct rch_access *access)
 {
 	if (access->key)
-		rch_key_sync(access->key, access->key_address, access->length, true);
-	else if (access->room)
+		return;
+	if (access->room)
 		ib_dma_sync_single_for_cpu(path->dev, sg_dma_address(access->sg),
 					   access->length, access->direction);
 	else
@@ -574,7 +574,6 @@ static int map_region(struct rch_path *path, struct rch_access *access)
 
 static void open_key(struct rch_access *access)
 {
-	rch_key_sync(access->key, access->key_address, access->length, false);
 	access->sges->addr = access->key_address;
 	access->sges->length = access->length;
 	access->sges->lkey = access->key->piece->mr->lkey;

@@ -9,7 +9,12 @@
  * have. Nobody else learns it, and it is good for local access only.
  *
  * The mapping of its memory also serves who lets the peer at some of that: making one takes more
- * than all else, where pages are many. Such a key must stay, so only half of them may be used so.
+ * than all else, where pages are many. Such a key must stay until the peer is kept out, and that of
+ * a message until the peer has taken it; so only half of them may be in use in such ways.
+ *
+ * One mapping is for all who use the memory at a time, some of whom read and others write. So
+ * there are keys only where adapter and processors see the same memory at once: where it had to be
+ * handed to and fro, one would undo what another has written.
  *
  * Whoever finds none does with elements: because the path has as many as it may have, for want of
  * memory, or as it is just being made. That is a work item's to do, for it waits for the adapter,
@@ -52,8 +57,9 @@ static struct rch_key *find(const struct rch_path *path, const struct list_head 
 /** rch_key_can - whether a path has keys of own memory; for a user of it */
 bool rch_key_can(const struct rch_path *path)
 {
-	/* There READ needs a key that the peer uses, for as long as it takes. */
-	return rch_lend_can(path) && !rdma_protocol_iwarp(path->dev, path->port);
+	/* With iWARP, READ needs a key that the peer uses, for as long as it takes. */
+	return rch_lend_can(path) && !rdma_protocol_iwarp(path->dev, path->port) &&
+	       !READ_ONCE(path->keyless);
 }
 
 /**
@@ -182,16 +188,20 @@ static bool make(struct rch_key *key)
 	struct rch_lend *piece = key->piece;
 	u32 rights = piece->mem.direction == DMA_TO_DEVICE ? 0 : RCH_RIGHT_LOCAL;
 
-	if (rch_mem_map_table(&piece->mem, path->dev)) {
-		rch_lend_put(path, piece);
-		return false;
+	if (rch_mem_map_table(&piece->mem, path->dev))
+		goto err_put;
+	if (rch_mem_needs_sync(&piece->mem)) {
+		WRITE_ONCE(path->keyless, true);
+		goto err_unmap;
 	}
 	rch_mem_begin(&piece->mem, &piece->begin);
 	if (!rch_lend_open(path, &piece, 1, rch_lend_shift(path), rights) &&
 	    piece->mr->length == key->length)
 		return true;
 	rch_lend_close(path, &piece, 1);
+err_unmap:
 	rch_mem_unmap(&piece->mem);
+err_put:
 	rch_lend_put(path, piece);
 	return false;
 }
@@ -364,7 +374,13 @@ static bool find_range(const struct rch_mem *mem, u64 begin, u64 length,
 	return true;
 }
 
-static bool hold(struct rch_key *key)
+/**
+ * rch_key_hold - use a key for as long as others may want
+ * @key: from rch_key_get()
+ *
+ * Such a key must stay, so there are few such uses. Return: true, then rch_key_release() follows.
+ */
+bool rch_key_hold(struct rch_key *key)
 {
 	bool ok;
 
@@ -375,72 +391,31 @@ static bool hold(struct rch_key *key)
 	return ok;
 }
 
-/**
- * rch_key_lend - use the mapping of a key's memory, to let the peer at a part of that
- * @key: from rch_key_get(); the caller is a user of its path
- * @address: where, as the adapter counts
- * @length: bytes, not 0
- * @cursor: result: the range
- *
- * Return: true, then rch_key_lend_end() follows; false when the range does not end with an
- * element, which would show the peer more, or too many of them are lent.
- */
-bool rch_key_lend(struct rch_key *key, u64 address, u32 length, struct rch_mem_cursor *cursor)
+/** rch_key_release - the opposite, by a user of its path; consumes the key */
+void rch_key_release(struct rch_key *key)
 {
-	u64 begin = address - key->piece->mr->iova;
-
-	if (!find_range(&key->piece->mem, begin, length, cursor) || !hold(key))
-		return false;
-	rch_key_sync(key, address, length, false);
-	return true;
-}
-
-/** rch_key_lend_end - no adapter lets the peer there any more; consumes the key */
-void rch_key_lend_end(struct rch_key *key, u64 address, u32 length)
-{
-	rch_key_sync(key, address, length, true);
 	spin_lock_bh(&keys_lock);
 	key->path->keys_held--;
+	if (key->ready) {
+		key->used = jiffies;
+		list_move(&key->list, &key->path->keys);
+	}
 	spin_unlock_bh(&keys_lock);
 	rch_key_put(key);
 }
 
-/* What of @sg lies between @begin and @end of the piece, whose byte number @at is its first. */
-static void sync_element(struct ib_device *dev, struct scatterlist *sg, u64 at, u64 begin,
-			 u64 end, bool for_cpu, enum dma_data_direction direction)
-{
-	u64 from = max(at, begin), to = min(at + sg_dma_len(sg), end);
-
-	if (from >= to)
-		return;
-	if (for_cpu)
-		ib_dma_sync_single_for_cpu(dev, sg_dma_address(sg) + from - at, to - from,
-					   direction);
-	else
-		ib_dma_sync_single_for_device(dev, sg_dma_address(sg) + from - at, to - from,
-					      direction);
-}
-
 /**
- * rch_key_sync - hand a part of own memory to the adapter, or back
- * @key: its key; the caller is a user of the path
+ * rch_key_range - a part of a key's memory, where it is mapped
+ * @key: from rch_key_get()
  * @address: where, as the adapter counts
- * @length: bytes
- * @for_cpu: back
+ * @length: bytes, not 0
+ * @cursor: result
  *
- * Any context.
+ * To let the peer at it by another key.
+ * Return: false when the range does not end with an element, which would show the peer more.
  */
-void rch_key_sync(struct rch_key *key, u64 address, u32 length, bool for_cpu)
+bool rch_key_range(const struct rch_key *key, u64 address, u32 length,
+		   struct rch_mem_cursor *cursor)
 {
-	struct rch_mem *mem = &key->piece->mem;
-	u64 begin = address - key->piece->mr->iova, at = 0;
-	struct scatterlist *sg;
-	int i;
-
-	if (ib_uses_virt_dma(mem->dev))
-		return;
-	for_each_sgtable_dma_sg(&mem->table, sg, i) {
-		sync_element(mem->dev, sg, at, begin, begin + length, for_cpu, mem->direction);
-		at += sg_dma_len(sg);
-	}
+	return find_range(&key->piece->mem, address - key->piece->mr->iova, length, cursor);
 }

@@ -117,7 +117,7 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 void rch_lend_unmap(struct rch_lend *piece)
 {
 	if (piece->key)
-		rch_key_lend_end(piece->key, piece->address, piece->mr->length);
+		rch_key_release(piece->key);
 	else
 		rch_mem_unmap(&piece->mem);
 	piece->key = NULL;

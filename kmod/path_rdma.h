@@ -55,7 +55,7 @@ struct rch_access;
 #define RCH_ACCESS_PAGES (RCH_ACCESS_SGES + 1)
 /** RCH_KEYS - keys of own memory that a path keeps, of as many pages as a key may have */
 #define RCH_KEYS 16
-/** RCH_KEYS_HELD - how often their memory is lent at a time: these keys must stay */
+/** RCH_KEYS_HELD - uses of them at a time that last for as long as others may want */
 #define RCH_KEYS_HELD (RCH_KEYS / 2)
 /** RCH_RIGHT_LOCAL - right to write that this host has, and the peer has not */
 #define RCH_RIGHT_LOCAL BIT(31)
@@ -119,7 +119,6 @@ struct rch_write {
  * @mem: the memory, of a region, mapped while it is lent, unless @key has it. One mapping for
  *	each piece, so that none of its elements reaches into the next piece
  * @key: a key of own memory, in whose mapping it is; or NULL
- * @address: where in that
  * @begin: where its elements begin
  * @wr: opens it, or closes it
  */
@@ -131,7 +130,6 @@ struct rch_lend {
 	bool open;
 	struct rch_mem mem;
 	struct rch_key *key;
-	u64 address;
 	struct rch_mem_cursor begin;
 	union {
 		struct ib_reg_wr reg;
@@ -317,13 +315,12 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 			      u64 length);
 void rch_key_abort(struct rch_key *key);
 void rch_key_make(struct rch_key *key);
-bool rch_key_lend(struct rch_key *key, u64 address, u32 length, struct rch_mem_cursor *cursor);
-void rch_key_lend_end(struct rch_key *key, u64 address, u32 length);
+bool rch_key_hold(struct rch_key *key);
+void rch_key_release(struct rch_key *key);
+bool rch_key_range(const struct rch_key *key, u64 address, u32 length,
+		   struct rch_mem_cursor *cursor);
 void rch_keys_end(struct list_head *of);
 void rch_path_keys_free(struct rch_path *path);
-
-/* path_key.c APIs: any context */
-void rch_key_sync(struct rch_key *key, u64 address, u32 length, bool for_cpu);
 
 /* path_access.c APIs: process context; may sleep, but for no program */
 struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class);

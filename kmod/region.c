@@ -759,13 +759,22 @@ static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, 
 	return key;
 }
 
+/* Whether pages end at @end, behind which are others. */
+static bool ends_chunk(const struct rch_region *region, u64 end)
+{
+	u32 last = find(region, end - 1);
+
+	return region->begins[last] + region->chunks[last].bv_len == end;
+}
+
 /* Whether a range may have a key that is worth it; by a user of the path. */
 static bool has_spot(const struct rch_region *region, const struct rch_path *path, u64 offset,
 		     u32 length, struct spot *spot)
 {
 	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
 
-	if (chunks <= path->write_sges || !rch_key_can(path))
+	if (chunks <= path->write_sges || !rch_key_can(path) ||
+	    READ_ONCE(path->keys_held) >= RCH_KEYS_HELD)
 		return false;
 	*spot = spot_of(region, path, offset);
 	return length <= spot->left;
@@ -779,18 +788,23 @@ static bool has_spot(const struct rch_region *region, const struct rch_path *pat
  * @length: its bytes, not 0
  * @address: where it begins, as the adapter counts
  *
- * May sleep, but for no program. Return: the key, for rch_key_put(); or NULL, when there is none
- * (yet), or so few elements that one work request takes them.
+ * May sleep, but for no program. Return: the key, for rch_key_release(); or NULL, when there is
+ * none (yet), or so few elements that one work request takes them.
  */
 struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
 			       u32 length, u64 *address)
 {
+	struct rch_key *key;
 	struct spot spot;
 
 	if (!has_spot(region, path, offset, length, &spot))
 		return NULL;
 	*address = spot.address;
-	return key_of(region, path, spot.index, false);
+	key = key_of(region, path, spot.index, false);
+	if (!key || rch_key_hold(key))
+		return key;
+	rch_key_put(key);
+	return NULL;
 }
 
 /**
@@ -800,26 +814,24 @@ struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path,
  * @offset: where the range begins; it was checked
  * @length: its bytes, not 0
  * @write: the peer may write to it
- * @address: where it begins, as the adapter counts with this key
  * @cursor: result: the range
  *
  * The peer gets a key of its own. May sleep, but for no program.
- * Return: the key, for rch_key_lend_end(); or NULL: rch_region_table() makes a mapping.
+ * Return: the key, for rch_key_release(); or NULL: rch_region_table() makes a mapping.
  */
 struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path, u64 offset,
-				u32 length, bool write, u64 *address,
-				struct rch_mem_cursor *cursor)
+				u32 length, bool write, struct rch_mem_cursor *cursor)
 {
 	struct rch_key *key;
 	struct spot spot;
 
-	if (!has_spot(region, path, offset, length, &spot))
+	if (!ends_chunk(region, offset + length) ||
+	    !has_spot(region, path, offset, length, &spot))
 		return NULL;
-	*address = spot.address;
 	key = key_of(region, path, spot.index, true);
 	if (!key)
 		return NULL;
-	if (!rch_key_lend(key, spot.address, length, cursor)) {
+	if (!rch_key_range(key, spot.address, length, cursor) || !rch_key_hold(key)) {
 		rch_key_put(key);
 		return NULL;
 	}

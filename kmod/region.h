@@ -132,8 +132,7 @@ int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 m
 struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,
 			       u32 length, u64 *address);
 struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path, u64 offset,
-				u32 length, bool write, u64 *address,
-				struct rch_mem_cursor *cursor);
+				u32 length, bool write, struct rch_mem_cursor *cursor);
 u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
 		      struct rch_access *access);
 
