@@ -249,6 +249,24 @@ TEST_F_TIMEOUT(scene, more_than_the_window, 120)
 	}
 }
 
+/* Who closes with much unread makes no room for more: CLOSE comes, and nothing before it. */
+TEST_F(scene, closing_makes_no_room)
+{
+	struct attack *a = &self->a;
+	u32 credits;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	ASSERT_GT(overrun(a, a->victim_no, 2048, PREY_BUFFER), 0);
+	hostile_beat(&a->h, 200);
+	credits = a->h.count[RCH_REC_CREDIT];
+	close(a->victim);
+	a->victim = -1;
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE], 5000));
+	EXPECT_EQ(a->h.count[RCH_REC_CREDIT], credits);
+	EXPECT_EQ(a->h.count[RCH_REC_SHUT], 0);
+	attack_disconnect(a);
+}
+
 /* A message larger than the buffer, which never ends, for channels nobody has accepted. */
 TEST_F(scene, never_accepted)
 {
