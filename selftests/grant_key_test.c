@@ -261,10 +261,10 @@ TEST_F_TIMEOUT(grant, key_closed, 60)
 		region = region_register(ctx, mine, 4 * PIECE, 0, NULL);
 		ASSERT_GT(region, 0);
 		ASSERT_EQ(queue_open(ctx, &q, 64, 64), 0);
-		for (j = 0; j < 32; j++)
+		for (j = 0; j < turns(32); j++)
 			in_region(queue_read(&q, self->holder, grant, 0, NULL, MIB, 1), region,
 				  j % 8 * MIB);
-		ASSERT_EQ(queue_submit(&q), 32);
+		ASSERT_EQ(queue_submit(&q), (unsigned int)turns(32));
 		close(ctx);
 		queue_close(&q);
 	}
