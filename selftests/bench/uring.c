@@ -8,7 +8,7 @@
 #include "bench.h"
 
 #define ENTRIES (2 * BATCH)
-/* Of channels: what is larger waits. */
+/* Of channels: what is as large, or larger, may wait. */
 #define SEND_BUFFER (1 << 20)
 
 static void *open_ring(void)
@@ -34,7 +34,7 @@ static void add_send(void *ring, int fd, const void *data, size_t size, bool qui
 	if (quiet)
 		sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 	/* Threads may send those that wait in another order, and the last of many tells of all. */
-	if (quiet && size > SEND_BUFFER)
+	if (quiet && size >= SEND_BUFFER)
 		sqe->flags |= IOSQE_IO_LINK;
 }
 
