@@ -9,7 +9,7 @@
 
 #define ENTRIES (2 * BATCH)
 /* Of channels: what is as large, or larger, may wait. */
-#define SEND_BUFFER (1 << 20)
+#define SEND_BUFFER 1048576
 
 static void *open_ring(void)
 {
