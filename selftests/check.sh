@@ -42,7 +42,7 @@ declare -A compiled given
 # Guests wait more than they compute. On two processors there is room for three of User Mode
 # Linux, or for two with two emulated processors each.
 room=$(($(nproc) * 3))
-of_uml=2 of_emulated=3 of_uml_pair=3 of_emulated_pair=4
+of_uml=2 of_emulated=3 of_uml_pair=2 of_emulated_pair=4
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
