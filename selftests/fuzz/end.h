@@ -101,6 +101,7 @@ struct lane {
 	bool stalled;
 	bool shut_queued;
 	bool fin_queued;
+	bool finishing;
 	bool close_sent;
 	bool close_got;
 	bool closed_sent;
@@ -222,6 +223,7 @@ void lane_set_state(struct lane *lane, enum rch_chan_state to);
 void lane_fail(struct lane *lane);
 void lane_detach(struct end *e, struct lane *lane);
 void lane_detach_if_closed(struct end *e, struct lane *lane);
+void lane_tell_later(struct lane *lane, u32 control);
 void lane_tell(struct end *e, struct lane *lane, u32 control);
 void lane_flow_update(struct end *e, struct lane *lane);
 void lane_purge(struct end *e, struct lane *lane);

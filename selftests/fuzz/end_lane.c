@@ -93,14 +93,21 @@ void lane_detach_if_closed(struct end *e, struct lane *lane)
 	lane_detach(e, lane);
 }
 
-/** lane_tell - have the peer told something besides data */
+/** lane_tell_later - have the peer told something besides data, with what is sent next */
+void lane_tell_later(struct lane *lane, u32 control)
+{
+	if (lane->close_sent || lane->close_got)
+		control &= CTL_CLOSED;
+	if (lane->finishing)
+		control &= ~CTL_CREDIT;
+	if (lane->id)
+		lane->control |= control;
+}
+
+/** lane_tell - the same, at once */
 void lane_tell(struct end *e, struct lane *lane, u32 control)
 {
-	if (lane->close_sent)
-		control &= CTL_CLOSED;
-	if (!lane->id || !control)
-		return;
-	lane->control |= control;
+	lane_tell_later(lane, control);
 	end_run(e);
 }
 
@@ -150,13 +157,18 @@ static void enqueue_last(struct end *e, struct lane *lane, u8 type, u8 flags, u3
 	end_run(e);
 }
 
+/* CLOSE is for the next frame: when that is sent is for the script to say. */
 static void finish(struct end *e, struct lane *lane)
 {
 	lane->refused = true;
-	if (!lane->id || lane->fin_queued)
+	lane->finishing = true;
+	if (!lane->id || lane->fin_queued || lane->close_sent || (lane->control & CTL_RESET))
 		return;
+	if (lane->count)
+		lane_tell_later(lane, CTL_SHUT_RECV);
 	lane->fin_queued = true;
-	enqueue_last(e, lane, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
+	lane_enqueue(lane, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
+	lane_flow_update(e, lane);
 }
 
 /** lane_refuse - throw away what waits, as nobody reads it */
@@ -298,11 +310,9 @@ void chan_release(struct end *e, struct lane *lane, bool reset)
 	lane->released = true;
 	if (open || rch_chan_state_allowed(lane->state, RCH_CHAN_DEAD))
 		lane_set_state(lane, open ? RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
-	if (open && reset) {
+	if (open && reset)
 		lane_reset(e, lane);
-	} else if (open) {
-		lane_tell(e, lane, CTL_SHUT_RECV);
+	else if (open)
 		finish(e, lane);
-	}
 	drop_received(e, lane);
 }

@@ -214,7 +214,8 @@ static enum rch_rule close_got(struct end *e, struct lane *lane, const struct rc
 	lane->refused = true;
 	lane_purge(e, lane);
 	lane->control = 0;
-	lane_tell(e, lane, CTL_CLOSED);
+	/* With the next frame, as CLOSE. */
+	lane_tell_later(lane, CTL_CLOSED);
 	return RCH_RULE_OK;
 }
 
