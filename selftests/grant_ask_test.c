@@ -287,21 +287,39 @@ TEST_F_TIMEOUT(ask, call_waits, 60)
 	EXPECT_EQ(sum(), MANY + 4);
 }
 
+struct watch {
+	struct slow never;
+	int ready;
+};
+
+/* Somebody wants the memory: he is stuck. */
+static void *say_stuck(void *arg)
+{
+	struct watch *watch = arg;
+	struct uffd_msg msg;
+
+	if (read(watch->never.fd, &msg, sizeof(msg)) != sizeof(msg) ||
+	    write(watch->ready, "x", 1) != 1)
+		_exit(3);
+	return NULL;
+}
+
 /* A queue asks for many, and then runs for ever, as its program's memory does not come. */
 static void stick(struct fixture_ask *self, int full, int ready)
 {
+	struct watch watch = { .ready = ready };
 	struct queue other;
-	struct slow never;
+	pthread_t thread;
 	int i;
 
-	if (!slow_begin(&never, 4096))
+	if (!slow_begin(&watch.never, 4096))
 		_exit(2);
+	ASSERT_EQ(pthread_create(&thread, NULL, say_stuck, &watch), 0);
 	ASSERT_EQ(queue_open(self->ctx, &other, 4096, 4096), 0);
 	for (i = 0; i < 2048; i++)
 		queue_fetch_add(&other, self->holder, self->grant, 0, 1, i);
 	ASSERT_EQ(queue_submit(&other), 2048);
-	queue_recv(&other, full, never.memory, never.len, 1);
-	ASSERT_EQ(write(ready, "x", 1), 1);
+	queue_recv(&other, full, watch.never.memory, watch.never.len, 1);
 	queue_submit(&other);
 	_exit(1);
 }
@@ -330,8 +348,6 @@ TEST_F_TIMEOUT(ask, queue_is_stuck, 60)
 		inject_off("withhold");
 		SKIP("there is no userfaultfd");
 	}
-	/* It gets stuck meanwhile. */
-	sleep_ms(200);
 	ASSERT_EQ(waitpid(child, &status, WNOHANG), 0);
 	ASSERT_EQ(pthread_create(&thread, NULL, call, &caller), 0);
 	inject_off("withhold");
