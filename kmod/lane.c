@@ -504,6 +504,7 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 /* Whether the channel has been given up already, with a reset. */
 static bool was_reset(const struct rch_lane *lane)
 {
+	lockdep_assert_held(&lane->link->lock);
 	return lane->close_sent || ((lane->control | lane->held_back) & RCH_LANE_RESET);
 }
 
@@ -529,6 +530,7 @@ void rch_lane_say_last(struct rch_lane *lane)
 {
 	u32 last = lane->last;
 
+	lockdep_assert_held(&lane->link->lock);
 	lane->last = 0;
 	if (last & RCH_LAST_CLOSE)
 		add_last(lane, &lane->fin);

@@ -117,7 +117,8 @@ struct rch_link_faults {
  * @gather_timer: looks, and ends it
  * @later: lanes whose last words are held back, by @later_list: see link_later.c
  * @later_due: no longer
- * @closing: there may be CLOSE among them
+ * @closing: there may be CLOSE among them; written with WRITE_ONCE(), and read without @lock
+ *	by who begins to wait: what he has closed himself he sees
  * @later_timer: ends it
  * @hello: the next frame is the active side's first, whatever is in it
  * @drr: lanes with data, and room in their window

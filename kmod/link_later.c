@@ -50,8 +50,7 @@ void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last)
 	if (last & RCH_LAST_CLOSE)
 		WRITE_ONCE(link->closing, true);
 	if (!hrtimer_is_queued(&link->later_timer))
-		hrtimer_start(&link->later_timer, wait_for(link),
-			      HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(&link->later_timer, wait_for(link), HRTIMER_MODE_REL_SOFT);
 }
 
 /** rch_link_take_later - something is sent: last words go with it; locked */

@@ -134,8 +134,10 @@ struct rch_io {
  * @spare_count: of them
  * @keys: keys of own memory, the last used first, see path_key.c; by its lock
  * @key_count: of them
- * @keys_held: how many uses of them last for as long as others may want; likewise
- * @keyless: there can be none, as memory has to be handed to the adapter and back
+ * @keys_held: how many uses of them last for as long as others may want; likewise, and read
+ *	without it for a guess
+ * @keyless: there can be none, as memory has to be handed to the adapter and back; written
+ *	with WRITE_ONCE(), never back
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes

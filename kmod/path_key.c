@@ -386,7 +386,7 @@ bool rch_key_hold(struct rch_key *key)
 
 	spin_lock_bh(&keys_lock);
 	ok = key->path->keys_held < RCH_KEYS_HELD;
-	key->path->keys_held += ok;
+	WRITE_ONCE(key->path->keys_held, key->path->keys_held + ok);
 	spin_unlock_bh(&keys_lock);
 	return ok;
 }
@@ -395,7 +395,7 @@ bool rch_key_hold(struct rch_key *key)
 void rch_key_release(struct rch_key *key)
 {
 	spin_lock_bh(&keys_lock);
-	key->path->keys_held--;
+	WRITE_ONCE(key->path->keys_held, key->path->keys_held - 1);
 	if (key->ready) {
 		key->used = jiffies;
 		list_move(&key->list, &key->path->keys);

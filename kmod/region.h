@@ -71,7 +71,7 @@ struct rch_regions {
  * @atomics_by: who does these: an adapter, or NULL: the kernel; both protected by
  *	@lock of its set
  * @keys: keys of it that paths keep, see path_key.c; by its lock
- * @asked: a bit for each of its pieces, modulo their number, that was lent before
+ * @asked: a bit for each of its pieces, modulo the bits, that was lent before; atomic, a hint
  * @sent: messages from it
  * @received: messages into it
  */
