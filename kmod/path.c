@@ -400,15 +400,9 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 		path->pd = NULL;
 		goto err_fail;
 	}
-	/* Every work request that can be outstanding, and a marker for each queue. */
-	path->cq = rch_try_verb(ib_alloc_cq_any(path->dev, path, path->depth +
-						path->send_depth + RCH_PATH_RDMA_WRS + 2,
-						IB_POLL_SOFTIRQ));
-	if (IS_ERR(path->cq)) {
-		ret = PTR_ERR(path->cq);
-		path->cq = NULL;
+	ret = rch_path_cq_get(path);
+	if (ret)
 		goto err_fail;
-	}
 	ret = create_qp(path);
 	if (ret)
 		goto err_fail;
@@ -603,11 +597,9 @@ void rch_path_destroy(struct rch_path *path)
 		rch_path_keys_free(path);
 		rch_path_lends_free(path);
 		rch_path_accesses_free(path);
-		if (path->cq)
-			ib_free_cq(path->cq);
+		rch_path_cq_put(path);
 		if (path->pd)
 			ib_dealloc_pd(path->pd);
-		path->cq = NULL;
 		path->pd = NULL;
 		rdma_destroy_id(path->id);
 	}

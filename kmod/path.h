@@ -9,6 +9,7 @@
 #define _RCH_PATH_H
 
 #include <linux/completion.h>
+#include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/semaphore.h>
@@ -94,6 +95,8 @@ struct rch_io {
  * @port: port of @dev
  * @pd: protection domain: one for each link, so one for each pair of trust domains
  * @cq: completions of both queues
+ * @cq_handler: the core's, which the adapter calls through path_cq.c
+ * @cq_work: calls that in an interrupt
  * @depth: receive buffers
  * @send_depth: frames that may be posted and not completed
  * @frame_size: bytes of each receive buffer
@@ -161,6 +164,8 @@ struct rch_path {
 	u32 port;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	ib_comp_handler cq_handler;
+	struct irq_work cq_work;
 	u32 depth;
 	u32 send_depth;
 	u32 frame_size;
@@ -248,6 +253,10 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 /* path.c APIs: any context */
 void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
 bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
+
+/* path_cq.c APIs: a path's life */
+int rch_path_cq_get(struct rch_path *path);
+void rch_path_cq_put(struct rch_path *path);
 
 /* path_io.c APIs: any context */
 int rch_path_post(struct rch_path *path, struct list_head *frames);

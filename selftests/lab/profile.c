@@ -3,8 +3,8 @@
  * profile.c - a plugin for QEMU: how often each piece of the guest's code ran
  *
  * Counts instructions between two marks that a program of the guest executes, see
- * profile_mark() in ../mark.h, and writes lines "ADDRESS INSTRUCTIONS" to the file that the
- * argument out= names, one for each block that was translated. One virtual CPU.
+ * profile_mark() in ../mark.h, and writes lines "ADDRESS INSTRUCTIONS TIMES" to the file that
+ * the argument out= names, one for each block that was translated. One virtual CPU.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,6 +22,7 @@ EXPORT int qemu_plugin_version = 1;
 
 static struct block {
 	uint64_t address;
+	uint64_t length;
 	uint64_t instructions;
 	uint64_t before;
 	uint64_t counted;
@@ -69,6 +70,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		abort();
 	block = &blocks[used++];
 	block->address = qemu_plugin_tb_vaddr(tb);
+	block->length = n;
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, ADD_U64, &block->instructions, n);
 	for (i = 0; i < n; i++)
 		look_for_marks(qemu_plugin_tb_get_insn(tb, i));
@@ -83,8 +85,9 @@ static void finished(qemu_plugin_id_t id, void *data)
 		return;
 	for (i = 0; i < used; i++)
 		if (blocks[i].counted)
-			fprintf(file, "%016" PRIx64 " %" PRIu64 "\n", blocks[i].address,
-				blocks[i].counted);
+			fprintf(file, "%016" PRIx64 " %" PRIu64 " %" PRIu64 "\n",
+				blocks[i].address, blocks[i].counted,
+				blocks[i].counted / blocks[i].length);
 	fclose(file);
 }
 

@@ -5,7 +5,8 @@
 usage: profile.py LOG BLOCKS LINES
 
 LOG is the output of profile.sh's guest, with the kernel's symbols; BLOCKS what the plugin
-has written.
+has written. Each line has instructions for each message, their share, how often the function
+was entered for each, and its name.
 """
 
 import base64
@@ -35,14 +36,18 @@ def main():
     starts, names = symbols(log)
     counts = collections.Counter()
     groups = collections.Counter()
+    entered = collections.Counter()
     with open(sys.argv[2], encoding="utf-8") as file:
         for line in file:
-            address, count = line.split()
+            address, count, times = line.split()
             address, count = int(address, 16), int(count)
             if address < 1 << 47:
                 name = "(programs)"
             else:
-                name = names[max(bisect.bisect_right(starts, address) - 1, 0)]
+                place = max(bisect.bisect_right(starts, address) - 1, 0)
+                name = names[place]
+                if starts[place] == address:
+                    entered[name] += int(times)
             counts[name] += count
             module = re.search(r"\[(.*)\]", name)
             groups[module.group(1) if module else name if name == "(programs)" else "kernel"] += count
@@ -52,7 +57,8 @@ def main():
         print(f"{count / messages:10.1f} {100 * count / total:5.1f} %  in {name}")
     print()
     for name, count in counts.most_common(int(sys.argv[3])):
-        print(f"{count / messages:10.1f} {100 * count / total:5.1f} %  {name}")
+        share, calls = 100 * count / total, entered[name] / messages
+        print(f"{count / messages:10.1f} {share:5.1f} % {calls:8.2f}  {name}")
 
 
 main()
