@@ -182,6 +182,8 @@ enum rch_lent {
  * @lend_serial: of what was lent last
  * @lend_skip: messages that are to be written before @lends
  * @lend_penalty: how many there were the last time
+ * @lend_opens: memory that will be lent is being opened, and the peer told of it soon; written
+ *	with WRITE_ONCE() by who has claimed RCH_CHAN_RX
  * @borrow: what the peer has lent
  * @borrowed: where that is
  * @borrow_for: for which message, as @tx_messages counts
@@ -258,6 +260,7 @@ struct rch_chan {
 	u32 lend_serial;
 	u32 lend_skip;
 	u32 lend_penalty;
+	bool lend_opens;
 	enum rch_borrow borrow;
 	struct rch_cts borrowed;
 	u64 borrow_for;

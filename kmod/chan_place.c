@@ -63,6 +63,7 @@ static bool io_settled(struct rch_place *place)
 	case RCH_PLACE_STUCK:
 		return true;
 	case RCH_PLACE_WRITING:
+	case RCH_PLACE_HOLDING:
 	case RCH_PLACE_WRITTEN:
 		return rch_io_over(place->path, &place->write->io);
 	case RCH_PLACE_OPENING:
@@ -80,6 +81,8 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	switch (READ_ONCE(place->state)) {
 	case RCH_PLACE_ASKED:
 		return !events || !READ_ONCE(place->chan->cts_due);
+	case RCH_PLACE_HOLDING:
+		return READ_ONCE(place->let_go) && !READ_ONCE(place->chan->lend_opens);
 	case RCH_PLACE_OPEN:
 		return rch_chan_grant_settled(place->chan);
 	case RCH_PLACE_LENT:
@@ -332,6 +335,15 @@ static enum rch_place_state send_fin(struct rch_place *place)
 	return RCH_PLACE_WRITTEN;
 }
 
+/*
+ * The adapter takes its time. Meanwhile the program may lend memory for the answer; a peer that
+ * hears of that after FIN may have asked for it already.
+ */
+static bool holds_fin(const struct rch_place *place)
+{
+	return !place->left && place->by_owner && !rch_io_over(place->path, &place->write->io);
+}
+
 static void write_some(struct rch_place *place)
 {
 	enum rch_place_state state = RCH_PLACE_WRITING;
@@ -345,7 +357,7 @@ static void write_some(struct rch_place *place)
 	place->cts.addr += n;
 	place->cts.length -= n;
 	if (!place->cts.length)
-		state = send_fin(place);
+		state = holds_fin(place) ? RCH_PLACE_HOLDING : send_fin(place);
 	go_to(place, state, place->path->patience);
 }
 
@@ -384,6 +396,19 @@ static bool step_writing(struct rch_place *place)
 		send_failed(place, -ECANCELED);
 	else
 		go_to(place, RCH_PLACE_ASKED, 0);
+	return true;
+}
+
+static bool step_holding(struct rch_place *place)
+{
+	bool over = rch_io_over(place->path, &place->write->io);
+
+	if (!over && (!place->let_go || READ_ONCE(place->chan->lend_opens)))
+		return not_yet(place);
+	if (over && !rch_io_ok(&place->write->io))
+		write_failed(place);
+	else
+		go_to(place, send_fin(place), place->path->patience);
 	return true;
 }
 
@@ -572,10 +597,25 @@ static void grant(struct rch_place *place)
 	rch_lane_cts(&place->chan->lane, &place->cts);
 }
 
+/* So FIN of a message that goes the other way waits for what there will be to tell. */
+static void lend_opens(struct rch_place *place, bool opens)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (READ_ONCE(chan->lend_opens) == opens)
+		return;
+	WRITE_ONCE(chan->lend_opens, opens);
+	if (!opens)
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+}
+
 static bool step_opening(struct rch_place *place)
 {
-	if (place->wait_open && !rch_io_over(place->path, &place->mr->io))
+	if (place->wait_open && !rch_io_over(place->path, &place->mr->io)) {
+		lend_opens(place, place->stands);
 		return not_yet(place);
+	}
+	lend_opens(place, false);
 	place->cts.addr = place->mr->mr->iova;
 	place->cts.rkey = place->mr->mr->rkey;
 	place->cts.length = place->mr->mr->length;
@@ -720,6 +760,7 @@ static bool (*const steps[])(struct rch_place *place) = {
 	[RCH_PLACE_ASKED] = step_asked,
 	[RCH_PLACE_TURN] = step_turn,
 	[RCH_PLACE_WRITING] = step_writing,
+	[RCH_PLACE_HOLDING] = step_holding,
 	[RCH_PLACE_WRITTEN] = step_written,
 	[RCH_PLACE_STREAM] = step_stream,
 	[RCH_PLACE_FAILING] = step_failing,
@@ -783,6 +824,20 @@ bool rch_place_go_on(struct rch_place *place)
 	go_on_by_owner(place);
 	mutex_unlock(&place->lock);
 	return rch_place_over(place);
+}
+
+/**
+ * rch_place_let_go - the program has said all that it had to say, for now
+ * @place: transfer that rch_place_holds()
+ *
+ * For who has begun it. rch_link_run() must be called soon.
+ */
+void rch_place_let_go(struct rch_place *place)
+{
+	mutex_lock(&place->lock);
+	WRITE_ONCE(place->let_go, true);
+	go_on_by_owner(place);
+	mutex_unlock(&place->lock);
 }
 
 /**
@@ -959,6 +1014,7 @@ void rch_place_leave(struct rch_place *place)
 	mutex_lock(&place->lock);
 	if (!stop_locked(place) && place->state != RCH_PLACE_OVER) {
 		WRITE_ONCE(place->left_alone, true);
+		WRITE_ONCE(place->let_go, true);
 		kick(place);
 	}
 	/* It was received, and nobody was told. */

@@ -33,7 +33,9 @@ struct rch_write;
  * @RCH_PLACE_ASKED: sending: for CTS
  * @RCH_PLACE_TURN: sending: for its turn to write
  * @RCH_PLACE_WRITING: sending: for the end of what is being written
- * @RCH_PLACE_WRITTEN: sending: the same, and nothing of the message comes behind it
+ * @RCH_PLACE_HOLDING: sending: the same, or for rch_place_let_go(), and then for memory to be
+ *	open that is lent for an answer: what tells of that shares a frame with FIN
+ * @RCH_PLACE_WRITTEN: sending: the same as WRITING, and nothing of the message comes behind it
  * @RCH_PLACE_STREAM: sending: for room, as the message goes in segments
  * @RCH_PLACE_FAILING: sending: for the channel to fail, as its path has
  * @RCH_PLACE_OPENING: receiving: for memory to be open to the peer
@@ -48,6 +50,7 @@ enum rch_place_state {
 	RCH_PLACE_ASKED,
 	RCH_PLACE_TURN,
 	RCH_PLACE_WRITING,
+	RCH_PLACE_HOLDING,
 	RCH_PLACE_WRITTEN,
 	RCH_PLACE_STREAM,
 	RCH_PLACE_FAILING,
@@ -93,6 +96,7 @@ enum rch_place_state {
  * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
  * @left: sending: bytes behind what is open
  * @write: sending: its work requests
+ * @let_go: sending: FIN waits no longer for what else the program does; written with WRITE_ONCE()
  * @fin: sending: what became of FIN
  * @iter: sending: what is left for segments
  * @first: sending: no segment was queued
@@ -135,6 +139,7 @@ struct rch_place {
 	struct rch_cts cts;
 	u32 left;
 	struct rch_write *write;
+	bool let_go;
 	int fin;
 	struct iov_iter iter;
 	bool first;
@@ -153,9 +158,16 @@ void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
 bool rch_place_go_on(struct rch_place *place);
+void rch_place_let_go(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);
 void rch_place_put(struct rch_place *place);
+
+/** rch_place_holds - whether it needs rch_place_let_go() soon; for who has begun it */
+static inline bool rch_place_holds(const struct rch_place *place)
+{
+	return READ_ONCE(place->state) == RCH_PLACE_HOLDING && !READ_ONCE(place->let_go);
+}
 
 /** rch_place_over - whether it is over; then @wait is woken. Any context */
 static inline bool rch_place_over(const struct rch_place *place)

@@ -239,6 +239,7 @@ struct rch_pool {
  * @pool_count: of them; by @run_lock
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
+ * @holding: operation whose transfer waits for @ops->flush too, or NULL; by @run_lock
  * @wait: woken when something is to be run, or there are completions
  * @work: runs operations when nobody is in a call, and there is no poller
  * @poller: thread that looks at the rings, or NULL; immutable
@@ -289,6 +290,7 @@ struct rch_queue {
 	struct rch_pool *pools[RDMACHAN_QUEUE_POOLS_MAX];
 	u32 pool_count;
 	struct rch_link *unsent;
+	struct rch_op *holding;
 
 	wait_queue_head_t wait;
 	struct work_struct work;

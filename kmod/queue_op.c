@@ -168,6 +168,7 @@ static void rch_op_flush(struct rch_queue *queue)
 {
 	if (!queue->unsent)
 		return;
+	rch_op_region_let_go(queue);
 	rch_link_push(queue->unsent);
 	rch_link_put(queue->unsent);
 	queue->unsent = NULL;

@@ -92,6 +92,35 @@ static s64 send_small(struct rch_op *op)
 	return ret;
 }
 
+static void forget(struct rch_op *op)
+{
+	op->place = NULL;
+	if (op->queue->holding == op)
+		op->queue->holding = NULL;
+}
+
+/* Of several at once only the last may go on holding. */
+static void hold(struct rch_op *op)
+{
+	struct rch_queue *queue = op->queue;
+
+	if (!rch_place_holds(op->place) || queue->holding == op)
+		return;
+	rch_op_region_let_go(queue);
+	queue->holding = op;
+}
+
+/** rch_op_region_let_go - what waits for the queue to be flushed does so no longer */
+void rch_op_region_let_go(struct rch_queue *queue)
+{
+	struct rch_op *op = queue->holding;
+
+	lockdep_assert_held(&queue->run_lock);
+	queue->holding = NULL;
+	if (op)
+		rch_place_let_go(op->place);
+}
+
 /* What has become of the transfer. Return: false when it is not over. */
 static bool place_end(struct rch_op *op, __poll_t events, int *result)
 {
@@ -100,8 +129,10 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 
 	/* What there is to be told may wait for what the next one has to say. */
 	rch_op_unsent(op->queue, chan->lane.link);
-	if (!over)
+	if (!over) {
+		hold(op);
 		return false;
+	}
 	*result = op->place->result;
 	if (!op->place->sending && !*result) {
 		op->cqe.length = op->place->rts.total;
@@ -110,7 +141,7 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 	/* It is in the transfer's wait queue no longer. */
 	rch_queue_await(op, &chan->wait, events);
 	rch_place_put(op->place);
-	op->place = NULL;
+	forget(op);
 	return true;
 }
 
@@ -237,6 +268,6 @@ void rch_op_region_drop(struct rch_op *op)
 	if (op->region)
 		rch_region_unuse(op->region);
 	op->reading = false;
-	op->place = NULL;
+	forget(op);
 	op->region = NULL;
 }
