@@ -878,7 +878,10 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
 	if (!lane->refused && goes_straight(lane)) {
 		while (row->next(row)) {
 			len = iov_iter_count(&row->iter);
-			if (len > row->max || put_small(lane, &row->iter, len, row->msg_flags))
+			if (len > row->max)
+				break;
+			if (!(row->alone && send_bare(lane, &row->iter, len, row->msg_flags)) &&
+			    put_small(lane, &row->iter, len, row->msg_flags))
 				break;
 			row->messages++;
 			row->bytes += len;

@@ -340,6 +340,7 @@ struct rch_lane {
  * struct rch_tx_row - messages that are sent one behind the other
  * @next: put the next message into @iter and @msg_flags; the one before it, if there was
  *	one, was sent. Under link->lock. Return: whether there is one
+ * @alone: no other is likely to follow
  * @max: bytes of the largest that may be sent so
  * @iter: the message
  * @msg_flags: its flags
@@ -348,6 +349,7 @@ struct rch_lane {
  */
 struct rch_tx_row {
 	bool (*next)(struct rch_tx_row *row);
+	bool alone;
 	u32 max;
 	struct iov_iter iter;
 	u16 msg_flags;

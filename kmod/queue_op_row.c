@@ -8,7 +8,8 @@
  * it would be over before anybody could see it. Each entry is copied before it is looked at.
  *
  * A row ends at the first entry that is anything else, or that cannot be sent at once. That
- * is taken again, as an operation, which tells what is wrong with it, or waits.
+ * is taken again, as an operation, which tells what is wrong with it, or waits. Its messages
+ * come from the program's memory, or from one region, which is used meanwhile.
  */
 #include <linux/file.h>
 #include <linux/uaccess.h>
@@ -18,6 +19,7 @@
 #include "file.h"
 #include "queue_op.h"
 #include "queue_region.h"
+#include "region.h"
 
 /* Until others get the link's lock: entries, and bytes after which there is no other. */
 #define ROW_ENTRIES 32
@@ -28,6 +30,8 @@
  * @row: their messages
  * @queue: queue
  * @sqe: the next entry, a copy
+ * @region: where all messages are, used; or NULL
+ * @region_id: its number, or 0
  * @max: entries that there are, at most ROW_ENTRIES
  * @room: completions that there is room for
  * @put: completions in the ring
@@ -36,6 +40,8 @@ struct send_row {
 	struct rch_tx_row row;
 	struct rch_queue *queue;
 	struct rdmachan_sqe sqe;
+	struct rch_region *region;
+	u32 region_id;
 	u32 max;
 	u32 room;
 	u32 put;
@@ -45,10 +51,10 @@ struct send_row {
 static bool is_plain(const struct rdmachan_sqe *sqe)
 {
 	return sqe->opcode == RDMACHAN_OPCODE_SEND &&
-	       !(sqe->flags & ~RDMACHAN_SQE_F_SKIP_SUCCESS) &&
+	       !(sqe->flags & ~(RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_REGION)) &&
+	       !sqe->region == !(sqe->flags & RDMACHAN_SQE_F_REGION) &&
 	       sqe->length <= RCH_SMALL_MAX && sqe->msg_flags <= RDMACHAN_MSG_FLAGS_MASK &&
-	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->region | sqe->grant) &&
-	       !sqe->target;
+	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->grant) && !sqe->target;
 }
 
 static bool needs_room(const struct rdmachan_sqe *sqe)
@@ -56,13 +62,29 @@ static bool needs_room(const struct rdmachan_sqe *sqe)
 	return !(sqe->flags & RDMACHAN_SQE_F_SKIP_SUCCESS);
 }
 
-/* Entry number @number of those that were not taken. Return: whether it can be of the row. */
-static bool look(struct send_row *send, u32 number)
+static void fetch(struct send_row *send, u32 number, struct rdmachan_sqe *sqe)
 {
 	struct rch_queue *queue = send->queue;
 
-	rch_mapping_fetch(&queue->sq, queue->sq_head + number, &send->sqe, sizeof(send->sqe));
+	rch_mapping_fetch(&queue->sq, queue->sq_head + number, sqe, sizeof(*sqe));
+}
+
+/* Entry number @number of those that were not taken. Return: whether it can be of the row. */
+static bool look(struct send_row *send, u32 number)
+{
+	fetch(send, number, &send->sqe);
 	return is_plain(&send->sqe) && (!needs_room(&send->sqe) || send->put < send->room);
+}
+
+/* Whether the first one has no other behind it: a guess, as it may change until it is taken. */
+static bool is_alone(struct send_row *send)
+{
+	struct rdmachan_sqe sqe;
+
+	if (send->max == 1)
+		return true;
+	fetch(send, 1, &sqe);
+	return !is_plain(&sqe) || sqe.fd != send->sqe.fd;
 }
 
 static void sent(struct send_row *send)
@@ -78,6 +100,24 @@ static void sent(struct send_row *send)
 	send->put++;
 }
 
+/* Return: whether the message of the entry is where those of the row are. */
+static bool find_message(struct send_row *send)
+{
+	const struct rdmachan_sqe *sqe = &send->sqe;
+	struct iov_iter *iter = &send->row.iter;
+
+	if (sqe->region != send->region_id)
+		return false;
+	if (send->region) {
+		if (rch_region_check(send->region, sqe->addr, sqe->length, false))
+			return false;
+		rch_region_iter(send->region, ITER_SOURCE, sqe->addr, sqe->length, iter);
+	} else {
+		iov_iter_ubuf(iter, ITER_SOURCE, u64_to_user_ptr(sqe->addr), sqe->length);
+	}
+	return true;
+}
+
 /* See &struct rch_tx_row; the first entry was looked at already. */
 static bool next_message(struct rch_tx_row *row)
 {
@@ -90,10 +130,8 @@ static bool next_message(struct rch_tx_row *row)
 		    !look(send, row->messages) || send->sqe.fd != fd)
 			return false;
 	}
-	iov_iter_ubuf(&row->iter, ITER_SOURCE, u64_to_user_ptr(send->sqe.addr),
-		      send->sqe.length);
 	row->msg_flags = send->sqe.msg_flags;
-	return true;
+	return find_message(send);
 }
 
 static void send_to(struct send_row *send, struct rch_chan *chan)
@@ -104,10 +142,28 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 	if (rch_line_taken(queue, rch_op_line_out(chan)))
 		return;
 	rch_chan_send_row(chan, &send->row);
+	if (send->region) {
+		atomic64_add(send->row.messages, &chan->tx_regions);
+		atomic64_add(send->row.messages, &send->region->sent);
+	}
 	if (send->row.messages)
 		rch_op_unsent(queue, chan->lane.link);
 	if (send->put)
 		rch_queue_told(queue);
+}
+
+static bool use_region(struct send_row *send)
+{
+	struct rch_region *region;
+
+	send->region_id = send->sqe.region;
+	if (!send->region_id)
+		return true;
+	region = rch_region_use(send->queue->regions, send->region_id, send->queue->mm);
+	if (IS_ERR(region))
+		return false;
+	send->region = region;
+	return true;
 }
 
 /**
@@ -126,13 +182,16 @@ u32 rch_op_row(struct rch_queue *queue, u32 max)
 
 	send.max = min_t(u32, max, ROW_ENTRIES);
 	send.room = rch_queue_room(queue);
-	if (!look(&send, 0))
+	if (!look(&send, 0) || !use_region(&send))
 		return 0;
+	send.row.alone = is_alone(&send);
 	file = rch_op_find_file(queue, send.sqe.fd);
-	if (IS_ERR_OR_NULL(file))
-		return 0;
-	if (file->f_op == &rch_chan_fops)
-		send_to(&send, file->private_data);
-	fput(file);
+	if (!IS_ERR_OR_NULL(file)) {
+		if (file->f_op == &rch_chan_fops)
+			send_to(&send, file->private_data);
+		fput(file);
+	}
+	if (send.region)
+		rch_region_unuse(send.region);
 	return send.row.messages;
 }
