@@ -666,7 +666,7 @@ bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags)
 	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size)
 		return false;
 	return (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu && !msg_flags &&
-	       lane->peer_id <= RCH_BARE_CHAN_MAX;
+	       lane->peer_id <= rch_wire_bare_chan_max(link->features & RCH_FEATURE_LIMIT);
 }
 
 /** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */

@@ -26,7 +26,7 @@ static u32 features(const struct rdma_cm_id *id, u32 depth)
 {
 	/* iWARP has no immediate data. */
 	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
-		return RCH_FEATURES & ~RCH_FEATURE_BARE;
+		return RCH_FEATURES & ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
 	return RCH_FEATURES;
 }
 
@@ -40,7 +40,10 @@ static u32 common_features(const struct rch_link *link, const struct rch_hello *
 {
 	u32 both = peer->features & link_features(link);
 
-	return peer->depth > RCH_DEPTH_BARE ? both & ~RCH_FEATURE_BARE : both;
+	/* LIMIT means nothing without. */
+	if (peer->depth > RCH_DEPTH_BARE || !(both & RCH_FEATURE_BARE))
+		both &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
+	return both;
 }
 
 /* The sizes and times that both sides agree upon. */

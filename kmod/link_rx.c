@@ -32,14 +32,15 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 }
 
 /* What a header would say, of what can be: the rest is as it was. */
-static void complete_numbers(const struct rch_link *link, struct rch_frame *f,
-			     const struct rch_bare *bare)
+static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_frame *f,
+			     struct rch_bare *bare)
 {
 	lockdep_assert_held(&link->lock);
+	rch_wire_bare_get(imm, link->features & RCH_FEATURE_LIMIT, bare);
 	f->epoch = link->epoch;
 	f->seq = rch_seq_near(link->credit.rx_next, bare->seq);
 	f->ack = rch_seq_near(link->credit.tx_acked, bare->ack);
-	f->limit = link->credit.tx_limit;
+	f->limit = bare->full ? f->ack + link->credit.tx_depth : link->credit.tx_limit;
 }
 
 /* Whether the channel waits for a record of this type at all, whatever its state. */
@@ -75,21 +76,21 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 }
 
 /*
- * The frame's numbers; @bare: what is known of them, or NULL. Return: the rule that was
- * broken; @skip: it is a duplicate.
+ * The frame's numbers. If it is bare, they are completed by what is known, and @bare is set.
+ * Return: the rule that was broken; @skip: it is a duplicate.
  */
-static enum rch_rule frame_got(struct rch_link *link, struct rch_frame *f,
-			       const struct rch_bare *bare, bool *skip)
+static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
+			       struct rch_frame *f, struct rch_bare *bare, bool *skip)
 {
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&link->lock);
-	if (bare && !(link->features & RCH_FEATURE_BARE)) {
+	if (rxf->bare && !(link->features & RCH_FEATURE_BARE)) {
 		rule = RCH_RULE_FRAME_SHORT;
 		goto out;
 	}
-	if (bare)
-		complete_numbers(link, f, bare);
+	if (rxf->bare)
+		complete_numbers(link, rxf->imm, f, bare);
 	if (link->state == RCH_LINK_CONNECTING ||
 	    (link->state == RCH_LINK_HELLO && !(f->flags & RCH_FRAME_F_HELLO))) {
 		rule = RCH_RULE_STATE;
@@ -154,7 +155,7 @@ static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rx
 
 	rule = rch_wire_frame_get(page_address(rxf->page), rxf->length, &f);
 	if (!rule)
-		rule = frame_got(link, &f, NULL, skip);
+		rule = frame_got(link, rxf, &f, NULL, skip);
 	if (rule || *skip)
 		return rule;
 	return records_got(link, rxf->page, f.length);
@@ -175,8 +176,7 @@ static enum rch_rule without_header(struct rch_link *link, const struct rch_rxf 
 	struct rch_bare bare;
 	enum rch_rule rule;
 
-	rch_wire_bare_get(rxf->imm, &bare);
-	rule = frame_got(link, &f, &bare, skip);
+	rule = frame_got(link, rxf, &f, &bare, skip);
 	if (rule || *skip)
 		return rule;
 	r.chan = bare.chan;

@@ -368,16 +368,26 @@ static void pure_frame(struct rch_link *link)
 	close_frame(link, txf);
 }
 
+/* Whether the peer learns our limit by bare frames. */
+static bool bare_tells(const struct rch_link *link)
+{
+	return (link->features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
+}
+
 /* Return: whether the peer learns our limit by it. */
 static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_frame *f)
 {
-	const struct rch_bare bare = { .chan = txf->chan, .seq = txf->seq, .ack = f->ack };
+	struct rch_bare bare;
 
 	txf->wr.send_flags = 0;
 	link->tx_frames++;
 	if (txf->bare) {
+		bare.chan = txf->chan;
+		bare.seq = txf->seq;
+		bare.ack = f->ack;
+		bare.full = bare_tells(link);
 		txf->wr.ex.imm_data = cpu_to_be32(rch_wire_bare_put(&bare));
-		return false;
+		return bare.full;
 	}
 	f->flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
 	link->hello = false;
@@ -455,10 +465,12 @@ static bool has_nothing_to_say(const struct rch_link *link)
 }
 
 /* Whether what is ready, if anything is, does not tell our limit. */
-static bool only_bare(const struct rch_link *link)
+static bool hides_limit(const struct rch_link *link)
 {
 	const struct rch_txf *txf;
 
+	if (bare_tells(link) && !list_empty(&link->ready))
+		return false;
 	list_for_each_entry(txf, &link->ready, list)
 		if (!txf->bare)
 			return false;
@@ -474,7 +486,7 @@ void rch_link_run_locked(struct rch_link *link)
 	if (!list_empty(&link->later))
 		rch_link_take_later(link);
 	fill(link);
-	if (rch_credit_must_tell(&link->credit) && only_bare(link))
+	if (rch_credit_must_tell(&link->credit) && hides_limit(link))
 		pure_frame(link);
 	post_ready(link);
 }

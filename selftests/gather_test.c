@@ -192,6 +192,25 @@ static void queue_rounds(struct fixture_gather *self)
 	queue_close(&q);
 }
 
+/* What just fills its packets goes without a header, and tells of all that one would. */
+TEST_F(gather, full_packets_need_no_others)
+{
+	static char data[4096];
+	uint64_t before;
+	int i;
+
+	set_parameter("gather_us", 0);
+	before = frames_sent(self->ctx);
+	for (i = 0; i < 300; i++) {
+		ASSERT_EQ(write(self->a, data, sizeof(data)), sizeof(data));
+		ASSERT_EQ(read(self->b, data, sizeof(data)), sizeof(data));
+		ASSERT_EQ(write(self->b, data, sizeof(data)), sizeof(data));
+		ASSERT_EQ(read(self->a, data, sizeof(data)), sizeof(data));
+	}
+	printf("# %d frames for 600\n", (int)(frames_sent(self->ctx) - before));
+	EXPECT_LE(frames_sent(self->ctx) - before, 640);
+}
+
 TEST_F(gather, queues_hold_nothing)
 {
 	expect_nothing_held(self, queue_rounds);

@@ -75,6 +75,6 @@ int lies_in_reply(struct attack *a);
 
 /* hostile_bare.c: likewise, in bare frames, and what the module says in them */
 int lies_in_bare(struct attack *a, bool passive);
-bool bare_heard(struct attack *a, u32 length);
+bool bare_heard(struct attack *a, u32 length, bool queue);
 
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

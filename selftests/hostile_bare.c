@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "hostile_attack.h"
+#include "ring.h"
 
-#define NOBODY 0xfff1U
+#define NOBODY 0x7ff1U
 
 /**
  * struct bare_lie - a number of bare frames, the last of which has another end than those
@@ -23,6 +24,7 @@
  * @length: of all
  * @count: how many there are
  * @before: a record that is said ahead of them, or 0
+ * @full: it tells that all buffers are posted
  */
 struct bare_lie {
 	const char *name;
@@ -33,6 +35,7 @@ struct bare_lie {
 	u32 length;
 	u32 count;
 	u8 before;
+	bool full;
 };
 
 static const struct bare_lie bare_lies[] = {
@@ -44,6 +47,9 @@ static const struct bare_lie bare_lies[] = {
 	/* As if it came again: nobody minds. */
 	{ "a number that was used", VERDICT_ALIVE, 0, 255, 0, 64, 1 },
 	{ "one that was long ago", VERDICT_ALIVE, 0, 128, 0, 64, 1 },
+	{ "all buffers posted", VERDICT_ALIVE, 0, 0, 0, 64, 100, 0, true },
+	{ "all posted, and an acknowledgement of what was not sent", RCH_RULE_NUMBERS, 0, 0, 100,
+	  64, 1, 0, true },
 	{ "nothing in it", VERDICT_ALIVE, 0, 0, 0, 0, 1 },
 	{ "as much as a frame may have", VERDICT_ALIVE, 0, 0, 0, HOSTILE_BUFFER, 1 },
 	{ "more than the window", RCH_RULE_WINDOW, 0, 0, 0, HOSTILE_BUFFER, 4 },
@@ -79,6 +85,7 @@ static void say_bare(struct attack *a, const struct bare_lie *lie, bool last)
 	bare.chan = lie->chan ?: a->victim_no;
 	bare.seq = rch_credit_take(&a->h.credit) + lie->seq;
 	bare.ack = a->h.credit.rx_next + lie->ack;
+	bare.full = lie->full;
 	wr.imm_data = htonl(rch_wire_bare_put(&bare));
 	hostile_post(&a->h, &wr, data, lie->length);
 }
@@ -118,15 +125,34 @@ int lies_in_bare(struct attack *a, bool passive)
 	return wrong;
 }
 
-/* Have the module send a message of @length. Return: whether it comes as a bare frame. */
-bool bare_heard(struct attack *a, u32 length)
+/* Alone in its call. Return: whether it was sent. */
+static bool send_by_queue(struct attack *a, const void *data, u32 length)
+{
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	bool ok;
+
+	if (queue_open(a->ctx, &q, 1, 1))
+		return false;
+	queue_send(&q, a->victim, data, length, 0);
+	ok = queue_submit(&q) == 1 && queue_wait(&q, &cqe) && cqe.res == length;
+	queue_close(&q);
+	return ok;
+}
+
+/*
+ * Have the module send a message of @length, by a @queue or not. Return: whether it comes as a
+ * bare frame.
+ */
+bool bare_heard(struct attack *a, u32 length, bool queue)
 {
 	static const char data[HOSTILE_BUFFER];
 	u32 seen = a->h.bare;
 	u64 bytes = a->h.data_bytes;
+	bool sent = queue ? send_by_queue(a, data, length)
+			  : write(a->victim, data, length) == (ssize_t)length;
 
-	if (write(a->victim, data, length) != (ssize_t)length ||
-	    !HOSTILE_UNTIL(&a->h, a->h.data_bytes >= bytes + length, 5000))
+	if (!sent || !HOSTILE_UNTIL(&a->h, a->h.data_bytes >= bytes + length, 5000))
 		return false;
 	return a->h.bare == seen + 1 && a->h.bare_length == length;
 }

@@ -111,16 +111,19 @@ void hostile_took_bare(struct hostile *h, u32 imm, u32 len)
 {
 	struct rch_credit *c = &h->credit;
 	struct rch_bare bare;
+	u32 ack;
 
-	rch_wire_bare_get(imm, &bare);
+	rch_wire_bare_get(imm, h->mine.features & RCH_FEATURE_LIMIT, &bare);
+	ack = rch_seq_near(c->tx_acked, bare.ack);
 	if (!(h->mine.features & RCH_FEATURE_BARE) || bare.seq != (u8)c->rx_next ||
-	    !rch_credit_told_by_peer(c, rch_seq_near(c->tx_acked, bare.ack), c->tx_limit)) {
+	    !rch_credit_told_by_peer(c, ack, bare.full ? ack + c->tx_depth : c->tx_limit)) {
 		printf("# hostile peer: the module sent a bad bare frame\n");
 		h->ended = true;
 		return;
 	}
 	rch_credit_received(c);
 	h->bare++;
+	h->bare_full += bare.full;
 	h->bare_length = len;
 	h->data_bytes += len;
 }

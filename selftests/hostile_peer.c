@@ -513,12 +513,16 @@ TEST_F_TIMEOUT(scene, the_module_sends_bare_frames, 60)
 	for (passive = 0; passive < 2; passive++) {
 		ASSERT_TRUE(attack_connect(a, passive));
 		packet = packet_size(a);
-		EXPECT_TRUE(!bare_heard(a, packet - RCH_FRAME_OVERHEAD));
-		EXPECT_TRUE(!bare_heard(a, packet + 1));
-		EXPECT_TRUE(bare_heard(a, packet - RCH_FRAME_OVERHEAD + 1));
-		EXPECT_TRUE(bare_heard(a, HOSTILE_BUFFER));
+		EXPECT_TRUE(!bare_heard(a, packet - RCH_FRAME_OVERHEAD, false));
+		EXPECT_TRUE(!bare_heard(a, packet + 1, false));
+		EXPECT_TRUE(bare_heard(a, packet - RCH_FRAME_OVERHEAD + 1, false));
+		EXPECT_TRUE(bare_heard(a, HOSTILE_BUFFER, false));
+		EXPECT_TRUE(!bare_heard(a, packet + 1, true));
+		EXPECT_TRUE(bare_heard(a, packet, true));
 		for (i = 0; i < 600; i++)
-			ASSERT_TRUE(bare_heard(a, packet));
+			ASSERT_TRUE(bare_heard(a, packet, false));
+		/* Nothing was sent to the module that could have taken a buffer for long. */
+		EXPECT_GE(a->h.bare_full, 600);
 		attack_disconnect(a);
 	}
 	EXPECT_TRUE(set_param("gather_us", 100));
@@ -529,7 +533,7 @@ TEST_F(scene, no_bare_frames_without_agreement)
 	struct attack *a = &self->a;
 
 	ASSERT_TRUE(attack_connect(a, false));
-	EXPECT_TRUE(!bare_heard(a, packet_size(a)));
+	EXPECT_TRUE(!bare_heard(a, packet_size(a), false));
 	EXPECT_EQ(a->h.bare, 0);
 }
 

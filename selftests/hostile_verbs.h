@@ -79,8 +79,9 @@ struct hostile {
 	bool ended;
 	int wc_status;
 	u32 frames;
-	/* Bare frames, and the bytes of the last. */
+	/* Bare frames, those that told of all buffers, and the bytes of the last. */
 	u32 bare;
+	u32 bare_full;
 	u32 bare_length;
 	u64 data_bytes;
 	/* The last message with grants; @lent_bytes is its payload. */

@@ -96,6 +96,12 @@ static inline bool rch_credit_raised(const struct rch_credit *c)
 	return rch_seq_before(c->told_limit, c->rx_limit);
 }
 
+/** rch_credit_full - whether all our buffers are posted: then the limit follows from the ack */
+static inline bool rch_credit_full(const struct rch_credit *c)
+{
+	return c->rx_limit - c->rx_next == c->rx_depth;
+}
+
 /** rch_credit_room - frames that may be sent now; @pure: frames without records */
 static inline u32 rch_credit_room(const struct rch_credit *c, bool pure)
 {

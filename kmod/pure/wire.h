@@ -48,8 +48,10 @@
 #define RCH_FEATURE_STAND	0x04U
 /** RCH_FEATURE_GRANT - feature bit: grants are understood, see grant.h */
 #define RCH_FEATURE_GRANT	0x08U
+/** RCH_FEATURE_LIMIT - feature bit, besides BARE: bare frames can tell the limit */
+#define RCH_FEATURE_LIMIT	0x10U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
-				 RCH_FEATURE_GRANT)
+				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -140,15 +142,19 @@ static_assert(sizeof(struct rch_wire_frame) == 24, "on the wire");
  * @chan: channel number of the receiver of this
  * @seq: lowest bits of the number of the frame
  * @ack: lowest bits of the number before which the sender of this has all frames
+ * @full: with LIMIT: it has all its receive buffers posted
  */
 struct rch_bare {
 	u16 chan;
 	u8 seq;
 	u8 ack;
+	bool full;
 };
 
 /** RCH_BARE_CHAN_MAX - largest channel number that a bare frame can name */
 #define RCH_BARE_CHAN_MAX	0xffffU
+/** RCH_BARE_FULL - with LIMIT: bit of the immediate data; no channel number has it then */
+#define RCH_BARE_FULL		0x8000U
 
 /**
  * enum rch_record_type - types of records
@@ -533,16 +539,23 @@ static inline u32 rch_wire_segment_max(u32 frame_size)
 	return (frame_size - RCH_FRAME_OVERHEAD) & ~(RCH_WIRE_ALIGN - 1);
 }
 
+/** rch_wire_bare_chan_max - largest channel that a bare frame can name; @limit: with LIMIT */
+static inline u32 rch_wire_bare_chan_max(bool limit)
+{
+	return limit ? RCH_BARE_FULL - 1 : RCH_BARE_CHAN_MAX;
+}
+
 /** rch_wire_bare_put - immediate data of a bare frame, in the host's byte order */
 static inline u32 rch_wire_bare_put(const struct rch_bare *b)
 {
-	return b->chan | (u32)b->seq << 16 | (u32)b->ack << 24;
+	return b->chan | (b->full ? RCH_BARE_FULL : 0) | (u32)b->seq << 16 | (u32)b->ack << 24;
 }
 
-/** rch_wire_bare_get - the opposite */
-static inline void rch_wire_bare_get(u32 imm, struct rch_bare *b)
+/** rch_wire_bare_get - the opposite; @limit: with LIMIT */
+static inline void rch_wire_bare_get(u32 imm, bool limit, struct rch_bare *b)
 {
-	b->chan = imm & 0xffff;
+	b->full = limit && (imm & RCH_BARE_FULL);
+	b->chan = imm & rch_wire_bare_chan_max(limit);
 	b->seq = imm >> 16 & 0xff;
 	b->ack = imm >> 24;
 }
