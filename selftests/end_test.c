@@ -170,12 +170,16 @@ TEST_F(end, listener_closed)
 /* A program of its own that holds the other end. Return: its pid */
 static pid_t peer_program(int ctx, int *chan, void (*program)(int fd))
 {
-	int listener = do_listen(ctx, SERVICE, NULL), fd;
-	pid_t child = fork();
+	int listener = do_listen(ctx, SERVICE, NULL), fd, ready[2];
+	pid_t child;
+	char c;
 
+	ASSERT_EQ(pipe(ready), 0);
+	child = fork();
 	if (!child) {
 		fd = do_connect(ctx, SERVICE, NULL);
 		ASSERT_GE(fd, 0);
+		close(ready[1]);
 		program(fd);
 		sleep_ms(60000);
 		_exit(0);
@@ -183,6 +187,10 @@ static pid_t peer_program(int ctx, int *chan, void (*program)(int fd))
 	*chan = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(*chan, 0);
 	close(listener);
+	/* Who is killed while it connects has had no channel. */
+	close(ready[1]);
+	EXPECT_EQ(read(ready[0], &c, 1), 0);
+	close(ready[0]);
 	return child;
 }
 
