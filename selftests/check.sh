@@ -18,7 +18,7 @@
 #
 # And those that run only when they are named, as they take long:
 #   cocci     the kernel's semantic patches over the module
-#   debug     san, inject_nomem_test with siw, and all on x86-64 with such checks and two CPUs
+#   debug     san, and the same on x86-64 with such checks and two CPUs
 #   kcsan     the selftests on a kernel that finds data races, with two CPUs
 #   soak      life and death under load, 200 times each, on kernels with sanitizers
 #
@@ -264,8 +264,6 @@ dbg_guest() {
 
 check_debug() {
 	check_san
-	payload uml-6.12
-	uml_guest uml-siw-more uml-6.12 siw 1536 inject_nomem_test
 	stage "KUnit and selftests, x86-64 with sanitizers, two CPUs"
 	payload dbg-6.12
 	alone dbg_guest dbg-kunit dbg-6.12 sh kunit.sh
