@@ -195,6 +195,8 @@ bool attack_link(struct attack *a)
 	hostile_hello(&a->h, PREY);
 	if (a->bare)
 		a->h.mine.features |= RCH_FEATURE_BARE;
+	if (a->limitless)
+		a->h.mine.features &= ~RCH_FEATURE_LIMIT;
 	if (a->plain)
 		a->h.mine.features &= ~RCH_FEATURE_STAND;
 	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
@@ -247,6 +249,8 @@ int attack_invite(struct attack *a)
 	hostile_hello(&a->h, 0);
 	if (a->bare)
 		a->h.mine.features |= RCH_FEATURE_BARE;
+	if (a->limitless)
+		a->h.mine.features &= ~RCH_FEATURE_LIMIT;
 	a->h.mine.epoch = a->h.theirs.epoch;
 	a->h.mine.peer_domain = 0;
 	return 0;

@@ -36,8 +36,9 @@ struct attack {
 	struct rdmachan_info before;
 	struct hostile h;
 	bool passive;
-	/* Bare frames shall be agreed upon. */
+	/* Bare frames shall be agreed upon, and, if so, not that they tell the limit. */
 	bool bare;
+	bool limitless;
 	/* No memory shall be lent. */
 	bool plain;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */
@@ -75,6 +76,7 @@ int lies_in_reply(struct attack *a);
 
 /* hostile_bare.c: likewise, in bare frames, and what the module says in them */
 int lies_in_bare(struct attack *a, bool passive);
+int tell_full(struct attack *a);
 bool bare_heard(struct attack *a, u32 length, bool queue);
 
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

@@ -125,6 +125,15 @@ int lies_in_bare(struct attack *a, bool passive)
 	return wrong;
 }
 
+/* Tell that all buffers are posted, on the link as it is. Return: what is made of that. */
+int tell_full(struct attack *a)
+{
+	const struct bare_lie told = { .want = RCH_RULE_CHANNEL, .length = 64, .count = 1,
+				       .full = true };
+
+	return lie_bare(a, &told);
+}
+
 /* Alone in its call. Return: whether it was sent. */
 static bool send_by_queue(struct attack *a, const void *data, u32 length)
 {
@@ -154,5 +163,6 @@ bool bare_heard(struct attack *a, u32 length, bool queue)
 
 	if (!sent || !HOSTILE_UNTIL(&a->h, a->h.data_bytes >= bytes + length, 5000))
 		return false;
-	return a->h.bare == seen + 1 && a->h.bare_length == length;
+	return a->h.bare == seen + 1 && a->h.bare_length == length &&
+	       a->h.bare_chan == VICTIM_MINE;
 }

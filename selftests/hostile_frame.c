@@ -125,6 +125,7 @@ void hostile_took_bare(struct hostile *h, u32 imm, u32 len)
 	h->bare++;
 	h->bare_full += bare.full;
 	h->bare_length = len;
+	h->bare_chan = bare.chan;
 	h->data_bytes += len;
 }
 

@@ -79,10 +79,11 @@ struct hostile {
 	bool ended;
 	int wc_status;
 	u32 frames;
-	/* Bare frames, those that told of all buffers, and the bytes of the last. */
+	/* Bare frames, those that told of all buffers, and of the last bytes and channel. */
 	u32 bare;
 	u32 bare_full;
 	u32 bare_length;
+	u32 bare_chan;
 	u64 data_bytes;
 	/* The last message with grants; @lent_bytes is its payload. */
 	struct rch_record lent;
