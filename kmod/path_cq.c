@@ -4,7 +4,8 @@
  *
  * Operation. The core looks at completions in softirq, which its handler raises. Most
  * adapters call that in an interrupt or with softirqs off, so that the softirq runs at
- * once. rxe of newer kernels calls it in a work item: there, raising a softirq wakes
+ * once. rxe of newer kernels calls it in a work item: a softirq that is raised neither in an
+ * interrupt nor with softirqs off (in_interrupt() is the core's condition, too) wakes
  * ksoftirqd, which costs two switches for each frame. An interrupt of our own, which this
  * processor sends to itself, raises it instead.
  *
