@@ -4,10 +4,10 @@
  *
  * Operation. The same conversation as that of chan_rts.c and chan_cts.c: ask, write, FIN;
  * or open, FIN, close. But pages are pinned already, so no program is needed. A step is
- * taken when what the one before waits for has come. The transfer hears of that from the
+ * taken when what the one before waits for has come: those of who sends are in
+ * chan_place_send.c, the others in chan_place_recv.c. The transfer hears of that from the
  * wait queues of channel and path, where it is instead of a thread, and passes it on to who
  * has begun it, who calls rch_place_go_on(); its own work does so when nobody is left.
- * A message that nobody waits for goes in segments, as there is room for them.
  *
  * Ownership. The channel's direction is claimed by who begins, and given up by the
  * transfer when it is over; sending, as soon as the last bytes are on their way. It is
@@ -15,28 +15,19 @@
  * keeps the channel's file and the region until its end. So when it is over no adapter
  * touches the pages any more.
  *
- * Memory that is open before anybody has asked for it is told of in chan_stand.c.
- *
- * Error handling. Sending can be stopped while nothing is being written; receiving cannot
- * once memory is open to the peer: the peer's module has all that it needs, and
- * finishes, or the link ends. What is only lent is asked back, and waited for. When nobody
- * wants a message any more that was received whole, it is lost, and the channel ends: it
- * must not leave one out.
+ * Error handling. What can be stopped is told where its steps are. When nobody wants a
+ * message any more that was received whole, it is lost, and the channel ends: it must not
+ * leave one out.
  */
 #include <linux/slab.h>
 
 #include "chan.h"
 #include "chan_place.h"
-#include "error.h"
+#include "chan_place_step.h"
 #include "inject.h"
 #include "path_rdma.h"
 #include "rch.h"
 #include "region.h"
-
-/* How many dead times a peer may take from one piece of all its messages to the next. */
-#define FIN_DEADS 4
-/* How many regions of a path may be lent: the others are for messages that are there. */
-#define LENT_MAX (RCH_MRS / 2)
 
 /* Have the work run. It has a reference while it is pending. */
 static void kick(struct rch_place *place)
@@ -57,7 +48,7 @@ static void pass_on(struct rch_place *place)
 /* Whether what the adapter was given last is waited for, and over. */
 static bool io_settled(struct rch_place *place)
 {
-	smp_mb(); /* pairs with that of go_to() */
+	smp_mb(); /* pairs with that of rch_place_go_to() */
 	switch (READ_ONCE(place->state)) {
 	case RCH_PLACE_TURN:
 	case RCH_PLACE_STUCK:
@@ -77,7 +68,7 @@ static bool io_settled(struct rch_place *place)
 /* The same of the peer. Without @events anything may have happened. */
 static bool chan_settled(struct rch_place *place, __poll_t events)
 {
-	smp_mb(); /* pairs with that of go_to() */
+	smp_mb(); /* pairs with that of rch_place_go_to() */
 	switch (READ_ONCE(place->state)) {
 	case RCH_PLACE_ASKED:
 		return !events || !READ_ONCE(place->chan->cts_due);
@@ -112,7 +103,13 @@ static int path_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, vo
 	return 0;
 }
 
-static void go_to(struct rch_place *place, enum rch_place_state state, unsigned long patience)
+/**
+ * rch_place_go_to - wait for something
+ * @place: transfer; locked
+ * @state: that
+ * @patience: when it is late, in jiffies from now; 0 is never
+ */
+void rch_place_go_to(struct rch_place *place, enum rch_place_state state, unsigned long patience)
 {
 	lockdep_assert_held(&place->lock);
 	WRITE_ONCE(place->state, state);
@@ -122,8 +119,8 @@ static void go_to(struct rch_place *place, enum rch_place_state state, unsigned 
 	place->late = false;
 }
 
-/* Return: true once, when what is waited for is late. */
-static bool just_late(struct rch_place *place)
+/** rch_place_just_late - whether what is waited for is late; true once */
+bool rch_place_just_late(struct rch_place *place)
 {
 	if (place->late || !place->deadline || time_before(jiffies, place->deadline))
 		return false;
@@ -132,10 +129,10 @@ static bool just_late(struct rch_place *place)
 	return true;
 }
 
-/* The adapter is late: give the path up. Return: false, for there is more to wait for. */
-static bool not_yet(struct rch_place *place)
+/** rch_place_not_yet - give the path up if the adapter is late; Return: false, to wait on */
+bool rch_place_not_yet(struct rch_place *place)
 {
-	if (just_late(place))
+	if (rch_place_just_late(place))
 		rch_io_overdue(place->path);
 	return false;
 }
@@ -180,8 +177,14 @@ static bool map_table(struct rch_place *place, enum dma_data_direction direction
 	return true;
 }
 
-/* Become a user of the path, with the message mapped. Return: whether that went well. */
-static bool map(struct rch_place *place, enum dma_data_direction direction)
+/**
+ * rch_place_map - become a user of the path, with the message mapped
+ * @place: transfer; locked
+ * @direction: who writes to its memory
+ *
+ * Return: whether that went well.
+ */
+bool rch_place_map(struct rch_place *place, enum dma_data_direction direction)
 {
 	if (!rch_path_enter(place->path))
 		return false;
@@ -196,17 +199,18 @@ static bool map(struct rch_place *place, enum dma_data_direction direction)
 	return true;
 }
 
-static void unlist(struct rch_place *place)
+/** rch_place_unlist - hear nothing of the path any more: @write and @mr may be given back */
+void rch_place_unlist(struct rch_place *place)
 {
 	if (place->listed)
 		remove_wait_queue(&place->path->left, &place->path_entry);
 	place->listed = false;
 }
 
-/* No adapter has anything to do with the pages any more. */
-static void unmap(struct rch_place *place)
+/** rch_place_unmap - no adapter has anything to do with the pages any more */
+void rch_place_unmap(struct rch_place *place)
 {
-	unlist(place);
+	rch_place_unlist(place);
 	if (place->write)
 		rch_write_put(place->path, place->write);
 	place->write = NULL;
@@ -221,21 +225,25 @@ static void unmap(struct rch_place *place)
 	rch_path_leave(place->path);
 }
 
-/* Others may send, or receive. */
-static void unclaim(struct rch_place *place)
+/** rch_place_unclaim - others may send, or receive */
+void rch_place_unclaim(struct rch_place *place)
 {
 	if (place->claimed)
 		rch_chan_unclaim(place->chan, place->sending ? RCH_CHAN_TX : RCH_CHAN_RX);
 	place->claimed = false;
 }
 
-/* The caller has a reference of his own. */
-static void finish(struct rch_place *place, int result)
+/**
+ * rch_place_finish - be over
+ * @place: transfer; locked, and the caller has a reference of his own
+ * @result: see struct rch_place
+ */
+void rch_place_finish(struct rch_place *place, int result)
 {
 	lockdep_assert_held(&place->lock);
-	unmap(place);
+	rch_place_unmap(place);
 	remove_wait_queue(&place->chan->wait, &place->chan_entry);
-	unclaim(place);
+	rch_place_unclaim(place);
 	place->result = result;
 	WRITE_ONCE(place->state, RCH_PLACE_OVER);
 	if (wq_has_sleeper(&place->wait))
@@ -245,532 +253,12 @@ static void finish(struct rch_place *place, int result)
 	rch_place_put(place);
 }
 
-/* Sending */
-
-/* All of it is in the peer's hands, or on its way. */
-static void sent(struct rch_place *place, bool placed)
-{
-	struct rch_chan *chan = place->chan;
-
-	rch_chan_tx_done(chan, place->rts.total);
-	atomic64_inc(&chan->tx_regions);
-	atomic64_inc(&place->region->sent);
-	if (placed) {
-		chan->rts_penalty = 0;
-		WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
-	}
-}
-
-/* If the peer has said no, it will ignore this. */
-static void take_back(struct rch_place *place)
-{
-	u8 flags = RCH_RTS_F_CANCEL;
-
-	if (place->stands) {
-		rch_chan_borrow_end(place->chan, place->rts.serial);
-		flags |= RCH_RTS_F_PLACED;
-	}
-	rch_lane_rts(&place->chan->lane, &place->rts, flags, false);
-}
-
-static void send_failed(struct rch_place *place, int ret)
-{
-	take_back(place);
-	finish(place, rch_chan_tx_check(place->chan) ?: ret);
-}
-
-static void stream(struct rch_place *place)
-{
-	unmap(place);
-	rch_region_iter(place->region, ITER_SOURCE, place->offset, place->rts.total,
-			&place->iter);
-	place->first = true;
-	go_to(place, RCH_PLACE_STREAM, 0);
-}
-
-static bool step_asked(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-
-	if (READ_ONCE(chan->cts_due) && !rch_chan_tx_refused(chan))
-		return false;
-	if (!rch_chan_cts_take(chan, &place->cts)) {
-		send_failed(place, -EPIPE);
-	} else if (place->cts.length) {
-		go_to(place, RCH_PLACE_TURN, 0);
-	} else {
-		rch_chan_rts_refused(chan);
-		take_back(place);
-		stream(place);
-	}
-	return true;
-}
-
-/* The path has failed, and the channel will soon. */
-static void write_failed(struct rch_place *place)
-{
-	rch_write_end(place->path);
-	unmap(place);
-	go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->dead);
-}
-
-/* Behind the last write in the same queue. Return: what there is to be waited for. */
-static enum rch_place_state send_fin(struct rch_place *place)
-{
-	struct rch_lane *lane = &place->chan->lane;
-	/* The next message may ask for its way in the same frame. */
-	bool hold = !place->left && place->by_owner;
-
-	/* The answer may come at once. */
-	if (place->left)
-		rch_chan_cts_expect(place->chan);
-	if (place->stands)
-		place->fin = rch_lane_rts(lane, &place->rts, RCH_RTS_F_PLACED, hold);
-	else
-		place->fin = rch_lane_fin(lane, place->left, hold);
-	if (place->left || place->fin)
-		return RCH_PLACE_WRITING;
-	sent(place, true);
-	unclaim(place);
-	return RCH_PLACE_WRITTEN;
-}
-
-/*
- * The adapter takes its time. Meanwhile the program may lend memory for the answer; a peer that
- * hears of that after FIN may have asked for it already.
- */
-static bool holds_fin(const struct rch_place *place)
-{
-	return !place->left && place->by_owner && !rch_io_over(place->path, &place->write->io);
-}
-
-static void write_some(struct rch_place *place)
-{
-	enum rch_place_state state = RCH_PLACE_WRITING;
-	u32 n;
-
-	if (rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
-			   place->cts.rkey, place->cts.length, &n)) {
-		write_failed(place);
-		return;
-	}
-	place->cts.addr += n;
-	place->cts.length -= n;
-	if (!place->cts.length)
-		state = holds_fin(place) ? RCH_PLACE_HOLDING : send_fin(place);
-	go_to(place, state, place->path->patience);
-}
-
-static bool step_turn(struct rch_place *place)
-{
-	if (!rch_write_try_begin(place->path))
-		return false;
-	/* Who has ended the channel meanwhile has closed that memory. */
-	if (rch_chan_tx_refused(place->chan)) {
-		rch_write_end(place->path);
-		send_failed(place, -EPIPE);
-		return true;
-	}
-	place->cts.length = min(place->cts.length, place->left);
-	place->left -= place->cts.length;
-	write_some(place);
-	return true;
-}
-
-static bool step_writing(struct rch_place *place)
-{
-	if (!rch_io_over(place->path, &place->write->io))
-		return not_yet(place);
-	if (!rch_io_ok(&place->write->io)) {
-		write_failed(place);
-		return true;
-	}
-	if (place->cts.length) {
-		write_some(place);
-		return true;
-	}
-	rch_write_end(place->path);
-	if (place->fin)
-		send_failed(place, place->fin);
-	else if (place->left_alone)
-		send_failed(place, -ECANCELED);
-	else
-		go_to(place, RCH_PLACE_ASKED, 0);
-	return true;
-}
-
-static bool step_holding(struct rch_place *place)
-{
-	bool over = rch_io_over(place->path, &place->write->io);
-
-	if (!over && (!place->let_go || READ_ONCE(place->chan->lend_opens)))
-		return not_yet(place);
-	if (over && !rch_io_ok(&place->write->io))
-		write_failed(place);
-	else
-		go_to(place, send_fin(place), place->path->patience);
-	return true;
-}
-
-static bool step_written(struct rch_place *place)
-{
-	if (!rch_io_over(place->path, &place->write->io))
-		return not_yet(place);
-	if (!rch_io_ok(&place->write->io)) {
-		write_failed(place);
-		return true;
-	}
-	rch_write_end(place->path);
-	finish(place, 0);
-	return true;
-}
-
-static bool step_stream(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-	int ret = rch_chan_tx_check(chan);
-
-	if (!ret && !rch_lane_has_room(&chan->lane))
-		return false;
-	if (!ret)
-		ret = rch_chan_tx_segment(chan, &place->iter, place->rts.total,
-					  place->rts.msg_flags, place->first);
-	if (ret) {
-		if (!place->first)
-			rch_chan_tx_abort(chan, place->rts.total);
-		finish(place, rch_chan_tx_check(chan) ?: ret);
-		return true;
-	}
-	place->first = false;
-	if (!iov_iter_count(&place->iter)) {
-		sent(place, false);
-		finish(place, 0);
-	}
-	cond_resched();
-	return true;
-}
-
-static bool step_failing(struct rch_place *place)
-{
-	if (!rch_chan_tx_refused(place->chan) && !just_late(place))
-		return false;
-	finish(place, rch_chan_tx_check(place->chan) ?: -ECONNRESET);
-	return true;
-}
-
-static bool ask(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-	u32 total = place->rts.total;
-
-	if (!rch_chan_may_borrow(chan, total) && !rch_chan_rts_wanted(chan, total, true))
-		return false;
-	if (!map(place, DMA_TO_DEVICE))
-		return false;
-	place->write = rch_write_get(place->path);
-	if (!place->write)
-		return false;
-	place->left = total;
-	place->stands = rch_chan_borrow(chan, total, &place->cts);
-	if (place->stands) {
-		place->rts.serial = place->cts.serial;
-		go_to(place, RCH_PLACE_TURN, 0);
-	} else if (rch_chan_rts_ask(chan, &place->rts)) {
-		send_failed(place, -EPIPE);
-	} else {
-		go_to(place, RCH_PLACE_ASKED, 0);
-	}
-	return true;
-}
-
-/* Receiving */
-
-static void received(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-
-	rch_chan_rx_done(chan, place->rts.total);
-	rch_chan_lend_again(chan);
-	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
-	atomic64_inc(&chan->rx_regions);
-	atomic64_inc(&place->region->received);
-}
-
-static void uncount(struct rch_place *place)
-{
-	if (place->counted)
-		atomic_dec(&place->chan->lane.link->lent);
-	place->counted = false;
-}
-
-/* It may come as DATA. Return: -EAGAIN */
-static int no_message(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-
-	if (!place->stands)
-		return rch_chan_grant_refuse(chan, place->rts.serial);
-	if (!place->begun)
-		rch_chan_lend_result(chan, false);
-	rch_chan_grant_end(chan);
-	return -EAGAIN;
-}
-
-/* Nothing is open any more: the message is here, or may come in another way. */
-static void recv_end(struct rch_place *place, bool closed)
-{
-	struct rch_chan *chan = place->chan;
-	int ret = place->result;
-
-	unlist(place);
-	rch_mr_give_back(place->path, place->mr, closed);
-	uncount(place);
-	if (!ret && place->left_alone)
-		ret = -EINTR;
-	/* Ahead of the end of the grant: FIN may still come. */
-	if (ret && ret != -ECANCELED && ret != -EAGAIN && place->begun)
-		rch_chan_broken(chan, ret);
-	if (ret == -EAGAIN || (ret && !place->begun))
-		ret = no_message(place);
-	else
-		rch_chan_grant_end(chan);
-	if (!ret)
-		received(place);
-	finish(place, ret == -ECANCELED ? -EAGAIN : ret);
-}
-
-/* Keep the peer out. @result: see recv_end(). */
-static void recv_close(struct rch_place *place, int result)
-{
-	place->result = result;
-	if (!place->mr->open)
-		recv_end(place, true);
-	else if (rch_mr_close_post(place->path, place->mr))
-		go_to(place, RCH_PLACE_STUCK, 0);
-	else
-		go_to(place, RCH_PLACE_CLOSING, place->path->patience);
-}
-
-static void recv_open(struct rch_place *place)
-{
-	int ret = rch_mr_open_post(place->path, place->mr, &place->cursor, &place->wait_open);
-
-	if (ret)
-		recv_close(place, ret == -ENOTCONN ? -ECANCELED : ret);
-	else
-		go_to(place, RCH_PLACE_OPENING, place->path->patience);
-}
-
-/* Memory is open that the peer has not asked for. */
-static void lend(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-
-	if (place->unwanted || !rch_chan_lend(chan, &place->cts)) {
-		recv_close(place, -EAGAIN);
-		return;
-	}
-	place->begun = true;
-	go_to(place, RCH_PLACE_LENT, 0);
-	/* What the program has to send may go in the same frame. */
-	rch_lane_stand(&chan->lane, &place->cts, place->by_owner);
-}
-
-/* The same for a message that waits for it. */
-static void grant(struct rch_place *place)
-{
-	struct rch_link *link = place->chan->lane.link;
-	u32 left;
-
-	rch_chan_grant_state(place->chan, &left);
-	/* There may be room for more than the message. */
-	place->cts.length = min(place->cts.length, left);
-	place->cts.serial = place->rts.serial;
-	place->cts.message = 0;
-	if (!rch_chan_grant(place->chan, place->cts.length)) {
-		recv_close(place, -ECANCELED);
-		return;
-	}
-	place->begun = true;
-	place->fins = READ_ONCE(link->fins);
-	go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
-	rch_lane_cts(&place->chan->lane, &place->cts);
-}
-
-/* So FIN of a message that goes the other way waits for what there will be to tell. */
-static void lend_opens(struct rch_place *place, bool opens)
-{
-	struct rch_chan *chan = place->chan;
-
-	if (READ_ONCE(chan->lend_opens) == opens)
-		return;
-	WRITE_ONCE(chan->lend_opens, opens);
-	if (!opens)
-		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
-}
-
-static bool step_opening(struct rch_place *place)
-{
-	if (place->wait_open && !rch_io_over(place->path, &place->mr->io)) {
-		lend_opens(place, place->stands);
-		return not_yet(place);
-	}
-	lend_opens(place, false);
-	place->cts.addr = place->mr->mr->iova;
-	place->cts.rkey = place->mr->mr->rkey;
-	place->cts.length = place->mr->mr->length;
-	if (place->wait_open && !rch_io_ok(&place->mr->io))
-		recv_close(place, -ECANCELED);
-	else if (place->stands)
-		lend(place);
-	else
-		grant(place);
-	return true;
-}
-
-/* One who is silent about all messages for so long has broken the protocol. */
-static void fin_late(struct rch_place *place)
-{
-	struct rch_link *link = place->chan->lane.link;
-	u32 fins = READ_ONCE(link->fins);
-
-	if (!just_late(place))
-		return;
-	if (fins == place->fins) {
-		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
-				    RCH_RULE_ANSWER);
-	} else {
-		place->fins = fins;
-		go_to(place, place->state, FIN_DEADS * link->dead);
-	}
-}
-
-static bool step_open(struct rch_place *place)
-{
-	enum rch_grant grant;
-	u32 left;
-
-	if (!rch_chan_grant_settled(place->chan)) {
-		fin_late(place);
-		return false;
-	}
-	grant = rch_chan_grant_state(place->chan, &left);
-	if (grant != RCH_GRANT_DONE)
-		recv_close(place, -ECANCELED);
-	else if (!left)
-		recv_close(place, 0);
-	else if (place->left_alone)
-		recv_close(place, -EAGAIN);
-	else
-		recv_open(place);
-	return true;
-}
-
-/* The peer asks, as it had not heard of what was lent, or that is too small. */
-static void asked(struct rch_place *place, const struct rch_rts *offer)
-{
-	bool fits = offer->total <= place->rts.total;
-
-	rch_chan_lend_result(place->chan, false);
-	place->stands = false;
-	place->rts = *offer;
-	if (fits)
-		grant(place);
-	else
-		recv_close(place, -EAGAIN);
-}
-
-static void lent_over(struct rch_place *place, enum rch_lent lent, const struct rch_rts *message)
-{
-	bool used = lent == RCH_LENT_USED;
-
-	rch_chan_lend_result(place->chan, used);
-	if (used)
-		place->rts = *message;
-	recv_close(place, used ? 0 : -EAGAIN);
-}
-
-/* Have the peer give back what it was lent. It answers, whatever it does with it. */
-static void recall(struct rch_place *place)
-{
-	const struct rch_cts cts = { .serial = place->cts.serial };
-	struct rch_link *link = place->chan->lane.link;
-
-	place->fins = READ_ONCE(link->fins);
-	go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->dead);
-	rch_lane_stand(&place->chan->lane, &cts, false);
-}
-
-static bool step_lent(struct rch_place *place)
-{
-	struct rch_rts message;
-	enum rch_lent lent = rch_chan_lent(place->chan, true, &message);
-
-	switch (lent) {
-	case RCH_LENT_WAITS:
-		return false;
-	case RCH_LENT_ASKED:
-		asked(place, &message);
-		return true;
-	case RCH_LENT_SHUT:
-		recall(place);
-		return true;
-	default:
-		lent_over(place, lent, &message);
-		return true;
-	}
-}
-
-static bool step_recall(struct rch_place *place)
-{
-	struct rch_rts message;
-	enum rch_lent lent = rch_chan_lent(place->chan, false, &message);
-
-	if (lent == RCH_LENT_WAITS) {
-		fin_late(place);
-		return false;
-	}
-	lent_over(place, lent, &message);
-	return true;
-}
-
-static bool step_closing(struct rch_place *place)
-{
-	if (!rch_io_over(place->path, &place->mr->io))
-		return not_yet(place);
-	if (rch_io_ok(&place->mr->io))
-		recv_end(place, true);
-	else
-		go_to(place, RCH_PLACE_STUCK, 0);
-	return true;
-}
-
-static bool step_stuck(struct rch_place *place)
-{
-	if (!completion_done(&place->path->drained))
-		return false;
-	recv_end(place, false);
-	return true;
-}
-
 /* Steps */
 
-/* Return: whether something has happened, so that another step may be possible. */
-static bool (*const steps[])(struct rch_place *place) = {
-	[RCH_PLACE_ASKED] = step_asked,
-	[RCH_PLACE_TURN] = step_turn,
-	[RCH_PLACE_WRITING] = step_writing,
-	[RCH_PLACE_HOLDING] = step_holding,
-	[RCH_PLACE_WRITTEN] = step_written,
-	[RCH_PLACE_STREAM] = step_stream,
-	[RCH_PLACE_FAILING] = step_failing,
-	[RCH_PLACE_OPENING] = step_opening,
-	[RCH_PLACE_OPEN] = step_open,
-	[RCH_PLACE_LENT] = step_lent,
-	[RCH_PLACE_RECALL] = step_recall,
-	[RCH_PLACE_CLOSING] = step_closing,
-	[RCH_PLACE_STUCK] = step_stuck,
-};
+static bool step(struct rch_place *place)
+{
+	return place->sending ? rch_place_send_step(place) : rch_place_recv_step(place);
+}
 
 /* Have the work look when what is waited for is late. */
 static void watch(struct rch_place *place)
@@ -786,18 +274,20 @@ static void watch(struct rch_place *place)
 		rch_place_put(place);
 }
 
-static void go_on(struct rch_place *place)
+/** rch_place_run - take the steps that are possible now */
+void rch_place_run(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
-	while (place->state != RCH_PLACE_OVER && steps[place->state](place))
+	while (place->state != RCH_PLACE_OVER && step(place))
 		;
 	watch(place);
 }
 
-static void go_on_by_owner(struct rch_place *place)
+/** rch_place_run_by_owner - the same, by who has begun it and will run the link */
+void rch_place_run_by_owner(struct rch_place *place)
 {
 	place->by_owner = true;
-	go_on(place);
+	rch_place_run(place);
 	place->by_owner = false;
 }
 
@@ -806,7 +296,7 @@ static void place_work(struct work_struct *work)
 	struct rch_place *place = container_of(to_delayed_work(work), struct rch_place, work);
 
 	mutex_lock(&place->lock);
-	go_on(place);
+	rch_place_run(place);
 	mutex_unlock(&place->lock);
 	rch_place_put(place);
 }
@@ -821,7 +311,7 @@ static void place_work(struct work_struct *work)
 bool rch_place_go_on(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
-	go_on_by_owner(place);
+	rch_place_run_by_owner(place);
 	mutex_unlock(&place->lock);
 	return rch_place_over(place);
 }
@@ -836,7 +326,7 @@ void rch_place_let_go(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
 	WRITE_ONCE(place->let_go, true);
-	go_on_by_owner(place);
+	rch_place_run_by_owner(place);
 	mutex_unlock(&place->lock);
 }
 
@@ -876,117 +366,27 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	return place;
 }
 
-static void begin(struct rch_place *place)
+/** rch_place_begin - hear of what happens to the channel; the caller has claimed it */
+void rch_place_begin(struct rch_place *place)
 {
 	kref_get(&place->ref);
 	place->claimed = true;
 	add_wait_queue(&place->chan->wait, &place->chan_entry);
 }
 
-/**
- * rch_place_send - begin to send
- * @place: transfer
- * @length: bytes of the message, in the region
- * @msg_flags: its flags
- *
- * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
- * must be called soon.
- */
-void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
-{
-	place->sending = true;
-	place->rts.total = length;
-	place->rts.msg_flags = msg_flags;
-	mutex_lock(&place->lock);
-	begin(place);
-	if (!ask(place))
-		stream(place);
-	go_on_by_owner(place);
-	mutex_unlock(&place->lock);
-}
-
-/**
- * rch_place_recv - begin to receive what was offered
- * @place: transfer
- * @offer: the message, taken
- * @room: bytes that there are for it
- *
- * The caller has claimed RCH_CHAN_RX, which is the transfer's from now on.
- */
-void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room)
-{
-	place->rts = *offer;
-	mutex_lock(&place->lock);
-	begin(place);
-	if (offer->total <= room && map(place, DMA_FROM_DEVICE))
-		place->mr = rch_mr_get(place->path);
-	if (place->mr)
-		recv_open(place);
-	else
-		finish(place, rch_chan_grant_refuse(place->chan, offer->serial));
-	go_on(place);
-	mutex_unlock(&place->lock);
-}
-
-/**
- * rch_place_lend - begin to receive a message that may come
- * @place: transfer
- * @room: bytes that there are for it
- *
- * The caller has claimed RCH_CHAN_RX, which is the transfer's from now on. The result is
- * -EAGAIN when there is none, or it comes in another way. rch_link_run() must be called
- * soon.
- */
-void rch_place_lend(struct rch_place *place, u32 room)
-{
-	struct rch_link *link = place->chan->lane.link;
-
-	place->stands = true;
-	place->rts.total = room;
-	mutex_lock(&place->lock);
-	begin(place);
-	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
-	if (place->counted && map(place, DMA_FROM_DEVICE))
-		place->mr = rch_mr_get(place->path);
-	if (place->mr) {
-		recv_open(place);
-	} else {
-		rch_chan_lend_result(place->chan, false);
-		uncount(place);
-		finish(place, -EAGAIN);
-	}
-	go_on_by_owner(place);
-	mutex_unlock(&place->lock);
-}
-
 static bool stop_locked(struct rch_place *place)
 {
+	bool stopped;
+
 	lockdep_assert_held(&place->lock);
-	switch (place->state) {
-	case RCH_PLACE_ASKED:
-	case RCH_PLACE_TURN:
-		take_back(place);
-		break;
-	case RCH_PLACE_STREAM:
-		if (!place->first)
-			rch_chan_tx_abort(place->chan, place->rts.total);
-		break;
-	case RCH_PLACE_FAILING:
-		break;
-	case RCH_PLACE_OPENING:
-		place->unwanted = true;
-		return false;
-	case RCH_PLACE_LENT:
-		recall(place);
-		watch(place);
-		return false;
-	case RCH_PLACE_OVER:
+	if (place->state == RCH_PLACE_OVER)
 		return place->result == -EAGAIN;
-	default:
-		return false;
-	}
-	finish(place, -ECANCELED);
-	return true;
+	stopped = place->sending ? rch_place_send_stop(place) : rch_place_recv_stop(place);
+	if (stopped)
+		rch_place_finish(place, -ECANCELED);
+	else
+		watch(place);
+	return stopped;
 }
 
 /**

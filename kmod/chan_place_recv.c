@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_place_recv.c - large messages to regions: the steps of who receives
+ *
+ * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
+ * chan_stand.c.
+ *
+ * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
+ * module has all that it needs, and finishes, or the link ends. What is only lent is asked
+ * back, and waited for.
+ */
+#include "chan.h"
+#include "chan_place.h"
+#include "chan_place_step.h"
+#include "link.h"
+#include "path_rdma.h"
+#include "rch.h"
+#include "region.h"
+
+/* How many dead times a peer may take from one piece of all its messages to the next. */
+#define FIN_DEADS 4
+/* How many regions of a path may be lent: the others are for messages that are there. */
+#define LENT_MAX (RCH_MRS / 2)
+
+static void received(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	rch_chan_rx_done(chan, place->rts.total);
+	rch_chan_lend_again(chan);
+	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
+	atomic64_inc(&chan->rx_regions);
+	atomic64_inc(&place->region->received);
+}
+
+static void uncount(struct rch_place *place)
+{
+	if (place->counted)
+		atomic_dec(&place->chan->lane.link->lent);
+	place->counted = false;
+}
+
+/* It may come as DATA. Return: -EAGAIN */
+static int no_message(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (!place->stands)
+		return rch_chan_grant_refuse(chan, place->rts.serial);
+	if (!place->begun)
+		rch_chan_lend_result(chan, false);
+	rch_chan_grant_end(chan);
+	return -EAGAIN;
+}
+
+/* Nothing is open any more: the message is here, or may come in another way. */
+static void recv_end(struct rch_place *place, bool closed)
+{
+	struct rch_chan *chan = place->chan;
+	int ret = place->result;
+
+	rch_place_unlist(place);
+	rch_mr_give_back(place->path, place->mr, closed);
+	uncount(place);
+	if (!ret && place->left_alone)
+		ret = -EINTR;
+	/* Ahead of the end of the grant: FIN may still come. */
+	if (ret && ret != -ECANCELED && ret != -EAGAIN && place->begun)
+		rch_chan_broken(chan, ret);
+	if (ret == -EAGAIN || (ret && !place->begun))
+		ret = no_message(place);
+	else
+		rch_chan_grant_end(chan);
+	if (!ret)
+		received(place);
+	rch_place_finish(place, ret == -ECANCELED ? -EAGAIN : ret);
+}
+
+/* Keep the peer out. @result: see recv_end(). */
+static void recv_close(struct rch_place *place, int result)
+{
+	place->result = result;
+	if (!place->mr->open)
+		recv_end(place, true);
+	else if (rch_mr_close_post(place->path, place->mr))
+		rch_place_go_to(place, RCH_PLACE_STUCK, 0);
+	else
+		rch_place_go_to(place, RCH_PLACE_CLOSING, place->path->patience);
+}
+
+static void recv_open(struct rch_place *place)
+{
+	int ret = rch_mr_open_post(place->path, place->mr, &place->cursor, &place->wait_open);
+
+	if (ret)
+		recv_close(place, ret == -ENOTCONN ? -ECANCELED : ret);
+	else
+		rch_place_go_to(place, RCH_PLACE_OPENING, place->path->patience);
+}
+
+/* Memory is open that the peer has not asked for. */
+static void lend(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (place->unwanted || !rch_chan_lend(chan, &place->cts)) {
+		recv_close(place, -EAGAIN);
+		return;
+	}
+	place->begun = true;
+	rch_place_go_to(place, RCH_PLACE_LENT, 0);
+	/* What the program has to send may go in the same frame. */
+	rch_lane_stand(&chan->lane, &place->cts, place->by_owner);
+}
+
+/* The same for a message that waits for it. */
+static void grant(struct rch_place *place)
+{
+	struct rch_link *link = place->chan->lane.link;
+	u32 left;
+
+	rch_chan_grant_state(place->chan, &left);
+	/* There may be room for more than the message. */
+	place->cts.length = min(place->cts.length, left);
+	place->cts.serial = place->rts.serial;
+	place->cts.message = 0;
+	if (!rch_chan_grant(place->chan, place->cts.length)) {
+		recv_close(place, -ECANCELED);
+		return;
+	}
+	place->begun = true;
+	place->fins = READ_ONCE(link->fins);
+	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
+	rch_lane_cts(&place->chan->lane, &place->cts);
+}
+
+/* So FIN of a message that goes the other way waits for what there will be to tell. */
+static void lend_opens(struct rch_place *place, bool opens)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (READ_ONCE(chan->lend_opens) == opens)
+		return;
+	WRITE_ONCE(chan->lend_opens, opens);
+	if (!opens)
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+}
+
+static bool step_opening(struct rch_place *place)
+{
+	if (place->wait_open && !rch_io_over(place->path, &place->mr->io)) {
+		lend_opens(place, place->stands);
+		return rch_place_not_yet(place);
+	}
+	lend_opens(place, false);
+	place->cts.addr = place->mr->mr->iova;
+	place->cts.rkey = place->mr->mr->rkey;
+	place->cts.length = place->mr->mr->length;
+	if (place->wait_open && !rch_io_ok(&place->mr->io))
+		recv_close(place, -ECANCELED);
+	else if (place->stands)
+		lend(place);
+	else
+		grant(place);
+	return true;
+}
+
+/* One who is silent about all messages for so long has broken the protocol. */
+static void fin_late(struct rch_place *place)
+{
+	struct rch_link *link = place->chan->lane.link;
+	u32 fins = READ_ONCE(link->fins);
+
+	if (!rch_place_just_late(place))
+		return;
+	if (fins == place->fins) {
+		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
+				    RCH_RULE_ANSWER);
+	} else {
+		place->fins = fins;
+		rch_place_go_to(place, place->state, FIN_DEADS * link->dead);
+	}
+}
+
+static bool step_open(struct rch_place *place)
+{
+	enum rch_grant grant;
+	u32 left;
+
+	if (!rch_chan_grant_settled(place->chan)) {
+		fin_late(place);
+		return false;
+	}
+	grant = rch_chan_grant_state(place->chan, &left);
+	if (grant != RCH_GRANT_DONE)
+		recv_close(place, -ECANCELED);
+	else if (!left)
+		recv_close(place, 0);
+	else if (place->left_alone)
+		recv_close(place, -EAGAIN);
+	else
+		recv_open(place);
+	return true;
+}
+
+/* The peer asks, as it had not heard of what was lent, or that is too small. */
+static void asked(struct rch_place *place, const struct rch_rts *offer)
+{
+	bool fits = offer->total <= place->rts.total;
+
+	rch_chan_lend_result(place->chan, false);
+	place->stands = false;
+	place->rts = *offer;
+	if (fits)
+		grant(place);
+	else
+		recv_close(place, -EAGAIN);
+}
+
+static void lent_over(struct rch_place *place, enum rch_lent lent, const struct rch_rts *message)
+{
+	bool used = lent == RCH_LENT_USED;
+
+	rch_chan_lend_result(place->chan, used);
+	if (used)
+		place->rts = *message;
+	recv_close(place, used ? 0 : -EAGAIN);
+}
+
+/* Have the peer give back what it was lent. It answers, whatever it does with it. */
+static void recall(struct rch_place *place)
+{
+	const struct rch_cts cts = { .serial = place->cts.serial };
+	struct rch_link *link = place->chan->lane.link;
+
+	place->fins = READ_ONCE(link->fins);
+	rch_place_go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->dead);
+	rch_lane_stand(&place->chan->lane, &cts, false);
+}
+
+static bool step_lent(struct rch_place *place)
+{
+	struct rch_rts message;
+	enum rch_lent lent = rch_chan_lent(place->chan, true, &message);
+
+	switch (lent) {
+	case RCH_LENT_WAITS:
+		return false;
+	case RCH_LENT_ASKED:
+		asked(place, &message);
+		return true;
+	case RCH_LENT_SHUT:
+		recall(place);
+		return true;
+	default:
+		lent_over(place, lent, &message);
+		return true;
+	}
+}
+
+static bool step_recall(struct rch_place *place)
+{
+	struct rch_rts message;
+	enum rch_lent lent = rch_chan_lent(place->chan, false, &message);
+
+	if (lent == RCH_LENT_WAITS) {
+		fin_late(place);
+		return false;
+	}
+	lent_over(place, lent, &message);
+	return true;
+}
+
+static bool step_closing(struct rch_place *place)
+{
+	if (!rch_io_over(place->path, &place->mr->io))
+		return rch_place_not_yet(place);
+	if (rch_io_ok(&place->mr->io))
+		recv_end(place, true);
+	else
+		rch_place_go_to(place, RCH_PLACE_STUCK, 0);
+	return true;
+}
+
+static bool step_stuck(struct rch_place *place)
+{
+	if (!completion_done(&place->path->drained))
+		return false;
+	recv_end(place, false);
+	return true;
+}
+
+static bool (*const steps[])(struct rch_place *place) = {
+	[RCH_PLACE_OPENING] = step_opening,
+	[RCH_PLACE_OPEN] = step_open,
+	[RCH_PLACE_LENT] = step_lent,
+	[RCH_PLACE_RECALL] = step_recall,
+	[RCH_PLACE_CLOSING] = step_closing,
+	[RCH_PLACE_STUCK] = step_stuck,
+};
+
+/**
+ * rch_place_recv_step - take the next step of a message that is received
+ * @place: transfer, not over; locked
+ *
+ * Return: whether something has happened, so that another step may be possible.
+ */
+bool rch_place_recv_step(struct rch_place *place)
+{
+	lockdep_assert_held(&place->lock);
+	return steps[place->state](place);
+}
+
+/**
+ * rch_place_recv_stop - have no message be received, if that is possible still
+ * @place: transfer, not over; locked
+ *
+ * What is only lent is asked back. Return: whether it is stopped: never, as memory may be open.
+ */
+bool rch_place_recv_stop(struct rch_place *place)
+{
+	lockdep_assert_held(&place->lock);
+	if (place->state == RCH_PLACE_OPENING)
+		place->unwanted = true;
+	else if (place->state == RCH_PLACE_LENT)
+		recall(place);
+	return false;
+}
+
+/**
+ * rch_place_recv - begin to receive what was offered
+ * @place: transfer
+ * @offer: the message, taken
+ * @room: bytes that there are for it
+ *
+ * The caller has claimed RCH_CHAN_RX, which is the transfer's from now on.
+ */
+void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room)
+{
+	place->rts = *offer;
+	mutex_lock(&place->lock);
+	rch_place_begin(place);
+	if (offer->total <= room && rch_place_map(place, DMA_FROM_DEVICE))
+		place->mr = rch_mr_get(place->path);
+	if (place->mr)
+		recv_open(place);
+	else
+		rch_place_finish(place, rch_chan_grant_refuse(place->chan, offer->serial));
+	rch_place_run(place);
+	mutex_unlock(&place->lock);
+}
+
+/**
+ * rch_place_lend - begin to receive a message that may come
+ * @place: transfer
+ * @room: bytes that there are for it
+ *
+ * The caller has claimed RCH_CHAN_RX, which is the transfer's from now on. The result is
+ * -EAGAIN when there is none, or it comes in another way. rch_link_run() must be called
+ * soon.
+ */
+void rch_place_lend(struct rch_place *place, u32 room)
+{
+	struct rch_link *link = place->chan->lane.link;
+
+	place->stands = true;
+	place->rts.total = room;
+	mutex_lock(&place->lock);
+	rch_place_begin(place);
+	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
+	if (place->counted && rch_place_map(place, DMA_FROM_DEVICE))
+		place->mr = rch_mr_get(place->path);
+	if (place->mr) {
+		recv_open(place);
+	} else {
+		rch_chan_lend_result(place->chan, false);
+		uncount(place);
+		rch_place_finish(place, -EAGAIN);
+	}
+	rch_place_run_by_owner(place);
+	mutex_unlock(&place->lock);
+}

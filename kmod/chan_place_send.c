@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_place_send.c - large messages from regions: the steps of who sends
+ *
+ * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
+ * goes in segments, as there is room for them.
+ *
+ * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
+ * and closes what it has opened.
+ */
+#include "chan.h"
+#include "chan_place.h"
+#include "chan_place_step.h"
+#include "link.h"
+#include "path_rdma.h"
+#include "region.h"
+
+/* All of it is in the peer's hands, or on its way. */
+static void sent(struct rch_place *place, bool placed)
+{
+	struct rch_chan *chan = place->chan;
+
+	rch_chan_tx_done(chan, place->rts.total);
+	atomic64_inc(&chan->tx_regions);
+	atomic64_inc(&place->region->sent);
+	if (placed) {
+		chan->rts_penalty = 0;
+		WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
+	}
+}
+
+/* If the peer has said no, it will ignore this. */
+static void take_back(struct rch_place *place)
+{
+	u8 flags = RCH_RTS_F_CANCEL;
+
+	if (place->stands) {
+		rch_chan_borrow_end(place->chan, place->rts.serial);
+		flags |= RCH_RTS_F_PLACED;
+	}
+	rch_lane_rts(&place->chan->lane, &place->rts, flags, false);
+}
+
+static void send_failed(struct rch_place *place, int ret)
+{
+	take_back(place);
+	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: ret);
+}
+
+static void stream(struct rch_place *place)
+{
+	rch_place_unmap(place);
+	rch_region_iter(place->region, ITER_SOURCE, place->offset, place->rts.total,
+			&place->iter);
+	place->first = true;
+	rch_place_go_to(place, RCH_PLACE_STREAM, 0);
+}
+
+static bool step_asked(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+
+	if (READ_ONCE(chan->cts_due) && !rch_chan_tx_refused(chan))
+		return false;
+	if (!rch_chan_cts_take(chan, &place->cts)) {
+		send_failed(place, -EPIPE);
+	} else if (place->cts.length) {
+		rch_place_go_to(place, RCH_PLACE_TURN, 0);
+	} else {
+		rch_chan_rts_refused(chan);
+		take_back(place);
+		stream(place);
+	}
+	return true;
+}
+
+/* The path has failed, and the channel will soon. */
+static void write_failed(struct rch_place *place)
+{
+	rch_write_end(place->path);
+	rch_place_unmap(place);
+	rch_place_go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->dead);
+}
+
+/* Behind the last write in the same queue. Return: what there is to be waited for. */
+static enum rch_place_state send_fin(struct rch_place *place)
+{
+	struct rch_lane *lane = &place->chan->lane;
+	/* The next message may ask for its way in the same frame. */
+	bool hold = !place->left && place->by_owner;
+
+	/* The answer may come at once. */
+	if (place->left)
+		rch_chan_cts_expect(place->chan);
+	if (place->stands)
+		place->fin = rch_lane_rts(lane, &place->rts, RCH_RTS_F_PLACED, hold);
+	else
+		place->fin = rch_lane_fin(lane, place->left, hold);
+	if (place->left || place->fin)
+		return RCH_PLACE_WRITING;
+	sent(place, true);
+	rch_place_unclaim(place);
+	return RCH_PLACE_WRITTEN;
+}
+
+/*
+ * The adapter takes its time. Meanwhile the program may lend memory for the answer; a peer that
+ * hears of that after FIN may have asked for it already.
+ */
+static bool holds_fin(const struct rch_place *place)
+{
+	return !place->left && place->by_owner && !rch_io_over(place->path, &place->write->io);
+}
+
+static void write_some(struct rch_place *place)
+{
+	enum rch_place_state state = RCH_PLACE_WRITING;
+	u32 n;
+
+	if (rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
+			   place->cts.rkey, place->cts.length, &n)) {
+		write_failed(place);
+		return;
+	}
+	place->cts.addr += n;
+	place->cts.length -= n;
+	if (!place->cts.length)
+		state = holds_fin(place) ? RCH_PLACE_HOLDING : send_fin(place);
+	rch_place_go_to(place, state, place->path->patience);
+}
+
+static bool step_turn(struct rch_place *place)
+{
+	if (!rch_write_try_begin(place->path))
+		return false;
+	/* Who has ended the channel meanwhile has closed that memory. */
+	if (rch_chan_tx_refused(place->chan)) {
+		rch_write_end(place->path);
+		send_failed(place, -EPIPE);
+		return true;
+	}
+	place->cts.length = min(place->cts.length, place->left);
+	place->left -= place->cts.length;
+	write_some(place);
+	return true;
+}
+
+static bool step_writing(struct rch_place *place)
+{
+	if (!rch_io_over(place->path, &place->write->io))
+		return rch_place_not_yet(place);
+	if (!rch_io_ok(&place->write->io)) {
+		write_failed(place);
+		return true;
+	}
+	if (place->cts.length) {
+		write_some(place);
+		return true;
+	}
+	rch_write_end(place->path);
+	if (place->fin)
+		send_failed(place, place->fin);
+	else if (place->left_alone)
+		send_failed(place, -ECANCELED);
+	else
+		rch_place_go_to(place, RCH_PLACE_ASKED, 0);
+	return true;
+}
+
+static bool step_holding(struct rch_place *place)
+{
+	bool over = rch_io_over(place->path, &place->write->io);
+
+	if (!over && (!place->let_go || READ_ONCE(place->chan->lend_opens)))
+		return rch_place_not_yet(place);
+	if (over && !rch_io_ok(&place->write->io))
+		write_failed(place);
+	else
+		rch_place_go_to(place, send_fin(place), place->path->patience);
+	return true;
+}
+
+static bool step_written(struct rch_place *place)
+{
+	if (!rch_io_over(place->path, &place->write->io))
+		return rch_place_not_yet(place);
+	if (!rch_io_ok(&place->write->io)) {
+		write_failed(place);
+		return true;
+	}
+	rch_write_end(place->path);
+	rch_place_finish(place, 0);
+	return true;
+}
+
+static bool step_stream(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+	int ret = rch_chan_tx_check(chan);
+
+	if (!ret && !rch_lane_has_room(&chan->lane))
+		return false;
+	if (!ret)
+		ret = rch_chan_tx_segment(chan, &place->iter, place->rts.total,
+					  place->rts.msg_flags, place->first);
+	if (ret) {
+		if (!place->first)
+			rch_chan_tx_abort(chan, place->rts.total);
+		rch_place_finish(place, rch_chan_tx_check(chan) ?: ret);
+		return true;
+	}
+	place->first = false;
+	if (!iov_iter_count(&place->iter)) {
+		sent(place, false);
+		rch_place_finish(place, 0);
+	}
+	cond_resched();
+	return true;
+}
+
+static bool step_failing(struct rch_place *place)
+{
+	if (!rch_chan_tx_refused(place->chan) && !rch_place_just_late(place))
+		return false;
+	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: -ECONNRESET);
+	return true;
+}
+
+static bool ask(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+	u32 total = place->rts.total;
+
+	if (!rch_chan_may_borrow(chan, total) && !rch_chan_rts_wanted(chan, total, true))
+		return false;
+	if (!rch_place_map(place, DMA_TO_DEVICE))
+		return false;
+	place->write = rch_write_get(place->path);
+	if (!place->write)
+		return false;
+	place->left = total;
+	place->stands = rch_chan_borrow(chan, total, &place->cts);
+	if (place->stands) {
+		place->rts.serial = place->cts.serial;
+		rch_place_go_to(place, RCH_PLACE_TURN, 0);
+	} else if (rch_chan_rts_ask(chan, &place->rts)) {
+		send_failed(place, -EPIPE);
+	} else {
+		rch_place_go_to(place, RCH_PLACE_ASKED, 0);
+	}
+	return true;
+}
+
+static bool (*const steps[])(struct rch_place *place) = {
+	[RCH_PLACE_ASKED] = step_asked,
+	[RCH_PLACE_TURN] = step_turn,
+	[RCH_PLACE_WRITING] = step_writing,
+	[RCH_PLACE_HOLDING] = step_holding,
+	[RCH_PLACE_WRITTEN] = step_written,
+	[RCH_PLACE_STREAM] = step_stream,
+	[RCH_PLACE_FAILING] = step_failing,
+};
+
+/**
+ * rch_place_send_step - take the next step of a message that is sent
+ * @place: transfer, not over; locked
+ *
+ * Return: whether something has happened, so that another step may be possible.
+ */
+bool rch_place_send_step(struct rch_place *place)
+{
+	lockdep_assert_held(&place->lock);
+	return steps[place->state](place);
+}
+
+/**
+ * rch_place_send_stop - have a message not be sent, if that is possible still
+ * @place: transfer, not over; locked
+ *
+ * Return: whether it is, so that the caller finishes it.
+ */
+bool rch_place_send_stop(struct rch_place *place)
+{
+	lockdep_assert_held(&place->lock);
+	switch (place->state) {
+	case RCH_PLACE_ASKED:
+	case RCH_PLACE_TURN:
+		take_back(place);
+		return true;
+	case RCH_PLACE_STREAM:
+		if (!place->first)
+			rch_chan_tx_abort(place->chan, place->rts.total);
+		return true;
+	case RCH_PLACE_FAILING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * rch_place_send - begin to send
+ * @place: transfer
+ * @length: bytes of the message, in the region
+ * @msg_flags: its flags
+ *
+ * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
+ * must be called soon.
+ */
+void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
+{
+	place->sending = true;
+	place->rts.total = length;
+	place->rts.msg_flags = msg_flags;
+	mutex_lock(&place->lock);
+	rch_place_begin(place);
+	if (!ask(place))
+		stream(place);
+	rch_place_run_by_owner(place);
+	mutex_unlock(&place->lock);
+}
