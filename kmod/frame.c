@@ -65,20 +65,86 @@ void rch_txf_free(struct rch_txf *txf)
 	atomic_dec(&rch_counts.frames);
 }
 
-/** rch_item_alloc - get a small item for @length bytes, or NULL */
-struct rch_item *rch_item_alloc(u32 length, gfp_t gfp)
+/**
+ * rch_item_alloc - get a small item
+ * @length: its bytes
+ * @size: room for them, and for messages behind it; at least @length
+ * @gfp: how to allocate
+ *
+ * Return: the item, or NULL.
+ */
+struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp)
 {
 	struct rch_small *small;
 
 	if (!(gfp & __GFP_NOFAIL) && rch_no_memory(RCH_SITE_ITEM))
 		return NULL;
-	small = kmalloc(struct_size(small, data, length), gfp);
+	small = kmalloc(struct_size(small, data, size), gfp);
 	if (!small)
 		return NULL;
 	INIT_LIST_HEAD(&small->item.list);
 	small->item.frame = false;
 	small->item.fixed = false;
+	small->item.length = length;
+	small->at = 0;
+	small->end = ALIGN(length, RCH_WIRE_ALIGN);
+	small->size = size;
 	return &small->item;
+}
+
+/**
+ * rch_item_room - where the bytes of a message go that shall wait behind others
+ * @item: item of any sort, the last of its lane; it ends a message
+ * @length: bytes of the message
+ *
+ * Return: the place, which is the message's with rch_item_put_behind(); or NULL.
+ */
+void *rch_item_room(struct rch_item *item, u32 length)
+{
+	struct rch_small *small = container_of(item, struct rch_small, item);
+	u32 need = sizeof(struct rch_behind) + length;
+
+	if (item->frame || item->fixed || small->end > small->size ||
+	    need > small->size - small->end)
+		return NULL;
+	return small->data + small->end + sizeof(struct rch_behind);
+}
+
+/** rch_item_put_behind - a message is where rch_item_room() has said */
+void rch_item_put_behind(struct rch_item *item, u32 length, u16 msg_flags)
+{
+	struct rch_small *small = container_of(item, struct rch_small, item);
+	struct rch_behind *behind = (struct rch_behind *)(small->data + small->end);
+
+	behind->length = length;
+	behind->msg_flags = msg_flags;
+	small->end += ALIGN((u32)sizeof(*behind) + length, RCH_WIRE_ALIGN);
+}
+
+/**
+ * rch_item_next - the item was sent: become the message behind it
+ * @item: item of any sort
+ *
+ * Return: whether there is one.
+ */
+bool rch_item_next(struct rch_item *item)
+{
+	struct rch_small *small = container_of(item, struct rch_small, item);
+	const struct rch_behind *behind;
+	u32 next;
+
+	if (item->frame || item->fixed)
+		return false;
+	next = small->at + ALIGN(item->length, RCH_WIRE_ALIGN);
+	if (next >= small->end)
+		return false;
+	behind = (const struct rch_behind *)(small->data + next);
+	small->at = next + sizeof(*behind);
+	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST;
+	item->msg_flags = behind->msg_flags;
+	item->length = behind->length;
+	item->total = behind->length;
+	return true;
 }
 
 /** rch_item_free - free an item of any sort that is in no queue */

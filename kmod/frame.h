@@ -3,7 +3,8 @@
  * frame.h - what is sent: items that wait, and the frames that carry them
  *
  * A channel's data waits as *items*, one for each DATA record. A small item has
- * its bytes behind it and is copied into a frame that others share. A large one
+ * its bytes behind it and is copied into a frame that others share; it may have room for
+ * messages behind it, so that many of them wait in one piece of memory. A large one
  * is a frame of its own: the program's bytes are copied once, straight to where
  * the adapter will read them. Such a frame may be *bare*: then it has neither header nor
  * record, and what these would say is immediate data.
@@ -37,11 +38,37 @@ struct rch_item {
 	u32 total;
 };
 
-/** struct rch_small - an item with its bytes */
+/**
+ * struct rch_small - an item with its bytes, and messages that wait behind it
+ * @item: the first that was not sent
+ * @at: where its bytes are in @data
+ * @end: of what is used of @data
+ * @size: of @data
+ * @data: the bytes of @item, and those of the others, each behind a &struct rch_behind; all
+ *	of them at multiples of RCH_WIRE_ALIGN
+ */
 struct rch_small {
 	struct rch_item item;
+	u32 at;
+	u32 end;
+	u32 size;
 	u8 data[] __aligned(8);
 };
+
+/**
+ * struct rch_behind - a whole message of DATA behind an item
+ * @length: its bytes
+ * @msg_flags: its flags
+ */
+struct rch_behind {
+	u32 length;
+	u16 msg_flags;
+} __aligned(8);
+
+/** RCH_BEHIND_ROOM - bytes for an item with others behind it: a page, with what tells of it */
+#define RCH_BEHIND_ROOM (4096U - (u32)sizeof(struct rch_small))
+/** RCH_BEHIND_MAX - bytes of the largest message for which others get such room */
+#define RCH_BEHIND_MAX 512U
 
 /**
  * struct rch_txf - a frame to send
@@ -79,15 +106,20 @@ struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp);
 void rch_txf_free(struct rch_txf *txf);
 void rch_txf_reset(struct rch_txf *txf);
 void rch_txf_make_bare(struct rch_txf *txf, u32 chan, u32 length);
-struct rch_item *rch_item_alloc(u32 length, gfp_t gfp);
+struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp);
 void rch_item_free(struct rch_item *item);
+void *rch_item_room(struct rch_item *item, u32 length);
+void rch_item_put_behind(struct rch_item *item, u32 length, u16 msg_flags);
+bool rch_item_next(struct rch_item *item);
 int rch_frame_init(void);
 void rch_frame_exit(void);
 
-/** rch_item_data - where the bytes of an item are */
+/** rch_item_data - where the bytes of a small item are */
 static inline u8 *rch_item_data(struct rch_item *item)
 {
-	return container_of(item, struct rch_small, item)->data;
+	struct rch_small *small = container_of(item, struct rch_small, item);
+
+	return small->data + small->at;
 }
 
 #endif /* _RCH_FRAME_H */

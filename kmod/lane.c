@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * lane.c - a channel's end of its link
- *
- * Small messages are copied from the program straight into the frame that the link
- * is filling, under link->lock and with page faults disabled: nothing that the
- * program does to its memory can make others wait. Where the copy faults, or others
- * wait already, the bytes take the long way through an item of the lane's own.
  */
 #include <linux/slab.h>
-#include <linux/uio.h>
 
 #include "inject.h"
 #include "link.h"
 #include "rch.h"
-#include "iter.h"
 
 static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {
@@ -440,13 +433,18 @@ static void flow_update(struct rch_lane *lane)
 		rch_drr_add(&lane->link->drr, &lane->flow);
 }
 
-/** rch_lane_sent - the first item was put into a frame; called by the link, locked */
-void rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
+/**
+ * rch_lane_sent - the first item was put into a frame; called by the link, locked
+ * @lane: lane
+ * @item: that
+ *
+ * Return: whether it is the caller's now. If not it has become the message behind it.
+ */
+bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 {
-	bool was_full = lane->queued >= lane->room;
+	bool was_full = lane->queued >= lane->room, all;
 
 	lockdep_assert_held(&lane->link->lock);
-	list_del_init(&item->list);
 	rch_drr_charge(&lane->flow, lane->flow.cost);
 	if (item->type == RCH_REC_DATA) {
 		lane->queued -= rch_window_cost(item->length);
@@ -458,9 +456,13 @@ void rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 		if (!lane->control)
 			list_del_init(&lane->control_list);
 	}
+	all = !rch_item_next(item);
+	if (all)
+		list_del_init(&item->list);
 	flow_update(lane);
 	if (was_full && lane->queued < lane->room)
 		rch_link_ops->writable(lane);
+	return all;
 }
 
 /** rch_lane_raise - the peer gives more window; called for a CREDIT record */
@@ -625,11 +627,15 @@ u32 rch_lane_segment_max(struct rch_lane *lane)
  */
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
 {
+	u32 size = len;
 	struct rch_item *item;
 	struct rch_txf *txf;
 
+	/* Others wait already, and more are likely to. */
+	if (len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
+		size = RCH_BEHIND_ROOM;
 	if (len <= RCH_ITEM_MAX) {
-		item = rch_item_alloc(len, gfp);
+		item = rch_item_alloc(len, size, gfp);
 		if (!item)
 			return NULL;
 		*data = rch_item_data(item);
@@ -723,7 +729,7 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 
 static struct rch_item *word(u8 type, u8 flags, u32 length)
 {
-	struct rch_item *item = rch_item_alloc(length, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+	struct rch_item *item = rch_item_alloc(length, length, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 
 	item->type = type;
 	item->flags = flags;
@@ -761,134 +767,4 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, boo
 int rch_lane_fin(struct rch_lane *lane, bool more, bool hold)
 {
 	return queue(lane, word(RCH_REC_FIN, 0, 0), more, hold);
-}
-
-static int copy_small(void *to, u32 len, struct iov_iter *from)
-{
-	bool copied;
-
-	pagefault_disable();
-	copied = rch_copy_from_iter(to, len, from);
-	pagefault_enable();
-	return copied ? 0 : -EFAULT;
-}
-
-/* Nobody is overtaken: neither another lane nor what this one sent before. */
-static bool goes_straight(const struct rch_lane *lane)
-{
-	const struct rch_link *link = lane->link;
-
-	return link->state == RCH_LINK_UP && !link->drr.head && !lane->control &&
-	       list_empty(&lane->txq) && !lane->partial;
-}
-
-/* Into the open frame. Return: 0, or -EAGAIN when it must go the long way. */
-static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
-{
-	struct rch_record r = {
-		.chan = lane->peer_id,
-		.type = RCH_REC_DATA,
-		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
-		.msg_flags = msg_flags,
-		.length = len,
-		.total = len,
-	};
-	struct rch_txf *txf;
-
-	lockdep_assert_held(&lane->link->lock);
-	/* A peer may have agreed upon frames that are smaller than this. */
-	if (len > rch_lane_segment_max(lane) || !rch_window_may_send(&lane->window, len))
-		return -EAGAIN;
-	txf = rch_link_open_frame(lane->link, rch_wire_space(len));
-	if (!txf || copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
-		return -EAGAIN;
-	rch_wire_record_put(txf->data + txf->used, &r);
-	txf->used += rch_wire_space(len);
-	rch_window_sent(&lane->window, len);
-	return 0;
-}
-
-/* Return: false when it must go another way. */
-static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
-{
-	struct rch_txf *txf = NULL;
-
-	lockdep_assert_held(&lane->link->lock);
-	if (rch_lane_bare_wanted(lane, len, msg_flags) &&
-	    rch_window_may_send(&lane->window, len))
-		txf = rch_link_bare_frame(lane->link);
-	if (!txf)
-		return false;
-	if (copy_small(txf->data, len, from)) {
-		rch_txf_free(txf);
-		return false;
-	}
-	rch_txf_make_bare(txf, lane->peer_id, len);
-	rch_link_bare_close(lane->link, txf);
-	rch_window_sent(&lane->window, len);
-	return true;
-}
-
-/**
- * rch_lane_send_small - send a whole message straight into the link's frame
- * @lane: attached lane
- * @from: the message; consumed on success, else as before
- * @len: its length, at most RCH_SMALL_MAX
- * @msg_flags: message flags
- * @more: others follow at once, and rch_link_run() after them
- *
- * Context: process; does not sleep.
- * Return: 0; -EPIPE when the lane takes no more; -EAGAIN when it must go the long way.
- */
-int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags, bool more)
-{
-	struct rch_link *link = lane->link;
-	bool bare = false;
-	int ret = -EAGAIN;
-
-	spin_lock_bh(&link->lock);
-	if (unlikely(lane->refused)) {
-		ret = -EPIPE;
-	} else if (goes_straight(lane)) {
-		bare = send_bare(lane, from, len, msg_flags);
-		ret = bare ? 0 : put_small(lane, from, len, msg_flags);
-	}
-	/* Else it goes out with those that follow, or whatever else the link sends first. */
-	if ((!ret && !more) || (!bare && !list_empty(&link->ready)))
-		rch_link_run_locked(link);
-	spin_unlock_bh(&link->lock);
-	return ret;
-}
-
-/**
- * rch_lane_send_row - send whole messages one behind the other, straight into frames
- * @lane: attached lane
- * @row: the messages; what is sent is counted there
- *
- * Ends at the first that must go another way. rch_link_run() must follow.
- * Context: process; does not sleep.
- */
-void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
-{
-	struct rch_link *link = lane->link;
-	u32 len;
-
-	spin_lock_bh(&link->lock);
-	if (!lane->refused && goes_straight(lane)) {
-		while (row->next(row)) {
-			len = iov_iter_count(&row->iter);
-			if (len > row->max)
-				break;
-			if (!(row->alone && send_bare(lane, &row->iter, len, row->msg_flags)) &&
-			    put_small(lane, &row->iter, len, row->msg_flags))
-				break;
-			row->messages++;
-			row->bytes += len;
-		}
-	}
-	/* The open frame goes out with what follows, or whatever the link sends first. */
-	if (!list_empty(&link->ready))
-		rch_link_run_locked(link);
-	spin_unlock_bh(&link->lock);
 }

@@ -490,7 +490,7 @@ void rch_lane_access_end(struct rch_lane *lane);
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold);
 void rch_lane_return(struct rch_lane *lane, u32 serial);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
-void rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
+bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);
 void rch_lane_say_last(struct rch_lane *lane);
 void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail);
@@ -498,9 +498,6 @@ void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail);
 void rch_lane_shut_send(struct rch_lane *lane);
 void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);
-int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags, bool more);
-void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, bool hold);
 int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);
@@ -508,6 +505,11 @@ u32 rch_lane_segment_max(struct rch_lane *lane);
 bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
+
+/* lane_small.c APIs: process context; take link->lock */
+int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
+			u16 msg_flags, bool more);
+void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 
 /** RCH_PATIENCE_DEADS - dead times that a peer may take to acknowledge what is written */
 #define RCH_PATIENCE_DEADS 4

@@ -304,8 +304,8 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
 	else if (!item->fixed)
 		memcpy(payload, rch_item_data(item), item->length);
-	rch_lane_sent(lane, item);
-	rch_item_free(item);
+	if (rch_lane_sent(lane, item))
+		rch_item_free(item);
 	return true;
 }
 
@@ -513,7 +513,8 @@ void rch_link_heartbeat(struct rch_link *link)
 /** rch_link_reject - refuse a channel that the peer wants to open. Softirq */
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 {
-	struct rch_item *item = rch_item_alloc(sizeof(struct rch_wire_reject), GFP_ATOMIC);
+	struct rch_item *item = rch_item_alloc(sizeof(struct rch_wire_reject),
+					       sizeof(struct rch_wire_reject), GFP_ATOMIC);
 	bool full;
 
 	/* Without memory the peer's connect ends by its timeout. */

@@ -46,8 +46,8 @@ of_uml=2 of_emulated=3 of_uml_pair=2 of_emulated_pair=4
 begun=$SECONDS
 
 # What every adapter and kernel runs, and what some of them do.
-honest=(abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test
-	queue_time_test queue_poller_test busy_test end_test place_test region_test
+honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_row_test
+	queue_pool_test queue_time_test queue_poller_test busy_test end_test place_test region_test
 	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
 	grant_link_test grant_queue_test grant_give_test grant_ask_test grant_key_test inject_test
 	conn_test uring_test uring_end_test)
@@ -242,7 +242,7 @@ check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
 	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
-		gather_test queue_test queue_end_test queue_row_test queue_pool_test \
+		gather_test wait_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test busy_test end_test place_test region_test \
 		region_end_test stand_test grant_test grant_return_test grant_data_test \
 		grant_end_test grant_link_test grant_queue_test grant_give_test grant_key_test
@@ -297,7 +297,7 @@ check_stock() {
 
 	programs[stock-6.1]="abi_test chan_test queue_test queue_pool_test place_test region_test"
 	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
-	programs[stock-6.12]="abi_test chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test"
+	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_end_test queue_row_test queue_pool_test"
 	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test stand_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory conn_test life_test"

@@ -13,7 +13,7 @@
 # All output is TAP; the last line is "N passed, N failed".
 
 here=$(cd "$(dirname "$0")" && pwd)
-programs='abi_test abi_fuzz chan_test gather_test queue_test queue_end_test queue_row_test queue_pool_test'
+programs='abi_test abi_fuzz chan_test gather_test wait_test queue_test queue_end_test queue_row_test queue_pool_test'
 programs="$programs queue_time_test queue_poller_test busy_test end_test place_test region_test"
 programs="$programs region_end_test stand_test grant_test grant_return_test grant_data_test"
 programs="$programs grant_end_test grant_link_test grant_queue_test grant_give_test"

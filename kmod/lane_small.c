@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lane_small.c - small messages of a lane
+ *
+ * They are copied from the program straight into the frame that the link is filling, under
+ * link->lock and with page faults disabled: nothing that the program does to its memory can
+ * make others wait. While the lane has something that waits they are copied behind that in
+ * the same way, as long as its memory has room. Where the copy faults, or there is no room,
+ * the bytes take the long way through an item of their own.
+ */
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+
+#include "frame.h"
+#include "iter.h"
+#include "link.h"
+
+static int copy_small(void *to, u32 len, struct iov_iter *from)
+{
+	bool copied;
+
+	pagefault_disable();
+	copied = rch_copy_from_iter(to, len, from);
+	pagefault_enable();
+	return copied ? 0 : -EFAULT;
+}
+
+/* Nobody is overtaken: neither another lane nor what this one sent before. */
+static bool goes_straight(const struct rch_lane *lane)
+{
+	const struct rch_link *link = lane->link;
+
+	return link->state == RCH_LINK_UP && !link->drr.head && !lane->control &&
+	       list_empty(&lane->txq) && !lane->partial;
+}
+
+/* Into the open frame. Return: 0, or -EAGAIN when it must go the long way. */
+static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+{
+	struct rch_record r = {
+		.chan = lane->peer_id,
+		.type = RCH_REC_DATA,
+		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+		.msg_flags = msg_flags,
+		.length = len,
+		.total = len,
+	};
+	struct rch_txf *txf;
+
+	lockdep_assert_held(&lane->link->lock);
+	/* A peer may have agreed upon frames that are smaller than this. */
+	if (len > rch_lane_segment_max(lane) || !rch_window_may_send(&lane->window, len))
+		return -EAGAIN;
+	txf = rch_link_open_frame(lane->link, rch_wire_space(len));
+	if (!txf || copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
+		return -EAGAIN;
+	rch_wire_record_put(txf->data + txf->used, &r);
+	txf->used += rch_wire_space(len);
+	rch_window_sent(&lane->window, len);
+	return 0;
+}
+
+/*
+ * Behind what waits, if that is of this kind: it is sent when that is, and nobody has to do
+ * anything for it. Return: 0, or -EAGAIN when it must go the long way.
+ */
+static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+{
+	struct rch_item *last;
+	void *to;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (list_empty(&lane->txq) || lane->partial || lane->queued >= lane->room)
+		return -EAGAIN;
+	last = list_last_entry(&lane->txq, struct rch_item, list);
+	to = rch_item_room(last, len);
+	if (!to || copy_small(to, len, from))
+		return -EAGAIN;
+	rch_item_put_behind(last, len, msg_flags);
+	lane->queued += rch_window_cost(len);
+	return 0;
+}
+
+/* Return: false when it must go another way. */
+static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+{
+	struct rch_txf *txf = NULL;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (rch_lane_bare_wanted(lane, len, msg_flags) &&
+	    rch_window_may_send(&lane->window, len))
+		txf = rch_link_bare_frame(lane->link);
+	if (!txf)
+		return false;
+	if (copy_small(txf->data, len, from)) {
+		rch_txf_free(txf);
+		return false;
+	}
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	rch_link_bare_close(lane->link, txf);
+	rch_window_sent(&lane->window, len);
+	return true;
+}
+
+/**
+ * rch_lane_send_small - send a whole message straight into the link's frame
+ * @lane: attached lane
+ * @from: the message; consumed on success, else as before
+ * @len: its length, at most RCH_SMALL_MAX
+ * @msg_flags: message flags
+ * @more: others follow at once, and rch_link_run() after them
+ *
+ * Context: process; does not sleep.
+ * Return: 0; -EPIPE when the lane takes no more; -EAGAIN when it must go the long way.
+ */
+int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
+			u16 msg_flags, bool more)
+{
+	struct rch_link *link = lane->link;
+	bool bare = false;
+	int ret = -EAGAIN;
+
+	spin_lock_bh(&link->lock);
+	if (unlikely(lane->refused)) {
+		ret = -EPIPE;
+	} else if (goes_straight(lane)) {
+		bare = send_bare(lane, from, len, msg_flags);
+		ret = bare ? 0 : put_small(lane, from, len, msg_flags);
+	} else {
+		ret = put_behind(lane, from, len, msg_flags);
+	}
+	/* Else it goes out with those that follow, or whatever else the link sends first. */
+	if ((!ret && !more) || (!bare && !list_empty(&link->ready)))
+		rch_link_run_locked(link);
+	spin_unlock_bh(&link->lock);
+	return ret;
+}
+
+/* The next of a row. Return: whether it is sent, or will be. */
+static bool put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straight)
+{
+	u32 len = iov_iter_count(&row->iter);
+	int ret = 0;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (len > row->max)
+		return false;
+	if (!straight)
+		ret = put_behind(lane, &row->iter, len, row->msg_flags);
+	else if (!row->alone || !send_bare(lane, &row->iter, len, row->msg_flags))
+		ret = put_small(lane, &row->iter, len, row->msg_flags);
+	if (ret)
+		return false;
+	row->messages++;
+	row->bytes += len;
+	return true;
+}
+
+/**
+ * rch_lane_send_row - send whole messages one behind the other, straight into frames
+ * @lane: attached lane
+ * @row: the messages; what is sent is counted there
+ *
+ * Ends at the first that must go another way. rch_link_run() must follow.
+ * Context: process; does not sleep.
+ */
+void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
+{
+	struct rch_link *link = lane->link;
+	bool straight;
+
+	spin_lock_bh(&link->lock);
+	straight = goes_straight(lane);
+	while (!lane->refused && row->next(row) && put_next(lane, row, straight))
+		;
+	/* The open frame goes out with what follows, or whatever the link sends first. */
+	if (!list_empty(&link->ready))
+		rch_link_run_locked(link);
+	spin_unlock_bh(&link->lock);
+}
