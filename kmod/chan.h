@@ -176,6 +176,8 @@ enum rch_lent {
  * @granted: bytes that it may write there
  * @grant_left: bytes of the message that were not written; 0 when there is none
  * @grant_serial: of the message; or of what is lent
+ * @grant_key: of the memory that is open, or was last
+ * @grant_closed: DONE: by telling that, the peer has closed it
  * @placed: the message that was written to what was lent
  * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
  *	next three
@@ -255,6 +257,8 @@ struct rch_chan {
 	u32 granted;
 	u32 grant_left;
 	u32 grant_serial;
+	u32 grant_key;
+	bool grant_closed;
 	struct rch_rts placed;
 	bool lends;
 	u32 lend_serial;
@@ -397,7 +401,8 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts);
 void rch_chan_cts_expect(struct rch_chan *chan);
 void rch_chan_rts_refused(struct rch_chan *chan);
-bool rch_chan_grant(struct rch_chan *chan, u32 length);
+bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts);
+bool rch_chan_grant_closed(struct rch_chan *chan);
 enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left);
 bool rch_chan_grant_settled(struct rch_chan *chan);
 void rch_chan_grant_end(struct rch_chan *chan);

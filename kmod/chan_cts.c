@@ -118,12 +118,15 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 
 	spin_lock(&chan->lock);
 	if (chan->grant == RCH_GRANT_OPEN) {
+		chan->grant_closed = rch_link_key_closed(chan->lane.link, chan->grant_key);
 		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
 		chan->grant_left -= chan->granted;
 		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
+	} else {
+		rch_link_key_excused(chan->lane.link);
 	}
 	spin_unlock(&chan->lock);
 	return rule;
@@ -228,8 +231,14 @@ static void end(struct rch_placing *p)
 	rch_mem_unpin(&p->mem);
 }
 
-/** rch_chan_grant - @length bytes are open to the peer. Return: false when it is all over */
-bool rch_chan_grant(struct rch_chan *chan, u32 length)
+/**
+ * rch_chan_grant - memory is open to the peer, and will be told to it
+ * @chan: channel
+ * @cts: where it is
+ *
+ * Return: false when it is all over.
+ */
+bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	bool ok;
 
@@ -238,7 +247,9 @@ bool rch_chan_grant(struct rch_chan *chan, u32 length)
 	     (chan->grant == RCH_GRANT_TAKEN || chan->grant == RCH_GRANT_DONE);
 	if (ok) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_OPEN);
-		chan->granted = length;
+		chan->granted = cts->length;
+		chan->grant_key = cts->rkey;
+		chan->grant_closed = false;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -254,6 +265,17 @@ enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left)
 	state = chan->grant;
 	spin_unlock_bh(&chan->lock);
 	return state;
+}
+
+/** rch_chan_grant_closed - whether the peer has closed what was written to; then it is DONE */
+bool rch_chan_grant_closed(struct rch_chan *chan)
+{
+	bool closed;
+
+	spin_lock_bh(&chan->lock);
+	closed = chan->grant == RCH_GRANT_DONE && chan->grant_closed;
+	spin_unlock_bh(&chan->lock);
+	return closed;
 }
 
 /** rch_chan_grant_settled - whether the piece was written, or will not be */
@@ -315,11 +337,13 @@ static int place(struct rch_placing *p, bool *begun)
 		cts.addr = p->mr->mr->iova;
 		cts.rkey = p->mr->mr->rkey;
 		cts.length = p->mr->mr->length;
-		if (!rch_chan_grant(p->chan, cts.length))
+		if (!rch_chan_grant(p->chan, &cts))
 			return -ECANCELED;
 		*begun = true;
 		rch_lane_cts(&p->chan->lane, &cts);
 		ret = wait_fin(p->chan, &left);
+		if (rch_chan_grant_closed(p->chan))
+			rch_mr_closed(p->mr);
 	} while (!ret && left);
 	return ret;
 }

@@ -124,7 +124,7 @@ static void grant(struct rch_place *place)
 	place->cts.length = min(place->cts.length, left);
 	place->cts.serial = place->rts.serial;
 	place->cts.message = 0;
-	if (!rch_chan_grant(place->chan, place->cts.length)) {
+	if (!rch_chan_grant(place->chan, &place->cts)) {
 		recv_close(place, -ECANCELED);
 		return;
 	}
@@ -192,6 +192,8 @@ static bool step_open(struct rch_place *place)
 		return false;
 	}
 	grant = rch_chan_grant_state(place->chan, &left);
+	if (rch_chan_grant_closed(place->chan))
+		rch_mr_closed(place->mr);
 	if (grant != RCH_GRANT_DONE)
 		recv_close(place, -ECANCELED);
 	else if (!left)
@@ -224,6 +226,8 @@ static void lent_over(struct rch_place *place, enum rch_lent lent, const struct 
 	rch_chan_lend_result(place->chan, used);
 	if (used)
 		place->rts = *message;
+	if (rch_chan_grant_closed(place->chan))
+		rch_mr_closed(place->mr);
 	recv_close(place, used ? 0 : -EAGAIN);
 }
 

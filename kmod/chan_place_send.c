@@ -38,7 +38,7 @@ static void take_back(struct rch_place *place)
 		rch_chan_borrow_end(place->chan, place->rts.serial);
 		flags |= RCH_RTS_F_PLACED;
 	}
-	rch_lane_rts(&place->chan->lane, &place->rts, flags, false);
+	rch_lane_rts(&place->chan->lane, &place->rts, flags, 0, false);
 }
 
 static void send_failed(struct rch_place *place, int ret)
@@ -93,9 +93,10 @@ static enum rch_place_state send_fin(struct rch_place *place)
 	if (place->left)
 		rch_chan_cts_expect(place->chan);
 	if (place->stands)
-		place->fin = rch_lane_rts(lane, &place->rts, RCH_RTS_F_PLACED, hold);
+		place->fin = rch_lane_rts(lane, &place->rts, RCH_RTS_F_PLACED, place->cts.rkey,
+					  hold);
 	else
-		place->fin = rch_lane_fin(lane, place->left, hold);
+		place->fin = rch_lane_fin(lane, place->cts.rkey, place->left, hold);
 	if (place->left || place->fin)
 		return RCH_PLACE_WRITING;
 	sent(place, true);

@@ -167,7 +167,7 @@ static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *le
 	ret = rch_write_post(s->path, s->write, &s->cursor, cts->addr, cts->rkey, n);
 	if (ret)
 		return path_error(s->chan);
-	ret = rch_lane_fin(&s->chan->lane, *left, false);
+	ret = rch_lane_fin(&s->chan->lane, cts->rkey, *left, false);
 	if (rch_write_wait(s->path, s->write))
 		return path_error(s->chan);
 	return ret ? rch_chan_tx_check(s->chan) ?: ret : 0;
@@ -217,7 +217,7 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
 	rts->serial = ++chan->rts_serial;
 	rch_chan_cts_expect(chan);
 	rch_chan_borrow_void(chan);
-	ret = rch_lane_rts(&chan->lane, rts, 0, false);
+	ret = rch_lane_rts(&chan->lane, rts, 0, 0, false);
 	return ret ? rch_chan_tx_check(chan) ?: ret : 0;
 }
 
@@ -236,7 +236,7 @@ static int ask_and_send(struct rch_sending *s)
 		ret = send_pieces(s, &cts);
 	/* If the peer has said no, it will ignore this. */
 	if (ret)
-		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL, false);
+		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL, 0, false);
 	return ret;
 }
 

@@ -81,6 +81,8 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 		WRITE_ONCE(chan->grant, RCH_GRANT_LENT);
 		chan->grant_serial = cts->serial;
 		chan->granted = cts->length;
+		chan->grant_key = cts->rkey;
+		chan->grant_closed = false;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -146,8 +148,11 @@ void rch_chan_lend_again(struct rch_chan *chan)
 static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->grant != RCH_GRANT_LENT || rts->serial != chan->grant_serial)
+	if (chan->grant != RCH_GRANT_LENT || rts->serial != chan->grant_serial) {
+		if (chan->state != RCH_CHAN_OPEN)
+			rch_link_key_excused(chan->lane.link);
 		return none || chan->state != RCH_CHAN_OPEN ? RCH_RULE_OK : RCH_RULE_STATE;
+	}
 	if (none) {
 		WRITE_ONCE(chan->grant, RCH_GRANT_RETURNED);
 		return RCH_RULE_OK;
@@ -160,6 +165,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	if (rts->total > chan->granted || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
 	chan->placed = *rts;
+	chan->grant_closed = rch_link_key_closed(chan->lane.link, chan->grant_key);
 	WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
 	WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
 	return RCH_RULE_OK;

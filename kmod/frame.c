@@ -46,6 +46,7 @@ void rch_txf_reset(struct rch_txf *txf)
 	txf->used = sizeof(struct rch_wire_frame);
 	txf->flags = 0;
 	txf->bare = false;
+	txf->key = 0;
 }
 
 /** rch_txf_make_bare - the first @length bytes are a message to @chan, and all there is */
@@ -86,6 +87,7 @@ struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp)
 	small->item.frame = false;
 	small->item.fixed = false;
 	small->item.length = length;
+	small->item.key = 0;
 	small->at = 0;
 	small->end = ALIGN(length, RCH_WIRE_ALIGN);
 	small->size = size;

@@ -26,6 +26,7 @@
  * @msg_flags: of the record
  * @length: of the record
  * @total: of the record
+ * @key: of the peer's memory that it has no use for any more, or 0
  */
 struct rch_item {
 	struct list_head list;
@@ -36,6 +37,7 @@ struct rch_item {
 	u16 msg_flags;
 	u32 length;
 	u32 total;
+	u32 key;
 };
 
 /**
@@ -85,6 +87,7 @@ struct rch_behind {
  * @mapped: @sge is mapped for the device
  * @bare: it is a bare frame
  * @chan: bare: channel number of its receiver
+ * @key: of the peer's memory that the frame closes, or 0
  */
 struct rch_txf {
 	struct rch_item item;
@@ -100,6 +103,7 @@ struct rch_txf {
 	bool mapped;
 	bool bare;
 	u16 chan;
+	u32 key;
 };
 
 struct rch_txf *rch_txf_alloc(u32 size, gfp_t gfp);

@@ -18,6 +18,7 @@ static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length
 	item->msg_flags = 0;
 	item->length = length;
 	item->total = 0;
+	item->key = 0;
 }
 
 /** rch_lane_init - begin, not attached; @room is the send buffer */
@@ -727,15 +728,15 @@ int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 	return queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)), false);
 }
 
-static struct rch_item *word(u8 type, u8 flags, u32 length)
+static struct rch_item *word(u8 type, u8 flags, u32 length, u32 key)
 {
 	struct rch_item *item = rch_item_alloc(length, length, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 
 	item->type = type;
 	item->flags = flags;
 	item->msg_flags = 0;
-	item->length = length;
 	item->total = 0;
+	item->key = key;
 	return item;
 }
 
@@ -744,13 +745,15 @@ static struct rch_item *word(u8 type, u8 flags, u32 length)
  * @lane: attached lane
  * @rts: the message
  * @flags: RCH_RTS_F_*
+ * @key: of the memory that it was written to, or 0
  * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  *
  * Context: process. Return: 0, or -EPIPE when the lane takes no more.
  */
-int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, bool hold)
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
+		 bool hold)
 {
-	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts));
+	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts), key);
 
 	rch_wire_rts_put(rch_item_data(item), rts);
 	return queue(lane, item, !flags, hold);
@@ -759,12 +762,13 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, boo
 /**
  * rch_lane_fin - what the last CTS had room for is written
  * @lane: attached lane
+ * @key: of that memory
  * @more: the message goes on
  * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  *
  * Context: process. Return: 0, or -EPIPE when the lane takes no more.
  */
-int rch_lane_fin(struct rch_lane *lane, bool more, bool hold)
+int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold)
 {
-	return queue(lane, word(RCH_REC_FIN, 0, 0), more, hold);
+	return queue(lane, word(RCH_REC_FIN, 0, 0, key), more, hold);
 }

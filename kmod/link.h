@@ -131,6 +131,9 @@ struct rch_link_faults {
  * @lane_count: lanes attached
  * @idle_since: when @lane_count became 0, in jiffies
  * @fins: FINs that came, of all channels; written in softirq
+ * @rx_closed: the frame whose records are judged has closed @rx_key, and no record was found
+ *	that goes with it; in softirq, without @lock
+ * @rx_key: that
  * @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX
  * @last_rx: when a frame last came, in jiffies; written in softirq
  * @doubt: the peer, or who says so, was restarted, and no frame came since
@@ -204,6 +207,8 @@ struct rch_link {
 	u32 lane_count;
 	unsigned long idle_since;
 	u32 fins;
+	bool rx_closed;
+	u32 rx_key;
 	atomic_t lent;
 	unsigned long last_rx;
 	bool doubt;
@@ -454,6 +459,8 @@ void rch_link_purge(struct rch_link *link);
 
 /* link_rx.c APIs: softirq */
 void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf);
+bool rch_link_key_closed(struct rch_link *link, u32 key);
+void rch_link_key_excused(struct rch_link *link);
 
 /* link_inject.c APIs: softirq */
 void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf);
@@ -499,8 +506,9 @@ void rch_lane_shut_send(struct rch_lane *lane);
 void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
-int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, bool hold);
-int rch_lane_fin(struct rch_lane *lane, bool more, bool hold);
+int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
+		 bool hold);
+int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);

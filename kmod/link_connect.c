@@ -24,10 +24,14 @@
 /* What this side can do, with receive buffers @depth. */
 static u32 features(const struct rdma_cm_id *id, u32 depth)
 {
+	u32 can = RCH_FEATURES;
+
 	/* iWARP has no immediate data. */
 	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
-		return RCH_FEATURES & ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
-	return RCH_FEATURES;
+		can &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
+	if (!(id->device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+		can &= ~RCH_FEATURE_KEY;
+	return can;
 }
 
 static u32 link_features(const struct rch_link *link)

@@ -158,7 +158,34 @@ static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rx
 		rule = frame_got(link, rxf, &f, NULL, skip);
 	if (rule || *skip)
 		return rule;
-	return records_got(link, rxf->page, f.length);
+	if (rxf->closed && !(link->features & RCH_FEATURE_KEY))
+		return RCH_RULE_KEY;
+	link->rx_closed = rxf->closed;
+	link->rx_key = rxf->key;
+	rule = records_got(link, rxf->page, f.length);
+	return !rule && link->rx_closed ? RCH_RULE_KEY : rule;
+}
+
+/**
+ * rch_link_key_closed - a message was written to memory here
+ * @link: link
+ * @key: of that memory
+ *
+ * For FIN, and RTS with PLACED. Return: whether the frame that tells has closed it: then no
+ * adapter but our own gets at the memory any more.
+ */
+bool rch_link_key_closed(struct rch_link *link, u32 key)
+{
+	if (!link->rx_closed || link->rx_key != key)
+		return false;
+	link->rx_closed = false;
+	return true;
+}
+
+/** rch_link_key_excused - it may have closed one that we have closed ourselves meanwhile */
+void rch_link_key_excused(struct rch_link *link)
+{
+	link->rx_closed = false;
 }
 
 /* A bare frame is a message and nothing else. */

@@ -300,6 +300,9 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	payload = put_record(link, &r);
 	if (!payload)
 		return false;
+	/* There is room for one: who has lent more closes the others himself. */
+	if ((link->features & RCH_FEATURE_KEY) && !link->open->key)
+		link->open->key = item->key;
 	if (item == &lane->fin)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
 	else if (!item->fixed)
@@ -389,6 +392,8 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 		txf->wr.ex.imm_data = cpu_to_be32(rch_wire_bare_put(&bare));
 		return bare.full;
 	}
+	if (txf->key)
+		txf->wr.ex.invalidate_rkey = txf->key;
 	f->flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
 	link->hello = false;
 	f->seq = txf->seq;

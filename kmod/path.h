@@ -36,12 +36,16 @@ struct rch_txf;
  * @length: bytes of it
  * @bare: it has no header, but @imm
  * @imm: its immediate data
+ * @closed: by it the peer has closed @key, as our adapter tells
+ * @key: key of a memory region here
  */
 struct rch_rxf {
 	struct page *page;
 	u32 length;
 	bool bare;
 	u32 imm;
+	bool closed;
+	u32 key;
 };
 
 /**

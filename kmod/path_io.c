@@ -66,6 +66,14 @@ static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 		path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
 }
 
+/* What goes with it was put into the work request by the link. */
+static enum ib_wr_opcode opcode_of(const struct rch_txf *txf)
+{
+	if (txf->bare)
+		return IB_WR_SEND_WITH_IMM;
+	return txf->key ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
+}
+
 /**
  * rch_path_post - post a chain of frames
  * @path: path
@@ -98,7 +106,7 @@ int rch_path_post(struct rch_path *path, struct list_head *frames)
 		txf->wr.wr_cqe = &txf->cqe;
 		txf->wr.sg_list = &txf->sge;
 		txf->wr.num_sge = 1;
-		txf->wr.opcode = txf->bare ? IB_WR_SEND_WITH_IMM : IB_WR_SEND;
+		txf->wr.opcode = opcode_of(txf);
 		txf->wr.next = NULL;
 		if (prev)
 			prev->wr.next = &txf->wr;
@@ -276,6 +284,9 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 	} else if (wc->wc_flags & IB_WC_WITH_IMM) {
 		rxf.bare = true;
 		rxf.imm = be32_to_cpu(wc->ex.imm_data);
+	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		rxf.closed = true;
+		rxf.key = wc->ex.invalidate_rkey;
 	}
 	path->ops->received(path, &rxf);
 	rxb_recycle(path, rxb);

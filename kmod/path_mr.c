@@ -3,9 +3,9 @@
  * path_mr.c - opens memory to the peer
  *
  * Operation. A region of the path's pool is opened by a fast registration with a new
- * key, and closed by a local invalidation. Both are work requests of the path's own
- * queue pair: the send queue's order puts the opening before the frame that names the
- * key.
+ * key, and closed by a local invalidation; or by the peer, with the frame that tells what it
+ * has written. The first two are work requests of the path's own queue pair: the send
+ * queue's order puts the opening before the frame that names the key.
  *
  * Registrar. When a packet was lost, rxe begins again with the oldest work request that
  * is not acknowledged, and does all that follow once more, local ones too (6.1 to 7.2):
@@ -14,7 +14,8 @@
  * between two queue pairs, whoever opens a region waits for that.
  *
  * Ownership. Pages may be unpinned when no adapter can touch them: after the completion
- * of the invalidation. If that fails, the queue pair has failed: then the region is
+ * of the invalidation, or the arrival of that frame, of which our own adapter says that it
+ * has closed the key. If that fails, the queue pair has failed: then the region is
  * deregistered, but not before the path is drained, because a work request that names it
  * may still be queued. The registrar is not drained: what it was given is waited for.
  */
@@ -248,6 +249,12 @@ int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor 
 	int ret = rch_mr_open_post(path, mr, cursor, &wait);
 
 	return !ret && wait ? rch_io_wait(path, &mr->io) : ret;
+}
+
+/** rch_mr_closed - the peer has closed the region, as our adapter has told */
+void rch_mr_closed(struct rch_mr *mr)
+{
+	mr->open = false;
 }
 
 /**

@@ -350,6 +350,7 @@ int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor 
 int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor,
 		     bool *wait);
 int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr);
+void rch_mr_closed(struct rch_mr *mr);
 void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed);
 void rch_mr_put(struct rch_path *path, struct rch_mr *mr);
 void rch_path_mrs_free(struct rch_path *path);

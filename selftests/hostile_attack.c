@@ -185,6 +185,20 @@ bool attack_end(struct attack *a)
 	return ok;
 }
 
+static void choose_features(struct attack *a)
+{
+	u32 *features = &a->h.mine.features;
+
+	if (a->bare)
+		*features |= RCH_FEATURE_BARE;
+	if (a->limitless)
+		*features &= ~RCH_FEATURE_LIMIT;
+	if (a->plain)
+		*features &= ~RCH_FEATURE_STAND;
+	if (a->keyed)
+		*features |= RCH_FEATURE_KEY;
+}
+
 /* Be let in as the active side, with HELLO said. */
 bool attack_link(struct attack *a)
 {
@@ -193,12 +207,7 @@ bool attack_link(struct attack *a)
 	a->passive = false;
 	hostile_begin(&a->h);
 	hostile_hello(&a->h, PREY);
-	if (a->bare)
-		a->h.mine.features |= RCH_FEATURE_BARE;
-	if (a->limitless)
-		a->h.mine.features &= ~RCH_FEATURE_LIMIT;
-	if (a->plain)
-		a->h.mine.features &= ~RCH_FEATURE_STAND;
+	choose_features(a);
 	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
 		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
 		       a->h.status);
@@ -247,10 +256,7 @@ int attack_invite(struct attack *a)
 		return -1;
 	}
 	hostile_hello(&a->h, 0);
-	if (a->bare)
-		a->h.mine.features |= RCH_FEATURE_BARE;
-	if (a->limitless)
-		a->h.mine.features &= ~RCH_FEATURE_LIMIT;
+	choose_features(a);
 	a->h.mine.epoch = a->h.theirs.epoch;
 	a->h.mine.peer_domain = 0;
 	return 0;

@@ -41,6 +41,8 @@ struct attack {
 	bool limitless;
 	/* No memory shall be lent. */
 	bool plain;
+	/* Keys shall be closed by frames. */
+	bool keyed;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */
 	int victim;
 	int witness;

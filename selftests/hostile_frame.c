@@ -23,8 +23,8 @@ void hostile_hello(struct hostile *h, u32 service)
 		.next_seq = next_random(&seed),
 		.frame_size = HOSTILE_BUFFER,
 		.dead_ms = 5000,
-		/* Tests of bare frames ask for them. */
-		.features = RCH_FEATURES & ~RCH_FEATURE_BARE,
+		/* Tests of bare frames ask for them; what programs lend no peer can close. */
+		.features = RCH_FEATURES & ~(RCH_FEATURE_BARE | RCH_FEATURE_KEY),
 		.domain = HOSTILE_DOMAIN,
 		.service = service,
 		.peer_domain = RCH_DOMAIN_ANY,
@@ -255,6 +255,11 @@ int frame_send(struct hostile *h, const struct frame *f)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
 
+	if (h->close_key) {
+		wr.opcode = IBV_WR_SEND_WITH_INV;
+		wr.invalidate_rkey = h->close_key;
+		h->close_key = 0;
+	}
 	return hostile_post(h, &wr, f->data, f->used);
 }
 

@@ -333,6 +333,80 @@ TEST_F(scene, no_answer_at_all)
 	prey_end(&p, a);
 }
 
+/*
+ * The module closes what it has written to, where that was agreed upon: a window, as a
+ * program's memory itself cannot be closed by a peer. Return: its key, or 0 if there are none.
+ */
+static u32 window_open(struct prey *p, struct attack *a, struct ibv_mw **mw)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW };
+	struct ibv_mr *mr;
+
+	*mw = ibv_alloc_mw(a->h.pd, IBV_MW_TYPE_2);
+	if (!*mw)
+		return 0;
+	mr = ibv_reg_mr(a->h.pd, p->to, ROOM, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_MW_BIND);
+	ASSERT_TRUE(mr);
+	ibv_dereg_mr(p->mr);
+	p->mr = mr;
+	wr.bind_mw.mw = *mw;
+	wr.bind_mw.rkey = ibv_inc_rkey((*mw)->rkey);
+	wr.bind_mw.bind_info.mr = mr;
+	wr.bind_mw.bind_info.addr = (uintptr_t)p->to;
+	wr.bind_mw.bind_info.length = SIZE;
+	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	ASSERT_EQ(hostile_post(&a->h, &wr, NULL, 0), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, !a->h.busy, 5000));
+	return wr.bind_mw.rkey;
+}
+
+TEST_F(scene, closes_what_it_has_written_to)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct ibv_mw *mw;
+	struct prey p;
+	u32 serial;
+
+	a->keyed = true;
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial);
+	cts.rkey = window_open(&p, a, &mw);
+	if (!cts.rkey) {
+		prey_end(&p, a);
+		SKIP("the adapter has no memory windows");
+	}
+	answer(a, &cts);
+	EXPECT_EQ(result(&p, a), SIZE);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_FIN] == 1, 5000));
+	EXPECT_TRUE(is_written(&p));
+	EXPECT_EQ(a->h.closed, 1);
+	EXPECT_EQ(a->h.closed_key, cts.rkey);
+	ibv_dealloc_mw(mw);
+	prey_end(&p, a);
+}
+
+/* The peer agrees, and has memory that cannot be closed: its link ends, and no other. */
+TEST_F(scene, memory_that_cannot_be_closed)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+	u32 serial;
+
+	if (is_iwarp())
+		SKIP("this one can be closed");
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
+	a->keyed = true;
+	serial = prey_begin(&p, a);
+	cts = honest(&p, serial);
+	answer(a, &cts);
+	result(&p, a);
+	EXPECT_GE(attack_verdict(a, a->witness), VERDICT_CAUSE(0));
+	prey_end(&p, a);
+}
+
 /* Gets a region opened, and leaves it at that. */
 TEST_F(scene, fin_never_comes)
 {

@@ -284,6 +284,127 @@ TEST_F(scene, never_given_back)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
+/* The frame that tells of the message closes what it was written to. */
+
+static struct rch_cts borrow_closing(struct lender *l, struct attack *a)
+{
+	struct rch_cts cts;
+
+	a->keyed = true;
+	lender_begin(l, a);
+	receive(l, a);
+	say_rts(a, 0, SIZE, 1);
+	cts = cts_heard(a, 1);
+	write_there(a, &cts, 1);
+	a->h.close_key = cts.rkey;
+	say_fin(a);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(l, 1));
+	receive(l, a);
+	return cts_heard(a, 2);
+}
+
+TEST_F(scene, closed_by_who_wrote)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+	int i;
+
+	if (is_iwarp())
+		SKIP("siw's library does not name the key");
+	cts = borrow_closing(&l, a);
+	for (i = 2; i < 20; i++) {
+		write_there(a, &cts, i);
+		/* Or not: the module closes it then. */
+		a->h.close_key = i % 3 ? cts.rkey : 0;
+		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+		EXPECT_EQ(result(&l, a, TAG), SIZE);
+		EXPECT_TRUE(is_filled(&l, i));
+		receive(&l, a);
+		cts = cts_heard(a, i + 1);
+	}
+	a->h.close_key = cts.rkey;
+	say_rts(a, RCH_RTS_F_PLACED, 1000, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), 1000);
+	write_too_late(&l, a, &cts);
+}
+
+/* What is closed is not what the frame tells of. */
+
+enum closing_lie {
+	CLOSED_BY_NOTHING,
+	CLOSED_BY_DATA,
+	CLOSED_BY_RETURN,
+	CLOSED_BEFORE,
+	CLOSED_UNKNOWN,
+	CLOSED_NOT_AGREED,
+	CLOSING_LIES,
+};
+
+static const struct {
+	const char *name;
+	int rule;
+} closing_lies[] = {
+	[CLOSED_BY_NOTHING] = { "a frame without records", RCH_RULE_KEY },
+	[CLOSED_BY_DATA] = { "data that comes another way", RCH_RULE_KEY },
+	[CLOSED_BY_RETURN] = { "what gives it back", RCH_RULE_KEY },
+	[CLOSED_BEFORE] = { "closed, and then written to", VERDICT_CAUSE(0) },
+	[CLOSED_UNKNOWN] = { "a key that is none", VERDICT_CAUSE(0) },
+	[CLOSED_NOT_AGREED] = { "not agreed upon", RCH_RULE_KEY },
+};
+
+static void close_and_tell(struct attack *a, enum closing_lie which, const struct rch_cts *cts)
+{
+	a->h.close_key = which == CLOSED_UNKNOWN ? 0x12345678 : cts->rkey;
+	switch (which) {
+	case CLOSED_BY_NOTHING:
+		hostile_pure(&a->h, 0);
+		return;
+	case CLOSED_BY_DATA:
+		return say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	case CLOSED_BY_RETURN:
+		return say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts->serial);
+	case CLOSED_BEFORE:
+		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+		return write_there(a, cts, 9);
+	default:
+		return say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+	}
+}
+
+TEST_F_TIMEOUT(scene, lies_about_keys, 120)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+	int i, verdict;
+
+	if (is_iwarp())
+		SKIP("siw's library does not name the key");
+	for (i = 0; i < CLOSING_LIES; i++) {
+		printf("# %s\n", closing_lies[i].name);
+		if (i == CLOSED_NOT_AGREED) {
+			a->keyed = false;
+			cts = borrow(&l, a);
+		} else {
+			cts = borrow_closing(&l, a);
+		}
+		close_and_tell(a, i, &cts);
+		verdict = attack_verdict(a, a->witness);
+		if (closing_lies[i].rule == VERDICT_CAUSE(0))
+			EXPECT_GE(verdict, VERDICT_CAUSE(0));
+		else
+			EXPECT_EQ(verdict, closing_lies[i].rule);
+		if (i == CLOSED_BEFORE || i == CLOSED_BY_DATA)
+			EXPECT_EQ(result(&l, a, TAG), 100);
+		else
+			EXPECT_LT(result(&l, a, TAG), 0);
+		EXPECT_TRUE(!is_filled(&l, 9));
+		lender_end(&l, a);
+	}
+}
+
 /* What is said of it is wrong. */
 
 enum lie {

@@ -19,6 +19,8 @@
 
 /* Work requests to send have the top bit set in their number. */
 #define SENT 0x8000000000000000ULL
+/* rxe tells programs by the kernel's bit, which is another one here. */
+#define CLOSED (IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)
 
 static void die(const char *what)
 {
@@ -202,6 +204,10 @@ static bool take_completions(struct hostile *h)
 				h->wc_status = wc.status;
 			h->ended = true;
 		} else if (!(wc.wr_id & SENT)) {
+			if (wc.wc_flags & CLOSED) {
+				h->closed++;
+				h->closed_key = wc.invalidated_rkey;
+			}
 			if (wc.wc_flags & IBV_WC_WITH_IMM)
 				hostile_took_bare(h, ntohl(wc.imm_data), wc.byte_len);
 			else

@@ -74,6 +74,8 @@ struct hostile {
 	u32 epoch;
 	/* Gives no buffer back, as far as the module can see. */
 	bool stingy;
+	/* Key of the module's memory that the next frame closes, or 0. */
+	u32 close_key;
 
 	/* What came. */
 	bool ended;
@@ -84,6 +86,9 @@ struct hostile {
 	u32 bare_full;
 	u32 bare_length;
 	u32 bare_chan;
+	/* Frames that closed a key here, and which the last did. */
+	u32 closed;
+	u32 closed_key;
 	u64 data_bytes;
 	/* The last message with grants; @lent_bytes is its payload. */
 	struct rch_record lent;

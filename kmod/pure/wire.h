@@ -50,8 +50,10 @@
 #define RCH_FEATURE_GRANT	0x08U
 /** RCH_FEATURE_LIMIT - feature bit, besides BARE: bare frames can tell the limit */
 #define RCH_FEATURE_LIMIT	0x10U
+/** RCH_FEATURE_KEY - feature bit, besides PLACE: frames can close keys of what was written to */
+#define RCH_FEATURE_KEY		0x20U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
-				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT)
+				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -78,6 +80,7 @@
  * @RCH_RULE_PURE: a frame without records is not marked so, or the reverse
  * @RCH_RULE_ANSWER: an answer that does not come, or is not taken
  * @RCH_RULE_GRANT: a grant that cannot be, or is not there, or is there already
+ * @RCH_RULE_KEY: a frame has closed a key that is not that of a message in it
  * @RCH_RULES: how many there are
  */
 enum rch_rule {
@@ -104,6 +107,7 @@ enum rch_rule {
 	RCH_RULE_PURE,
 	RCH_RULE_ANSWER,
 	RCH_RULE_GRANT,
+	RCH_RULE_KEY,
 	RCH_RULES,
 };
 
