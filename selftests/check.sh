@@ -154,6 +154,7 @@ check_static() {
 
 	stage "static checks"
 	beside static/layers "$top/selftests/checks/layers.py"
+	beside static/rst "$top/selftests/checks/rst.py"
 	for name in checkpatch kerneldoc lab shell; do
 		beside "static/$name" "$top/selftests/checks/$name.sh"
 	done
@@ -297,8 +298,9 @@ check_stock() {
 
 	programs[stock-6.1]="abi_test chan_test queue_test queue_pool_test place_test region_test"
 	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
-	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_end_test queue_row_test queue_pool_test"
-	programs[stock-6.12]+=" queue_time_test queue_poller_test busy_test end_test region_test stand_test"
+	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_end_test"
+	programs[stock-6.12]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test"
+	programs[stock-6.12]+=" busy_test end_test region_test stand_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory conn_test life_test"
 	for kernel in stock-6.1 stock-6.12; do
