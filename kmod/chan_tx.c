@@ -107,7 +107,8 @@ int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 	void *data;
 
 	item = bare ? rch_lane_item_bare(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data) :
-		      rch_lane_item(&chan->lane, len, GFP_KERNEL_ACCOUNT, &data);
+		      rch_lane_item(&chan->lane, len, first && len == total,
+				    GFP_KERNEL_ACCOUNT, &data);
 	if (!item)
 		return -ENOMEM;
 	if (copy_from_iter(data, len, from) != len) {
@@ -128,7 +129,7 @@ void rch_chan_tx_abort(struct rch_chan *chan, u32 total)
 	struct rch_item *item;
 	void *data;
 
-	item = rch_lane_item(&chan->lane, 0, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL, &data);
+	item = rch_lane_item(&chan->lane, 0, false, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL, &data);
 	item->flags = RCH_DATA_F_ABORT;
 	item->msg_flags = 0;
 	item->total = total;

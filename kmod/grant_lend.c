@@ -467,7 +467,7 @@ static struct rch_item *message(struct rch_giving *giving, struct rch_loan **loa
 	if (length > rch_lane_segment_max(lane) ||
 	    length > READ_ONCE(giving->chan->peer_message_max))
 		return ERR_PTR(-EMSGSIZE);
-	item = rch_lane_item(lane, length, GFP_KERNEL_ACCOUNT, &data);
+	item = rch_lane_item(lane, length, false, GFP_KERNEL_ACCOUNT, &data);
 	if (!item)
 		return ERR_PTR(-ENOMEM);
 	data = rch_wire_grants_put(data, infos, giving->count);

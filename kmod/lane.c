@@ -621,19 +621,21 @@ u32 rch_lane_segment_max(struct rch_lane *lane)
  * rch_lane_item - get an item to fill
  * @lane: attached lane
  * @len: bytes, at most rch_lane_segment_max()
+ * @whole: it is a message, and others may wait behind it
  * @gfp: how to allocate
  * @data: where the bytes go
  *
  * Return: the item, to be given to rch_lane_queue() or rch_item_free(); or NULL.
  */
-struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
+struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
+			       void **data)
 {
 	u32 size = len;
 	struct rch_item *item;
 	struct rch_txf *txf;
 
 	/* Others wait already, and more are likely to. */
-	if (len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
+	if (whole && len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
 		size = RCH_BEHIND_ROOM;
 	if (len <= RCH_ITEM_MAX) {
 		item = rch_item_alloc(len, size, gfp);
@@ -692,12 +694,35 @@ struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, v
 }
 
 /*
+ * A whole message that was copied already goes behind the last item as well, if there is room:
+ * memory that waits shall not be much more than what is counted. Return: whether it went.
+ */
+static bool join(struct rch_lane *lane, struct rch_item *item)
+{
+	struct rch_item *last;
+	void *to;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (item->frame || item->type != RCH_REC_DATA || list_empty(&lane->txq) ||
+	    lane->partial || item->flags != (RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
+		return false;
+	last = list_last_entry(&lane->txq, struct rch_item, list);
+	to = rch_item_room(last, item->length);
+	if (!to)
+		return false;
+	memcpy(to, rch_item_data(item), item->length);
+	rch_item_put_behind(last, item->length, item->msg_flags);
+	return true;
+}
+
+/*
  * @more: the message goes on, so that nothing else may come between. @hold: the caller sees
  * to it that the link is run soon.
  */
 static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool hold)
 {
 	struct rch_link *link = lane->link;
+	bool joined = false;
 
 	spin_lock_bh(&link->lock);
 	if (lane->refused) {
@@ -705,14 +730,19 @@ static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool h
 		rch_item_free(item);
 		return -EPIPE;
 	}
-	lane->partial = more;
-	if (item->type == RCH_REC_DATA)
+	if (item->type == RCH_REC_DATA) {
+		joined = join(lane, item);
 		lane->queued += rch_window_cost(item->length);
-	list_add_tail(&item->list, &lane->txq);
+	}
+	lane->partial = more;
+	if (!joined)
+		list_add_tail(&item->list, &lane->txq);
 	flow_update(lane);
 	if (!hold)
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
+	if (joined)
+		rch_item_free(item);
 	return 0;
 }
 

@@ -70,7 +70,8 @@ static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16
 	void *to;
 
 	lockdep_assert_held(&lane->link->lock);
-	if (list_empty(&lane->txq) || lane->partial || lane->queued >= lane->room)
+	if (list_empty(&lane->txq) || lane->partial || lane->queued >= lane->room ||
+	    len > rch_lane_segment_max(lane))
 		return -EAGAIN;
 	last = list_last_entry(&lane->txq, struct rch_item, list);
 	to = rch_item_room(last, len);

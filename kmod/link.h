@@ -460,7 +460,7 @@ void rch_link_purge(struct rch_link *link);
 /* link_rx.c APIs: softirq */
 void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf);
 bool rch_link_key_closed(struct rch_link *link, u32 key);
-void rch_link_key_excused(struct rch_link *link);
+void rch_link_key_excused(struct rch_link *link, u32 key);
 
 /* link_inject.c APIs: softirq */
 void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf);
@@ -512,7 +512,8 @@ int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
-struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
+struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
+			       void **data);
 
 /* lane_small.c APIs: process context; take link->lock */
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,

@@ -128,6 +128,8 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 		return NULL;
 	if (!link->open)
 		link->open = spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+	if (WARN_ON_ONCE(link->open && link->open->size - link->open->used < space))
+		return NULL;
 	return link->open;
 }
 

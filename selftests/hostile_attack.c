@@ -185,7 +185,7 @@ bool attack_end(struct attack *a)
 	return ok;
 }
 
-static void choose_features(struct attack *a)
+static void choose_hello(struct attack *a)
 {
 	u32 *features = &a->h.mine.features;
 
@@ -197,6 +197,8 @@ static void choose_features(struct attack *a)
 		*features &= ~RCH_FEATURE_STAND;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
+	if (a->frame_size)
+		a->h.mine.frame_size = a->frame_size;
 }
 
 /* Be let in as the active side, with HELLO said. */
@@ -207,7 +209,7 @@ bool attack_link(struct attack *a)
 	a->passive = false;
 	hostile_begin(&a->h);
 	hostile_hello(&a->h, PREY);
-	choose_features(a);
+	choose_hello(a);
 	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
 		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
 		       a->h.status);
@@ -256,7 +258,7 @@ int attack_invite(struct attack *a)
 		return -1;
 	}
 	hostile_hello(&a->h, 0);
-	choose_features(a);
+	choose_hello(a);
 	a->h.mine.epoch = a->h.theirs.epoch;
 	a->h.mine.peer_domain = 0;
 	return 0;

@@ -43,6 +43,8 @@ struct attack {
 	bool plain;
 	/* Keys shall be closed by frames. */
 	bool keyed;
+	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */
+	u32 frame_size;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */
 	int victim;
 	int witness;

@@ -329,6 +329,32 @@ TEST_F(scene, credits_withheld)
 	free(f);
 }
 
+/* The same with the smallest frames: what waits is sent in such, however it has waited. */
+TEST_F(scene, small_frames_withheld)
+{
+	static const size_t sizes[] = { 1, 1, 900, 4000, 1, 1000, 984, 985, 4000, 1 };
+	struct attack *a = &self->a;
+	static char data[4000];
+	u64 bytes = 0;
+	int i;
+
+	a->frame_size = RCH_FRAME_MIN;
+	ASSERT_TRUE(attack_connect(a, false));
+	a->h.stingy = true;
+	for (i = 0; !do_send(a->victim, data, sizes[i % 10], 0, DONTWAIT); i++) {
+		bytes += sizes[i % 10];
+		hostile_pump(&a->h, 0);
+	}
+	EXPECT_EQ(errno, EAGAIN);
+	EXPECT_GT(bytes, PREY_BUFFER);
+	hostile_beat(&a->h, 200);
+	EXPECT_LT(a->h.data_bytes, bytes);
+	a->h.stingy = false;
+	hostile_pure(&a->h, 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.data_bytes == bytes, 10000));
+	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+}
+
 /* Numbers of the past change nothing. */
 TEST_F(scene, old_numbers)
 {

@@ -3,7 +3,10 @@
  * wait_test.c - small messages that wait for room at the peer, one behind the other
  */
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "common.h"
 #include "harness.h"
@@ -56,6 +59,20 @@ static uint64_t send_until_full(int chan, uint64_t number)
 		number++;
 	ASSERT_ERR(send_number(chan, number), EAGAIN);
 	return number;
+}
+
+/* What the kernel has allocated for itself, in KiB. */
+static long kernel_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = -1;
+
+	ASSERT_TRUE(file);
+	while (kib < 0 && fgets(line, sizeof(line), file))
+		sscanf(line, "SUnreclaim: %ld", &kib);
+	fclose(file);
+	return kib;
 }
 
 /* As many as can be: some are at the peer, others wait, and a part of those is sent. */
@@ -176,6 +193,43 @@ TEST_F(waiting, bad_memory)
 		ASSERT_EQ(do_recv(self->b, back, 8, NULL, TIMEOUT(5000)), 0);
 		ASSERT_EQ(memcmp(back, &i, 4), 0);
 	}
+}
+
+/*
+ * Bytes that are not in memory when the module looks are copied the long way. What waits then
+ * is in order, and no more memory than what is counted, or nearly so.
+ */
+TEST_F(waiting, fetched_first)
+{
+	int file = memfd_create("messages", 0);
+	long before = kernel_kib(), more;
+	int i, count = 0;
+	char back[8];
+	char *page;
+
+	ASSERT_TRUE(file >= 0 && before > 0);
+	ASSERT_EQ(ftruncate(file, 4096), 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	ASSERT_TRUE(page != MAP_FAILED);
+	for (;;) {
+		memcpy(page, &count, 4);
+		if (count % 5)
+			madvise(page, 4096, MADV_DONTNEED);
+		if (do_send(self->a, page, 4, 0, DONTWAIT))
+			break;
+		count++;
+	}
+	EXPECT_EQ(errno, EAGAIN);
+	EXPECT_GT(count, 20000);
+	/* Twice the buffers of both ends, and what the kernel does meanwhile. */
+	more = kernel_kib() - before;
+	EXPECT_LT(more, 16 << 10);
+	for (i = 0; i < count; i++) {
+		ASSERT_EQ(do_recv(self->b, back, 8, NULL, TIMEOUT(5000)), 0);
+		ASSERT_EQ(memcmp(back, &i, 4), 0);
+	}
+	munmap(page, 4096);
+	close(file);
 }
 
 /* More channels than the link has frames for, each with more than its window. */
