@@ -126,7 +126,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
 	} else {
-		rch_link_key_excused(chan->lane.link);
+		rch_link_key_excused(chan->lane.link, chan->grant_key);
 	}
 	spin_unlock(&chan->lock);
 	return rule;
@@ -304,6 +304,7 @@ static int await_fin(struct rch_chan *chan)
 	if (!ret)
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
+	/* A peer that takes longer is as good as dead: the link may end by what comes then. */
 	if (ret <= 0)
 		wait_event_timeout(chan->wait, rch_chan_grant_settled(chan), link->dead);
 	return ret < 0 ? -EINTR : 0;

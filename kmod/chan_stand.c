@@ -149,8 +149,8 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->grant != RCH_GRANT_LENT || rts->serial != chan->grant_serial) {
-		if (chan->state != RCH_CHAN_OPEN)
-			rch_link_key_excused(chan->lane.link);
+		if (chan->state != RCH_CHAN_OPEN && !none)
+			rch_link_key_excused(chan->lane.link, chan->grant_key);
 		return none || chan->state != RCH_CHAN_OPEN ? RCH_RULE_OK : RCH_RULE_STATE;
 	}
 	if (none) {

@@ -21,6 +21,17 @@
 
 #define RCH_STALE_TRIES 5
 
+/*
+ * Whether peers may close keys here. The adapter must do so with none but the very key, once
+ * it is registered: siw looks at the number of the region alone, so that a peer could close a
+ * key that is just being registered, and have memory opened behind our back.
+ */
+static bool closes_keys(const struct ib_device *dev)
+{
+	return (dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
+	       dev->ops.driver_id != RDMA_DRIVER_SIW;
+}
+
 /* What this side can do, with receive buffers @depth. */
 static u32 features(const struct rdma_cm_id *id, u32 depth)
 {
@@ -29,7 +40,7 @@ static u32 features(const struct rdma_cm_id *id, u32 depth)
 	/* iWARP has no immediate data. */
 	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
 		can &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
-	if (!(id->device->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+	if (!closes_keys(id->device))
 		can &= ~RCH_FEATURE_KEY;
 	return can;
 }

@@ -182,10 +182,10 @@ bool rch_link_key_closed(struct rch_link *link, u32 key)
 	return true;
 }
 
-/** rch_link_key_excused - it may have closed one that we have closed ourselves meanwhile */
-void rch_link_key_excused(struct rch_link *link)
+/** rch_link_key_excused - we have closed @key ourselves meanwhile: the frame may do so too */
+void rch_link_key_excused(struct rch_link *link, u32 key)
 {
-	link->rx_closed = false;
+	rch_link_key_closed(link, key);
 }
 
 /* A bare frame is a message and nothing else. */

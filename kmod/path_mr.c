@@ -166,6 +166,8 @@ static void reg_init(struct rch_mr *mr)
 	mr->reg = (struct ib_reg_wr) {
 		.wr.wr_cqe = &mr->quiet,
 		.wr.opcode = IB_WR_REG_MR,
+		/* Else nothing might retire them, when the peer closes what they open. */
+		.wr.send_flags = ++mr->regs % 2 ? 0 : IB_SEND_SIGNALED,
 		.mr = mr->mr,
 		.key = mr->mr->rkey,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,

@@ -71,6 +71,7 @@ struct rch_access;
  * @mr: the region
  * @pages: of it
  * @open: the peer may write to it
+ * @regs: how often it was opened
  * @reg: opens it
  * @inv: closes it
  * @quiet: completion that nobody waits for: only errors
@@ -82,6 +83,7 @@ struct rch_mr {
 	struct ib_mr *mr;
 	unsigned int pages;
 	bool open;
+	u32 regs;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
 	struct ib_cqe quiet;
