@@ -83,6 +83,7 @@ struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp)
 	small = kmalloc(struct_size(small, data, size), gfp);
 	if (!small)
 		return NULL;
+	atomic_inc(&rch_counts.items);
 	INIT_LIST_HEAD(&small->item.list);
 	small->item.frame = false;
 	small->item.fixed = false;
@@ -154,10 +155,12 @@ void rch_item_free(struct rch_item *item)
 {
 	if (item->fixed)
 		return;
-	if (item->frame)
+	if (item->frame) {
 		rch_txf_free(container_of(item, struct rch_txf, item));
-	else
-		kfree(container_of(item, struct rch_small, item));
+		return;
+	}
+	kfree(container_of(item, struct rch_small, item));
+	atomic_dec(&rch_counts.items);
 }
 
 /** rch_frame_init - once, at load */

@@ -73,6 +73,7 @@ struct rch_counts {
 	atomic_t channels;
 	atomic_t links;
 	atomic_t frames;
+	atomic_t items;
 	atomic_t segments;
 	atomic_t regions;
 	atomic_t grants;

@@ -366,6 +366,23 @@ uint64_t frames_sent(int ctx)
 	return sum;
 }
 
+/* What the module counts in debugfs: "keys" or "items"; -1 where there is no debugfs. */
+int module_count(const char *what)
+{
+	char path[80];
+	int count = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/rdmachan/%s", what);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%d", &count) != 1)
+		count = -1;
+	fclose(file);
+	return count;
+}
+
 /*
  * How often something is tried. With sanitizers each step takes much longer: where time is
  * short, as the environment tells, a tenth.

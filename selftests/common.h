@@ -81,6 +81,7 @@ void set_parameter(const char *name, unsigned int value);
 
 int turns(int full);
 uint64_t frames_sent(int ctx);
+int module_count(const char *what);
 int64_t now_ms(void);
 void sleep_ms(unsigned int ms);
 void on_alarm(unsigned int ms, bool restart);

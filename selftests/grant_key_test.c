@@ -24,15 +24,7 @@ static struct queue q;
 /* -1 where there is no debugfs. */
 static int keys(void)
 {
-	FILE *file = fopen("/sys/kernel/debug/rdmachan/keys", "r");
-	int count = -1;
-
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &count) != 1)
-		count = -1;
-	fclose(file);
-	return count;
+	return module_count("keys");
 }
 
 /* Of the programs of tests only this one is there. A key is made a moment after it is wanted. */

@@ -25,7 +25,8 @@ static bool is_given_back(const struct rdmachan_info *info)
 static bool is_clean(const struct rdmachan_info *info)
 {
 	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
-	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments;
+	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments &&
+	       module_count("items") <= 0;
 }
 
 int main(int argc, char **argv)
@@ -42,9 +43,9 @@ int main(int argc, char **argv)
 		if (!clean)
 			sleep_ms(20);
 	} while (!clean && now_ms() < until);
-	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments\n",
+	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments, %d items\n",
 	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
-	       info.out_frames, info.out_segments);
+	       info.out_frames, info.out_segments, module_count("items"));
 	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes, %llu regions, %llu grants\n",
 	       info.out_use_listeners.all, info.out_use_channels.all,
 	       info.out_use_pending.all, info.out_use_bytes.all, info.out_use_regions.all,
