@@ -146,8 +146,8 @@ TEST_F(scene, an_honest_holder)
 
 	loan_begin(&loan, a, MAY_READ | MAY_WRITE);
 	EXPECT_TRUE(write_lent(&loan, a, 0, LENGTH));
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, is_filled(loan.memory + AT, LENGTH, 0xaa), 5000));
 	EXPECT_TRUE(is_filled(loan.memory, AT, 0x55));
-	EXPECT_TRUE(is_filled(loan.memory + AT, LENGTH, 0xaa));
 	EXPECT_TRUE(is_filled(loan.memory + AT + LENGTH, SIZE - AT - LENGTH, 0x55));
 	say_end(a, RCH_REC_RELEASE, loan.got.id, 0);
 	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
@@ -237,17 +237,12 @@ static char *scattered_pages(void)
 static void await_key(u32 turn)
 {
 	int64_t until = now_ms() + 2000;
-	int count = 0;
-	FILE *file;
 
-	while (turn && !is_iwarp() && count < 1 && now_ms() < until) {
-		file = fopen("/sys/kernel/debug/rdmachan/keys", "r");
-		if (!file || fscanf(file, "%d", &count) != 1)
-			count = 1;
-		if (file)
-			fclose(file);
-	}
-	EXPECT_TRUE(!turn || is_iwarp() || count > 0);
+	if (!turn || is_iwarp())
+		return;
+	while (!module_count("keys") && now_ms() < until)
+		;
+	EXPECT_TRUE(module_count("keys"));
 }
 
 /*
@@ -261,12 +256,14 @@ TEST_F_TIMEOUT(scene, more_than_is_lent_again, 120)
 	struct attack *a = &self->a;
 	struct loan loan;
 	size_t i;
+	char *last;
 	u32 turn;
 
 	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
 		loan.ctx = open_ctx();
 		loan.memory = scattered_pages();
 		loan.region = region_register(loan.ctx, loan.memory, AGAIN_PAGES * 4096, 0, NULL);
+		last = loan.memory + 100 * 4096 + AGAIN_LENGTH - 8;
 		ASSERT_TRUE(attack_connect(a, false));
 		for (turn = 0; turn < 5; turn++) {
 			a->h.lent.length = 0;
@@ -274,7 +271,9 @@ TEST_F_TIMEOUT(scene, more_than_is_lent_again, 120)
 			ASSERT_EQ(grant_ranges(a->victim, loan.ctx, &range, 1), 0);
 			ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.lent.length, 5000));
 			rch_wire_grants_get(&a->h.lent, &loan.got);
+			memset(last, 0x55, 8);
 			EXPECT_TRUE(write_lent(&loan, a, AGAIN_LENGTH - 8, 8));
+			ASSERT_TRUE(HOSTILE_UNTIL(&a->h, is_filled(last, 8, 0xaa), 5000));
 			if (turn == 4)
 				break;
 			say_end(a, RCH_REC_RELEASE, loan.got.id, 0);
