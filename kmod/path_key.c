@@ -40,6 +40,7 @@
 #include "rch.h"
 
 static DEFINE_SPINLOCK(keys_lock);
+static atomic64_t keys_made;
 /* Woken when a key is made, or is no more. */
 static DECLARE_WAIT_QUEUE_HEAD(keys_changed);
 
@@ -242,6 +243,7 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 
 	if (!key)
 		return NULL;
+	key->number = atomic64_inc_return(&keys_made);
 	key->path = path;
 	key->of = of;
 	key->index = index;

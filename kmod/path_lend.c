@@ -8,6 +8,10 @@
  * the peer uses are not ours: piece number i begins at i << shift, and the first one where its
  * first byte is in its page.
  *
+ * Addresses. A memory region that has lost its key keeps the addresses that it was given, of memory
+ * that may have gone since: without a key the adapter follows none of them. Who lends the same
+ * range of the same mapping again does not have them put there once more.
+ *
  * Ownership. As of path_mr.c: pages may be let go after the invalidation's completion. If
  * it fails the path has failed, and once that is drained the region is deregistered.
  */
@@ -187,11 +191,30 @@ static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
 	return last || begin + mr->length == (u64)(index + 1) << shift ? 0 : -EINVAL;
 }
 
+static bool same_place(const struct rch_mem_cursor *a, const struct rch_mem_cursor *b)
+{
+	return a->sg == b->sg && a->left == b->left && a->offset == b->offset;
+}
+
+/*
+ * A mapping lives as long as the key that it is of, whose number no other has: the addresses of
+ * one with the same number are what they were.
+ */
 static int map_piece(struct rch_lend *piece)
 {
 	struct rch_mem_cursor cursor = piece->begin;
+	u64 number = piece->key ? piece->key->number : 0;
+	int ret;
 
-	return rch_mr_map(piece->mr, piece->pages, &cursor);
+	if (number && piece->held_of == number && same_place(&piece->held, &piece->begin))
+		return 0;
+	piece->held_of = 0;
+	ret = rch_mr_map(piece->mr, piece->pages, &cursor);
+	if (ret)
+		return ret;
+	piece->held = piece->begin;
+	piece->held_of = number;
+	return 0;
 }
 
 static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)

@@ -122,6 +122,8 @@ struct rch_write {
  *	each piece, so that none of its elements reaches into the next piece
  * @key: a key of own memory, in whose mapping it is; or NULL
  * @begin: where its elements begin
+ * @held_of: number of the key in whose mapping the range is that @mr holds; 0: of none
+ * @held: that range
  * @wr: opens it, or closes it
  */
 struct rch_lend {
@@ -133,6 +135,8 @@ struct rch_lend {
 	struct rch_mem mem;
 	struct rch_key *key;
 	struct rch_mem_cursor begin;
+	u64 held_of;
+	struct rch_mem_cursor held;
 	union {
 		struct ib_reg_wr reg;
 		struct ib_send_wr inv;
@@ -141,6 +145,7 @@ struct rch_lend {
 
 /**
  * struct rch_key - a key of own memory, see path_key.c; what changes does so under its lock
+ * @number: no other has it, nor will
  * @list: of the path
  * @with: of the memory
  * @path: path
@@ -154,6 +159,7 @@ struct rch_lend {
  * @work: makes it; a user of the path
  */
 struct rch_key {
+	u64 number;
 	struct list_head list;
 	struct list_head with;
 	struct rch_path *path;

@@ -383,6 +383,77 @@ TEST_F_TIMEOUT(grant, key_of_what_is_lent, 60)
 	free(other);
 }
 
+/* What is lent of the owner's memory, and how. */
+struct lent {
+	size_t at;
+	size_t length;
+	int64_t grant;
+};
+
+static void lend_part(struct fixture_grant *self, uint32_t region, struct lent *lent)
+{
+	lent->grant = grant_range(self->owner, self->ctx,
+				  &RANGE(region, MAY_ALL, lent->at, lent->length));
+	ASSERT_TRUE(grant_held(self->holder, lent->grant));
+}
+
+static void use_and_return(struct fixture_grant *self, char *mine, const struct lent *lent)
+{
+	static char in[MIB], out[MIB];
+	static uint64_t seed;
+
+	fill_random(mine + lent->at, lent->length, ++seed);
+	ASSERT_EQ(grant_read(self->holder, lent->grant, 0, in, lent->length), 0);
+	ASSERT_TRUE(is_random(in, lent->length, seed));
+	fill_random(out, lent->length, ~seed);
+	ASSERT_EQ(grant_write(self->holder, lent->grant, 0, out, lent->length), 0);
+	ASSERT_EQ(grant_release(self->holder, lent->grant), 0);
+	ASSERT_TRUE(grant_returned(self->owner, lent->grant, 0));
+	ASSERT_TRUE(is_random(mine + lent->at, lent->length, ~seed));
+}
+
+/*
+ * What is lent again, the same as before, is so without asking where it is; but only if it is
+ * the same, and is still there. Memory of other regions has the same places in tables that lie
+ * at the same addresses.
+ */
+TEST_F_TIMEOUT(grant, key_of_what_was_lent_before, 60)
+{
+	static struct lent ranges[] = {
+		{ PAGE, MIB }, { PAGE, MIB }, { PAGE, MIB }, { PAGE, MIB },
+		{ 3 * PAGE, 40 * PAGE }, { 3 * PAGE, MIB }, { PAGE + 100, MIB - 100 },
+		{ PAGE, MIB }, { 5 * PAGE, 40 * PAGE }, { 9 * PAGE, 40 * PAGE },
+	};
+	static struct lent same[8];
+	uint32_t region;
+	size_t j, count;
+	char *mine;
+	int i;
+
+	for (i = 0; i < turns(25); i++) {
+		mine = scattered(PIECE);
+		region = region_of(self->ctx, mine, PIECE);
+		for (j = 0; j < COUNT(ranges); j++) {
+			lend_part(self, region, &ranges[j]);
+			use_and_return(self, mine, &ranges[j]);
+			if (j == 2)
+				expect_keys(1);
+		}
+		/* Many at once, and the next time two or three regions later: tables come again. */
+		count = i % 5 == 0 || i % 5 == 2 ? COUNT(same) : 1;
+		for (j = 0; j < count; j++) {
+			same[j] = ranges[0];
+			lend_part(self, region, &same[j]);
+		}
+		while (count)
+			use_and_return(self, mine, &same[--count]);
+		expect_keys(1);
+		EXPECT_EQ(region_unregister(self->ctx, region), 0);
+		expect_keys(0);
+		munmap(mine, (PIECE / PAGE + 1) * PAGE);
+	}
+}
+
 /* The sender's queue, region and channel go with messages under way. */
 TEST_F_TIMEOUT(grant, key_sent_closed, 60)
 {
