@@ -199,24 +199,41 @@ static bool draining_next(struct draining *draining, struct end *end, void *ring
 	return true;
 }
 
+/* Take messages. Return: how many. @ended: operations that found no buffer, put in again */
+static unsigned int take_many(struct end *end, void *ring, unsigned int *ended)
+{
+	const struct job *job = end->job;
+	unsigned int taken = 0;
+	uint64_t tag;
+	int64_t res;
+
+	for (*ended = 0; job->way->rings->next(ring, &res, &tag);) {
+		if (res == -ENOBUFS) {
+			job->way->rings->recv_many(ring, end->fds[tag], job->size, BUFFERS, tag);
+			++*ended;
+			continue;
+		}
+		errno = res < 0 ? -res : 0;
+		check(res == (int64_t)job->size, "completion");
+		taken++;
+	}
+	return taken;
+}
+
 /* One operation for each channel; waits for half a batch. */
 static void drain_many(struct end *end)
 {
 	const struct job *job = end->job;
 	const struct rings *rings = job->way->rings;
-	unsigned int left = job->count * job->channels, half = BATCH / 2, i;
+	unsigned int left = job->count * job->channels, half = BATCH / 2, ready, i;
 	void *ring = rings->open();
-	uint64_t tag;
 
 	for (i = 0; i < job->channels; i++)
 		rings->recv_many(ring, end->fds[i], job->size, BUFFERS, i);
 	rings->enter(ring, job->channels, 0);
 	put(end, *end->fds, 1);
-	while (left) {
-		rings->enter(ring, 0, left < half ? left : half);
-		while (next(end, ring, &tag))
-			left--;
-	}
+	for (ready = 0; left; left -= take_many(end, ring, &ready))
+		rings->enter(ring, ready, left < half ? left : half);
 	put(end, *end->fds, 1);
 	rings->close(ring);
 }
