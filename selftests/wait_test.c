@@ -82,7 +82,9 @@ TEST_F(waiting, in_order)
 	int round;
 
 	for (round = 0; round < 6; round++) {
-		sent = send_until_full(self->a, sent);
+		do {
+			sent = send_until_full(self->a, sent);
+		} while (!is_full(self->a, 1 << 20, &object));
 		half = received + (sent - received) / 2;
 		while (received < half)
 			receive_number(self->b, received++);
@@ -197,6 +199,19 @@ TEST_F(waiting, bad_memory)
 	}
 }
 
+/* Pieces of memory with messages that wait. Of the programs of tests only this one is there. */
+static void expect_items(int least, int most)
+{
+	int items = module_count("items");
+
+	if (access("/sys/kernel/debug/rdmachan", F_OK)) {
+		printf("# there is no debugfs: memory is not looked at\n");
+		return;
+	}
+	EXPECT_GE(items, least);
+	EXPECT_LE(items, most);
+}
+
 /* The module looks for its bytes where they are not. */
 static int send_fetched_first(int chan, char *page, int number)
 {
@@ -229,12 +244,12 @@ TEST_F(waiting, fetched_first)
 		ASSERT_EQ(errno, EAGAIN);
 	} while (!is_full(fds[0], RDMACHAN_BUFFER_MIN, &object));
 	/* Each counts as 64 bytes more than it has; the first and the last have memory alone. */
-	EXPECT_LE(module_count("items"), RDMACHAN_BUFFER_MIN / PAGE + 2);
+	expect_items(1, (int)RDMACHAN_BUFFER_MIN / PAGE + 2);
 	for (i = 0; i < count; i++) {
 		ASSERT_EQ(do_recv(fds[1], back, 8, NULL, TIMEOUT(5000)), 0);
 		ASSERT_EQ(memcmp(back, &i, 4), 0);
 	}
-	EXPECT_LE(module_count("items"), 0);
+	expect_items(0, 0);
 	munmap(page, PAGE);
 	close(file);
 	close(fds[0]);
