@@ -41,14 +41,19 @@ static void *open_rings(struct end *end, char *data, size_t size)
 	return ring;
 }
 
+static void check_result(const struct end *end, int64_t res)
+{
+	errno = res < 0 ? -res : 0;
+	check(res == (int64_t)end->job->size, "completion");
+}
+
 static bool next(struct end *end, void *ring, uint64_t *tag)
 {
 	int64_t res;
 
 	if (!end->job->way->rings->next(ring, &res, tag))
 		return false;
-	errno = res < 0 ? -res : 0;
-	check(res == (int64_t)end->job->size, "completion");
+	check_result(end, res);
 	return true;
 }
 
@@ -199,22 +204,25 @@ static bool draining_next(struct draining *draining, struct end *end, void *ring
 	return true;
 }
 
-/* Take messages. Return: how many. @ended: operations that found no buffer, put in again */
-static unsigned int take_many(struct end *end, void *ring, unsigned int *ended)
+/*
+ * Take messages. Return: how many. @again: operations that have ended, as there were messages and
+ * no buffer, and were put in again
+ */
+static unsigned int take_many(struct end *end, void *ring, unsigned int *again)
 {
 	const struct job *job = end->job;
 	unsigned int taken = 0;
 	uint64_t tag;
 	int64_t res;
 
-	for (*ended = 0; job->way->rings->next(ring, &res, &tag);) {
+	*again = 0;
+	while (job->way->rings->next(ring, &res, &tag)) {
 		if (res == -ENOBUFS) {
 			job->way->rings->recv_many(ring, end->fds[tag], job->size, BUFFERS, tag);
-			++*ended;
+			++*again;
 			continue;
 		}
-		errno = res < 0 ? -res : 0;
-		check(res == (int64_t)job->size, "completion");
+		check_result(end, res);
 		taken++;
 	}
 	return taken;
@@ -225,15 +233,17 @@ static void drain_many(struct end *end)
 {
 	const struct job *job = end->job;
 	const struct rings *rings = job->way->rings;
-	unsigned int left = job->count * job->channels, half = BATCH / 2, ready, i;
+	unsigned int left = job->count * job->channels, half = BATCH / 2, again = 0, i;
 	void *ring = rings->open();
 
 	for (i = 0; i < job->channels; i++)
 		rings->recv_many(ring, end->fds[i], job->size, BUFFERS, i);
 	rings->enter(ring, job->channels, 0);
 	put(end, *end->fds, 1);
-	for (ready = 0; left; left -= take_many(end, ring, &ready))
-		rings->enter(ring, ready, left < half ? left : half);
+	while (left) {
+		rings->enter(ring, again, left < half ? left : half);
+		left -= take_many(end, ring, &again);
+	}
 	put(end, *end->fds, 1);
 	rings->close(ring);
 }
