@@ -113,6 +113,10 @@ struct rch_write {
 
 /**
  * struct rch_lend - a memory region that is lent, or a piece of what is
+ *
+ * Of whoever has got it, from rch_lend_get() to rch_lend_put(): path->lock, which both take, has
+ * the next one see what it is left with.
+ *
  * @list: in the path's list of spare ones
  * @mr: the region
  * @pages: of it
