@@ -62,6 +62,8 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_REORDER] = "reorder",
 	[RCH_FAULT_KILL] = "kill",
 	[RCH_FAULT_WITHHOLD] = "withhold",
+	[RCH_FAULT_FORGET] = "forget",
+	[RCH_FAULT_WRAP] = "wrap",
 	[RCH_FAULT_NOMEM] = "nomem",
 };
 
@@ -174,7 +176,7 @@ static int word_get(struct rule *rule, enum rch_fault fault, char *value)
 		return number_get(value, 0, U32_MAX, &rule->skip);
 	if (!strcmp(name, "count"))
 		return number_get(value, 0, U32_MAX, &rule->count);
-	if (!strcmp(name, "link") && fault != RCH_FAULT_NOMEM)
+	if (!strcmp(name, "link") && fault < RCH_FAULT_FORGET)
 		return number_get(value, 0, U32_MAX, &rule->where);
 	if (!strcmp(name, "site") && fault == RCH_FAULT_NOMEM)
 		return site_get(value, &rule->where);

@@ -16,7 +16,7 @@
 struct seq_file;
 
 /**
- * enum rch_fault - what can be made to go wrong
+ * enum rch_fault - what can be made to go wrong; those of frames come first
  * @RCH_FAULT_DROP: a frame that came is lost
  * @RCH_FAULT_DUPLICATE: a frame comes twice
  * @RCH_FAULT_CORRUPT: a byte of a frame that came is another
@@ -24,6 +24,8 @@ struct seq_file;
  * @RCH_FAULT_REORDER: a frame comes behind the next one
  * @RCH_FAULT_KILL: the queue pair fails
  * @RCH_FAULT_WITHHOLD: the peer is not told that a buffer is free again
+ * @RCH_FAULT_FORGET: the adapter has done an atomic operation, and has no result
+ * @RCH_FAULT_WRAP: the indices of a ring are about to wrap when it is made
  * @RCH_FAULT_NOMEM: an allocation fails
  * @RCH_FAULTS: how many there are
  */
@@ -35,6 +37,8 @@ enum rch_fault {
 	RCH_FAULT_REORDER,
 	RCH_FAULT_KILL,
 	RCH_FAULT_WITHHOLD,
+	RCH_FAULT_FORGET,
+	RCH_FAULT_WRAP,
 	RCH_FAULT_NOMEM,
 	RCH_FAULTS,
 };

@@ -182,6 +182,7 @@ struct rch_queue_ops {
  * @npages: how many
  * @count: entries of the ring
  * @size: bytes of one
+ * @first: its indices begin there
  */
 struct rch_mapping {
 	void *base;
@@ -189,6 +190,7 @@ struct rch_mapping {
 	unsigned int npages;
 	u32 count;
 	u32 size;
+	u32 first;
 };
 
 /**

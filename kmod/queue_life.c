@@ -167,6 +167,9 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	ret = rch_mapping_alloc(&queue->cq, cq_entries, sizeof(struct rdmachan_cqe));
 	if (ret)
 		goto err_sq;
+	queue->sq_head = queue->sq.first;
+	queue->cq_tail = queue->cq.first;
+	queue->cq_told = queue->cq.first;
 	ret = slots_alloc(queue);
 	if (ret)
 		goto err_cq;

@@ -10,6 +10,9 @@
 #include "pure/ring.h"
 #include "queue.h"
 
+/* How far from their wrap indices begin, when that is asked for. */
+#define WRAP_AHEAD 5
+
 /** rch_mapping_free - undo rch_mapping_alloc(). May sleep */
 void rch_mapping_free(struct rch_mapping *map)
 {
@@ -17,6 +20,16 @@ void rch_mapping_free(struct rch_mapping *map)
 	while (map->npages)
 		__free_page(map->pages[--map->npages]);
 	kvfree(map->pages);
+}
+
+/* Indices begin at 0, but for a test of what becomes of them after 2^32 entries. */
+static void set_first(struct rch_mapping *map)
+{
+	if (!rch_inject_on() || !rch_inject_hits(RCH_FAULT_WRAP, 0, NULL))
+		return;
+	map->first = -WRAP_AHEAD;
+	*rch_mapped(map, RCH_RING_PRODUCER) = map->first;
+	*rch_mapped(map, RCH_RING_CONSUMER) = map->first;
 }
 
 /**
@@ -45,8 +58,10 @@ int rch_mapping_alloc(struct rch_mapping *map, u32 count, u32 size)
 		map->npages++;
 	}
 	map->base = rch_try(RCH_SITE_QUEUE, vmap(map->pages, n, VM_MAP, PAGE_KERNEL));
-	if (map->base)
+	if (map->base) {
+		set_first(map);
 		return 0;
+	}
 err_pages:
 	rch_mapping_free(map);
 	return -ENOMEM;

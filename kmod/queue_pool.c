@@ -29,10 +29,12 @@ static struct rch_pool *pool_alloc(u32 entries)
 
 	if (!pool)
 		return NULL;
-	if (!rch_mapping_alloc(&pool->ring, entries, sizeof(struct rdmachan_buffer)))
-		return pool;
-	kfree(pool);
-	return NULL;
+	if (rch_mapping_alloc(&pool->ring, entries, sizeof(struct rdmachan_buffer))) {
+		kfree(pool);
+		return NULL;
+	}
+	pool->head = pool->ring.first;
+	return pool;
 }
 
 static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error *error)

@@ -242,6 +242,7 @@ TEST_F(inject, wrong_words)
 		{ "drop", "byte=1" }, { "delay", "ms=0" }, { "delay", "ms=60001" },
 		{ "corrupt", "byte=65536" }, { "nomem", "link=1" }, { "nomem", "site=" },
 		{ "nomem", "site=moon" }, { "kill", "off now" },
+		{ "forget", "link=1" }, { "wrap", "link=1" },
 	};
 	char text[256];
 	size_t i;

@@ -55,7 +55,11 @@ static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_
 	q->cq = create.out_cq;
 	q->sq_map = ring_map(q->fd, &q->sq);
 	q->cq_map = ring_map(q->fd, &q->cq);
-	return q->sq_map == MAP_FAILED || q->cq_map == MAP_FAILED ? -1 : 0;
+	if (q->sq_map == MAP_FAILED || q->cq_map == MAP_FAILED)
+		return -1;
+	q->tail = *ring_word(q->sq_map, q->sq.producer);
+	q->head = *ring_word(q->cq_map, q->cq.consumer);
+	return 0;
 }
 
 static inline int queue_open(int ctx, struct queue *q, uint32_t sq, uint32_t cq)
@@ -239,7 +243,10 @@ static inline int pool_open(struct queue *q, struct pool *pool, uint32_t entries
 	pool->id = create.out_pool;
 	pool->at = create.out_ring;
 	pool->map = ring_map(q->fd, &pool->at);
-	return pool->map == MAP_FAILED ? -1 : 0;
+	if (pool->map == MAP_FAILED)
+		return -1;
+	pool->tail = *ring_word(pool->map, pool->at.producer);
+	return 0;
 }
 
 static inline void pool_close(struct pool *pool)
