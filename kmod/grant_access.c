@@ -157,7 +157,9 @@ static int step_take(struct rch_job *job, struct rch_access *access)
 		job->result = job->result ?: access->ret;
 	if (job->result)
 		return 0;
-	if (job->right == RDMACHAN_RIGHT_ATOMIC)
+	if (job->right == RDMACHAN_RIGHT_ATOMIC && rch_access_lost(access))
+		job->result = -EREMOTEIO;
+	else if (job->right == RDMACHAN_RIGHT_ATOMIC)
 		memcpy(&job->value, access->room, sizeof(job->value));
 	else if (job->right == RDMACHAN_RIGHT_READ && access->room && !copy_out(job, access))
 		return -EFAULT;
@@ -713,7 +715,7 @@ int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *i
  * @atomic: what, checked but for the grant; its result is put there
  *
  * Context: process. Return: as rch_grant_move(); -EINVAL when it is not aligned; or
- * -EREMOTEIO: the channel has ended, and it may have been done.
+ * -EREMOTEIO: it may have been done: the channel has ended, or the result was lost.
  */
 int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic)
 {

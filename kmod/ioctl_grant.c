@@ -14,6 +14,7 @@
 #include "file.h"
 #include "grant.h"
 #include "ioctl.h"
+#include "link.h"
 
 /* What the first version of the interface had. */
 #define RCH_RANGE_MIN offsetofend(struct rdmachan_grant_range, __reserved)
@@ -308,12 +309,14 @@ int rch_run_write(struct rch_call *call)
 	return move(call->file->private_data, access, false, NULL);
 }
 
-/* The channel's record tells why it has ended; this one what that means for the operation. */
+/* The channel's record tells why it has ended, if it has; this one what that means here. */
 static int uncertain(struct rch_chan *chan, u64 ptr)
 {
 	struct rdmachan_error error;
 
 	rch_chan_error_get(chan, &error);
+	if (!error.cause)
+		rch_link_where(chan->lane.link, &error);
 	rch_error_set(&error, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_UNCERTAIN, error.cause);
 	return rch_refused(-EREMOTEIO, ptr, &error);
 }

@@ -22,6 +22,7 @@
  * got, which then are *orphans*, and of no use but for what has been read. The path keeps some
  * that were put, to be got again: their room stays mapped.
  */
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "inject.h"
@@ -401,6 +402,8 @@ static struct rch_access *make(struct rch_path *path, enum rch_access_class clas
 	access->path = path;
 	access->class = class;
 	access->iwarp = rdma_protocol_iwarp(path->dev, path->port);
+	if (rch_path_is_rxe(path))
+		access->no_result = get_random_u64();
 	access->segment_max = rch_mem_segment_max(path->dev);
 	access->sges_max[false] = path->write_sges;
 	access->sges_max[true] = access->iwarp ? RCH_ACCESS_SGES :
@@ -704,4 +707,21 @@ void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rk
 		.swap = swap ? operand : 0,
 		.rkey = rkey,
 	};
+	if (access->no_result)
+		*(u64 *)access->room = access->no_result;
+}
+
+/**
+ * rch_access_lost - whether an atomic operation was done, and its result is lost
+ * @access: it has ended, with 0
+ *
+ * When rxe gets a frame once more that it has had, it acknowledges all up to the last atomic
+ * operation behind that, and the other end takes this for the end of the operation too, if the
+ * answer was lost, or is late (6.1 to 7.2).
+ */
+bool rch_access_lost(const struct rch_access *access)
+{
+	if (rch_inject_on() && rch_inject_hits(RCH_FAULT_FORGET, 0, NULL))
+		return true;
+	return unlikely(access->no_result && *(u64 *)access->room == access->no_result);
 }

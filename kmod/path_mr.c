@@ -37,9 +37,10 @@ static void rch_mr_wc(struct ib_cq *cq, struct ib_wc *wc)
 	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_mr, cqe)->io);
 }
 
-static bool repeats_local(const struct ib_device *dev)
+/** rch_path_is_rxe - whether the adapter is rxe, by a user of the path */
+bool rch_path_is_rxe(const struct rch_path *path)
 {
-	return dev->ops.driver_id == RDMA_DRIVER_RXE;
+	return path->dev->ops.driver_id == RDMA_DRIVER_RXE;
 }
 
 /* Whatever the peer's host sends to it finds nothing to read, to write or to receive. */
@@ -96,7 +97,7 @@ int rch_registrar_get(struct rch_path *path)
 {
 	int ret = 0;
 
-	if (!repeats_local(path->dev))
+	if (!rch_path_is_rxe(path))
 		return 0;
 	mutex_lock(&path->registrar_lock);
 	if (!path->registrar)

@@ -236,7 +236,10 @@ struct rch_access_ops {
  * @turns: it waits there; by path->lock
  * @waited: it had to wait
  * @class: own memory
- * @iwarp: of the device, for who is no user of the path, as the next two
+ * @iwarp: of the device, for who is no user of the path, as the next three
+ * @no_result: what is put where the result of an atomic operation will be, as the device may
+ *	lose that: a random number, so that what it finds is another, but for 1 of 2^64. 0: it
+ *	loses none
  * @segment_max: bytes of an element, whole pages
  * @sges_max: elements of a work request that writes, or reads
  * @read: that is read into
@@ -278,6 +281,7 @@ struct rch_access {
 	bool waited;
 	enum rch_access_class class;
 	bool iwarp;
+	u64 no_result;
 	u32 segment_max;
 	u32 sges_max[2];
 	bool read;
@@ -352,9 +356,11 @@ void rch_accesses_look(struct rch_path *path);
 void rch_access_move(struct rch_access *access, u64 address, u32 rkey);
 void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rkey,
 		       u64 operand, u64 compare);
+bool rch_access_lost(const struct rch_access *access);
 
 /* path_mr.c APIs: process context; may sleep */
 int rch_registrar_get(struct rch_path *path);
+bool rch_path_is_rxe(const struct rch_path *path);
 int rch_local_post(struct rch_path *path, const struct ib_send_wr *first);
 int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *cursor);
 struct rch_mr *rch_mr_get(struct rch_path *path);

@@ -11,12 +11,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "../kmod/pure/wire.h"
 #include "common.h"
 #include "fault.h"
+#include "grant.h"
+#include "grant_ring.h"
 #include "harness.h"
 #include "inject.h"
+#include "region.h"
 
 #define LONGEST 40000
 #define PATIENCE TIMEOUT(20000)
@@ -624,6 +628,111 @@ TEST_F(inject, withhold_some)
 	EXPECT_EQ(inject_done("withhold"), 7);
 	inject_off("withhold");
 	traffic(self, 100);
+}
+
+static uint64_t lent[512] __attribute__((aligned(4096)));
+
+static void expect_uncertain(const struct rdmachan_error *error)
+{
+	EXPECT_EQ(error->cause, RDMACHAN_CAUSE_UNCERTAIN);
+	EXPECT_EQ(error->detail, 0);
+	EXPECT_EQ(error->local.family, AF_INET);
+}
+
+/* Numbers were added, and what there was before is not known; nothing else is lost. */
+TEST_F(inject, forget)
+{
+	const int64_t region = region_register(self->ctx, lent, sizeof(lent), 0, NULL);
+	struct rdmachan_error error;
+	struct rdmachan_atomic add = {
+		.size = sizeof(add), .op = RDMACHAN_ATOMIC_FETCH_ADD, .operand = 5,
+		.error_ptr = (uintptr_t)&error,
+	};
+	struct rdmachan_grant_range range;
+	struct rdmachan_grant_event event;
+	struct rdmachan_object object;
+	struct rdmachan_cqe cqe;
+	struct queue q;
+
+	ASSERT_GT(region, 0);
+	ASSERT_EQ(get_object(self->b, &object), 0);
+	if (!(object.rights & RDMACHAN_RIGHT_BY_DEVICE))
+		SKIP("the adapter does no atomic operations");
+	range = RANGE(region, RDMACHAN_RIGHT_ATOMIC, 0, 8);
+	ASSERT_EQ(grant_ranges(self->a, self->ctx, &range, 1), 0);
+	ASSERT_TRUE(grant_next(self->b, &event));
+	add.grant = event.grant;
+	ASSERT_EQ(ioctl(self->b, RDMACHAN_ATOMIC, &add), 0);
+	EXPECT_EQ(add.out_value, 0);
+	inject("forget", "count=2");
+	EXPECT_ERR(ioctl(self->b, RDMACHAN_ATOMIC, &add), EREMOTEIO);
+	expect_uncertain(&error);
+	ASSERT_EQ(queue_open(self->ctx, &q, 4, 4), 0);
+	queue_fetch_add(&q, self->b, event.grant, 0, 5, 1);
+	ASSERT_EQ(queue_submit(&q), 1);
+	ASSERT_TRUE(queue_wait(&q, &cqe));
+	EXPECT_EQ(cqe.res, -EREMOTEIO);
+	EXPECT_EQ(inject_done("forget"), 2);
+	ASSERT_EQ(ioctl(self->b, RDMACHAN_ATOMIC, &add), 0);
+	EXPECT_EQ(add.out_value, 15);
+	EXPECT_EQ(__atomic_load_n(lent, __ATOMIC_RELAXED), 20);
+	queue_close(&q);
+	traffic(self, 100);
+}
+
+/* Messages into a pool, until all indices have wrapped, and rings were full at it. */
+static void through_the_wrap(struct fixture_inject *self, struct queue *q)
+{
+	char buffers[8][64], text[64];
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	int i, j, next = 0;
+
+	EXPECT_GT(q->tail, 0xfffffff0U);
+	EXPECT_GT(q->head, 0xfffffff0U);
+	ASSERT_EQ(pool_open(q, &pool, 8), 0);
+	EXPECT_GT(pool.tail, 0xfffffff0U);
+	for (i = 0; i < 8; i++)
+		pool_put(&pool, buffers[i], sizeof(buffers[i]), i);
+	queue_recv_many(q, self->b, pool.id, 1000);
+	ASSERT_EQ(queue_poke(q), 0);
+	ASSERT_GE(queue_submit(q), 0);
+	for (i = 0; i < 20; i++) {
+		/* More completions than the ring takes. */
+		for (j = 0; j < 6; j++) {
+			snprintf(text, sizeof(text), "message %d", i * 6 + j);
+			queue_send(q, self->a, text, sizeof(text), j);
+			ASSERT_GE(queue_submit(q), 0);
+		}
+		for (j = 0; j < 12; j++) {
+			ASSERT_TRUE(queue_wait(q, &cqe));
+			ASSERT_EQ(cqe.res, (int64_t)sizeof(text));
+			if (cqe.user_data != 1000)
+				continue;
+			snprintf(text, sizeof(text), "message %d", next++);
+			ASSERT_EQ(memcmp(buffers[cqe.buffer], text, strlen(text) + 1), 0);
+			pool_put(&pool, buffers[cqe.buffer], sizeof(buffers[0]), cqe.buffer);
+		}
+	}
+	EXPECT_EQ(next, 120);
+	EXPECT_LT(q->tail, 1000U);
+	EXPECT_LT(q->head, 1000U);
+	EXPECT_LT(pool.tail, 1000U);
+	pool_close(&pool);
+}
+
+TEST_F(inject, wrap)
+{
+	struct queue q;
+
+	inject("wrap", "count=0");
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	through_the_wrap(self, &q);
+	queue_close(&q);
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 8, 8, 1), 0);
+	through_the_wrap(self, &q);
+	queue_close(&q);
+	inject_off("wrap");
 }
 
 /* One message a frame, until none may be sent; one then waits. */

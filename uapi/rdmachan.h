@@ -164,7 +164,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
  *	the file system must know what is written there
  * @RDMACHAN_CAUSE_UNCERTAIN: the connection ended while an atomic operation was under
- *	way: it was done once, or not at all; see detail for the cause of the end
+ *	way: it was done once, or not at all; see detail for the cause of the end. If that is
+ *	0 the connection is as it was: the adapter has lost the result
  * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
  *	another way (by the adapter, by another adapter, by the kernel), and these do not
  *	exclude each other
@@ -1366,8 +1367,8 @@ enum rdmachan_atomic_op {
  *
  *  - EINVAL: also when @offset is not aligned.
  *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access.
- *  - EREMOTEIO: The connection has ended, and it is not known whether the operation was
- *    done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
+ *  - EREMOTEIO: The connection has ended, or the adapter has lost the result, and it is not
+ *    known whether the operation was done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
  *  - EFAULT: The structure could not be written to; the operation was done.
  */
 struct rdmachan_atomic {

@@ -173,8 +173,8 @@ static const struct cause causes[] = {
 	},
 	[RDMACHAN_CAUSE_UNCERTAIN] = {
 		"uncertain",
-		"The connection ended while an atomic operation on memory that the peer lends was under way: it was done once, or not at all.",
-		"Connect again, have the memory lent anew and look what it has. Where that does not tell, give each program a place of its own to write down what it is about to do.",
+		"The connection ended while an atomic operation on memory that the peer lends was under way, or the adapter has lost its result, as rxe does when packets are lost: it was done once, or not at all.",
+		"Look what the memory has; if the connection has ended connect again, and have it lent anew. Where that does not tell, give each program a place of its own to write down what it is about to do.",
 	},
 	[RDMACHAN_CAUSE_ATOMICS] = {
 		"atomics",
