@@ -461,8 +461,11 @@ static void rch_link_tick_work(struct work_struct *work)
 	/* Ahead of what may wait for memory. */
 	if (beat)
 		rch_link_heartbeat(link);
-	if (!READ_ONCE(link->lane_count))
+	/* What is idle keeps nothing for what may come. */
+	if (beat || !READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
+	if (beat)
+		rch_accesses_trim(&link->path);
 	rch_path_refill(&link->path, GFP_KERNEL);
 	rch_accesses_look(&link->path);
 	rch_link_inject_lift(link);

@@ -111,6 +111,7 @@ struct rch_io {
  *	@depth, each with a reference; touched by completions only
  * @lent_first: oldest in @lent
  * @lent_count: pages in @lent
+ * @lent_at: when one came to that, in jiffies; touched by completions only, as those two
  * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken
  *	from softirq; only @error_lock nests inside
  * @stopped: nothing may be posted any more
@@ -179,6 +180,7 @@ struct rch_path {
 	struct page **lent;
 	u32 lent_first;
 	u32 lent_count;
+	unsigned long lent_at;
 	spinlock_t lock;
 	bool stopped;
 	struct completion drained;

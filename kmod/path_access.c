@@ -521,6 +521,37 @@ void rch_path_accesses_free(struct rch_path *path)
 	}
 }
 
+static struct rch_access *take_spare(struct rch_path *path)
+{
+	struct rch_access *access = NULL;
+	int i;
+
+	spin_lock_bh(&path->lock);
+	for (i = 0; !access && i < RCH_ACCESS_CLASSES; i++) {
+		access = list_first_entry_or_null(&path->spare[i], struct rch_access, list);
+		if (!access)
+			continue;
+		list_del(&access->list);
+		path->spare_count[i]--;
+	}
+	spin_unlock_bh(&path->lock);
+	return access;
+}
+
+/** rch_accesses_trim - keep none for those to come. Process context */
+void rch_accesses_trim(struct rch_path *path)
+{
+	struct rch_access *access;
+
+	if (!rch_path_enter(path))
+		return;
+	while ((access = take_spare(path))) {
+		take_device(path, access);
+		access_free(access);
+	}
+	rch_path_leave(path);
+}
+
 static int map_mr(struct rch_path *path, struct rch_access *access, u32 count)
 {
 	unsigned int offset = 0;

@@ -17,6 +17,7 @@
  * owner; flushed ones tell nothing new. After an error, only wr_cqe and status of a
  * completion are reliable.
  */
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -213,11 +214,22 @@ static struct page *lend(struct rch_path *path, struct page *page)
 	}
 	last = (path->lent_first + path->lent_count++) % path->depth;
 	path->lent[last] = page;
+	path->lent_at = jiffies;
 	if (oldest && page_count(oldest) != 1) {
 		put_page(oldest);
 		oldest = NULL;
 	}
 	return oldest;
+}
+
+/* None of those that are remembered is waited for any more. */
+static void forget_lent(struct rch_path *path)
+{
+	while (path->lent_count) {
+		put_page(path->lent[path->lent_first]);
+		path->lent_first = (path->lent_first + 1) % path->depth;
+		path->lent_count--;
+	}
 }
 
 static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
@@ -235,6 +247,9 @@ static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
 static void rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
 {
 	if (page_count(rxb->page) == 1) {
+		/* The peer's heartbeats come here as well, when nothing else does. */
+		if (path->lent_count && time_after(jiffies, path->lent_at + HZ))
+			forget_lent(path);
 		if (!rxb_map(path, rxb)) {
 			if (!rxb_post(path, rxb)) {
 				path->ops->reposted(path, 1);
@@ -347,11 +362,7 @@ void rch_path_buffers_put(struct rch_path *path)
 {
 	u32 i;
 
-	while (path->lent_count) {
-		put_page(path->lent[path->lent_first]);
-		path->lent_first = (path->lent_first + 1) % path->depth;
-		path->lent_count--;
-	}
+	forget_lent(path);
 	path->lent_first = 0;
 	kvfree(path->lent);
 	path->lent = NULL;

@@ -345,6 +345,7 @@ bool rch_access_busy(const struct rch_path *path);
 u32 rch_access_room(enum rch_access_class class);
 int rch_access_open(struct rch_access *access, bool read);
 void rch_accesses_end(struct rch_path *path);
+void rch_accesses_trim(struct rch_path *path);
 void rch_path_accesses_free(struct rch_path *path);
 
 /* path_access.c APIs: any context but interrupts */

@@ -9,12 +9,18 @@
 #include <sys/stat.h>
 
 #include "common.h"
+#include "grant.h"
+#include "grant_ring.h"
 #include "harness.h"
 #include "pair.h"
+#include "region.h"
 
 #define KIB 1024
 #define CHANNELS 400
 #define LINKS 64
+#define BUSY 16
+#define LARGE 16384
+#define MIB 1048576
 #define FIRST_USER 2000
 
 /* Idle ones hold nothing, but what they may hold is charged. */
@@ -22,24 +28,35 @@ static const struct opts small = {
 	.tuning = { .send_buffer = RDMACHAN_BUFFER_MIN, .recv_buffer = RDMACHAN_BUFFER_MIN },
 };
 
-/* Pages that nothing uses, in KiB, when all that can be let go has been. */
+/* The kernel's free pages, with those that a processor keeps at hand: 21 MiB were seen. */
+static long free_pages(void)
+{
+	long pages = 0, n;
+	char line[128];
+	FILE *file;
+
+	file = fopen("/proc/zoneinfo", "r");
+	ASSERT_TRUE(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " pages free %ld", &n) == 1)
+			pages += n;
+		else if (sscanf(line, " count: %ld", &n) == 1)
+			pages += n;
+	}
+	fclose(file);
+	return pages;
+}
+
+/* Memory that nothing uses, in KiB, when all that can be let go has been. */
 static long free_kib(void)
 {
-	char line[128];
-	long kib = -1;
-	FILE *file;
 	int fd;
 
 	fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(write(fd, "3", 1), 1);
 	close(fd);
-	file = fopen("/proc/meminfo", "r");
-	ASSERT_TRUE(file);
-	while (kib < 0 && fgets(line, sizeof(line), file))
-		sscanf(line, "MemFree: %ld", &kib);
-	fclose(file);
-	return kib;
+	return free_pages() * (sysconf(_SC_PAGESIZE) / KIB);
 }
 
 FIXTURE(memory)
@@ -106,6 +123,84 @@ TEST_F(memory, idle_channel)
 	}
 	close(first[0]);
 	close(first[1]);
+}
+
+/* Messages that wait in as many pages as a link has, both ways, until they are read. */
+static void fill_and_empty(const int fds[2])
+{
+	static char data[LARGE];
+	int i, j;
+
+	for (i = 0; i < 2; i++) {
+		for (j = 0; j < 40; j++)
+			ASSERT_EQ(do_send(fds[i], data, LARGE, 0, NULL), 0);
+		for (j = 0; j < 40; j++)
+			ASSERT_EQ(do_recv(fds[!i], data, LARGE, NULL, NULL), 0);
+	}
+}
+
+/* READs that were under way at a time, of each size that is copied. */
+static void borrow(int ctx, const int fds[2])
+{
+	static char lent[65536] __attribute__((aligned(4096))), copy[16][LARGE];
+	const int64_t region = region_register(ctx, lent, sizeof(lent), 0, NULL);
+	struct rdmachan_grant_event event;
+	struct rdmachan_grant_range range;
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	size_t size;
+	int i;
+
+	ASSERT_GT(region, 0);
+	range = RANGE(region, RDMACHAN_RIGHT_READ, 0, sizeof(lent));
+	ASSERT_EQ(grant_ranges(fds[0], ctx, &range, 1), 0);
+	ASSERT_TRUE(grant_next(fds[1], &event));
+	ASSERT_EQ(queue_open(ctx, &q, 16, 16), 0);
+	for (size = 256; size <= LARGE; size *= 4) {
+		for (i = 0; i < 16; i++)
+			queue_read(&q, fds[1], event.grant, 0, copy[i], size, i);
+		ASSERT_EQ(queue_submit(&q), 16);
+		for (i = 0; i < 16; i++)
+			ASSERT_TRUE(queue_wait(&q, &cqe) && cqe.res == (int64_t)size);
+	}
+	queue_close(&q);
+}
+
+/* What links of busy programs have come to keep they give back when these are idle. */
+TEST_F_TIMEOUT(memory, idle_again, 120)
+{
+	static const struct opts large = { .tuning = { .recv_buffer = MIB, .send_buffer = MIB } };
+	const int64_t until = now_ms() + 60000;
+	int ctx[BUSY], fds[BUSY][2], i;
+	long before, busy, after;
+
+	for (i = 0; i < BUSY; i++) {
+		ASSERT_EQ(seteuid(FIRST_USER + LINKS + i), 0);
+		ctx[i] = open_ctx();
+		ASSERT_EQ(seteuid(0), 0);
+	}
+	close(self->listener);
+	self->listener = do_listen(self->ctx, SERVICE, &large);
+	before = free_kib();
+	for (i = 0; i < BUSY; i++) {
+		fds[i][0] = do_connect(ctx[i], SERVICE, &large);
+		fds[i][1] = do_accept(self->listener, NULL);
+		fill_and_empty(fds[i]);
+		borrow(ctx[i], fds[i]);
+	}
+	busy = (before - free_kib()) / (2 * BUSY);
+	do {
+		sleep_ms(500);
+		after = (before - free_kib()) / (2 * BUSY);
+	} while (after > KIB && now_ms() < until);
+	printf("# %ld KiB for each of %d ends of links that were busy, now %ld\n", busy,
+	       2 * BUSY, after);
+	EXPECT_LE(after, KIB);
+	for (i = 0; i < BUSY; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+		close(ctx[i]);
+	}
 }
 
 /* Each user has a link of its own. */
