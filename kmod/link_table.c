@@ -16,7 +16,10 @@
 #include "link.h"
 #include "rch.h"
 
-/* Links that one host has made, and that have no channel. */
+/*
+ * Links that one host has made, and that have no channel: half as many that are up may stay, and so
+ * many that are being made or ended.
+ */
 #define RCH_UNUSED_MAX 64
 
 const struct rch_link_ops *rch_link_ops;
@@ -183,32 +186,46 @@ void rch_links_doubt(const struct rch_link *link)
 	mutex_unlock(&links_lock);
 }
 
+/* Whether a link was made by a host, and nobody uses it. */
+static bool is_unused(const struct rch_link *link, const struct net *net,
+		      const struct sockaddr_storage *peer)
+{
+	return !link->active && link->net == net && !READ_ONCE(link->lane_count) &&
+	       rch_addr_same_host(&link->peer, peer);
+}
+
 /**
  * rch_links_crowded - whether a host may make no other link
  * @net: network namespace
  * @peer: its address
  *
  * A host may make links and not use them. Each costs a ring of buffers: when there are
- * too many the oldest gives way, or the new one is refused.
+ * too many the oldest give way. Those that are being made or ended cannot: when they are too
+ * many the new one is refused.
  */
 bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer)
 {
-	struct rch_link *other, *idle = NULL;
-	u32 count = 0;
+	struct rch_link *other;
+	u32 count = 0, idle = 0, left;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list) {
-		if (other->active || other->net != net || READ_ONCE(other->lane_count) ||
-		    !rch_addr_same_host(&other->peer, peer))
+		if (!is_unused(other, net, peer))
 			continue;
 		count++;
-		if (!idle && READ_ONCE(other->state) == RCH_LINK_UP)
-			idle = other;
+		idle += READ_ONCE(other->state) == RCH_LINK_UP;
 	}
-	if (idle && count >= RCH_UNUSED_MAX / 2)
-		rch_link_kill_cause(idle, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	left = count;
+	list_for_each_entry(other, &links, list) {
+		if (left < RCH_UNUSED_MAX / 2)
+			break;
+		if (!is_unused(other, net, peer) || READ_ONCE(other->state) != RCH_LINK_UP)
+			continue;
+		rch_link_kill_cause(other, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+		left--;
+	}
 	mutex_unlock(&links_lock);
-	return count >= RCH_UNUSED_MAX;
+	return count - idle >= RCH_UNUSED_MAX;
 }
 
 static bool selected(const struct rch_link *link, const struct net *net,

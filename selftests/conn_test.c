@@ -20,6 +20,7 @@
 #define ABSENT "10.77.0.99"
 #define SILENT "10.77.0.98"
 #define ALICE 1000
+#define LEAVERS 70
 
 static uint64_t cm_connects(int ctx)
 {
@@ -410,6 +411,46 @@ TEST(connects_given_up)
 	b = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(b, 0);
 	talk(a, b);
+}
+
+static int ctx_of_user(int user)
+{
+	int ctx;
+
+	ASSERT_EQ(seteuid(user), 0);
+	ctx = open_ctx();
+	ASSERT_EQ(seteuid(0), 0);
+	return ctx;
+}
+
+/* Links that nobody uses any more, of many users of a host, do not keep another user out. */
+TEST_TIMEOUT(users_who_have_left, 60)
+{
+	int ctx[LEAVERS + 1], fds[LEAVERS + 1][2], i, listener;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	listener = do_listen(open_ctx(), SERVICE, NULL);
+	ASSERT_GE(listener, 0);
+	for (i = 0; i <= LEAVERS; i++) {
+		ctx[i] = ctx_of_user(ALICE + 10 + i);
+		if (i < LEAVERS) {
+			fds[i][0] = do_connect(ctx[i], SERVICE, NULL);
+			fds[i][1] = do_accept(listener, NULL);
+			talk(fds[i][0], fds[i][1]);
+		}
+	}
+	for (i = 0; i < LEAVERS; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+	fds[i][0] = do_connect(ctx[i], SERVICE, NULL);
+	ASSERT_GE(fds[i][0], 0);
+	fds[i][1] = do_accept(listener, NULL);
+	talk(fds[i][0], fds[i][1]);
+	close(fds[i][0]);
+	close(fds[i][1]);
+	for (i = 0; i <= LEAVERS; i++)
+		close(ctx[i]);
 }
 
 /*
