@@ -233,6 +233,14 @@ void rch_place_unclaim(struct rch_place *place)
 	place->claimed = false;
 }
 
+/* Who knows that it is over may unregister the region, though our work still refers to us. */
+static void unuse_region(struct rch_place *place)
+{
+	if (place->region)
+		rch_region_unuse(place->region);
+	place->region = NULL;
+}
+
 /**
  * rch_place_finish - be over
  * @place: transfer; locked, and the caller has a reference of his own
@@ -244,6 +252,7 @@ void rch_place_finish(struct rch_place *place, int result)
 	rch_place_unmap(place);
 	remove_wait_queue(&place->chan->wait, &place->chan_entry);
 	rch_place_unclaim(place);
+	unuse_region(place);
 	place->result = result;
 	WRITE_ONCE(place->state, RCH_PLACE_OVER);
 	if (wq_has_sleeper(&place->wait))
@@ -428,7 +437,7 @@ static void place_free(struct kref *ref)
 {
 	struct rch_place *place = container_of(ref, struct rch_place, ref);
 
-	rch_region_unuse(place->region);
+	unuse_region(place);
 	place->drop(place->keep);
 	kfree(place);
 }

@@ -71,7 +71,7 @@ enum rch_place_state {
  * @wait: woken when the next step may be possible, for who has begun it to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
- * @region: where the message lies, used until the last reference is dropped; immutable
+ * @region: where the message lies, used until it is over; NULL from then on
  * @offset: of the message in it; immutable
  * @path: path of @chan; immutable
  * @keep: keeps the channel open; immutable

@@ -148,8 +148,6 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 	}
 	if (send->row.messages)
 		rch_op_unsent(queue, chan->lane.link);
-	if (send->put)
-		rch_queue_told(queue);
 }
 
 static bool use_region(struct send_row *send)
@@ -193,5 +191,8 @@ u32 rch_op_row(struct rch_queue *queue, u32 max)
 	}
 	if (send.region)
 		rch_region_unuse(send.region);
+	/* Not before: who knows that all have completed may unregister the region. */
+	if (send.put)
+		rch_queue_told(queue);
 	return send.row.messages;
 }

@@ -164,6 +164,33 @@ static bool goes_on(int chan, uint64_t first, uint64_t last)
 	return ret > 0;
 }
 
+/* A completion says that the region is in use no longer: also to who has seen it in the ring. */
+TEST_F_TIMEOUT(region, unregister_at_once, 100)
+{
+	static const size_t sizes[] = { 64, 64 * 1024 };
+	uint32_t from_id, to_id, id;
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	int i, j;
+
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 8, 8, 1000), 0);
+	for (i = 0; i < turns(400); i++) {
+		from_id = region_register(self->ctx, self->from, SIZE, 0, NULL);
+		to_id = region_register(self->ctx, self->to, SIZE, 0, NULL);
+		region_recv(&q, self->b, to_id, 0, SIZE, 1);
+		region_send(&q, self->a, from_id, 0, sizes[i % 2], 2);
+		ASSERT_EQ(queue_poke(&q), 0);
+		for (j = 0; j < 2; j++) {
+			while (!queue_next(&q, &cqe))
+				;
+			EXPECT_EQ(cqe.res, (int64_t)sizes[i % 2]);
+			id = cqe.user_data == 1 ? to_id : from_id;
+			EXPECT_EQ(region_unregister(self->ctx, id), 0);
+		}
+	}
+	queue_close(&q);
+}
+
 TEST_F_TIMEOUT(region, queue_closed, 200)
 {
 	int fds[2], i, failed = 0;
