@@ -579,6 +579,27 @@ static void cancel_all(struct rch_queue *queue)
 		complete_op(list_first_entry(&queue->all, struct rch_op, all), -ECANCELED);
 }
 
+/* Whether an entry could be taken now. Without locks: a racy answer */
+static bool may_take(const struct rch_queue *queue)
+{
+	u32 producer = READ_ONCE(*rch_mapped(&queue->sq, RCH_RING_PRODUCER));
+
+	/* As many are under way as can be, or as leave room: one of them will have to end first. */
+	return rch_ring_filled(producer, READ_ONCE(queue->sq_head), queue->sq.count) &&
+	       READ_ONCE(queue->under_way) < queue->cq.count && !READ_ONCE(queue->unfit);
+}
+
+/* Entries that nothing keeps from being taken any more are for who was to take them. */
+static void tell_takers(struct rch_queue *queue)
+{
+	if (!may_take(queue))
+		return;
+	if (queue->poller)
+		rch_poller_wake(queue->poller);
+	if (wq_has_sleeper(&queue->wait))
+		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+}
+
 /** rch_queue_work_run - run operations, as nobody is in a call; of rch_queue_wq */
 void rch_queue_work_run(struct work_struct *work)
 {
@@ -600,6 +621,7 @@ void rch_queue_work_run(struct work_struct *work)
 		cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
 	}
+	tell_takers(queue);
 }
 
 /**
@@ -716,7 +738,33 @@ static void admit(struct rch_queue *queue, struct rch_op *first)
 	begin_deferred(queue);
 }
 
-/* Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
+/*
+ * No operation is free for the rest of a chain. If others are under way it is taken when these
+ * have ended, so that each of its entries has the one before it. Return: how many entries that are.
+ */
+static u32 put_back(struct rch_queue *queue, struct rch_op *first)
+{
+	struct rch_op *op, *next;
+	u32 count = 0;
+
+	lockdep_assert_held(&queue->run_lock);
+	for (op = first; op; op = op->next)
+		count++;
+	if (count == queue->under_way)
+		return 0;
+	for (op = first; op; op = next) {
+		next = op->next;
+		queue->ops->drop(op);
+		rch_op_free(op);
+	}
+	WRITE_ONCE(queue->sq_head, queue->sq_head - count);
+	WRITE_ONCE(queue->taken, queue->taken - count);
+	WRITE_ONCE(queue->unfit, true);
+	return count;
+}
+
+/*
+ * Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
  * program's index cannot be.
  */
 static int submit(struct rch_queue *queue, u32 max)
@@ -729,15 +777,19 @@ static int submit(struct rch_queue *queue, u32 max)
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
-	while (taken < n) {
+	while (taken < n && !queue->unfit) {
 		row = last ? 0 : take_row(queue, n - taken);
 		if (row) {
 			taken += row;
 			continue;
 		}
 		op = op_take(queue);
-		if (!op)
+		if (!op) {
+			row = last ? put_back(queue, first) : 0;
+			taken -= row;
+			last = row ? NULL : last;
 			break;
+		}
 		taken++;
 		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
 		WRITE_ONCE(queue->sq_head, queue->sq_head + 1);
@@ -818,29 +870,30 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 	return ret;
 }
 
-static int submit_and_run(struct rch_queue *queue, u32 to_submit, u32 *submitted)
+/* How many entries a call has still to take. */
+static u32 left(const struct rdmachan_enter *args)
+{
+	return args->to_submit - args->out_submitted;
+}
+
+static int submit_and_run(struct rch_queue *queue, struct rdmachan_enter *args)
 {
 	int ret;
 
 	if (mutex_lock_interruptible(&queue->run_lock))
 		return -ERESTARTSYS;
-	ret = take_and_run(queue, true, to_submit);
+	ret = take_and_run(queue, true, left(args));
 	mutex_unlock(&queue->run_lock);
 	if (ret > 0)
-		*submitted += ret;
+		args->out_submitted += ret;
+	tell_takers(queue);
 	return ret < 0 ? ret : 0;
 }
 
 /** rch_queue_idle - whether rch_queue_run() would find nothing to do. Without locks */
 bool rch_queue_idle(const struct rch_queue *queue)
 {
-	u32 producer = READ_ONCE(*rch_mapped(&queue->sq, RCH_RING_PRODUCER));
-
-	if (has_work(queue))
-		return false;
-	/* As many are under way as can be: one of them will have to end first. */
-	if (rch_ring_filled(producer, READ_ONCE(queue->sq_head), queue->sq.count) &&
-	    READ_ONCE(queue->under_way) < queue->cq.count)
+	if (has_work(queue) || may_take(queue))
 		return false;
 	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !rch_queue_has_room(queue);
 }
@@ -868,26 +921,26 @@ static bool has_ready(const struct rch_queue *queue)
 	return has_work(queue) || !list_empty_careful(&queue->own);
 }
 
-static bool may_go_on(const struct rch_queue *queue, u32 min)
+static bool may_go_on(const struct rch_queue *queue, const struct rdmachan_enter *args)
 {
-	return has_ready(queue) || completions(queue) >= min;
+	return has_ready(queue) || completions(queue) >= args->min_complete ||
+	       (left(args) && may_take(queue));
 }
 
-static int await(struct rch_queue *queue, u32 min, unsigned long deadline)
+static int await(struct rch_queue *queue, struct rdmachan_enter *args, unsigned long deadline)
 {
-	u32 none;
 	u64 until;
 	long wait;
 	int ret;
 
-	while (completions(queue) < min) {
+	while (completions(queue) < args->min_complete) {
 		until = rch_busy_until(READ_ONCE(queue->busy_us), rch_time_left(deadline));
 		while (rch_busy(until))
-			if (may_go_on(queue, min))
+			if (may_go_on(queue, args))
 				break;
-		wait = rch_sleep_until(queue->wait, may_go_on(queue, min),
+		wait = rch_sleep_until(queue->wait, may_go_on(queue, args),
 				       rch_time_left(deadline));
-		ret = rch_wait_result(wait, deadline) ?: submit_and_run(queue, 0, &none);
+		ret = rch_wait_result(wait, deadline) ?: submit_and_run(queue, args);
 		if (ret)
 			return ret;
 	}
@@ -929,9 +982,9 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *args)
 	if (args->flags & RDMACHAN_ENTER_F_WAKEUP)
 		rch_poller_wake(queue->poller);
 	enter(queue);
-	ret = submit_and_run(queue, args->to_submit, &args->out_submitted);
+	ret = submit_and_run(queue, args);
 	if (!ret)
-		ret = await(queue, args->min_complete, deadline);
+		ret = await(queue, args, deadline);
 	leave(queue);
 	args->out_complete = completions(queue);
 	/* A restart would submit what comes next. */

@@ -234,6 +234,8 @@ struct rch_pool {
  *	@run_lock
  * @active: operations that have begun; by @run_lock
  * @under_way: operations that are not in @free; by @run_lock
+ * @unfit: a chain is next that has more entries than are free; by @run_lock, and read without
+ *	it by who is told when one more is free, as @under_way and @sq_head are
  * @taken: entries taken; by @run_lock
  * @completed: completions that were put into the ring; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
@@ -286,6 +288,7 @@ struct rch_queue {
 	struct rch_op *follower;
 	u32 active;
 	u32 under_way;
+	bool unfit;
 	u64 taken;
 	u64 completed;
 	bool barrier;

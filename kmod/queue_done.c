@@ -22,6 +22,7 @@ void rch_op_free(struct rch_op *op)
 	op->next = queue->free;
 	queue->free = op;
 	WRITE_ONCE(queue->under_way, queue->under_way - 1);
+	WRITE_ONCE(queue->unfit, false);
 }
 
 /* Completions that can be put into the ring. */

@@ -5,10 +5,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "grant.h"
 #include "queue_fixture.h"
+#include "region.h"
 
 TEST_F(queue, cancel)
 {
@@ -250,64 +253,398 @@ TEST_F(queue, indices_that_cannot_be)
 	EXPECT_CQE(q, 5, 0);
 }
 
-struct scribbler {
-	struct queue *q;
-	int fds[4];
-	bool stop;
+/*
+ * Hostile rings
+ */
+
+#define HOSTILE_SERVICE (SERVICE + 1)
+#define HOSTILE_BYTES 0x80000
+#define HOSTILE_BUFFERS 64
+#define HOSTILE_GUARD (2 * HOSTILE_BYTES)
+
+/* Calls that entries point to. What is received at their addresses reaches nothing else. */
+struct calls {
+	struct rdmachan_connect connect;
+	struct rdmachan_grant grant;
+	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX];
+	char rest[HOSTILE_GUARD];
 };
 
 /* Another thread writes entries and indices while the kernel looks at them. */
+struct scribbler {
+	struct queue q;
+	struct pool pool;
+	bool polled;
+	int fds[6];
+	/*
+	 * A region, read-only and not; behind it the submission ring, and nothing: whatever is
+	 * received there, the program itself is spared.
+	 */
+	char *memory;
+	size_t bytes;
+	uint32_t regions[2];
+	uint32_t grants[8];
+	struct calls *calls;
+	uint64_t seed;
+	pthread_t thread;
+	bool stop;
+};
+
+/* Members that operations use. */
+enum {
+	FD = 1 << 0,
+	NO_FD = 1 << 1,
+	ADDR = 1 << 2,
+	LENGTH = 1 << 3,
+	MSG_FLAGS = 1 << 4,
+	OP_FLAGS = 1 << 5,
+	TARGET = 1 << 6,
+	AT = 1 << 7,
+	GRANT = 1 << 8,
+	POOL = 1 << 9,
+	REGION = 1 << 10,
+	/* Whose memory lies at a place of its own. */
+	CALL = 1 << 11,
+	/* It ends what others need. */
+	SELDOM = 1 << 12,
+	ACCESS = FD | GRANT | AT | ADDR,
+};
+
+static const unsigned int members[] = {
+	[OP(NOP)] = 0,
+	[OP(SEND)] = FD | ADDR | LENGTH | MSG_FLAGS | REGION,
+	[OP(RECV)] = FD | ADDR | LENGTH | OP_FLAGS | REGION | POOL,
+	[OP(ACCEPT)] = FD | OP_FLAGS,
+	[OP(CONNECT)] = NO_FD | CALL,
+	[OP(SHUTDOWN)] = FD | OP_FLAGS | SELDOM,
+	[OP(CANCEL)] = NO_FD | OP_FLAGS | TARGET,
+	[OP(READ)] = ACCESS | LENGTH | REGION,
+	[OP(WRITE)] = ACCESS | LENGTH | REGION | OP_FLAGS | MSG_FLAGS,
+	[OP(FETCH_ADD)] = ACCESS,
+	[OP(COMPARE_SWAP)] = ACCESS | LENGTH,
+	[OP(RELEASE)] = FD | GRANT | SELDOM,
+	[OP(GRANT)] = FD | CALL,
+	[OP(REVOKE)] = FD | GRANT | SELDOM,
+};
+
+#define KINDS (sizeof(members) / sizeof(*members))
+
+static uint32_t pick(struct scribbler *s, uint32_t below)
+{
+	return (next_random(&s->seed) >> 32) % below;
+}
+
+/* Mostly @likely, and once in @rarity anything at all. */
+static uint64_t or_any(struct scribbler *s, uint32_t rarity, uint64_t likely)
+{
+	return pick(s, rarity) ? likely : next_random(&s->seed) >> pick(s, 64);
+}
+
+/* Addresses at which no program has memory. */
+static uint64_t bad_address(struct scribbler *s)
+{
+	static const uint64_t bad[] = {
+		0, 1, 4096, 0x7ffffffff000ULL, 0x800000000000ULL, 0xffff888000000000ULL,
+		0xffffffff81000000ULL, 0xfffffffffffff000ULL,
+	};
+
+	return pick(s, 4) ? bad[pick(s, 8)] + pick(s, 8) : (uintptr_t)s->memory + s->bytes;
+}
+
+/* An address, or an offset in a region. */
+static uint64_t some_address(struct scribbler *s, bool region)
+{
+	if (region)
+		return or_any(s, 16, pick(s, HOSTILE_BYTES));
+	return pick(s, 16) ? (uintptr_t)s->memory + pick(s, s->bytes) : bad_address(s);
+}
+
+static uint64_t some_length(struct scribbler *s)
+{
+	static const uint32_t most[] = { 1, 64, 64, 9000, 70000, HOSTILE_BYTES };
+
+	return pick(s, most[pick(s, 6)]);
+}
+
+static void *call_of(struct scribbler *s, unsigned int kind)
+{
+	struct rdmachan_grant_range *range = &s->calls->ranges[pick(s, RDMACHAN_GRANTS_MAX)];
+
+	s->calls->connect.flags = or_any(s, 64, RDMACHAN_FD_F_CLOEXEC);
+	s->calls->connect.timeout_ms = or_any(s, 64, 100);
+	s->calls->grant.count = or_any(s, 64, 1 + pick(s, 3));
+	range->region = or_any(s, 32, s->regions[0]);
+	range->rights = or_any(s, 16, 1 + pick(s, 7));
+	range->offset = or_any(s, 32, 8 * pick(s, 64));
+	range->length = or_any(s, 32, HOSTILE_BYTES / 2);
+	range->expires_ms = pick(s, 4) ? 0 : 1 + pick(s, 8);
+	range->uses = pick(s, 4);
+	return kind == OP(CONNECT) ? (void *)&s->calls->connect : &s->calls->grant;
+}
+
+/* What an operation names: channels and a listener, grants, a region, a pool. */
+static void write_objects(struct scribbler *s, struct rdmachan_sqe *sqe, unsigned int uses)
+{
+	sqe->fd = uses & NO_FD ? -1 : 0;
+	if (uses & FD)
+		sqe->fd = pick(s, 16) ? s->fds[sqe->opcode == OP(ACCEPT) ? 2 : pick(s, 2)] :
+			  pick(s, 2) ? s->fds[pick(s, 6)] : (int)pick(s, 64);
+	sqe->grant = 0;
+	if (uses & GRANT)
+		sqe->grant = or_any(s, 16, pick(s, 4) ? s->grants[pick(s, 8)] :
+					   s->calls->ranges[0].out_grant);
+	sqe->target = 0;
+	if (uses & AT)
+		sqe->grant_offset = or_any(s, 16, 8 * pick(s, HOSTILE_BYTES / 16));
+	if (uses & TARGET)
+		sqe->target = or_any(s, 64, pick(s, 64));
+	sqe->region = 0;
+	if (uses & REGION && pick(s, 2)) {
+		sqe->flags |= RDMACHAN_SQE_F_REGION;
+		sqe->region = or_any(s, 16, s->regions[pick(s, 8) < 7]);
+	}
+}
+
+static void write_memory(struct scribbler *s, struct rdmachan_sqe *sqe, unsigned int uses)
+{
+	bool region = sqe->flags & RDMACHAN_SQE_F_REGION;
+
+	sqe->addr = 0;
+	if (uses & CALL)
+		sqe->addr = (uintptr_t)call_of(s, sqe->opcode);
+	else if (uses & ADDR)
+		sqe->addr = some_address(s, region);
+	sqe->length = uses & LENGTH ? or_any(s, 16, some_length(s)) : 0;
+	sqe->pool = 0;
+	if (!(uses & POOL) || !(sqe->op_flags & RDMACHAN_RECV_F_MULTISHOT))
+		return;
+	sqe->flags &= ~RDMACHAN_SQE_F_REGION;
+	sqe->region = 0;
+	sqe->addr = pick(s, 16) ? 0 : bad_address(s);
+	sqe->length = or_any(s, 16, 0);
+	sqe->pool = or_any(s, 8, s->pool.id);
+}
+
+/* Most make sense, and as many do but for one member; others have anything anywhere. */
+static void write_entry(struct scribbler *s, struct rdmachan_sqe *sqe)
+{
+	unsigned int kind = pick(s, KINDS), uses;
+
+	if (members[kind] & SELDOM && pick(s, 4))
+		kind = OP(SEND);
+	uses = pick(s, 16) ? members[kind] : next_random(&s->seed);
+	sqe->opcode = or_any(s, 64, kind);
+	sqe->flags = pick(s, 2) ? 0 : or_any(s, 16, 1 << pick(s, 4));
+	if (pick(s, 4))
+		sqe->flags &= ~DRAIN;
+	sqe->__reserved = or_any(s, 64, 0);
+	sqe->msg_flags = uses & MSG_FLAGS ? or_any(s, 16, pick(s, 2)) : 0;
+	sqe->op_flags = uses & OP_FLAGS ? or_any(s, 16, pick(s, 4)) : 0;
+	sqe->timeout_ms = !pick(s, 8) ? 0 : or_any(s, 32, 1 + pick(s, 8));
+	/* CANCEL finds them by it, and we what kind it was. */
+	sqe->user_data = or_any(s, 64, kind | pick(s, 4) << 4);
+	write_objects(s, sqe, uses);
+	write_memory(s, sqe, uses);
+}
+
+static void write_buffer(struct scribbler *s)
+{
+	struct rdmachan_buffer *buffers = (void *)(s->pool.map + s->pool.at.entries);
+	struct rdmachan_buffer *buffer = &buffers[pick(s, HOSTILE_BUFFERS)];
+	uint32_t head = *ring_word(s->pool.map, s->pool.at.consumer);
+
+	buffer->addr = some_address(s, false);
+	buffer->length = or_any(s, 16, some_length(s));
+	buffer->id = next_random(&s->seed);
+	*ring_word(s->pool.map, s->pool.at.producer) =
+		or_any(s, 64, head + pick(s, HOSTILE_BUFFERS + 1));
+}
+
+static void write_indices(struct scribbler *s)
+{
+	struct queue *q = &s->q;
+
+	if (!pick(s, 64))
+		*ring_word(q->cq_map, q->cq.consumer) = next_random(&s->seed);
+	if (!pick(s, 64))
+		*ring_word(q->sq_map, q->sq.producer) = next_random(&s->seed);
+	if (!s->polled)
+		return;
+	*ring_word(q->sq_map, q->sq.producer) =
+		or_any(s, 64, *ring_word(q->sq_map, q->sq.consumer) + pick(s, 65));
+	*ring_word(q->sq_map, q->sq.flags) = next_random(&s->seed);
+}
+
 static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
-	struct rdmachan_sqe *sqes = (struct rdmachan_sqe *)(s->q->sq_map + s->q->sq.entries);
-	uint64_t seed = 42;
+	struct rdmachan_sqe *sqes = (struct rdmachan_sqe *)(s->q.sq_map + s->q.sq.entries);
 
 	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		struct rdmachan_sqe *sqe = &sqes[next_random(&seed) % s->q->sq.count];
-		uint64_t r = next_random(&seed);
-
-		sqe->opcode = r % 8;
-		sqe->flags = (r >> 8) % 9;
-		sqe->fd = (r >> 16) % 4 ? s->fds[(r >> 18) % 4] : (int)(r >> 20) % 64;
-		sqe->addr = (r >> 26) % 4 ? (uintptr_t)sqes : next_random(&seed);
-		sqe->length = (r >> 28) % 2 ? r >> 58 : next_random(&seed);
-		sqe->op_flags = (r >> 30) % 4;
-		sqe->msg_flags = (r >> 33) % 2;
-		sqe->target = (r >> 34) % 8;
-		sqe->user_data = (r >> 40) % 8;
-		if (!((r >> 44) % 64))
-			*ring_word(s->q->cq_map, s->q->cq.consumer) = next_random(&seed);
-		if (!((r >> 50) % 64))
-			*ring_word(s->q->sq_map, s->q->sq.producer) = next_random(&seed);
+		write_entry(s, &sqes[pick(s, s->q.sq.count)]);
+		write_indices(s);
+		if (!pick(s, 4))
+			write_buffer(s);
+		/* There may be one processor. */
+		if (!pick(s, 64))
+			sched_yield();
 	}
 	return NULL;
 }
 
-TEST_F(queue, hostile_writer)
+/* Those of @fd that @peer holds then. */
+static void lend_some(struct scribbler *s, int fd, int peer, uint32_t grants[4])
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
-	struct scribbler s = { .q = &self->q, .fds = { self->a, self->b, listener, self->q.fd } };
-	int64_t until = now_ms() + 3000;
-	uint64_t seed = 7;
-	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		int64_t grant = grant_range(fd, s->fds[4],
+					    &RANGE(s->regions[0], MAY_ALL, 0, HOSTILE_BYTES));
+
+		ASSERT_GT(grant, 0);
+		ASSERT_TRUE(grant_held(peer, grant));
+		grants[i] = grant;
+	}
+}
+
+static void hostile_memory(struct scribbler *s, int ctx)
+{
+	s->bytes = HOSTILE_BYTES + s->q.sq.length;
+	s->memory = mmap(NULL, s->bytes + HOSTILE_GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	ASSERT_EQ(mprotect(s->memory, HOSTILE_BYTES, PROT_READ | PROT_WRITE), 0);
+	ASSERT_TRUE(mmap(s->memory + HOSTILE_BYTES, s->q.sq.length, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, s->q.fd, s->q.sq.offset) != MAP_FAILED);
+	s->regions[0] = region_register(ctx, s->memory, HOSTILE_BYTES, 0, NULL);
+	s->regions[1] = region_register(ctx, s->memory, HOSTILE_BYTES,
+					RDMACHAN_REGION_F_READ_ONLY, NULL);
+}
+
+static void scribbler_begin(struct scribbler *s, int ctx, bool polled, uint64_t seed)
+{
+	/* Nothing is left over for the next turn. */
+	const struct rdmachan_tuning tuning = { 65536, 65536, 0, RDMACHAN_LINGER_NONE };
+	struct opts o = { .flags = RDMACHAN_FD_F_CLOEXEC, .tuning = tuning };
+	int i;
+
+	*s = (struct scribbler){ .polled = polled, .seed = seed };
+	ASSERT_EQ(queue_open_with(ctx, &s->q, 64, 64, polled ? RDMACHAN_QUEUE_F_POLLER : 0, 0), 0);
+	ASSERT_EQ(pool_open(&s->q, &s->pool, HOSTILE_BUFFERS), 0);
+	hostile_memory(s, ctx);
+	pair_up(ctx, s->fds, &o);
+	s->fds[2] = do_listen(ctx, HOSTILE_SERVICE, &o);
+	s->fds[3] = s->q.fd;
+	s->fds[4] = ctx;
+	s->fds[5] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	ASSERT_GE(s->fds[2], 0);
+	lend_some(s, s->fds[0], s->fds[1], s->grants);
+	lend_some(s, s->fds[1], s->fds[0], s->grants + 4);
+	s->calls = mmap(NULL, sizeof(*s->calls), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(s->calls != MAP_FAILED);
+	fill_connect(&s->calls->connect, HOSTILE_SERVICE, &o);
+	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++)
+		s->calls->ranges[i] = RANGE(s->regions[0], MAY_ALL, 0, HOSTILE_BYTES);
+	grant_fill(&s->calls->grant, ctx, s->calls->ranges, 1, NULL);
+	ASSERT_EQ(pthread_create(&s->thread, NULL, scribble, s), 0);
+}
+
+static void scribbler_end(struct scribbler *s, int ctx)
+{
+	unsigned int last = s->fds[5];
+	int i;
+
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELAXED);
+	pthread_join(s->thread, NULL);
+	pool_close(&s->pool);
+	munmap(s->memory, s->bytes + HOSTILE_GUARD);
+	munmap(s->calls, sizeof(*s->calls));
+	queue_close(&s->q);
+	for (i = 0; i < 3; i++)
+		close(s->fds[i]);
+	close(s->fds[5]);
+	/* What CONNECT and ACCEPT have made. */
+	ASSERT_EQ(close_range(last + 1, ~0U, 0), 0);
+	region_unregister(ctx, s->regions[0]);
+	region_unregister(ctx, s->regions[1]);
+	ASSERT_TRUE(await_channels(ctx, 2));
+}
+
+/* Read completions. @good: of each kind, those that have succeeded */
+static void tally(struct scribbler *s, uint32_t *good)
+{
+	struct rdmachan_cqe cqe;
+	uint32_t i;
+
+	for (i = 0; i < s->q.cq.count && queue_next(&s->q, &cqe); i++)
+		if (cqe.res >= 0 && cqe.user_data < 64)
+			good[cqe.user_data % 16]++;
+	/* What the other thread has written there ends now. */
+	*ring_word(s->q.cq_map, s->q.cq.consumer) = s->q.head;
+}
+
+/* A fifth of a second on channels that are new. */
+static void hostile_turn(int ctx, bool polled, uint64_t seed, uint32_t *good)
+{
+	int64_t until;
+	struct scribbler s;
+
+	scribbler_begin(&s, ctx, polled, seed);
+	for (until = now_ms() + 200; now_ms() < until; ) {
+		if (polled) {
+			queue_wake(&s.q);
+			sleep_ms(1);
+		} else {
+			s.q.tail = *ring_word(s.q.sq_map, s.q.sq.consumer) +
+				   next_random(&seed) % 65;
+			queue_enter(&s.q, 64, next_random(&seed) % 3, 1);
+		}
+		tally(&s, good);
+	}
+	scribbler_end(&s, ctx);
+}
+
+/* Until each kind of operation was at work, and not merely refused. */
+static void hostile_turns(int ctx, bool polled)
+{
+	int64_t begun = now_ms();
+	uint32_t good[16] = { 0 }, least;
+	uint64_t seed = 1;
+	unsigned int i;
+
+	do {
+		hostile_turn(ctx, polled, seed++, good);
+		for (i = 0, least = good[0]; i < KINDS; i++)
+			least = good[i] < least ? good[i] : least;
+	} while ((now_ms() < begun + 3000 || least < 10) && now_ms() < begun + 40000);
+	printf("# %d turns\n", (int)seed - 1);
+	for (i = 0; i < KINDS; i++) {
+		printf("# operation %u has succeeded %u times\n", i, good[i]);
+		EXPECT_GE(good[i], 10);
+	}
+}
+
+/* Others have not noticed. */
+static void still_works(struct fixture_queue *self)
+{
+	char back[8];
 	int fds[2];
 
-	ASSERT_EQ(pthread_create(&thread, NULL, scribble, &s), 0);
-	while (now_ms() < until) {
-		*ring_word(self->q.sq_map, self->q.sq.producer) =
-			*ring_word(self->q.sq_map, self->q.sq.consumer) + next_random(&seed) % 65;
-		queue_enter(&self->q, 64, next_random(&seed) % 3, 1);
-		*ring_word(self->q.cq_map, self->q.cq.consumer) =
-			*ring_word(self->q.cq_map, self->q.cq.producer);
-	}
-	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
-	pthread_join(thread, NULL);
-	/* Others have not noticed. */
-	close(listener);
 	pair_up(self->ctx, fds, NULL);
 	EXPECT_EQ(write(fds[0], "x", 1), 1);
-	EXPECT_EQ(read(fds[1], &seed, 8), 1);
+	EXPECT_EQ(read(fds[1], back, 8), 1);
+}
+
+TEST_F(queue, hostile_writer)
+{
+	hostile_turns(self->ctx, false);
+	still_works(self);
+}
+
+TEST_F(queue, poller_under_a_hostile_writer)
+{
+	hostile_turns(self->ctx, true);
+	still_works(self);
 }
 
 TEST_F_TIMEOUT(queue, thousand_channels, 240)

@@ -223,6 +223,37 @@ TEST_F(queue, poller_falls_asleep)
 }
 
 /* What a sleeping poller has taken goes on all the same. */
+static void *send_later(void *arg)
+{
+	int *chan = arg, i;
+
+	sleep_ms(50);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(do_send(*chan, NULL, 0, 0, NULL), 0);
+	return NULL;
+}
+
+/* All operations are under way, and a call sees their end: the thread takes what is left. */
+TEST_F(queue, asleep_with_entries_left)
+{
+	pthread_t thread;
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 8, 4, 1), 0);
+	for (i = 0; i < 4; i++)
+		queue_recv(&q, self->b, NULL, 0, i)->flags = SKIP_SUCCESS;
+	queue_add(&q, OP(NOP), 0, 4);
+	ASSERT_EQ(queue_poke(&q), 0);
+	ASSERT_TRUE(wait_asleep(&q));
+	EXPECT_EQ(queue_ready(&q), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, send_later, &self->a), 0);
+	EXPECT_EQ(queue_enter(&q, 0, 1, 20000), 0);
+	WATCH_CQE(&q, 4, 0);
+	pthread_join(thread, NULL);
+	queue_close(&q);
+}
+
 TEST_F(queue, asleep_and_a_message_comes)
 {
 	struct rdmachan_cqe cqe;
@@ -346,48 +377,6 @@ TEST_F(queue, more_entries_than_operations)
 	ASSERT_EQ(queue_publish(&q), false);
 	for (i = 0; i < 64; i++)
 		WATCH_CQE(&q, i, 0);
-	queue_close(&q);
-}
-
-struct scribbler {
-	struct queue *q;
-	pthread_t thread;
-	bool stop;
-};
-
-static void *scribble(void *arg)
-{
-	struct scribbler *s = arg;
-	struct rdmachan_sqe *sqes = (void *)(s->q->sq_map + s->q->sq.entries);
-	uint64_t seed = 1, r;
-
-	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		r = next_random(&seed);
-		sqes[r % 8].opcode = r >> 8 & 3;
-		sqes[r % 8].fd = r >> 16 & 15;
-		sqes[r % 8].flags = r >> 24 & 3;
-		sqes[r % 8].addr = r & 0x100 ? (uintptr_t)memory : r;
-		sqes[r % 8].length = r >> 32 & 63;
-		*ring_word(s->q->sq_map, s->q->sq.producer) = r & 0x1000 ? r :
-			*ring_word(s->q->sq_map, s->q->sq.consumer) + r % 9;
-		*ring_word(s->q->cq_map, s->q->cq.consumer) = r & 0x2000 ? r :
-			*ring_word(s->q->cq_map, s->q->cq.producer) - r % 9;
-		*ring_word(s->q->sq_map, s->q->sq.flags) = r;
-	}
-	return NULL;
-}
-
-TEST_F(queue, poller_under_a_hostile_writer)
-{
-	struct scribbler s = { .stop = false };
-	struct queue q;
-
-	ASSERT_EQ(queue_open_polled(self->ctx, &q, 8, 8, 10), 0);
-	s.q = &q;
-	ASSERT_EQ(pthread_create(&s.thread, NULL, scribble, &s), 0);
-	sleep_ms(1500);
-	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
-	pthread_join(s.thread, NULL);
 	queue_close(&q);
 }
 

@@ -422,6 +422,50 @@ TEST_F(queue, sends_share_frames)
 	EXPECT_LT(frames_sent(self->ctx) - before, 20);
 }
 
+#define CHANNELS 8U
+#define EACH 8U
+
+/* One call with a message for each channel in turn, or all of one and then of the next. */
+static uint64_t frames_for(struct fixture_queue *self, int ends[CHANNELS][2], bool in_turn)
+{
+	uint32_t out[CHANNELS * EACH][16] = { 0 }, back[16], i, chan;
+	uint64_t before = frames_sent(self->ctx);
+
+	for (i = 0; i < CHANNELS * EACH; i++) {
+		chan = in_turn ? i % CHANNELS : i / EACH;
+		out[i][0] = i;
+		queue_send(&self->q, ends[chan][0], out[i], 64, i)->flags = SKIP_SUCCESS;
+	}
+	ASSERT_EQ(queue_submit(&self->q), CHANNELS * EACH);
+	for (i = 0; i < CHANNELS * EACH; i++) {
+		chan = i / EACH;
+		ASSERT_EQ(read(ends[chan][1], back, sizeof(back)), 64);
+		EXPECT_EQ(back[0], in_turn ? i % EACH * CHANNELS + chan : i);
+	}
+	return frames_sent(self->ctx) - before;
+}
+
+TEST_F(queue, channels_share_frames)
+{
+	struct rdmachan_object first, other;
+	int ends[CHANNELS][2];
+	uint64_t frames;
+	unsigned int i;
+
+	ASSERT_EQ(get_object(self->a, &first), 0);
+	for (i = 0; i < CHANNELS; i++) {
+		pair_up(self->ctx, ends[i], NULL);
+		ASSERT_EQ(get_object(ends[i][0], &other), 0);
+		ASSERT_EQ(other.link_id, first.link_id);
+	}
+	for (i = 0; i < 4; i++) {
+		frames = frames_for(self, ends, i % 2);
+		printf("# %u messages %s: %u frames\n", CHANNELS * EACH,
+		       i % 2 ? "in turn" : "in blocks", (unsigned int)frames);
+		EXPECT_LT(frames, CHANNELS);
+	}
+}
+
 /* They go out although the last one does not. */
 TEST_F(queue, sends_before_one_that_fails)
 {
@@ -668,6 +712,93 @@ TEST_F(queue, chain_that_waits)
 }
 
 /* What is known to be wrong needs no call to be told. */
+/* A chain is not cut because others have all operations: it waits for its last one as well. */
+TEST_F(queue, chain_that_has_no_place)
+{
+	struct queue q;
+	int i;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 16, 8), 0);
+	for (i = 0; i < 6; i++)
+		queue_recv(&q, self->b, NULL, 0, i);
+	ASSERT_EQ(queue_submit(&q), 6);
+	queue_add(&q, OP(NOP), 0, 10)->flags = LINK;
+	queue_send(&q, -1, "", 0, 11)->flags = LINK;
+	queue_send(&q, self->a, "", 0, 12)->flags = LINK;
+	queue_add(&q, OP(NOP), 0, 13);
+	queue_add(&q, OP(NOP), 0, 14);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(queue_submit(&q), 0);
+		ASSERT_EQ(do_send(self->a, NULL, 0, 0, NULL), 0);
+		EXPECT_CQE(&q, i, 0);
+	}
+	EXPECT_EQ(queue_submit(&q), 4);
+	EXPECT_CQE(&q, 10, 0);
+	EXPECT_CQE(&q, 11, -EBADF);
+	EXPECT_CQE(&q, 12, -ECANCELED);
+	EXPECT_CQE(&q, 13, -ECANCELED);
+	EXPECT_EQ(queue_submit(&q), 1);
+	EXPECT_CQE(&q, 14, 0);
+	/* One that never will have place is cut, and its first part waits for nothing. */
+	for (i = 2; i < 6; i++) {
+		ASSERT_EQ(do_send(self->a, NULL, 0, 0, NULL), 0);
+		EXPECT_CQE(&q, i, 0);
+	}
+	for (i = 0; i < 10; i++)
+		queue_add(&q, OP(NOP), 0, i)->flags = i < 9 ? LINK : 0;
+	ASSERT_EQ(queue_submit(&q), 8);
+	for (i = 0; i < 8; i++)
+		EXPECT_CQE(&q, i, 0);
+	ASSERT_EQ(queue_submit(&q), 2);
+	EXPECT_CQE(&q, 8, 0);
+	EXPECT_CQE(&q, 9, 0);
+	queue_close(&q);
+}
+
+struct sender {
+	struct queue *queue;
+	int chan;
+};
+
+static void *send_when_taken(void *arg)
+{
+	const struct sender *sender = arg;
+	uint32_t *consumer = ring_word(sender->queue->sq_map, sender->queue->sq.consumer);
+
+	while (!__atomic_load_n(consumer, __ATOMIC_ACQUIRE))
+		;
+	ASSERT_EQ(do_send(sender->chan, NULL, 0, 0, NULL), 0);
+	return NULL;
+}
+
+/* What had no place is taken while the call waits. */
+TEST_F(queue, taken_while_it_waits)
+{
+	struct rdmachan_enter out;
+	struct sender sender;
+	pthread_t thread;
+	struct queue q;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 4, 1), 0);
+	sender = (struct sender){ &q, self->a };
+	queue_recv(&q, self->b, NULL, 0, 1)->flags = SKIP_SUCCESS;
+	queue_add(&q, OP(NOP), 0, 2);
+	queue_add(&q, OP(NOP), 0, 3);
+	ASSERT_EQ(pthread_create(&thread, NULL, send_when_taken, &sender), 0);
+	queue_publish(&q);
+	out = (struct rdmachan_enter){
+		.size = sizeof(out), .to_submit = 2, .min_complete = 1, .timeout_ms = 20000,
+	};
+	EXPECT_EQ(ioctl(q.fd, RDMACHAN_ENTER, &out), 0);
+	EXPECT_EQ(out.out_submitted, 2);
+	EXPECT_EQ(out.out_complete, 1);
+	EXPECT_CQE(&q, 2, 0);
+	pthread_join(thread, NULL);
+	ASSERT_EQ(queue_submit(&q), 1);
+	EXPECT_CQE(&q, 3, 0);
+	queue_close(&q);
+}
+
 TEST_F(queue, chain_with_bad_memory)
 {
 	struct rdmachan_cqe cqe;

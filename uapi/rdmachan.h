@@ -1415,8 +1415,8 @@ struct rdmachan_atomic {
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
  *	rdmachan_fd_flags. Succeeds with a file descriptor
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
- *	length is in it and whose out_fd is not written. fd must be -1. Succeeds with a file
- *	descriptor
+ *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
+ *	call to look at it. Succeeds with a file descriptor
  * @RDMACHAN_OPCODE_SHUTDOWN: Shut the channel fd down as op_flags tell, which are &enum
  *	rdmachan_shutdown_how. Succeeds with 0
  * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that
@@ -1471,7 +1471,8 @@ enum rdmachan_opcode {
  * enum rdmachan_sqe_flags - flags of a submission
  * @RDMACHAN_SQE_F_LINK: The next entry begins when this one has succeeded; if it fails,
  *	the next completes with -ECANCELED, and so does what that one is linked to. A
- *	chain ends with the last entry that one call of %RDMACHAN_ENTER takes
+ *	chain ends with the last entry that one call of %RDMACHAN_ENTER takes. It is taken
+ *	whole, when so many operations can begin, unless more are never under way at a time
  * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and
  *	what is submitted after it begins when it has completed. In a chain only on the
  *	first entry, for all of it. A CANCEL without this flag does not wait
@@ -1497,7 +1498,8 @@ enum rdmachan_sqe_flags {
  *	%RDMACHAN_CQE_F_MORE, and with %RDMACHAN_CQE_F_BUFFER if it is not empty. It ends
  *	with a completion without %RDMACHAN_CQE_F_MORE: at the end of what the peer sends,
  *	or with an error. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
- *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS or %RDMACHAN_SQE_F_REGION (EINVAL): messages
+ *	are always copied into the buffers
  * @RDMACHAN_RECV_F_GRANTS: The program knows grants: it takes messages that begin with events
  *	of grants, which have %RDMACHAN_CQE_F_GRANTS. Else RECV fails with ENOMSG, and they stay
  */
@@ -1519,7 +1521,8 @@ enum rdmachan_cancel_flags {
  * @opcode: &enum rdmachan_opcode
  * @flags: &enum rdmachan_sqe_flags
  * @__reserved: Must be 0
- * @fd: File descriptor of a channel or listener
+ * @fd: File descriptor of a channel or listener. It is looked up when the entry is taken or,
+ *	where a poller cannot, in a later call
  * @addr: An address in the program
  * @operand: FETCH_ADD, COMPARE_SWAP: instead of @addr
  * @length: How many bytes are there
@@ -1537,7 +1540,9 @@ enum rdmachan_cancel_flags {
  * @region: Number of a region, with %RDMACHAN_SQE_F_REGION
  * @grant: Number of a grant that is held; REVOKE: that was given
  *
- * The memory at @addr must stay as it is until the operation has completed.
+ * The memory at @addr must stay as it is until the operation has completed. So should the file
+ * descriptor, as it is not known when it is looked up: with a poller, or when as many operations
+ * are under way as can be, that is after %RDMACHAN_ENTER has returned.
  */
 struct rdmachan_sqe {
 	__u8 opcode;
@@ -1569,7 +1574,8 @@ struct rdmachan_sqe {
  * enum rdmachan_cqe_flags - flags of a completion
  * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
  * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
- * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which
+ * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which. The
+ *	last completion has it, too, with -EFAULT: the buffer is the program's again
  * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
  */
 enum rdmachan_cqe_flags {
@@ -1609,9 +1615,10 @@ enum rdmachan_cqe_flags {
  *  - ENOENT: There is no such pool.
  *  - ENOBUFS: There is a message, and the pool is empty. The message stays; @length is
  *    what is needed.
- *  - EMSGSIZE: The message is larger than the next buffer. Both stay.
- *  - EFAULT: The memory of the buffer is bad. It was taken out of the pool, and the
- *    message stays.
+ *  - EMSGSIZE: The message is larger than the next buffer. Both stay, so that the next RECV
+ *    of that kind ends likewise: one without that flag, of @length bytes, receives it.
+ *  - EFAULT: The memory of the buffer is bad. It was taken out of the pool
+ *    (%RDMACHAN_CQE_F_BUFFER), and the message stays.
  */
 struct rdmachan_cqe {
 	__aligned_u64 user_data;
@@ -1680,7 +1687,8 @@ enum rdmachan_queue_flags {
  * @sq_entries: Entries of the submission ring, &struct rdmachan_sqe: a power of two, at
  *	most %RDMACHAN_QUEUE_ENTRIES_MAX
  * @cq_entries: Entries of the completion ring, &struct rdmachan_cqe: the same. It is
- *	also the number of operations that can be under way at a time
+ *	also the number of operations that can be under way at a time, those that wait
+ *	included: a CANCEL needs one as well
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The queue's file descriptor
  * @idle_ms: With %RDMACHAN_QUEUE_F_POLLER: for how long it looks in vain before it
@@ -1689,8 +1697,9 @@ enum rdmachan_queue_flags {
  * @out_cq: Completion ring
  *
  * The queue belongs to the memory of the program that makes it: another one that
- * inherits the descriptor can neither map it nor call %RDMACHAN_ENTER. The mappings are
- * not inherited over fork(), and keep the queue open until they are unmapped.
+ * inherits the descriptor can neither map it nor call %RDMACHAN_ENTER, but keeps it open
+ * until it has closed the descriptor. The mappings, of pools as well, are not inherited over
+ * fork(), and keep the queue open until they are unmapped.
  *
  * The queue becomes readable when the completion ring is not empty, or has one of &enum
  * rdmachan_ring_flags.
@@ -1731,7 +1740,8 @@ enum rdmachan_enter_flags {
  * @size: sizeof(struct rdmachan_enter)
  * @flags: &enum rdmachan_enter_flags
  * @to_submit: Take at most so many entries of the submission ring. Fewer are taken when
- *	it has fewer, or as many operations are under way as can be
+ *	it has fewer, or as many operations are under way as can be: then others are taken
+ *	while the call waits, when some have ended
  * @min_complete: Then wait until the completion ring has so many entries; at most its
  *	size
  * @timeout_ms: How long to wait; 0 is without limit
