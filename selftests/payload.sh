@@ -30,7 +30,8 @@ find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
 cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/*.sh \
 	"$top"/selftests/twohost/*.sh "$dir/"
 if [ -e "$top/selftests/Makefile" ]; then
-	make --no-print-directory -s -C "$top/selftests" O="$build/selftests"
+	make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
+		LIBRARY="$build/guest-tool/librdmachan.a"
 	find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
 	cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
 fi

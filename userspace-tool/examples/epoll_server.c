@@ -7,6 +7,9 @@
  *
  * Channels do not block. One whose peer does not read its answers keeps the answer
  * here and is not read from until there is room again; the others go on.
+ *
+ * If no file descriptor is left, the listener stays readable. It is not looked at then until
+ * a client leaves, or for a while.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,6 +21,7 @@
 #include <librdmachan.h>
 
 #define MESSAGE_MAX	65536
+#define RETRY_MS	1000
 
 struct client {
 	int chan;
@@ -46,7 +50,8 @@ static void client_add(int epoll, int chan)
 	watch(epoll, EPOLL_CTL_ADD, chan, EPOLLIN, client);
 }
 
-static void accept_all(int epoll, int listener)
+/* Returns whether there may be more, later. */
+static int accept_all(int epoll, int listener)
 {
 	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
 	int chan;
@@ -54,8 +59,11 @@ static void accept_all(int epoll, int listener)
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	while ((chan = rdmachan_accept(listener, &options, NULL, NULL)) >= 0)
 		client_add(epoll, chan);
-	if (errno != EAGAIN)
-		perror("cannot accept");
+	if (errno == EAGAIN)
+		return 1;
+	perror("cannot accept");
+	watch(epoll, EPOLL_CTL_MOD, listener, 0, NULL);
+	return 0;
 }
 
 /* Receive the next message; 0 when there is none yet, -1 when there will be none. */
@@ -96,19 +104,26 @@ static int client_turn(int epoll, struct client *client)
 
 static void serve(int epoll, int listener)
 {
+	int accepting = 1, left, count, i;
 	struct epoll_event events[64];
 	struct client *client;
-	int count, i;
 
-	while ((count = epoll_wait(epoll, events, 64, -1)) >= 0 || errno == EINTR) {
+	while ((count = epoll_wait(epoll, events, 64, accepting ? -1 : RETRY_MS)) >= 0 ||
+	       errno == EINTR) {
+		left = !count;
 		for (i = 0; i < count; i++) {
 			client = events[i].data.ptr;
 			if (!client) {
-				accept_all(epoll, listener);
+				accepting = accept_all(epoll, listener);
 			} else if (client_turn(epoll, client) < 0) {
 				close(client->chan);
 				free(client);
+				left = 1;
 			}
+		}
+		if (left && !accepting) {
+			watch(epoll, EPOLL_CTL_MOD, listener, EPOLLIN, NULL);
+			accepting = 1;
 		}
 	}
 }

@@ -84,6 +84,10 @@ static int client(int ctx, int chan, char *text)
 
 	lend(ctx, chan, text, length, RDMACHAN_RIGHT_READ);
 	await(chan, RDMACHAN_GRANT_GIVEN, &grant);
+	if (grant.length != length) {
+		fputs("the server has lent a buffer of another size\n", stderr);
+		return 1;
+	}
 	if (rdmachan_write_to(chan, grant.grant, 0, text, length, &err) < 0)
 		die("cannot write", &err);
 	status = check(chan, &grant, text);

@@ -11,6 +11,7 @@
  * the other writes its text to. Giving the buffer back says "done": a peer that has given
  * back what it held, and has got back what is its own, disconnects.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,9 @@ static int accept_one(int ctx, uint32_t service, struct rdmachan_error *err)
 	if (listener < 0)
 		return -1;
 	chan = rdmachan_accept(listener, NULL, NULL, NULL);
+	/* This call has no record to tell why it failed. */
+	if (chan < 0)
+		err->error = errno;
 	close(listener);
 	return chan;
 }

@@ -8,6 +8,9 @@
  * Each channel has one operation under way at a time, which is what its user data points
  * to: receiving a message, or sending it back. All that completions have led to is handed
  * over in one call, the same that waits for further ones.
+ *
+ * At most ENTRIES operations can be under way. If all of them wait for messages, none is left
+ * to send with: so there are only as many clients as have one each, besides ACCEPT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +21,10 @@
 #include <librdmachan.h>
 
 #define ENTRIES		1024
-#define MESSAGE_MAX	65536
+#define CLIENTS_MAX	(ENTRIES - 1)
+/* No more than the smallest send buffer: what is larger would not be sent by a queue. */
+#define MESSAGE_MAX	RDMACHAN_BUFFER_MIN
+#define RETRY_MS	1000
 
 struct client {
 	int chan;
@@ -26,13 +32,16 @@ struct client {
 	char buffer[MESSAGE_MAX];
 };
 
+static unsigned int clients;
+static int accepting;
+
 static void die(const char *what)
 {
 	perror(what);
 	exit(1);
 }
 
-/* There is always an entry: each operation has one, and submitting frees them all. */
+/* With so few clients the ring has an entry for each operation, once it was submitted. */
 static struct rdmachan_sqe *entry(struct rdmachan_queue *queue)
 {
 	struct rdmachan_sqe *sqe = rdmachan_queue_get_sqe(queue);
@@ -44,9 +53,13 @@ static struct rdmachan_sqe *entry(struct rdmachan_queue *queue)
 	return sqe;
 }
 
+/* Called when the last one was accepted, when one has left, and after a while. */
 static void want_client(struct rdmachan_queue *queue, int listener)
 {
+	if (accepting || clients == CLIENTS_MAX)
+		return;
 	rdmachan_queue_prep_accept(entry(queue), listener, RDMACHAN_FD_F_CLOEXEC);
+	accepting = 1;
 }
 
 static void want_message(struct rdmachan_queue *queue, struct client *client)
@@ -68,24 +81,32 @@ static void send_back(struct rdmachan_queue *queue, struct client *client,
 	client->sending = 1;
 }
 
-static void accepted(struct rdmachan_queue *queue, const struct rdmachan_cqe *cqe)
+static void add_client(struct rdmachan_queue *queue, int chan)
 {
-	struct client *client;
+	struct client *client = malloc(sizeof(*client));
 
-	if (cqe->res < 0) {
-		fprintf(stderr, "cannot accept: %s\n", strerror(-cqe->res));
-		return;
-	}
-	client = malloc(sizeof(*client));
 	if (!client) {
-		close(cqe->res);
+		close(chan);
 		return;
 	}
-	client->chan = cqe->res;
+	client->chan = chan;
+	clients++;
 	want_message(queue, client);
 }
 
-static void moved(struct rdmachan_queue *queue, struct client *client,
+static void accepted(struct rdmachan_queue *queue, int listener, const struct rdmachan_cqe *cqe)
+{
+	accepting = 0;
+	if (cqe->res >= 0) {
+		add_client(queue, cqe->res);
+		want_client(queue, listener);
+		return;
+	}
+	/* Say, there is no file descriptor left: again would be for nothing. The client waits. */
+	fprintf(stderr, "cannot accept: %s\n", strerror(-cqe->res));
+}
+
+static void moved(struct rdmachan_queue *queue, int listener, struct client *client,
 		  const struct rdmachan_cqe *cqe)
 {
 	struct rdmachan_error err = { 0 };
@@ -105,26 +126,38 @@ static void moved(struct rdmachan_queue *queue, struct client *client,
 	}
 	close(client->chan);
 	free(client);
+	clients--;
+	want_client(queue, listener);
+}
+
+static void submit_and_wait(struct rdmachan_queue *queue, int listener)
+{
+	int timeout = accepting || clients == CLIENTS_MAX ? 0 : RETRY_MS;
+
+	if (rdmachan_queue_submit_and_wait(queue, 1, timeout) >= 0 || errno == EINTR)
+		return;
+	if (errno != ETIMEDOUT)
+		die("cannot wait");
+	want_client(queue, listener);
 }
 
 static void serve(struct rdmachan_queue *queue, int listener)
 {
 	struct rdmachan_cqe *cqe, seen;
+	struct client *client;
 	int ret;
 
 	want_client(queue, listener);
 	for (;;) {
-		if (rdmachan_queue_submit_and_wait(queue, 1, 0) < 0 && errno != EINTR)
-			die("cannot wait");
+		submit_and_wait(queue, listener);
 		while ((ret = rdmachan_queue_peek_cqe(queue, &cqe)) > 0) {
 			seen = *cqe;
 			rdmachan_queue_cqe_seen(queue);
-			if (seen.user_data) {
-				moved(queue, (struct client *)(uintptr_t)seen.user_data, &seen);
-				continue;
-			}
-			accepted(queue, &seen);
-			want_client(queue, listener);
+			client = (struct client *)(uintptr_t)seen.user_data;
+			if (client)
+				moved(queue, listener, client, &seen);
+			else
+				accepted(queue, listener, &seen);
 		}
 		if (ret < 0)
 			die("cannot look for completions");
@@ -134,6 +167,7 @@ static void serve(struct rdmachan_queue *queue, int listener)
 int main(int argc, char **argv)
 {
 	unsigned long service = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
 	char text[RDMACHAN_EXPLAIN_MAX];
 	struct rdmachan_queue *queue;
 	struct rdmachan_error err;
@@ -146,7 +180,9 @@ int main(int argc, char **argv)
 	ctx = rdmachan_open();
 	if (ctx < 0)
 		die(RDMACHAN_DEVICE_PATH);
-	listener = rdmachan_listen(ctx, service, NULL, &err);
+	/* A client that sends more than this is told so: it gets EMSGSIZE. */
+	options.tuning.message_max = MESSAGE_MAX;
+	listener = rdmachan_listen(ctx, service, &options, &err);
 	if (listener < 0) {
 		rdmachan_explain(&err, text, sizeof(text));
 		fprintf(stderr, "cannot listen\n%s", text);

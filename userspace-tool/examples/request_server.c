@@ -38,6 +38,7 @@ static int find(const char *key)
 static enum response_kind set(char *text)
 {
 	char *value = strchr(text, '=');
+	char *copy;
 	int i;
 
 	if (!value)
@@ -46,11 +47,17 @@ static enum response_kind set(char *text)
 	i = find(text);
 	if (i == ENTRIES)
 		return RESPONSE_BAD;
-	if (!entries[i].key)
+	/* An entry with a key has a value. */
+	copy = strdup(value);
+	if (copy && !entries[i].key)
 		entries[i].key = strdup(text);
+	if (!copy || !entries[i].key) {
+		free(copy);
+		return RESPONSE_BAD;
+	}
 	free(entries[i].value);
-	entries[i].value = strdup(value);
-	return entries[i].key && entries[i].value ? RESPONSE_OK : RESPONSE_BAD;
+	entries[i].value = copy;
+	return RESPONSE_OK;
 }
 
 /* The kind of the response, and its text. */

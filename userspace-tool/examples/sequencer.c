@@ -63,11 +63,12 @@ static int leave(int chan)
 static void serve(int ctx, int listener, uint32_t region)
 {
 	struct pollfd fds[1 + CLIENTS] = { { .fd = listener, .events = POLLIN } };
-	int i;
+	int i, room;
 
 	for (i = 1; i <= CLIENTS; i++)
 		fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	while (poll(fds, 1 + CLIENTS, -1) >= 0) {
+		room = 0;
 		for (i = 1; i <= CLIENTS; i++) {
 			if (fds[i].fd < 0 && fds[0].revents) {
 				fds[i].fd = admit(ctx, listener, region);
@@ -76,7 +77,10 @@ static void serve(int ctx, int listener, uint32_t region)
 				close(fds[i].fd);
 				fds[i].fd = -1;
 			}
+			room += fds[i].fd < 0;
 		}
+		/* One more client waits: it is not looked at until there is a place for it. */
+		fds[0].fd = room ? listener : -1;
 	}
 }
 

@@ -26,7 +26,9 @@
  *  - Options may be NULL, which stands for the defaults. Otherwise they begin
  *    with their size; initialise them with the ``_INIT`` macros.
  *  - There is no state outside of the arguments: everything may be called from
- *    many threads, and two threads may send and receive on one channel at once.
+ *    many threads, and two threads may send and receive on one channel at once. A
+ *    queue and its pools are such arguments, and are not locked: one thread at a
+ *    time may use them.
  *  - File descriptors are ordinary ones: poll(), epoll, close(), fork() and
  *    SCM_RIGHTS work, and so do read() and write(), one message each.
  */
@@ -131,7 +133,7 @@ int rdmachan_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *d
 		  unsigned int max);
 
 /**
- * rdmachan_list() - list listeners, channels and links
+ * rdmachan_list() - list listeners, channels, links, queues, regions and grants
  * @ctx: context
  * @flags: &enum rdmachan_list_flags
  * @after: 0 to begin, then the id of the last object that was returned
@@ -145,7 +147,7 @@ int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_objec
 		  unsigned int max);
 
 /**
- * rdmachan_list_each() - call a function for each listener, channel and link
+ * rdmachan_list_each() - call a function for each object that rdmachan_list() lists
  * @ctx: context
  * @flags: &enum rdmachan_list_flags
  * @each: called with one object and @arg; a value other than 0 ends the walk
@@ -562,7 +564,8 @@ int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void 
  * The number is in the byte order of the peer.
  *
  * Return: as rdmachan_read_from(); EINVAL: @offset is not aligned; EREMOTEIO: the
- * connection has ended, and it is not known whether it was done.
+ * connection has ended, or the adapter has lost the result, and it is not known whether it was
+ * done.
  */
 int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
 		       uint64_t *before, struct rdmachan_error *err);
@@ -588,7 +591,12 @@ int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t co
  * A queue: rings of operations on many channels.
  *
  * Entries are got, prepared, and submitted together; completions are read from memory.
- * One thread at a time may use a queue.
+ * One thread at a time may use a queue and its pools.
+ *
+ * What an entry names must stay until its operation has completed: the memory, and the file
+ * descriptor as well. A descriptor is looked up when the entry is taken, and by then it could
+ * be that of another channel: a poller takes entries later, and without one those for which
+ * there was no place wait in the ring.
  */
 struct rdmachan_queue;
 
@@ -602,7 +610,13 @@ struct rdmachan_pool;
  *	%RDMACHAN_QUEUE_ENTRIES_MAX
  * @cq_entries: entries of the completion ring, and operations that can be under way:
  *	the same
- * @err: filled in on failure
+ * @err: why it failed, or NULL
+ *
+ * An operation that waits is under way, too. Entries beyond @cq_entries stay in the submission
+ * ring until others have completed: with RECVs that wait in all places, nothing is sent, and
+ * nothing can be cancelled. So let @cq_entries be at least all RECVs, SENDs and ACCEPTs that
+ * there may be at a time, and one more for rdmachan_queue_prep_cancel(). One of
+ * rdmachan_queue_prep_recv_pool() counts once.
  *
  * Return: the queue, or NULL with errno set.
  */
@@ -616,9 +630,10 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
  * @cq_entries: as rdmachan_queue_open()
  * @idle_ms: for how long the thread looks in vain before it sleeps, at most
  *	%RDMACHAN_POLLER_IDLE_MAX; 0 is the default
- * @err: filled in on failure
+ * @err: why it failed, or NULL
  *
- * It is used like any other, and submitting makes a call only when the thread sleeps.
+ * It is used like any other, and submitting makes a call only when the thread sleeps, when the
+ * kernel asks for one, or when the submission ring is full.
  *
  * Return: the queue, or NULL with errno set.
  */
@@ -630,7 +645,13 @@ struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
  * rdmachan_queue_close() - end a queue
  * @queue: queue, or NULL
  *
- * Operations under way end without completion; their channels stay as they are.
+ * Operations under way end without completion; their channels stay as they are. Pools end with
+ * it. When this returns no memory is written to any more, and regions are not in use, unless
+ *
+ *  - a message or an access was just being written from or to a region: then when that is over;
+ *  - a child that was forked still has the descriptor: then not before that has ended, or
+ *    executed another program. Where there may be such a child, cancel what is under way first,
+ *    and free no memory before the completions.
  */
 void rdmachan_queue_close(struct rdmachan_queue *queue);
 
@@ -648,11 +669,16 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * rdmachan_queue_get_sqe() - get an entry to be filled in
  * @queue: queue
  *
- * It is zeroed. It goes out with the next call that submits. After one of the functions
- * that prepare it, set &rdmachan_sqe.user_data, and &rdmachan_sqe.flags and
- * &rdmachan_sqe.timeout_ms as needed.
+ * It is zeroed. It goes out with the next call that submits. Set &rdmachan_sqe.user_data before
+ * or after one of the functions that prepare it, and &rdmachan_sqe.flags and
+ * &rdmachan_sqe.timeout_ms, as needed, after it: these functions leave nothing else of what was
+ * in the entry, so one may be prepared anew.
  *
- * Return: the entry; NULL when the ring is full: submit first.
+ * The entries of a chain (%RDMACHAN_SQE_F_LINK) are to be submitted together: submit first
+ * when the ring may not have room for all of them.
+ *
+ * Return: the entry; NULL when the ring is full: submit first. It stays full when as many
+ * operations are under way as can be: look for completions.
  */
 struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
 
@@ -679,6 +705,10 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  * @chan: channel
  * @buffer: where to
  * @size: bytes of it
+ *
+ * It completes with the bytes of the message; with 0 and %RDMACHAN_CQE_F_EOF when the peer
+ * sends no more. When the message is larger than @size it fails with EMSGSIZE,
+ * &rdmachan_cqe.length tells what is needed, and the message stays.
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
 
@@ -689,8 +719,31 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  * @pool: where the buffers come from
  *
  * Each message has a completion with %RDMACHAN_CQE_F_MORE; &rdmachan_cqe.buffer is the id
- * of its buffer, if there is %RDMACHAN_CQE_F_BUFFER. The last completion is without
- * %RDMACHAN_CQE_F_MORE, and tells why there are no more.
+ * of its buffer, if there is %RDMACHAN_CQE_F_BUFFER: an empty message has none. The last
+ * completion is without %RDMACHAN_CQE_F_MORE, and tells why there are no more:
+ *
+ *  - 0, with %RDMACHAN_CQE_F_EOF: the peer sends no more.
+ *  - ENOBUFS: there is a message, and the pool is empty. Give buffers away, and submit it
+ *    again.
+ *  - EMSGSIZE: the message is larger than the first buffer, which stays the first, so that the
+ *    same would happen again. Receive this one with rdmachan_queue_prep_recv() into
+ *    &rdmachan_cqe.length bytes, then submit it again. It does not happen if
+ *    &rdmachan_tuning.message_max, which the listener or the channel was made with, is not
+ *    larger than the buffers.
+ *  - EFAULT: the memory of the first buffer is bad. This completion has
+ *    %RDMACHAN_CQE_F_BUFFER, and the buffer is the program's again: look at that flag whether
+ *    or not it is a success. The message stays.
+ *  - ECANCELED, ETIMEDOUT, or what has ended the channel.
+ *
+ * To end it, submit rdmachan_queue_prep_cancel(), wait for the completion without
+ * %RDMACHAN_CQE_F_MORE, and only then close the channel and free what the user data points to.
+ * close() alone does not end the channel: messages come with user data of what was freed, and
+ * the peer does not see an end.
+ *
+ * Messages are copied into the buffers. To have large ones come without a copy, use
+ * rdmachan_queue_prep_recv_region(). Neither %RDMACHAN_SQE_F_REGION, %RDMACHAN_SQE_F_LINK nor
+ * %RDMACHAN_SQE_F_SKIP_SUCCESS can be added to this (EINVAL), but it may be the last of a
+ * chain.
  */
 void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 				   const struct rdmachan_pool *pool);
@@ -728,14 +781,19 @@ void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_
  * @sqe: entry
  * @listener: listener
  * @flags: &enum rdmachan_fd_flags
+ *
+ * It completes with the channel's file descriptor. With EMFILE or ENFILE there is none left,
+ * and the channel waits on: submit it again when one was closed, as it would fail at once.
  */
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
 
 /**
  * rdmachan_queue_prep_connect() - prepare an entry: connect
  * @sqe: entry
- * @connect: whereto, with its size set; the error record that it names must stay until
- *	the operation has completed
+ * @connect: whereto, with its size set; it must stay until the operation has completed, and
+ *	so must the error record that it names
+ *
+ * It completes with the channel's file descriptor.
  */
 void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
 				 const struct rdmachan_connect *connect);
@@ -753,6 +811,11 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
  * @sqe: entry
  * @user_data: that of the operation
  * @flags: &enum rdmachan_cancel_flags
+ *
+ * It has a completion of its own, with its own &rdmachan_sqe.user_data, besides those of what
+ * it cancels, which come with ECANCELED. It needs a place like any other operation: see
+ * rdmachan_queue_open(). It completes with the number of those that were cancelled; ENOENT:
+ * there was none; EALREADY: what there is completes by itself.
  */
 void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
 
@@ -872,8 +935,12 @@ uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
  * rdmachan_queue_submit() - submit the entries that were got
  * @queue: queue
  *
+ * With a poller this makes a call only when the poller sleeps, when the submission ring is
+ * full, or when the completion ring asks for one.
+ *
  * Return: how many were taken, or -1. Those that were not, because as many operations
- * are under way as can be, go out with the next call. With a poller: how many it was shown.
+ * are under way as can be, go out with the next call; 0 is no error then. With a poller: how
+ * many it was shown.
  */
 int rdmachan_queue_submit(struct rdmachan_queue *queue);
 
@@ -883,7 +950,11 @@ int rdmachan_queue_submit(struct rdmachan_queue *queue);
  * @min_complete: until the completion ring has so many
  * @timeout_ms: how long to wait, 0 is without limit
  *
- * Return: how many were taken, or -1. With ETIMEDOUT and EINTR they were taken, too.
+ * While it waits it also takes entries for which there was no place before.
+ *
+ * Return: how many were taken, or -1. ETIMEDOUT, EINTR: entries may have been taken all the
+ * same. Those that were not go out with the next call, so that there is nothing to be done
+ * again.
  */
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
 				   uint32_t timeout_ms);
@@ -905,9 +976,10 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
  * @timeout_ms: how long to wait, 0 is without limit
  *
- * If there is one already, no call is made. Else entries that were got go out with it.
+ * If there is one already, a call is made only when the kernel asks for one. Entries that were
+ * got go out with it.
  *
- * Return: 0, or -1.
+ * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a signal came first.
  */
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
 			    uint32_t timeout_ms);
@@ -923,9 +995,12 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
  * @queue: queue
  * @entries: how many buffers it can have: a power of two, at most
  *	%RDMACHAN_QUEUE_ENTRIES_MAX
- * @err: filled in on failure
+ * @err: why it failed, or NULL
  *
- * Return: the pool, or NULL with errno set.
+ * It has no buffers at first, and none can be added once the queue is closed.
+ *
+ * Return: the pool, or NULL with errno set. EMFILE: the queue has
+ * %RDMACHAN_QUEUE_POOLS_MAX of them.
  */
 struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
 					 struct rdmachan_error *err);
@@ -935,7 +1010,8 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
  * @pool: pool, or NULL
  *
  * Its buffers are the kernel's until all that receives into it has ended. The kernel's
- * part of it ends with the queue.
+ * part of it ends with the queue, and counts as one of its pools until then. It may be closed
+ * before its queue or after it.
  */
 void rdmachan_pool_close(struct rdmachan_pool *pool);
 
@@ -946,7 +1022,9 @@ void rdmachan_pool_close(struct rdmachan_pool *pool);
  * @size: bytes
  * @id: comes back in the completion of the message that is in it
  *
- * Makes no call. Return: 0; -1 with ENOBUFS: the pool is full.
+ * Makes no call.
+ *
+ * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed.
  */
 int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id);
 

@@ -23,20 +23,26 @@ struct ring {
 
 /*
  * @tail counts entries that were handed out, @published those that the kernel was shown,
- * @head completions that were seen.
+ * @head completions that were seen. @pools are those that are open.
  */
 struct rdmachan_queue {
 	int fd;
 	struct ring sq;
 	struct ring cq;
+	struct rdmachan_pool *pools;
 	bool polled;
 	uint32_t tail;
 	uint32_t published;
 	uint32_t head;
 };
 
-/* @tail counts buffers that were put in, published or not. */
+/*
+ * @tail counts buffers that were put in. @queue is NULL, and nothing is mapped, when the queue
+ * was closed before the pool.
+ */
 struct rdmachan_pool {
+	struct rdmachan_queue *queue;
+	struct rdmachan_pool *next;
 	struct ring ring;
 	uint32_t id;
 	uint32_t tail;
@@ -59,11 +65,25 @@ static int ring_map(struct ring *ring, int fd, const struct rdmachan_ring *at)
 	return ring->map == MAP_FAILED ? -1 : 0;
 }
 
-/* errno stays as it is. */
+/* Out of its queue. */
+static void pool_unmap(struct rdmachan_pool *pool)
+{
+	struct rdmachan_pool **link = &pool->queue->pools;
+
+	while (*link != pool)
+		link = &(*link)->next;
+	*link = pool->next;
+	munmap(pool->ring.map, pool->ring.at.length);
+	pool->queue = NULL;
+}
+
+/* The queue ends with its last mapping, and those of pools are its own. errno stays as it is. */
 static void unmap_and_close(struct rdmachan_queue *queue)
 {
 	int saved = errno;
 
+	while (queue->pools)
+		pool_unmap(queue->pools);
 	if (queue->sq.map != MAP_FAILED)
 		munmap(queue->sq.map, queue->sq.at.length);
 	if (queue->cq.map != MAP_FAILED)
@@ -141,14 +161,20 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
 	return sqe;
 }
 
+/*
+ * Nothing is left of what the entry was prepared for before. The user data is not part of an
+ * operation: it stays.
+ */
 static void fill(struct rdmachan_sqe *sqe, uint8_t opcode, int fd, const void *addr,
 		 uint64_t length)
 {
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->opcode = opcode;
-	sqe->fd = fd;
-	sqe->addr = (uintptr_t)addr;
-	sqe->length = length;
+	*sqe = (struct rdmachan_sqe){
+		.opcode = opcode,
+		.fd = fd,
+		.addr = (uintptr_t)addr,
+		.length = length,
+		.user_data = sqe->user_data,
+	};
 }
 
 void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe)
@@ -303,7 +329,17 @@ static bool poller_sleeps(const struct rdmachan_queue *queue)
 	return load(&queue->sq, queue->sq.at.flags) & RDMACHAN_RING_F_WAKEUP;
 }
 
-/* Show the kernel the entries. @call: also when the poller would see them by itself. */
+/* There is what goes on in a call only, completions at hand or not. */
+static bool call_needed(const struct rdmachan_queue *queue)
+{
+	return load(&queue->cq, queue->cq.at.flags) & RDMACHAN_RING_F_ENTER;
+}
+
+/*
+ * Show the kernel the entries. @call: also when the poller would see them by itself. A full
+ * ring needs a call as well: when it returns, entries can be got again, unless as many
+ * operations are under way as can be.
+ */
 static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t timeout_ms,
 		 bool call)
 {
@@ -320,8 +356,9 @@ static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t t
 	queue->published = queue->tail;
 	if (queue->polled && poller_sleeps(queue))
 		args.flags = RDMACHAN_ENTER_F_WAKEUP;
-	if ((call || !queue->polled || args.flags) &&
-	    ioctl(queue->fd, RDMACHAN_ENTER, &args) < 0)
+	call = call || !queue->polled || args.flags || args.to_submit == sq->at.count ||
+	       call_needed(queue);
+	if (call && ioctl(queue->fd, RDMACHAN_ENTER, &args) < 0)
 		return -1;
 	return queue->polled ? fresh : args.out_submitted;
 }
@@ -350,12 +387,12 @@ static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
 int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe)
 {
 	*cqe = first(queue);
-	if (*cqe)
-		return 1;
-	if (!load(&queue->cq, queue->cq.at.flags))
+	if (!*cqe && !load(&queue->cq, queue->cq.at.flags))
 		return 0;
-	/* There is something that the kernel does in a call only. */
-	if (enter(queue, 0, 0, true) < 0)
+	if (*cqe && !call_needed(queue))
+		return 1;
+	/* Where there is a completion, whatever is wrong with the call is told by a later one. */
+	if (enter(queue, 0, 0, true) < 0 && !*cqe)
 		return -1;
 	*cqe = first(queue);
 	return *cqe ? 1 : 0;
@@ -365,9 +402,10 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 			    uint32_t timeout_ms)
 {
 	*cqe = first(queue);
-	if (*cqe)
+	if (*cqe && !call_needed(queue))
 		return 0;
-	if (enter(queue, 1, timeout_ms, true) < 0)
+	/* As above. */
+	if (enter(queue, 1, timeout_ms, true) < 0 && !*cqe)
 		return -1;
 	*cqe = first(queue);
 	return 0;
@@ -395,6 +433,9 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
 		return NULL;
 	}
 	pool->id = create.out_pool;
+	pool->queue = queue;
+	pool->next = queue->pools;
+	queue->pools = pool;
 	return pool;
 }
 
@@ -402,7 +443,8 @@ void rdmachan_pool_close(struct rdmachan_pool *pool)
 {
 	if (!pool)
 		return;
-	munmap(pool->ring.map, pool->ring.at.length);
+	if (pool->queue)
+		pool_unmap(pool);
 	free(pool);
 }
 
@@ -411,6 +453,10 @@ int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, u
 	const struct rdmachan_ring *at = &pool->ring.at;
 	struct rdmachan_buffer *entry = (struct rdmachan_buffer *)(pool->ring.map + at->entries);
 
+	if (!pool->queue) {
+		errno = EBADF;
+		return -1;
+	}
 	if (pool->tail - load(&pool->ring, at->consumer) >= at->count) {
 		errno = ENOBUFS;
 		return -1;

@@ -60,7 +60,11 @@ installed()
 	make -s -C "$here" BUILD="$BUILD" DESTDIR="$tmp/root" PREFIX=/usr install &&
 	"${CC:-cc}" ${CFLAGS:-} "$here/examples/echo_server.c" -o "$tmp/echo" \
 		-I"$tmp/root/usr/include" -L"$tmp/root/usr/lib" -lrdmachan &&
+	"${CC:-cc}" ${CFLAGS:-} -fsyntax-only "$tmp"/root/usr/share/doc/rdmachan/examples/*.c \
+		-I"$tmp/root/usr/include" &&
 	grep -q '^libdir=/usr/lib$' "$tmp/root/usr/lib/pkgconfig/librdmachan.pc" &&
+	diff <(cd "$BUILD/man" && ls ./*.3) \
+		<(cd "$tmp/root/usr/share/man/man3" && ls ./rdmachan_*.3) &&
 	LD_LIBRARY_PATH=$tmp/root/usr/lib "$tmp/echo" 2>&1 | grep -q '^Usage'
 }
 
@@ -106,6 +110,71 @@ completion()
 	completes rdmachan explain no-s && grep -qx no-service "$tmp/words"
 }
 
+# A page for each function that the library exports, the same ones each time.
+pages()
+{
+	diff <(sed -n 's/^\t\(rdmachan_.*\);$/\1.3/p' "$here/lib/librdmachan.map" | sort) \
+		<(cd "$BUILD/man" && printf '%s\n' *.3 | sort) &&
+	"$here/man/pages.py" "$here/lib/librdmachan.h" "$here/man/librdmachan.3" "$tmp/pages" &&
+	diff -r -x .made "$BUILD/man" "$tmp/pages"
+}
+
+# refuses SED WHAT: a header so changed is refused by name.
+refuses()
+{
+	sed "$1" "$here/lib/librdmachan.h" >"$tmp/changed.h"
+	! cmp -s "$tmp/changed.h" "$here/lib/librdmachan.h" || return 1
+	! "$here/man/pages.py" "$tmp/changed.h" "$here/man/librdmachan.3" "$tmp/refused" \
+		2>"$tmp/refusal" || return 1
+	cat "$tmp/refusal"
+	grep -qF "$2" "$tmp/refusal" && [ ! -e "$tmp/refused" ]
+}
+
+# shellcheck disable=SC2016 # what is quoted is no command
+refused()
+{
+	refuses '/^ \* @usecs:/d' 'rdmachan_busy_poll: first come its parameters: fd, usecs' &&
+	refuses 's/^\( \* Calls that wait on \)@fd/\1@fish/' \
+		'rdmachan_busy_poll: there is no parameter fish' &&
+	refuses 's/^\( \* Calls that wait on\) @fd/ *  \1/' \
+		'rdmachan_busy_poll: neither code nor items nor text' &&
+	refuses 's/^\( \* Calls that wait on \)@fd/\1`fd`/' \
+		'rdmachan_busy_poll: cannot be shown: Calls that wait on `fd`' &&
+	refuses 's/^\( \* Calls that wait on \)@fd/\1rdmachan_fish()/' \
+		'rdmachan_busy_poll: there is no function rdmachan_fish()' &&
+	refuses 's/^ \* Return: 0 or -1. EINVAL: @usecs/ * It is 0 or -1. EINVAL: @usecs/' \
+		'rdmachan_busy_poll: last comes what it returns' &&
+	refuses 's/rdmachan_busy_poll() -/rdmachan_busy() -/' \
+		'rdmachan_busy: there is no such function' &&
+	refuses '/^ \* rdmachan_busy_poll() -/d' 'rdmachan_busy_poll: has no comment'
+}
+
+# warned COMMAND...: what it says of any page.
+warned()
+{
+	local page said=0
+
+	for page in "$here"/man/*.[0-9] "$BUILD"/man/*.3; do
+		"$@" "$page" >"$tmp/said" 2>&1
+		[ -s "$tmp/said" ] || continue
+		sed "s|^|${page##*/}: |" "$tmp/said"
+		said=1
+	done
+	[ "$said" -eq 1 ]
+}
+
+shown()
+{
+	! warned groff -mandoc -ww -z -Tutf8
+}
+
+# Each example is named in the man page, and is there.
+examples()
+{
+	diff <(cd "$here/examples" && printf '%s\n' *.c | sort) \
+		<(sed -n 's/.*Pa \([a-z_]*\.c\).*/\1/p' "$here/man/librdmachan.3" | sort)
+}
+
 check "the library exports what is declared and documented" symbols
 check "its name is librdmachan.so.0" soname
 check "the header stands alone in C" header c "${CC:-cc}"
@@ -126,8 +195,16 @@ check "a service that is no number" usage connect db1:http
 check "no service" usage connect db1
 check "a service out of range" usage listen 4294967295
 check "completion" completion
+check "there is a man page for each function" pages
+check "the man page names the examples" examples
+check "what cannot be a man page is refused" refused
+if command -v groff >/dev/null; then
+	check "man pages are shown without a warning" shown
+else
+	skip "no groff"
+fi
 if command -v mandoc >/dev/null; then
-	check "man pages" mandoc -Tlint -Wwarning "$here"/man/*.[0-9]
+	check "man pages" mandoc -Tlint -Wwarning "$here"/man/*.[0-9] "$BUILD"/man/*.3
 else
 	skip "no mandoc"
 fi

@@ -211,6 +211,51 @@ capitals_of_many()
 	capitals && capitals
 }
 
+# said SERVICE TEXT: wait until the server of a service has said so
+said()
+{
+	local i
+
+	for ((i = 0; i < 200; i++)); do
+		grep -q "$2" "$tmp/server.$1" && return
+		sleep 0.05
+	done
+	cat "$tmp/server.$1"
+	return 1
+}
+
+# few_files COMMAND...: has file descriptors for two channels only
+few_files()
+{
+	ulimit -n 8
+	exec "$@"
+}
+
+# More clients than a server can have: the others are served when these leave. Until then it
+# waits, and does not try again all the time.
+three_clients()
+{
+	local service=$1 i hold jobs=()
+
+	rm -f "$tmp/hold"
+	mkfifo "$tmp/hold"
+	exec {hold}<>"$tmp/hold"
+	for i in 1 2 3; do
+		(echo HELLO; exec cat) {hold}>&- <"$tmp/hold" |
+			tool connect --lines "$host:$service" >"$tmp/got.$i" {hold}>&- &
+		jobs+=($!)
+	done
+	said "$service" 'cannot accept' && sleep 2
+	cat "$tmp"/got.? >"$tmp/got"
+	exec {hold}>&-
+	for i in 1 2 3; do
+		wait "${jobs[i - 1]}" && [ "$(cat "$tmp/got.$i")" = HELLO ] || return 1
+	done
+	i=$(grep -c 'cannot accept' "$tmp/server.$service")
+	echo "$(grep -c HELLO "$tmp/got") were served at once, accepting failed $i times"
+	[ "$(grep -c HELLO "$tmp/got")" -eq 2 ] && [ "$i" -le 10 ]
+}
+
 # Numbers in the byte order of this host, as the owner has them.
 words()
 {
@@ -354,6 +399,45 @@ sequence()
 	cmp <(cat "$tmp"/numbers.? | sort -n) <(seq 0 799)
 }
 
+# Time of the processor that a program has had, in hundredths of a second
+ticks()
+{
+	awk '{ print $14 + $15 }' "/proc/$1/stat"
+}
+
+files_of()
+{
+	find "/proc/$1/fd" -type l | wc -l
+}
+
+# More clients than the 64 that a server has places for. While nothing happens it takes no
+# processor: it would take all of one if it looked at the client that has to wait.
+crowd()
+{
+	local service=$1 pid=${servers[-1]} i hold files spent jobs=()
+
+	rm -f "$tmp/hold"
+	mkfifo "$tmp/hold"
+	files=$(($(files_of "$pid") + 64))
+	exec {hold}<>"$tmp/hold"
+	for ((i = 0; i < 66; i++)); do
+		tool put - "$host:$service" <"$tmp/hold" {hold}>&- 2>"$tmp/err" &
+		jobs+=($!)
+	done
+	for ((i = 0; i < 200 && $(files_of "$pid") < files; i++)); do
+		sleep 0.05
+	done
+	spent=$(ticks "$pid")
+	sleep 2
+	spent=$(($(ticks "$pid") - spent))
+	files=$((files - $(files_of "$pid")))
+	exec {hold}>&-
+	# They may not write there, and say so.
+	wait "${jobs[@]}"
+	echo "$files places are free, $spent ticks"
+	[ $files -eq 0 ] && [ $spent -le 20 ]
+}
+
 doctor_peer()
 {
 	tool doctor "$host" >"$tmp/doctor"
@@ -437,6 +521,108 @@ no_device()
 	[ $? -eq 3 ] && grep -q '^What to do: ' "$tmp/err"
 }
 
+files()
+{
+	timeout 60 "$build/examples/file_client" "$host" "$service" "$@"
+}
+
+fetch_files()
+{
+	files big empty small "a b" big >"$tmp/got" &&
+	(cd "$tmp/from" && cat big empty small "a b" big) | cmp - "$tmp/got"
+}
+
+# More requests than the server has buffers, of several clients.
+fetch_many()
+{
+	local i jobs=() names
+
+	mapfile -t names < <(yes small | head -n 64)
+	for i in 1 2 3 4; do
+		files "${names[@]}" >"$tmp/got.$i" &
+		jobs+=($!)
+	done
+	for i in 1 2 3 4; do
+		wait "${jobs[i - 1]}" && yes hello | head -n 64 | cmp - "$tmp/got.$i" || return 1
+	done
+}
+
+fetch_none()
+{
+	local status
+
+	files small missing ../a small >"$tmp/got" 2>"$tmp/err"
+	status=$?
+	cat "$tmp/err"
+	[ $status -eq 1 ] && grep -q '^missing: No such file' "$tmp/err" &&
+	grep -q "^\.\./a: .* without '/'" "$tmp/err" && [ "$(cat "$tmp/got")" = "hello
+hello" ]
+}
+
+# What the server tells of how many messages it has sent, and how.
+fetch_uncopied()
+{
+	files big >"$tmp/got" && cmp "$tmp/from/big" "$tmp/got" &&
+	said "$service" ": $1 without a copy"
+}
+
+# limited KIB COMMAND...: may lock so much memory
+limited()
+{
+	local command=("${@:2}")
+
+	ulimit -l "$1"
+	if [ "$(id -u)" -eq 0 ]; then
+		exec setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock "${command[@]}"
+	fi
+	exec "${command[@]}"
+}
+
+fetch_limited()
+{
+	local i jobs=()
+
+	for i in 1 2 3 4; do
+		files big big >"$tmp/got.$i" &
+		jobs+=($!)
+	done
+	for i in 1 2 3 4; do
+		wait "${jobs[i - 1]}" && cat "$tmp/from/big" "$tmp/from/big" | cmp - "$tmp/got.$i" ||
+			return 1
+	done
+}
+
+# One that is in the middle of it, and gone.
+fetch_killed()
+{
+	local full client
+
+	mkfifo "$tmp/full"
+	exec {full}<>"$tmp/full"
+	"$build/examples/file_client" "$host" 5014 big{,,}{,,,}{,,} >&"$full" &
+	client=$!
+	head -c 1 <&"$full" >"$tmp/got"
+	kill -KILL $client
+	wait $client
+	exec {full}>&-
+	said 5014 SIGKILL && fetch_files
+}
+
+# One that asks and asks, and takes nothing. It cannot have more than its share.
+fetch_flood()
+{
+	local status full
+
+	exec {full}<>"$tmp/full"
+	yes big | head -n 100 |
+		timeout 60 "$build/rdmachan" connect --lines "$host:5014" >"$tmp/full" {full}>&- &
+	said 5014 'it asks for too much' && fetch_files
+	status=$?
+	exec {full}>&-
+	wait $!
+	return $status
+}
+
 test_real()
 {
 	check "list shows listeners, channels and links" lists
@@ -448,6 +634,22 @@ test_real()
 	check "loopback is explained" no_device
 	check "the example queue_server" server 5013 "$build/examples/queue_server" 5013
 	check "and its answers" tool ping -c 5 -i 0 -s 10k "$host:5013"
+	check "the same with few files" server 5015 few_files "$build/examples/queue_server" 5015
+	check "and more clients than it can have" three_clients 5015
+	local service=5014 server=$build/examples/file_server
+	check "the example file_server" server 5014 "$server" 5014 "$tmp/from"
+	check "and a file, which is not copied" fetch_uncopied "4 messages, 3 from regions, [1-3]"
+	check "and many files" fetch_files
+	check "when many are asked for" fetch_many
+	check "when there is none" fetch_none
+	check "when a client is killed" fetch_killed
+	check "when a client takes nothing" fetch_flood
+	service=5016
+	check "the same, which may lock 1 MiB" server 5016 limited 1024 "$server" 5016 "$tmp/from"
+	check "and a file, most of it copied" fetch_uncopied "63 messages, 1 from regions, [01]"
+	service=5017
+	check "the same, which may lock 3 MiB" server 5017 limited 3072 "$server" 5017 "$tmp/from"
+	check "and a file for each of four" fetch_limited
 	[ -z "${RDMACHAN_HOST6:-}" ] ||
 		check "IPv6" tool ping -c 2 -i 0 "[$RDMACHAN_HOST6]:5001"
 }
@@ -500,6 +702,8 @@ check "and request_client" request
 check "the example epoll_server" server 5012 "$build/examples/epoll_server" 5012
 check "and its answers" capitals
 check "to many at once" capitals_of_many
+check "the same with few files" server 5018 few_files "$build/examples/epoll_server" 5018
+check "and more clients than it can have" three_clients 5018
 check "memory is lent" lend_to_all
 check "and read" get_all
 check "in part" get_part
@@ -513,8 +717,10 @@ check "the example grant_exchange: reading" exchange read
 check "and writing" exchange write
 check "the example grant_copy" copy
 check "the example kv_server" server 5022 "$build/examples/kv_server" 5022
+[ -z "${RDMACHAN_FAKE:-}" ] || check "and more clients than it has places for" crowd 5022
 check "and kv_client" key_values
 check "the example sequencer" server 5023 "$build/examples/sequencer" 5023
+[ -z "${RDMACHAN_FAKE:-}" ] || check "and more clients than it has places for" crowd 5023
 check "and its numbers" sequence
 check "doctor reaches the peer" doctor_peer
 [ -n "${RDMACHAN_FAKE:-}" ] || test_real

@@ -1,0 +1,758 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * lib_queue_test.c - queues, pools and regions, by the functions of the library
+ */
+#include <fcntl.h>
+#include <poll.h>
+
+#include "grant.h"
+#include "lib_fixture.h"
+
+#define LARGE 262144UL
+#define MINE 0x123456789abcdef0ULL
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/*
+ * Entries
+ */
+
+TEST_F(lib, queue_sizes_are_checked)
+{
+	static const uint32_t bad[] = { 0, 3, 32769, 2 * RDMACHAN_QUEUE_ENTRIES_MAX, 0xffffffff };
+	struct rdmachan_error err;
+	struct rdmachan_queue *q;
+	size_t i;
+
+	for (i = 0; i < COUNT(bad); i++) {
+		errno = 0;
+		ASSERT_TRUE(!rdmachan_queue_open(self->ctx, bad[i], 8, &err));
+		EXPECT_EQ(errno, EINVAL);
+		EXPECT_EQ(err.error, EINVAL);
+		errno = 0;
+		ASSERT_TRUE(!rdmachan_queue_open(self->ctx, 8, bad[i], NULL));
+		EXPECT_EQ(errno, EINVAL);
+		errno = 0;
+		ASSERT_TRUE(!rdmachan_pool_open(self->q, bad[i], &err));
+		EXPECT_EQ(errno, EINVAL);
+		EXPECT_EQ(err.error, EINVAL);
+	}
+	errno = 0;
+	ASSERT_TRUE(!rdmachan_queue_open_polled(self->ctx, 8, 8, RDMACHAN_POLLER_IDLE_MAX + 1,
+						&err));
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(err.error, EINVAL);
+	errno = 0;
+	ASSERT_TRUE(!rdmachan_queue_open(-1, 8, 8, &err));
+	EXPECT_EQ(errno, EBADF);
+	EXPECT_EQ(err.error, EBADF);
+	q = rdmachan_queue_open(self->ctx, RDMACHAN_QUEUE_ENTRIES_MAX,
+				RDMACHAN_QUEUE_ENTRIES_MAX, NULL);
+	ASSERT_TRUE(q);
+	EXPECT_EQ(fcntl(rdmachan_queue_fd(q), F_GETFD), FD_CLOEXEC);
+	rdmachan_queue_close(q);
+	rdmachan_queue_close(NULL);
+	rdmachan_pool_close(NULL);
+}
+
+/* Each time from another place of the rings, and until there is none left. */
+TEST_F(lib, entries_until_full)
+{
+	static const struct rdmachan_sqe zeros;
+	struct rdmachan_sqe *sqe;
+	uint64_t data = 0;
+	int round, i;
+
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < ENTRIES; i++) {
+			sqe = rdmachan_queue_get_sqe(self->q);
+			ASSERT_TRUE(sqe);
+			EXPECT_EQ(memcmp(sqe, &zeros, sizeof(zeros)), 0);
+			rdmachan_queue_prep_nop(sqe);
+			sqe->user_data = data + i;
+		}
+		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
+		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
+		ASSERT_EQ(rdmachan_queue_submit(self->q), ENTRIES);
+		EXPECT_EQ(rdmachan_queue_submit(self->q), 0);
+		for (i = 0; i < ENTRIES; i++)
+			EXPECT_DONE(self->q, data++, 0);
+		nop(self->q, data);
+		ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+		EXPECT_DONE(self->q, data++, 0);
+	}
+}
+
+/* The entry has been used for something else, and has user data. */
+#define EXPECT_ENTRY(prepare, ...)						\
+	do {									\
+		struct rdmachan_sqe want_ = { .user_data = MINE, __VA_ARGS__ };	\
+		struct rdmachan_sqe sqe_, *sqe = &sqe_;				\
+										\
+		memset(sqe, 0xff, sizeof(*sqe));				\
+		sqe->user_data = MINE;						\
+		prepare;							\
+		EXPECT_EQ(memcmp(sqe, &want_, sizeof(want_)), 0);		\
+	} while (0)
+
+TEST_F(lib, entries_are_prepared)
+{
+	const uint64_t big = 0xfedcba9876543210ULL;
+	const struct rdmachan_connect connect = { .size = sizeof(connect) };
+	struct rdmachan_pool *pools[2];
+	char *here = memory[3];
+	int i;
+
+	/* The number of the second one is not 0. */
+	for (i = 0; i < 2; i++)
+		pools[i] = rdmachan_pool_open(self->q, 1, NULL);
+	ASSERT_TRUE(pools[0] && pools[1]);
+	EXPECT_ENTRY(rdmachan_queue_prep_nop(sqe), .opcode = RDMACHAN_OPCODE_NOP);
+	EXPECT_ENTRY(rdmachan_queue_prep_send(sqe, 5, here, 7, 9), .opcode = RDMACHAN_OPCODE_SEND,
+		     .fd = 5, .addr = (uintptr_t)here, .length = 7, .msg_flags = 9);
+	EXPECT_ENTRY(rdmachan_queue_prep_recv(sqe, 5, here, 7), .opcode = RDMACHAN_OPCODE_RECV,
+		     .fd = 5, .addr = (uintptr_t)here, .length = 7);
+	EXPECT_ENTRY(rdmachan_queue_prep_recv_pool(sqe, 5, pools[1]),
+		     .opcode = RDMACHAN_OPCODE_RECV, .fd = 5,
+		     .op_flags = RDMACHAN_RECV_F_MULTISHOT, .pool = 1);
+	EXPECT_ENTRY(rdmachan_queue_prep_send_region(sqe, 5, 6, big, big + 1, 9),
+		     .opcode = RDMACHAN_OPCODE_SEND, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
+		     .region = 6, .addr = big, .length = big + 1, .msg_flags = 9);
+	EXPECT_ENTRY(rdmachan_queue_prep_recv_region(sqe, 5, 6, big, big + 1),
+		     .opcode = RDMACHAN_OPCODE_RECV, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
+		     .region = 6, .addr = big, .length = big + 1);
+	EXPECT_ENTRY(rdmachan_queue_prep_accept(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_ACCEPT,
+		     .fd = 5, .op_flags = 3);
+	EXPECT_ENTRY(rdmachan_queue_prep_connect(sqe, &connect),
+		     .opcode = RDMACHAN_OPCODE_CONNECT, .fd = -1, .addr = (uintptr_t)&connect);
+	EXPECT_ENTRY(rdmachan_queue_prep_shutdown(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_SHUTDOWN,
+		     .fd = 5, .op_flags = 3);
+	EXPECT_ENTRY(rdmachan_queue_prep_cancel(sqe, big, 3), .opcode = RDMACHAN_OPCODE_CANCEL,
+		     .fd = -1, .target = big, .op_flags = 3);
+	for (i = 0; i < 2; i++)
+		rdmachan_pool_close(pools[i]);
+}
+
+TEST_F(lib, entries_of_grants_are_prepared)
+{
+	const uint64_t big = 0xfedcba9876543210ULL;
+	const struct rdmachan_grant grant = { .size = sizeof(grant) };
+	char *here = memory[3];
+
+	EXPECT_ENTRY(rdmachan_queue_prep_read_from(sqe, 5, 6, big, here, 7),
+		     .opcode = RDMACHAN_OPCODE_READ, .fd = 5, .grant = 6, .grant_offset = big,
+		     .addr = (uintptr_t)here, .length = 7);
+	EXPECT_ENTRY(rdmachan_queue_prep_write_to(sqe, 5, 6, big, here, 7),
+		     .opcode = RDMACHAN_OPCODE_WRITE, .fd = 5, .grant = 6, .grant_offset = big,
+		     .addr = (uintptr_t)here, .length = 7);
+	EXPECT_ENTRY(rdmachan_queue_prep_write_to(sqe, 5, 6, big, NULL, 7);
+		     rdmachan_queue_prep_own_region(sqe, 8, big + 1);
+		     rdmachan_queue_prep_notify(sqe, 9),
+		     .opcode = RDMACHAN_OPCODE_WRITE, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
+		     .grant = 6, .grant_offset = big, .region = 8, .addr = big + 1, .length = 7,
+		     .op_flags = RDMACHAN_WRITE_F_NOTIFY, .msg_flags = 9);
+	EXPECT_ENTRY(rdmachan_queue_prep_fetch_add(sqe, 5, 6, big, big + 1),
+		     .opcode = RDMACHAN_OPCODE_FETCH_ADD, .fd = 5, .grant = 6,
+		     .grant_offset = big, .operand = big + 1);
+	EXPECT_ENTRY(rdmachan_queue_prep_compare_swap(sqe, 5, 6, big, big + 1, big + 2),
+		     .opcode = RDMACHAN_OPCODE_COMPARE_SWAP, .fd = 5, .grant = 6,
+		     .grant_offset = big, .compare = big + 1, .operand = big + 2);
+	EXPECT_ENTRY(rdmachan_queue_prep_release(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_RELEASE,
+		     .fd = 5, .grant = 6);
+	EXPECT_ENTRY(rdmachan_queue_prep_grant(sqe, 5, &grant), .opcode = RDMACHAN_OPCODE_GRANT,
+		     .fd = 5, .addr = (uintptr_t)&grant);
+	EXPECT_ENTRY(rdmachan_queue_prep_revoke(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_REVOKE,
+		     .fd = 5, .grant = 6);
+}
+
+/* An entry that becomes another one is refused if something of the first is left. */
+TEST_F(lib, entry_is_prepared_anew)
+{
+	struct rdmachan_sqe *sqe = entry(self->q, MINE);
+
+	rdmachan_queue_prep_send_region(sqe, self->a, 5, 6, 7, 8);
+	sqe->timeout_ms = 1;
+	rdmachan_queue_prep_compare_swap(sqe, self->a, 5, 6, 7, 8);
+	rdmachan_queue_prep_nop(sqe);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_DONE(self->q, MINE, 0);
+}
+
+/*
+ * Messages
+ */
+
+TEST_F(lib, messages)
+{
+	struct rdmachan_cqe cqes[2];
+	char from[1000], to[1001];
+
+	fill_random(from, sizeof(from), 1);
+	memset(to, 0x33, sizeof(to));
+	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, to, sizeof(to));
+	rdmachan_queue_prep_send(entry(self->q, 1), self->a, from, sizeof(from), 0xbeef);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	collect(self->q, cqes, 2);
+	EXPECT_EQ(cqes[0].res, 1000);
+	EXPECT_EQ(cqes[0].length, 1000);
+	EXPECT_EQ(cqes[0].msg_flags, 0xbeef);
+	EXPECT_EQ(cqes[0].flags, 0);
+	EXPECT_EQ(cqes[1].res, 1000);
+	EXPECT_TRUE(is_random(to, sizeof(from), 1));
+	EXPECT_EQ(to[1000], 0x33);
+	/* One that is empty is not the end. */
+	rdmachan_queue_prep_send(entry(self->q, 0), self->a, NULL, 0, 1);
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, to, sizeof(to));
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	collect(self->q, cqes, 2);
+	EXPECT_EQ(cqes[0].res, 0);
+	EXPECT_EQ(cqes[1].res, 0);
+	EXPECT_EQ(cqes[1].flags, 0);
+	EXPECT_EQ(cqes[1].msg_flags, 1);
+}
+
+TEST_F(lib, buffer_is_too_small)
+{
+	struct rdmachan_cqe cqe;
+	char to[100];
+
+	ASSERT_EQ(do_send(self->a, memory, 101, 7, NULL), 0);
+	rdmachan_queue_prep_recv(entry(self->q, MINE), self->b, to, sizeof(to));
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.user_data, MINE);
+	EXPECT_EQ(cqe.res, -EMSGSIZE);
+	EXPECT_EQ(cqe.length, 101);
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, memory, 101);
+	EXPECT_EQ(alone(self->q), 101);
+}
+
+TEST_F(lib, shutdown)
+{
+	struct rdmachan_cqe cqes[2];
+	char to[100];
+
+	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, to, sizeof(to));
+	rdmachan_queue_prep_shutdown(entry(self->q, 1), self->a, RDMACHAN_SHUTDOWN_SEND);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	collect(self->q, cqes, 2);
+	EXPECT_EQ(cqes[1].res, 0);
+	EXPECT_EQ(cqes[0].res, 0);
+	EXPECT_EQ(cqes[0].flags, RDMACHAN_CQE_F_EOF);
+	rdmachan_queue_prep_send(entry(self->q, 2), self->a, "x", 1, 0);
+	EXPECT_EQ(alone(self->q), -EPIPE);
+	/* The other direction goes on. */
+	rdmachan_queue_prep_send(entry(self->q, 2), self->b, "x", 1, 0);
+	EXPECT_EQ(alone(self->q), 1);
+}
+
+TEST_F(lib, connect_and_accept)
+{
+	int listener = do_listen(self->ctx, SERVICE, NULL);
+	struct rdmachan_error err;
+	struct rdmachan_connect connect;
+	struct rdmachan_cqe cqes[2];
+	char back[8];
+
+	ASSERT_GE(listener, 0);
+	fill_connect(&connect, SERVICE, NULL);
+	rdmachan_queue_prep_accept(entry(self->q, 0), listener, RDMACHAN_FD_F_CLOEXEC);
+	rdmachan_queue_prep_connect(entry(self->q, 1), &connect);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	collect(self->q, cqes, 2);
+	ASSERT_GE(cqes[0].res, 0);
+	ASSERT_GE(cqes[1].res, 0);
+	EXPECT_EQ(fcntl(cqes[0].res, F_GETFD), FD_CLOEXEC);
+	EXPECT_EQ(fcntl(cqes[1].res, F_GETFD), 0);
+	EXPECT_EQ(write(cqes[0].res, "hello", 5), 5);
+	EXPECT_EQ(read(cqes[1].res, back, sizeof(back)), 5);
+	EXPECT_EQ(memcmp(back, "hello", 5), 0);
+	close(cqes[0].res);
+	close(cqes[1].res);
+	close(listener);
+	fill_connect(&connect, SERVICE + 1, &(struct opts){ .error = &err });
+	rdmachan_queue_prep_connect(entry(self->q, 1), &connect);
+	EXPECT_EQ(alone(self->q), -ECONNREFUSED);
+	EXPECT_EQ(err.error, ECONNREFUSED);
+	EXPECT_EQ(err.cause, RDMACHAN_CAUSE_NO_SERVICE);
+}
+
+TEST_F(lib, cancel)
+{
+	struct rdmachan_cqe cqes[4];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		rdmachan_queue_prep_recv(entry(self->q, 7), self->b, memory[i], SIZE);
+	rdmachan_queue_prep_cancel(entry(self->q, 1), 7, 0);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 4);
+	EXPECT_DONE(self->q, 7, -ECANCELED);
+	EXPECT_DONE(self->q, 1, 1);
+	rdmachan_queue_prep_cancel(entry(self->q, 2), 7, RDMACHAN_CANCEL_F_ALL);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_DONE(self->q, 7, -ECANCELED);
+	EXPECT_DONE(self->q, 7, -ECANCELED);
+	EXPECT_DONE(self->q, 2, 2);
+	rdmachan_queue_prep_cancel(entry(self->q, 3), 7, 0);
+	EXPECT_EQ(alone(self->q), -ENOENT);
+	/* Flags that are set after an entry was prepared. */
+	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, memory[0], SIZE);
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->a, memory[1], SIZE);
+	for (i = 2; i < 4; i++) {
+		struct rdmachan_sqe *sqe = entry(self->q, i);
+
+		rdmachan_queue_prep_recv(sqe, i < 3 ? self->a : self->b, memory[i], SIZE);
+		sqe->timeout_ms = i < 3 ? 1 : 0;
+		sqe->flags = i < 3 ? RDMACHAN_SQE_F_LINK : 0;
+	}
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 4);
+	EXPECT_DONE(self->q, 2, -ETIMEDOUT);
+	EXPECT_DONE(self->q, 3, -ECANCELED);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	ASSERT_EQ(write(self->b, "yy", 2), 2);
+	collect(self->q, cqes, 2);
+	EXPECT_EQ(cqes[0].res, 1);
+	EXPECT_EQ(cqes[1].res, 2);
+}
+
+/*
+ * Waiting
+ */
+
+TEST_F(lib, looking_for_completions)
+{
+	int fd = rdmachan_queue_fd(self->q);
+	struct rdmachan_cqe *cqe, *again;
+	int64_t begun;
+
+	cqe = (void *)memory;
+	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 0);
+	EXPECT_TRUE(!cqe);
+	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
+	begun = now_ms();
+	EXPECT_ERR(rdmachan_queue_wait_cqe(self->q, &cqe, 30), ETIMEDOUT);
+	EXPECT_GE(now_ms() - begun, 29);
+	EXPECT_TRUE(!cqe);
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, memory[0], SIZE);
+	rdmachan_queue_prep_recv(entry(self->q, 2), self->b, memory[1], SIZE);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_EQ(poll_mask(fd, POLLIN, 10000), POLLIN);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	EXPECT_EQ(cqe->user_data, 1);
+	EXPECT_EQ(cqe->res, 1);
+	/* It stays there until it was seen. */
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &again), 1);
+	EXPECT_TRUE(again == cqe);
+	ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &again, 1), 0);
+	EXPECT_TRUE(again == cqe);
+	rdmachan_queue_cqe_seen(self->q);
+	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 0);
+	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
+	ASSERT_EQ(write(self->a, "yy", 2), 2);
+	EXPECT_DONE(self->q, 2, 2);
+}
+
+TEST_F(lib, submitting_and_waiting)
+{
+	struct rdmachan_cqe *cqe;
+	int64_t begun;
+	pid_t child;
+
+	nop(self->q, 1);
+	nop(self->q, 2);
+	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000), 2);
+	EXPECT_DONE(self->q, 1, 0);
+	EXPECT_DONE(self->q, 2, 0);
+	/* What was taken was taken. */
+	nop(self->q, 3);
+	begun = now_ms();
+	EXPECT_ERR(rdmachan_queue_submit_and_wait(self->q, 2, 30), ETIMEDOUT);
+	EXPECT_GE(now_ms() - begun, 29);
+	EXPECT_EQ(rdmachan_queue_submit(self->q), 0);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	EXPECT_DONE(self->q, 3, 0);
+	/* Until there are so many, and not for one. */
+	rdmachan_queue_prep_recv(entry(self->q, 4), self->b, memory[0], SIZE);
+	nop(self->q, 5);
+	child = LATER(20, _exit(write(self->a, "x", 1) != 1));
+	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000), 2);
+	EXPECT_DONE(self->q, 5, 0);
+	EXPECT_DONE(self->q, 4, 1);
+	EXPECT_EQ(child_status(child), 0);
+	/* Waiting submits, too. */
+	nop(self->q, 6);
+	EXPECT_DONE(self->q, 6, 0);
+}
+
+/* What is not taken goes out with the next call. */
+TEST_F(lib, more_entries_than_operations)
+{
+	struct rdmachan_queue *q = rdmachan_queue_open(self->ctx, 8, 2, NULL);
+	int i;
+
+	ASSERT_TRUE(q);
+	for (i = 0; i < 4; i++)
+		rdmachan_queue_prep_recv(entry(q, i), self->b, memory[i], SIZE);
+	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	EXPECT_EQ(rdmachan_queue_submit(q), 0);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(write(self->a, "four", i + 1), i + 1);
+	for (i = 0; i < 2; i++)
+		watch(q, i, i + 1);
+	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	for (i = 2; i < 4; i++)
+		EXPECT_DONE(q, i, i + 1);
+	rdmachan_queue_close(q);
+}
+
+/* Memory that is not there is brought by a call, which looking makes. */
+TEST_F(lib, looking_makes_a_call)
+{
+	char *cold = pages(PAGE);
+	struct rdmachan_cqe *cqe;
+
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, cold, PAGE);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	ASSERT_TRUE(wait_readable(rdmachan_queue_fd(self->q), 10000));
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	EXPECT_EQ(cqe->res, 1);
+	EXPECT_EQ(*cold, 'x');
+	munmap(cold, PAGE);
+}
+
+/*
+ * Pools
+ */
+
+TEST_F(lib, messages_into_a_pool)
+{
+	struct rdmachan_pool *pool = make_pool(self->q, 8, 8);
+	struct rdmachan_cqe cqe;
+	uint32_t i;
+
+	EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
+	rdmachan_queue_prep_recv_pool(entry(self->q, MINE), self->b, pool);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(do_send(self->a, &i, 4, i, NULL), 0);
+		next(self->q, &cqe);
+		EXPECT_EQ(cqe.user_data, MINE);
+		EXPECT_EQ(cqe.res, 4);
+		EXPECT_EQ(cqe.length, 4);
+		EXPECT_EQ(cqe.msg_flags, i);
+		EXPECT_EQ(cqe.flags, RDMACHAN_CQE_F_MORE | RDMACHAN_CQE_F_BUFFER);
+		ASSERT_EQ(cqe.buffer, i % 8);
+		EXPECT_EQ(memcmp(memory[i % 8], &i, 4), 0);
+		EXPECT_TRUE(is_all(memory[i % 8] + 4, SIZE - 4, 1));
+		ASSERT_EQ(rdmachan_pool_add(pool, memory[i % 8], SIZE, i % 8), 0);
+		EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
+	}
+	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.user_data, MINE);
+	EXPECT_EQ(cqe.res, 0);
+	EXPECT_EQ(cqe.flags, RDMACHAN_CQE_F_EOF);
+	rdmachan_pool_close(pool);
+}
+
+/* Pools are not mistaken for each other, and what ends such a RECV is told. */
+TEST_F(lib, two_pools)
+{
+	struct rdmachan_pool *pools[2];
+	struct rdmachan_cqe cqe;
+
+	pools[0] = make_pool(self->q, 2, 1);
+	pools[1] = rdmachan_pool_open(self->q, 2, NULL);
+	ASSERT_TRUE(pools[1]);
+	ASSERT_EQ(rdmachan_pool_add(pools[1], memory[5], 2, 77), 0);
+	rdmachan_queue_prep_recv_pool(entry(self->q, 1), self->a, pools[0]);
+	rdmachan_queue_prep_recv_pool(entry(self->q, 2), self->b, pools[1]);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(write(self->b, "one", 3), 3);
+	EXPECT_MESSAGE(self->q, 1, 3, 0);
+	EXPECT_EQ(memcmp(memory[0], "one", 3), 0);
+	ASSERT_EQ(write(self->a, "three", 5), 5);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.user_data, 2);
+	EXPECT_EQ(cqe.res, -EMSGSIZE);
+	EXPECT_EQ(cqe.length, 5);
+	EXPECT_EQ(cqe.flags, 0);
+	EXPECT_TRUE(is_all(memory[5], SIZE, 1));
+	ASSERT_EQ(write(self->b, "four", 4), 4);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.user_data, 1);
+	EXPECT_EQ(cqe.res, -ENOBUFS);
+	EXPECT_EQ(cqe.length, 4);
+	EXPECT_EQ(cqe.flags, 0);
+	ASSERT_EQ(rdmachan_pool_add(pools[0], memory[6], SIZE, 88), 0);
+	rdmachan_queue_prep_recv_pool(entry(self->q, 3), self->a, pools[0]);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_MESSAGE(self->q, 3, 4, 88);
+	EXPECT_EQ(memcmp(memory[6], "four", 4), 0);
+	rdmachan_pool_close(pools[0]);
+	rdmachan_pool_close(pools[1]);
+}
+
+TEST_F(lib, pools_are_limited)
+{
+	struct rdmachan_error err;
+	int i;
+
+	for (i = 0; i < RDMACHAN_QUEUE_POOLS_MAX; i++)
+		ASSERT_TRUE(rdmachan_pool_open(self->q, 1, &err));
+	errno = 0;
+	ASSERT_TRUE(!rdmachan_pool_open(self->q, 1, &err));
+	EXPECT_EQ(errno, EMFILE);
+	EXPECT_EQ(err.error, EMFILE);
+}
+
+/*
+ * Regions
+ */
+
+TEST_F(lib, regions)
+{
+	char *from = pages(LARGE), *to = pages(LARGE);
+	uint32_t from_id = region_of(self->ctx, from, LARGE, RDMACHAN_REGION_F_READ_ONLY);
+	uint32_t to_id = region_of(self->ctx, to, LARGE, 0);
+	const size_t len = LARGE - 1000;
+	struct rdmachan_cqe cqes[2];
+
+	fill_random(from, LARGE, 1);
+	fill_random(from + 100, len, 2);
+	memset(to, 0x33, LARGE);
+	rdmachan_queue_prep_recv_region(entry(self->q, 0), self->b, to_id, 300, LARGE - 300);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id), EBUSY);
+	rdmachan_queue_prep_send_region(entry(self->q, 1), self->a, from_id, 100, len, 0xbeef);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	collect(self->q, cqes, 2);
+	EXPECT_EQ(cqes[0].res, (int64_t)len);
+	EXPECT_EQ(cqes[0].length, len);
+	EXPECT_EQ(cqes[0].msg_flags, 0xbeef);
+	EXPECT_EQ(cqes[1].res, (int64_t)len);
+	EXPECT_TRUE(is_random(to + 300, len, 2));
+	EXPECT_TRUE(is_all(to, 300, 0x33));
+	EXPECT_TRUE(is_all(to + 300 + len, 700, 0x33));
+	rdmachan_queue_prep_send_region(entry(self->q, 1), self->a, from_id, 100, LARGE, 0);
+	EXPECT_EQ(alone(self->q), -ERANGE);
+	rdmachan_queue_prep_recv_region(entry(self->q, 1), self->b, from_id, 0, LARGE);
+	EXPECT_EQ(alone(self->q), -EACCES);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, to_id), 0);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id), ENOENT);
+	rdmachan_queue_prep_recv_region(entry(self->q, 1), self->b, to_id, 0, LARGE);
+	EXPECT_EQ(alone(self->q), -ENOENT);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, from_id), 0);
+}
+
+TEST_F(lib, region_of_nothing)
+{
+	char *gone = pages(PAGE);
+	struct rdmachan_error err;
+	uint32_t region = 99;
+
+	munmap(gone, PAGE);
+	EXPECT_ERR(rdmachan_region_register(self->ctx, gone, PAGE, 0, &region, &err), EFAULT);
+	EXPECT_EQ(err.error, EFAULT);
+	EXPECT_ERR(rdmachan_region_register(self->ctx, memory, 0, 0, &region, NULL), EINVAL);
+	EXPECT_EQ(region, 99);
+}
+
+/*
+ * Grants
+ */
+
+FIXTURE(lent)
+{
+	int ctx;
+	int owner;
+	int holder;
+	char *memory;
+	uint32_t region;
+	uint32_t grant;
+	struct rdmachan_queue *q;
+};
+
+FIXTURE_SETUP(lent)
+{
+	struct rdmachan_grant_range range;
+	struct grant_message message;
+	struct iovec iov = { "yours", 5 };
+	struct rdmachan_grant grant;
+	struct rdmachan_recv recv;
+	int fds[2];
+
+	self->ctx = open_ctx();
+	pair_up(self->ctx, fds, NULL);
+	self->owner = fds[0];
+	self->holder = fds[1];
+	self->memory = pages(LARGE);
+	self->region = region_of(self->ctx, self->memory, LARGE, 0);
+	self->q = rdmachan_queue_open(self->ctx, ENTRIES, DONE, NULL);
+	ASSERT_TRUE(self->q);
+	range = RANGE(self->region, MAY_ALL, PAGE, LARGE - PAGE);
+	grant_fill(&grant, self->ctx, &range, 1, NULL);
+	grant.iov_ptr = (uintptr_t)&iov;
+	grant.iov_count = 1;
+	grant.msg_flags = 55;
+	rdmachan_queue_prep_grant(entry(self->q, MINE), self->owner, &grant);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_DONE(self->q, MINE, 0);
+	self->grant = range.out_grant;
+	ASSERT_GT(self->grant, 0);
+	ASSERT_EQ(grant_recv(self->holder, &message, sizeof(message), &recv, TIMEOUT(10000)), 0);
+	ASSERT_EQ(recv.out_length, sizeof(*message.events) + 5);
+	EXPECT_EQ(recv.out_msg_flags, 55);
+	EXPECT_EQ(message.events->what, RDMACHAN_GRANT_GIVEN);
+	EXPECT_EQ(message.events->grant, self->grant);
+	EXPECT_EQ(message.events->length, LARGE - PAGE);
+	EXPECT_EQ(memcmp(message.events + 1, "yours", 5), 0);
+	memset(self->memory, 0x33, LARGE);
+}
+
+FIXTURE_TEARDOWN(lent)
+{
+	rdmachan_queue_close(self->q);
+	close(self->owner);
+	close(self->holder);
+	close(self->ctx);
+}
+
+TEST_F(lent, read_and_write)
+{
+	char *lent = self->memory + PAGE, mine[5002];
+
+	memset(mine, 0x44, sizeof(mine));
+	fill_random(mine + 1, 5000, 1);
+	rdmachan_queue_prep_write_to(entry(self->q, MINE), self->holder, self->grant, 100,
+				     mine + 1, 5000);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_DONE(self->q, MINE, 5000);
+	EXPECT_TRUE(is_random(lent + 100, 5000, 1));
+	EXPECT_TRUE(is_all(self->memory, PAGE + 100, 0x33));
+	EXPECT_TRUE(is_all(lent + 5100, LARGE - PAGE - 5100, 0x33));
+	fill_random(lent + 700, 5000, 2);
+	rdmachan_queue_prep_read_from(entry(self->q, MINE), self->holder, self->grant, 700,
+				      mine + 1, 5000);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	EXPECT_DONE(self->q, MINE, 5000);
+	EXPECT_TRUE(is_random(mine + 1, 5000, 2));
+	EXPECT_EQ(mine[0], 0x44);
+	EXPECT_EQ(mine[5001], 0x44);
+	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant,
+				      LARGE - PAGE - 1, mine, 2);
+	EXPECT_EQ(alone(self->q), -ERANGE);
+}
+
+TEST_F(lent, read_and_write_of_a_region)
+{
+	char *lent = self->memory + PAGE, *mine = pages(2 * PAGE);
+	uint32_t own = region_of(self->ctx, mine, 2 * PAGE, 0);
+	struct rdmachan_sqe *sqe;
+
+	memset(mine, 0x44, 2 * PAGE);
+	fill_random(mine + 64, PAGE, 3);
+	sqe = entry(self->q, 1);
+	rdmachan_queue_prep_write_to(sqe, self->holder, self->grant, 8, NULL, PAGE);
+	rdmachan_queue_prep_own_region(sqe, own, 64);
+	EXPECT_EQ(alone(self->q), (int64_t)PAGE);
+	EXPECT_TRUE(is_random(lent + 8, PAGE, 3));
+	EXPECT_TRUE(is_all(lent + 8 + PAGE, PAGE, 0x33));
+	fill_random(lent, PAGE, 4);
+	sqe = entry(self->q, 1);
+	rdmachan_queue_prep_read_from(sqe, self->holder, self->grant, 0, NULL, PAGE);
+	rdmachan_queue_prep_own_region(sqe, own, 128);
+	EXPECT_EQ(alone(self->q), (int64_t)PAGE);
+	EXPECT_TRUE(is_random(mine + 128, PAGE, 4));
+	EXPECT_TRUE(is_all(mine, 64, 0x44));
+	EXPECT_TRUE(is_all(mine + 128 + PAGE, PAGE - 128, 0x44));
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, own), 0);
+}
+
+/* The owner has an empty message when the bytes are there. */
+TEST_F(lent, notice)
+{
+	struct rdmachan_sqe *sqe = entry(self->q, 1);
+	struct rdmachan_recv recv;
+	char mine[500], back[8];
+
+	fill_random(mine, sizeof(mine), 5);
+	rdmachan_queue_prep_write_to(sqe, self->holder, self->grant, 0, mine, sizeof(mine));
+	rdmachan_queue_prep_notify(sqe, 0xbeef);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(do_recv(self->owner, back, sizeof(back), &recv, TIMEOUT(10000)), 0);
+	EXPECT_TRUE(is_random(self->memory + PAGE, sizeof(mine), 5));
+	EXPECT_EQ(recv.out_length, 0);
+	EXPECT_EQ(recv.out_msg_flags, 0xbeef);
+	EXPECT_EQ(recv.out_flags & RDMACHAN_RECV_OUT_EOF, 0);
+	EXPECT_DONE(self->q, 1, sizeof(mine));
+}
+
+/* Numbers of which both halves count. */
+TEST_F(lent, atomics)
+{
+	const uint64_t first = 0xfedcba98fffffff0ULL, second = first + 0x100000020ULL;
+	uint64_t *number = (uint64_t *)(self->memory + PAGE + 8);
+	struct rdmachan_cqe cqe;
+
+	*number = first;
+	rdmachan_queue_prep_fetch_add(entry(self->q, 1), self->holder, self->grant, 8,
+				      0x100000020ULL);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.res, 0);
+	EXPECT_EQ(rdmachan_queue_value(&cqe), first);
+	EXPECT_EQ(*number, second);
+	rdmachan_queue_prep_compare_swap(entry(self->q, 2), self->holder, self->grant, 8, first,
+					 5);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.res, 0);
+	EXPECT_EQ(rdmachan_queue_value(&cqe), second);
+	EXPECT_EQ(*number, second);
+	rdmachan_queue_prep_compare_swap(entry(self->q, 3), self->holder, self->grant, 8, second,
+					 MINE);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.res, 0);
+	EXPECT_EQ(rdmachan_queue_value(&cqe), second);
+	EXPECT_EQ(*number, MINE);
+	rdmachan_queue_prep_fetch_add(entry(self->q, 4), self->holder, self->grant, 4, 1);
+	EXPECT_EQ(alone(self->q), -EINVAL);
+}
+
+TEST_F(lent, release)
+{
+	rdmachan_queue_prep_release(entry(self->q, 1), self->holder, self->grant);
+	EXPECT_EQ(alone(self->q), 0);
+	EXPECT_TRUE(grant_returned(self->owner, self->grant, 0));
+	rdmachan_queue_prep_release(entry(self->q, 1), self->holder, self->grant);
+	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
+}
+
+TEST_F(lent, revoke)
+{
+	char mine[8];
+
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), EBUSY);
+	rdmachan_queue_prep_revoke(entry(self->q, 1), self->owner, self->grant);
+	EXPECT_EQ(alone(self->q), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
+	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
+	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
+}
+
+TEST_F(lent, take_back)
+{
+	char mine[8];
+
+	EXPECT_EQ(rdmachan_region_take_back(self->ctx, self->region), 0);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), ENOENT);
+	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
+	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
+}
+
+TEST_HARNESS_MAIN
