@@ -520,7 +520,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait(), poll, and arm() */
+	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait(), poll, and rch_op_arm() */
 	if (!waitqueue_active(&chan->wait))
 		return;
 	/*

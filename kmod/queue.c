@@ -79,7 +79,8 @@ void rch_queue_kick(struct rch_queue *queue)
 		queue_work(rch_queue_wq, &queue->work);
 }
 
-static void make_ready(struct rch_op *op)
+/** rch_op_make_ready_locked - an operation is to be run; under @lock */
+void rch_op_make_ready_locked(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
@@ -99,7 +100,7 @@ static void make_ready(struct rch_op *op)
 void rch_op_make_ready(struct rch_op *op)
 {
 	spin_lock_irq(&op->queue->lock);
-	make_ready(op);
+	rch_op_make_ready_locked(op);
 	spin_unlock_irq(&op->queue->lock);
 }
 
@@ -138,91 +139,6 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
-}
-
-/* Waiting for an object */
-
-/**
- * rch_op_wake - what an operation waits for may have come
- * @wait: entry of the operation in a wait queue, which is locked
- * @mode: not used
- * @sync: not used
- * @key: events, or NULL for all
- *
- * Context: any. Return: whether it is woken.
- */
-int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key)
-{
-	struct rch_op *op = container_of(wait, struct rch_op, wait);
-	__poll_t events = key_to_poll(key);
-	unsigned long flags;
-
-	if (events && !(events & op->events))
-		return 0;
-	spin_lock_irqsave(&op->queue->lock, flags);
-	list_del_init(&wait->entry);
-	op->woken = true;
-	if (op->state == RCH_OP_ARMED)
-		make_ready(op);
-	spin_unlock_irqrestore(&op->queue->lock, flags);
-	return 1;
-}
-
-static void arm(struct rch_op *op)
-{
-	op->woken = false;
-	op->armed = true;
-	add_wait_queue(op->on, &op->wait);
-	smp_mb(); /* pairs with the barrier of rch_chan_unclaim() */
-}
-
-/**
- * rch_op_disarm - wait for nothing any more
- * @op: operation
- *
- * After this rch_op_wake() does not run, and will not. Return: whether it still would have.
- */
-bool rch_op_disarm(struct rch_op *op)
-{
-	bool listed;
-
-	if (!op->armed)
-		return false;
-	spin_lock_irq(&op->on->lock);
-	listed = !list_empty(&op->wait.entry);
-	list_del_init(&op->wait.entry);
-	spin_unlock_irq(&op->on->lock);
-	op->armed = false;
-	return listed;
-}
-
-/**
- * rch_queue_await - an operation that is run, or stopped, waits for something else from now on
- * @op: operation
- * @on: what wakes it, until the next such call, or its end
- * @events: by what of it
- */
-void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events)
-{
-	bool listed;
-
-	lockdep_assert_held(&op->queue->run_lock);
-	listed = rch_op_disarm(op);
-	op->on = on;
-	op->events = events;
-	/* Else run_op() will, or it was woken and is run again. */
-	if (listed)
-		arm(op);
-}
-
-static void suspend(struct rch_op *op)
-{
-	spin_lock_irq(&op->queue->lock);
-	if (op->woken)
-		make_ready(op);
-	else
-		op->state = RCH_OP_ARMED;
-	spin_unlock_irq(&op->queue->lock);
 }
 
 /* Places in lines */
@@ -327,7 +243,7 @@ static void start(struct rch_op *op)
 	spin_lock_irq(&op->queue->lock);
 	rch_time_begin(op);
 	if (first)
-		make_ready(op);
+		rch_op_make_ready_locked(op);
 	spin_unlock_irq(&op->queue->lock);
 }
 
@@ -441,11 +357,11 @@ static void was_run(struct rch_op *op, s64 res)
 {
 	if (res == -EAGAIN) {
 		/* It may have become ready before it was armed. */
-		arm(op);
+		rch_op_arm(op);
 		res = op->queue->ops->run(op);
 	}
 	if (res == -EAGAIN) {
-		suspend(op);
+		rch_op_suspend(op);
 	} else if (is_over(op, res)) {
 		complete_op(op, res);
 	} else if (needs_call(op, res)) {
@@ -534,7 +450,7 @@ static void stop_running(struct rch_queue *queue)
 	queue->follower = NULL;
 	spin_lock_irq(&queue->lock);
 	if (op)
-		make_ready(op);
+		rch_op_make_ready_locked(op);
 	queue->running = false;
 	if (has_work(queue))
 		rch_queue_kick(queue);

@@ -347,20 +347,31 @@ void rch_queue_put(struct rch_queue *queue, const struct rdmachan_cqe *cqe);
 void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
 void rch_queue_told(struct rch_queue *queue);
 
-/* queue.c APIs for queue_life.c */
-int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key);
+/* queue_wait.c APIs: for queue.c and queue_life.c, under @run_lock */
 bool rch_op_disarm(struct rch_op *op);
+void rch_op_arm(struct rch_op *op);
+void rch_op_suspend(struct rch_op *op);
+
+/* queue_wait.c APIs: any context */
+int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key);
+
+/* queue_wait.c APIs for operations: under @run_lock */
+void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
+
+/* queue.c APIs for queue_life.c */
 void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 void rch_queue_line_leave(struct rch_op *op);
-void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events);
 
 /* queue_line.c APIs: under @run_lock */
 bool rch_line_taken(struct rch_queue *queue, unsigned long key);
 bool rch_line_enter(struct rch_queue *queue, struct rch_line *line);
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
+
+/* queue.c APIs for queue_wait.c: under @lock */
+void rch_op_make_ready_locked(struct rch_op *op);
 
 /* queue.c APIs for queue_time.c: under @lock */
 void rch_queue_kick(struct rch_queue *queue);

@@ -20,7 +20,7 @@ LAYERS = (
     ("link", ("link*", "lane*", "mux*")),
     ("objects", ("ctx*", "listener*", "quota*", "region*", "grant*", "chan.*", "chan_*", "segment.c")),
     ("queue", ("queue.*", "queue_done.c", "queue_life.c", "queue_line.c", "queue_map.c",
-               "queue_pool.c", "queue_poller.c", "queue_time.c")),
+               "queue_pool.c", "queue_poller.c", "queue_time.c", "queue_wait.c")),
     ("programs", ("chrdev*", "ioctl*", "file*", "queue_op*", "queue_region*", "debugfs*")),
     ("main", ("main.c",)),
 )
