@@ -94,6 +94,41 @@ enum rch_grant {
 };
 
 /**
+ * struct rch_target - memory that is open to the peer, for a message
+ * @state: how it is with that
+ * @bytes: that the peer may write there
+ * @serial: of the message; or of what is lent
+ * @key: of the memory
+ * @closed: DONE: by telling that, the peer has closed it
+ * @placed: the message that was written to what was lent
+ */
+struct rch_target {
+	enum rch_grant state;
+	u32 bytes;
+	u32 serial;
+	u32 key;
+	bool closed;
+	struct rch_rts placed;
+};
+
+/**
+ * enum rch_heir - who receives behind the transfer that has claimed RCH_CHAN_RX, see chan_stand.c
+ * @RCH_HEIR_NEVER: there is no such transfer, or it must have none
+ * @RCH_HEIR_NONE: nobody, yet
+ * @RCH_HEIR_WAITS: another transfer
+ * @RCH_HEIR_TURN: that one: the claim is its own now
+ * @RCH_HEIR_LOST: that one; but the message before went another way, and what was lent for the
+ *	one behind it is taken back
+ */
+enum rch_heir {
+	RCH_HEIR_NEVER,
+	RCH_HEIR_NONE,
+	RCH_HEIR_WAITS,
+	RCH_HEIR_TURN,
+	RCH_HEIR_LOST,
+};
+
+/**
  * enum rch_borrow - memory that the peer has lent, see chan_stand.c
  * @RCH_BORROW_NONE: none
  * @RCH_BORROW_HELD: some, for one message
@@ -106,12 +141,25 @@ enum rch_borrow {
 };
 
 /**
+ * struct rch_borrowed - memory that the peer has lent
+ * @state: how it is with that
+ * @cts: where it is
+ * @number: for which message, as tx_messages of the channel counts
+ */
+struct rch_borrowed {
+	enum rch_borrow state;
+	struct rch_cts cts;
+	u64 number;
+};
+
+/**
  * enum rch_lent - what became of memory that was lent
  * @RCH_LENT_WAITS: nothing yet
  * @RCH_LENT_USED: a message was written there
  * @RCH_LENT_ASKED: the peer asks where to write one
  * @RCH_LENT_SHUT: nobody wants a message any more
  * @RCH_LENT_VOID: the peer will not write there, or must not
+ * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
  */
 enum rch_lent {
 	RCH_LENT_WAITS,
@@ -119,6 +167,7 @@ enum rch_lent {
 	RCH_LENT_ASKED,
 	RCH_LENT_SHUT,
 	RCH_LENT_VOID,
+	RCH_LENT_LOST,
 };
 
 /**
@@ -172,13 +221,11 @@ enum rch_lent {
  * @readers: threads that wait for a message, or have just got one; not under @lock
  * @offered: the peer asks where to write @offer
  * @offer: the message
- * @grant: what is open to the peer
- * @granted: bytes that it may write there
+ * @target: what is open to the peer for the next message, or was last
  * @grant_left: bytes of the message that were not written; 0 when there is none
- * @grant_serial: of the message; or of what is lent
- * @grant_key: of the memory that is open, or was last
- * @grant_closed: DONE: by telling that, the peer has closed it
- * @placed: the message that was written to what was lent
+ * @heir: who receives the message behind that
+ * @ahead: what is open to the peer for that one; then @target's is not over
+ * @placing: number of the message that a transfer has claimed RCH_CHAN_RX for
  * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
  *	next three
  * @lend_serial: of what was lent last
@@ -186,11 +233,10 @@ enum rch_lent {
  * @lend_penalty: how many there were the last time
  * @lend_opens: memory that will be lent is being opened, and the peer told of it soon; written
  *	with WRITE_ONCE() by who has claimed RCH_CHAN_RX
- * @borrow: what the peer has lent
- * @borrowed: where that is
- * @borrow_for: for which message, as @tx_messages counts
+ * @borrow: what the peer has lent, for messages with even numbers and with odd ones
  * @borrow_from: for messages before this one nothing may be used any more; by who has
- *	claimed RCH_CHAN_TX
+ *	claimed RCH_CHAN_TX, as the next one
+ * @placed_next: number of the message behind the last one that was placed; 0 when none was
  * @cts_due: the peer's answer to RTS @rts_serial is waited for
  * @cts: the answer, when it has come
  * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
@@ -253,22 +299,19 @@ struct rch_chan {
 	atomic_t readers;
 	bool offered;
 	struct rch_rts offer;
-	enum rch_grant grant;
-	u32 granted;
+	struct rch_target target;
 	u32 grant_left;
-	u32 grant_serial;
-	u32 grant_key;
-	bool grant_closed;
-	struct rch_rts placed;
+	enum rch_heir heir;
+	struct rch_target ahead;
+	u32 placing;
 	bool lends;
 	u32 lend_serial;
 	u32 lend_skip;
 	u32 lend_penalty;
 	bool lend_opens;
-	enum rch_borrow borrow;
-	struct rch_cts borrowed;
-	u64 borrow_for;
+	struct rch_borrowed borrow[2];
 	u64 borrow_from;
+	u64 placed_next;
 	bool cts_due;
 	struct rch_cts cts;
 	u32 rts_serial;
@@ -401,6 +444,7 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts);
 void rch_chan_cts_expect(struct rch_chan *chan);
 void rch_chan_rts_refused(struct rch_chan *chan);
+void rch_chan_tx_placed(struct rch_chan *chan);
 bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts);
 bool rch_chan_grant_closed(struct rch_chan *chan);
 enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left);
@@ -415,8 +459,16 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 
 /* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
+void rch_chan_placing(struct rch_chan *chan);
+bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
+bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room);
+bool rch_chan_heir_begin(struct rch_chan *chan);
+bool rch_chan_heir_turn(struct rch_chan *chan);
+bool rch_chan_heir_end(struct rch_chan *chan);
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan);
 bool rch_chan_lends(const struct rch_chan *chan, u64 room);
 bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_cts *cts);
 enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
 void rch_chan_lend_result(struct rch_chan *chan, bool used);
 void rch_chan_lend_again(struct rch_chan *chan);
@@ -427,6 +479,7 @@ void rch_chan_borrow_void(struct rch_chan *chan);
 
 /* chan_stand.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
+bool rch_chan_heir_settled(const struct rch_chan *chan, bool wanted);
 
 /* chan_stand.c APIs: softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
@@ -465,6 +518,18 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 static inline u32 rch_chan_came(const struct rch_chan *chan)
 {
 	return READ_ONCE(chan->complete) - READ_ONCE(chan->events);
+}
+
+/**
+ * rch_chan_may_take - whether there is an offer to be taken; without chan->lock a racy answer
+ * @chan: channel
+ *
+ * Not while memory is being taken back that was lent for the message behind: what is offered
+ * must not be placed before.
+ */
+static inline bool rch_chan_may_take(const struct rch_chan *chan)
+{
+	return READ_ONCE(chan->offered) && READ_ONCE(chan->heir) != RCH_HEIR_LOST;
 }
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */

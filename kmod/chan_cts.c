@@ -9,7 +9,7 @@
  * region (CTS), and waits for each piece (FIN). It returns when the region is closed.
  *
  * States. An RTS is @offered until a thread takes it, it is taken back, or it is
- * refused. @grant tells of a message that a thread has taken whether a piece is under
+ * refused. @target tells of a message that a thread has taken whether a piece is under
  * way; @grant_left counts the bytes of the message that are not confirmed. All of them
  * are protected by chan->lock. While a message is under way the peer may send nothing
  * else on the channel but take it back.
@@ -55,8 +55,8 @@ static void cancel_got(struct rch_chan *chan, u32 serial)
 	spin_lock(&chan->lock);
 	if (chan->offered && chan->offer.serial == serial)
 		WRITE_ONCE(chan->offered, false);
-	if (chan->grant_left && chan->grant_serial == serial) {
-		WRITE_ONCE(chan->grant, RCH_GRANT_CANCELLED);
+	if (chan->grant_left && chan->target.serial == serial) {
+		WRITE_ONCE(chan->target.state, RCH_GRANT_CANCELLED);
 		chan->grant_left = 0;
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
@@ -117,16 +117,16 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&chan->lock);
-	if (chan->grant == RCH_GRANT_OPEN) {
-		chan->grant_closed = rch_link_key_closed(chan->lane.link, chan->grant_key);
-		WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
-		chan->grant_left -= chan->granted;
+	if (chan->target.state == RCH_GRANT_OPEN) {
+		chan->target.closed = rch_link_key_closed(chan->lane.link, chan->target.key);
+		WRITE_ONCE(chan->target.state, RCH_GRANT_DONE);
+		chan->grant_left -= chan->target.bytes;
 		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
 	} else {
-		rch_link_key_excused(chan->lane.link, chan->grant_key);
+		rch_link_key_excused(chan->lane.link, chan->target.key);
 	}
 	spin_unlock(&chan->lock);
 	return rule;
@@ -244,12 +244,12 @@ bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts)
 
 	spin_lock_bh(&chan->lock);
 	ok = chan->state == RCH_CHAN_OPEN &&
-	     (chan->grant == RCH_GRANT_TAKEN || chan->grant == RCH_GRANT_DONE);
+	     (chan->target.state == RCH_GRANT_TAKEN || chan->target.state == RCH_GRANT_DONE);
 	if (ok) {
-		WRITE_ONCE(chan->grant, RCH_GRANT_OPEN);
-		chan->granted = cts->length;
-		chan->grant_key = cts->rkey;
-		chan->grant_closed = false;
+		WRITE_ONCE(chan->target.state, RCH_GRANT_OPEN);
+		chan->target.bytes = cts->length;
+		chan->target.key = cts->rkey;
+		chan->target.closed = false;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -262,7 +262,7 @@ enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left)
 
 	spin_lock_bh(&chan->lock);
 	*left = chan->grant_left;
-	state = chan->grant;
+	state = chan->target.state;
 	spin_unlock_bh(&chan->lock);
 	return state;
 }
@@ -273,7 +273,7 @@ bool rch_chan_grant_closed(struct rch_chan *chan)
 	bool closed;
 
 	spin_lock_bh(&chan->lock);
-	closed = chan->grant == RCH_GRANT_DONE && chan->grant_closed;
+	closed = chan->target.state == RCH_GRANT_DONE && chan->target.closed;
 	spin_unlock_bh(&chan->lock);
 	return closed;
 }
@@ -281,7 +281,7 @@ bool rch_chan_grant_closed(struct rch_chan *chan)
 /** rch_chan_grant_settled - whether the piece was written, or will not be */
 bool rch_chan_grant_settled(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->grant) != RCH_GRANT_OPEN ||
+	return READ_ONCE(chan->target.state) != RCH_GRANT_OPEN ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
 }
 
@@ -317,7 +317,7 @@ static int wait_fin(struct rch_chan *chan, u32 *left)
 
 	spin_lock_bh(&chan->lock);
 	*left = chan->grant_left;
-	ret = chan->grant == RCH_GRANT_DONE ? 0 : -ECANCELED;
+	ret = chan->target.state == RCH_GRANT_DONE ? 0 : -ECANCELED;
 	if (killed && *left)
 		ret = -EINTR;
 	spin_unlock_bh(&chan->lock);
@@ -353,7 +353,7 @@ static int place(struct rch_placing *p, bool *begun)
 void rch_chan_grant_end(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->grant, RCH_GRANT_NONE);
+	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
 	chan->grant_left = 0;
 	spin_unlock_bh(&chan->lock);
 }
@@ -389,12 +389,12 @@ int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial)
 bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer)
 {
 	lockdep_assert_held(&chan->lock);
-	if (!chan->offered || chan->state != RCH_CHAN_OPEN)
+	if (!rch_chan_may_take(chan) || chan->state != RCH_CHAN_OPEN)
 		return false;
 	*offer = chan->offer;
 	WRITE_ONCE(chan->offered, false);
-	WRITE_ONCE(chan->grant, RCH_GRANT_TAKEN);
-	chan->grant_serial = offer->serial;
+	WRITE_ONCE(chan->target.state, RCH_GRANT_TAKEN);
+	chan->target.serial = offer->serial;
 	chan->grant_left = offer->total;
 	return true;
 }

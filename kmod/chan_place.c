@@ -65,6 +65,12 @@ static bool io_settled(struct rch_place *place)
 	}
 }
 
+static bool lent_settled(struct rch_place *place, bool wanted)
+{
+	return READ_ONCE(place->heir) ? rch_chan_heir_settled(place->chan, wanted) :
+					rch_chan_lent_settled(place->chan, wanted);
+}
+
 /* The same of the peer. Without @events anything may have happened. */
 static bool chan_settled(struct rch_place *place, __poll_t events)
 {
@@ -77,9 +83,9 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	case RCH_PLACE_OPEN:
 		return rch_chan_grant_settled(place->chan);
 	case RCH_PLACE_LENT:
-		return rch_chan_lent_settled(place->chan, true);
+		return lent_settled(place, true);
 	case RCH_PLACE_RECALL:
-		return rch_chan_lent_settled(place->chan, false);
+		return lent_settled(place, false);
 	case RCH_PLACE_STREAM:
 		return !events || (events & EPOLLOUT);
 	case RCH_PLACE_FAILING:
@@ -375,12 +381,35 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	return place;
 }
 
-/** rch_place_begin - hear of what happens to the channel; the caller has claimed it */
+/** rch_place_begin - hear of what happens to the channel, which is claimed; or be the heir */
 void rch_place_begin(struct rch_place *place)
 {
 	kref_get(&place->ref);
-	place->claimed = true;
+	place->claimed = !place->heir;
 	add_wait_queue(&place->chan->wait, &place->chan_entry);
+}
+
+/**
+ * rch_place_heir_begin - be the heir of a transfer that receives
+ * @place: that
+ *
+ * Return: whether the caller is, who goes on with rch_place_lend_ahead(). Then the next message
+ * is for @place, and the one behind it for the heir.
+ */
+bool rch_place_heir_begin(struct rch_place *place)
+{
+	bool ok;
+
+	mutex_lock(&place->lock);
+	ok = place->claimed && !place->sending && rch_chan_heir_begin(place->chan);
+	mutex_unlock(&place->lock);
+	return ok;
+}
+
+/** rch_place_all_sent - whether all of a message is on its way, and the next one may be */
+bool rch_place_all_sent(const struct rch_place *place)
+{
+	return READ_ONCE(place->state) == RCH_PLACE_WRITTEN;
 }
 
 static bool stop_locked(struct rch_place *place)

@@ -91,6 +91,8 @@ enum rch_place_state {
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
+ * @heir: receiving: behind another transfer, whose message is the next one; written with
+ *	WRITE_ONCE()
  * @stands: it goes without RTS and CTS, see chan_stand.c
  * @rts: the message; receiving and @stands: how much there may be, until it is known
  * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
@@ -134,6 +136,7 @@ struct rch_place {
 	struct rch_key *key;
 	struct scatterlist keyed;
 	struct rch_mem_cursor cursor;
+	bool heir;
 	bool stands;
 	struct rch_rts rts;
 	struct rch_cts cts;
@@ -157,7 +160,10 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
+bool rch_place_heir_begin(struct rch_place *place);
+void rch_place_lend_ahead(struct rch_place *place, u32 room);
 bool rch_place_go_on(struct rch_place *place);
+bool rch_place_all_sent(const struct rch_place *place);
 void rch_place_let_go(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);

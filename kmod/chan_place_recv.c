@@ -3,7 +3,8 @@
  * chan_place_recv.c - large messages to regions: the steps of who receives
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
- * chan_stand.c.
+ * chan_stand.c, and so is the heir of a transfer: one that lends while the other goes on, and has
+ * claimed nothing until its turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
  * module has all that it needs, and finishes, or the link ends. What is only lent is asked
@@ -49,8 +50,33 @@ static int no_message(struct rch_place *place)
 		return rch_chan_grant_refuse(chan, place->rts.serial);
 	if (!place->begun)
 		rch_chan_lend_result(chan, false);
-	rch_chan_grant_end(chan);
 	return -EAGAIN;
+}
+
+/* The one before has its message. */
+static void take_turn(struct rch_place *place)
+{
+	WRITE_ONCE(place->heir, false);
+	place->claimed = true;
+}
+
+/* Whether the heir was one to its end. */
+static bool heir_end(struct rch_place *place)
+{
+	if (!place->heir)
+		return false;
+	if (rch_chan_heir_end(place->chan))
+		return true;
+	rch_chan_heir_turn(place->chan);
+	take_turn(place);
+	return false;
+}
+
+/* The claim goes to the heir, or is given up. */
+static void placing_end(struct rch_place *place, int result)
+{
+	if (rch_chan_placing_end(place->chan, !result))
+		place->claimed = false;
 }
 
 /* Nothing is open any more: the message is here, or may come in another way. */
@@ -62,6 +88,10 @@ static void recv_end(struct rch_place *place, bool closed)
 	rch_place_unlist(place);
 	rch_mr_give_back(place->path, place->mr, closed);
 	uncount(place);
+	if (heir_end(place)) {
+		rch_place_finish(place, -EAGAIN);
+		return;
+	}
 	if (!ret && place->left_alone)
 		ret = -EINTR;
 	/* Ahead of the end of the grant: FIN may still come. */
@@ -69,10 +99,9 @@ static void recv_end(struct rch_place *place, bool closed)
 		rch_chan_broken(chan, ret);
 	if (ret == -EAGAIN || (ret && !place->begun))
 		ret = no_message(place);
-	else
-		rch_chan_grant_end(chan);
 	if (!ret)
 		received(place);
+	placing_end(place, ret);
 	rch_place_finish(place, ret == -ECANCELED ? -EAGAIN : ret);
 }
 
@@ -103,7 +132,8 @@ static void lend(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 
-	if (place->unwanted || !rch_chan_lend(chan, &place->cts)) {
+	if (place->unwanted || !(place->heir ? rch_chan_lend_ahead(chan, &place->cts) :
+					       rch_chan_lend(chan, &place->cts))) {
 		recv_close(place, -EAGAIN);
 		return;
 	}
@@ -149,7 +179,7 @@ static void lend_opens(struct rch_place *place, bool opens)
 static bool step_opening(struct rch_place *place)
 {
 	if (place->wait_open && !rch_io_over(place->path, &place->mr->io)) {
-		lend_opens(place, place->stands);
+		lend_opens(place, place->stands && !place->heir);
 		return rch_place_not_yet(place);
 	}
 	lend_opens(place, false);
@@ -223,10 +253,11 @@ static void lent_over(struct rch_place *place, enum rch_lent lent, const struct 
 {
 	bool used = lent == RCH_LENT_USED;
 
-	rch_chan_lend_result(place->chan, used);
+	if (!place->heir)
+		rch_chan_lend_result(place->chan, used);
 	if (used)
 		place->rts = *message;
-	if (rch_chan_grant_closed(place->chan))
+	if (!place->heir && rch_chan_grant_closed(place->chan))
 		rch_mr_closed(place->mr);
 	recv_close(place, used ? 0 : -EAGAIN);
 }
@@ -234,7 +265,10 @@ static void lent_over(struct rch_place *place, enum rch_lent lent, const struct 
 /* Have the peer give back what it was lent. It answers, whatever it does with it. */
 static void recall(struct rch_place *place)
 {
-	const struct rch_cts cts = { .serial = place->cts.serial };
+	const struct rch_cts cts = {
+		.serial = place->cts.serial,
+		.message = place->cts.message,
+	};
 	struct rch_link *link = place->chan->lane.link;
 
 	place->fins = READ_ONCE(link->fins);
@@ -242,10 +276,16 @@ static void recall(struct rch_place *place)
 	rch_lane_stand(&place->chan->lane, &cts, false);
 }
 
+static enum rch_lent lent_state(struct rch_place *place, bool wanted, struct rch_rts *message)
+{
+	return place->heir ? rch_chan_heir_lent(place->chan) :
+			     rch_chan_lent(place->chan, wanted, message);
+}
+
 static bool step_lent(struct rch_place *place)
 {
 	struct rch_rts message;
-	enum rch_lent lent = rch_chan_lent(place->chan, true, &message);
+	enum rch_lent lent = lent_state(place, true, &message);
 
 	switch (lent) {
 	case RCH_LENT_WAITS:
@@ -254,6 +294,7 @@ static bool step_lent(struct rch_place *place)
 		asked(place, &message);
 		return true;
 	case RCH_LENT_SHUT:
+	case RCH_LENT_LOST:
 		recall(place);
 		return true;
 	default:
@@ -265,9 +306,9 @@ static bool step_lent(struct rch_place *place)
 static bool step_recall(struct rch_place *place)
 {
 	struct rch_rts message;
-	enum rch_lent lent = rch_chan_lent(place->chan, false, &message);
+	enum rch_lent lent = lent_state(place, false, &message);
 
-	if (lent == RCH_LENT_WAITS) {
+	if (lent == RCH_LENT_WAITS || lent == RCH_LENT_LOST) {
 		fin_late(place);
 		return false;
 	}
@@ -312,6 +353,8 @@ static bool (*const steps[])(struct rch_place *place) = {
 bool rch_place_recv_step(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
+	if (place->heir && rch_chan_heir_turn(place->chan))
+		take_turn(place);
 	return steps[place->state](place);
 }
 
@@ -341,17 +384,41 @@ bool rch_place_recv_stop(struct rch_place *place)
  */
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room)
 {
+	int ret;
+
 	place->rts = *offer;
 	mutex_lock(&place->lock);
 	rch_place_begin(place);
+	rch_chan_placing(place->chan);
 	if (offer->total <= room && rch_place_map(place, DMA_FROM_DEVICE))
+		place->mr = rch_mr_get(place->path);
+	if (place->mr) {
+		recv_open(place);
+	} else {
+		ret = rch_chan_grant_refuse(place->chan, offer->serial);
+		placing_end(place, ret);
+		rch_place_finish(place, ret);
+	}
+	rch_place_run(place);
+	mutex_unlock(&place->lock);
+}
+
+/* Lend memory to the peer, as far as there is enough to lend. Return: whether it goes on. */
+static bool begin_to_lend(struct rch_place *place, u32 room)
+{
+	struct rch_link *link = place->chan->lane.link;
+
+	place->stands = true;
+	place->rts.total = room;
+	rch_place_begin(place);
+	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
+	if (place->counted && rch_place_map(place, DMA_FROM_DEVICE))
 		place->mr = rch_mr_get(place->path);
 	if (place->mr)
 		recv_open(place);
 	else
-		rch_place_finish(place, rch_chan_grant_refuse(place->chan, offer->serial));
-	rch_place_run(place);
-	mutex_unlock(&place->lock);
+		uncount(place);
+	return place->mr;
 }
 
 /**
@@ -365,20 +432,31 @@ void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 ro
  */
 void rch_place_lend(struct rch_place *place, u32 room)
 {
-	struct rch_link *link = place->chan->lane.link;
-
-	place->stands = true;
-	place->rts.total = room;
 	mutex_lock(&place->lock);
-	rch_place_begin(place);
-	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
-	if (place->counted && rch_place_map(place, DMA_FROM_DEVICE))
-		place->mr = rch_mr_get(place->path);
-	if (place->mr) {
-		recv_open(place);
-	} else {
+	rch_chan_placing(place->chan);
+	if (!begin_to_lend(place, room)) {
 		rch_chan_lend_result(place->chan, false);
-		uncount(place);
+		placing_end(place, -EAGAIN);
+		rch_place_finish(place, -EAGAIN);
+	}
+	rch_place_run_by_owner(place);
+	mutex_unlock(&place->lock);
+}
+
+/**
+ * rch_place_lend_ahead - begin to receive the message behind one that is being received
+ * @place: transfer
+ * @room: bytes that there are for it
+ *
+ * As rch_place_lend(), but it is the heir: rch_place_heir_begin() has told so.
+ */
+void rch_place_lend_ahead(struct rch_place *place, u32 room)
+{
+	mutex_lock(&place->lock);
+	place->heir = true;
+	if (!begin_to_lend(place, room)) {
+		if (!heir_end(place))
+			placing_end(place, -EAGAIN);
 		rch_place_finish(place, -EAGAIN);
 	}
 	rch_place_run_by_owner(place);

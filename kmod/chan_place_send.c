@@ -20,13 +20,11 @@ static void sent(struct rch_place *place, bool placed)
 {
 	struct rch_chan *chan = place->chan;
 
+	if (placed)
+		rch_chan_tx_placed(chan);
 	rch_chan_tx_done(chan, place->rts.total);
 	atomic64_inc(&chan->tx_regions);
 	atomic64_inc(&place->region->sent);
-	if (placed) {
-		chan->rts_penalty = 0;
-		WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
-	}
 }
 
 /* If the peer has said no, it will ignore this. */

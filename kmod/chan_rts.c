@@ -83,6 +83,14 @@ void rch_chan_rts_refused(struct rch_chan *chan)
 	chan->rts_skip = chan->rts_penalty;
 }
 
+/** rch_chan_tx_placed - the message was written to its place; by who has claimed RCH_CHAN_TX */
+void rch_chan_tx_placed(struct rch_chan *chan)
+{
+	chan->rts_penalty = 0;
+	chan->placed_next = chan->tx_messages + 1;
+	WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
+}
+
 /** rch_chan_cts_got - the peer has room, or none. Softirq */
 enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r)
 {
@@ -291,7 +299,6 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	if (ret)
 		return ret;
 	iov_iter_advance(from, s.rts.total);
-	chan->rts_penalty = 0;
-	WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
+	rch_chan_tx_placed(chan);
 	return 0;
 }

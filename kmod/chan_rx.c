@@ -412,7 +412,7 @@ static bool rx_settled(struct rch_chan *chan)
 /* The same for a thread that may wait for a message to be written. */
 static bool rx_settled_or_offered(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->offered) || rx_settled(chan);
+	return rch_chan_may_take(chan) || rx_settled(chan);
 }
 
 /* Copy the first message to the program; it stays in the queue. */

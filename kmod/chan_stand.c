@@ -13,8 +13,8 @@
  * goes another way, as DATA or with an RTS of its own; again both know. So nothing is ever
  * written to memory whose key is useless by then, which would end the queue pair.
  *
- * States. @grant is LENT until the message was written there (DONE), or the peer gives back
- * what it was lent (RETURNED). At the other end @borrow is HELD until a sender takes it
+ * States. @target is LENT until the message was written there (DONE), or the peer gives back
+ * what it was lent (RETURNED). At the other end it is HELD until a sender takes it
  * (USED), or it is wanted back.
  *
  * Taking back. A program that wants its memory back has to wait for an answer: that it will
@@ -23,6 +23,14 @@
  *
  * Guessing wrong costs a key and a frame. So after each memory that was lent in vain more
  * messages have to be written by RTS before it is tried again.
+ *
+ * Ahead. With one message at a time the sender waits for what tells it where the next one goes.
+ * So a second transfer, the *heir* of the one that receives, lends its memory for the message
+ * behind that, while it goes on. That is void unless the message before is placed: then no
+ * message that has still to be read can come before one that was written to an heir's memory.
+ * When the first transfer has its message the heir's turn has come: it gets the claim, and what
+ * it has lent is for the next message now. When the message went another way, or did not come,
+ * the heir is @lost: it takes its memory back, and no offer is taken before it has it.
  */
 #include "chan.h"
 #include "rch.h"
@@ -35,6 +43,11 @@ static bool understood(const struct rch_chan *chan)
 	const u32 both = RCH_FEATURE_PLACE | RCH_FEATURE_STAND;
 
 	return (chan->lane.link->features & both) == both;
+}
+
+static bool understood_ahead(const struct rch_chan *chan)
+{
+	return understood(chan) && (chan->lane.link->features & RCH_FEATURE_AHEAD);
 }
 
 /* Receiving */
@@ -50,6 +63,7 @@ bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
 	return READ_ONCE(chan->lends) && room >= RCH_PLACE_MIN && understood(chan) &&
 	       !READ_ONCE(chan->complete) && !READ_ONCE(chan->offered) &&
+	       READ_ONCE(chan->heir) != RCH_HEIR_LOST &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
@@ -59,6 +73,29 @@ static bool void_locked(const struct rch_chan *chan)
 	lockdep_assert_held(&chan->lock);
 	return rch_chan_came(chan) || chan->state != RCH_CHAN_OPEN ||
 	       (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
+}
+
+/* What @cts tells of is lent; it gets its numbers. */
+static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct rch_cts *cts,
+			u32 message)
+{
+	lockdep_assert_held(&chan->lock);
+	cts->serial = ++chan->lend_serial;
+	cts->message = message;
+	cts->ahead = target == &chan->ahead;
+	WRITE_ONCE(target->state, RCH_GRANT_LENT);
+	target->serial = cts->serial;
+	target->bytes = cts->length;
+	target->key = cts->rkey;
+	target->closed = false;
+}
+
+/* Whether nothing of the next message but one that is placed has come, and some may. */
+static bool may_lend(const struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	return !void_locked(chan) && !chan->arriving && !chan->offered &&
+	       !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
 /**
@@ -73,19 +110,169 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->grant == RCH_GRANT_NONE && !void_locked(chan) && !chan->arriving &&
-	     !chan->offered && !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
-	if (ok) {
-		cts->serial = ++chan->lend_serial;
-		cts->message = chan->rx_messages;
-		WRITE_ONCE(chan->grant, RCH_GRANT_LENT);
-		chan->grant_serial = cts->serial;
-		chan->granted = cts->length;
-		chan->grant_key = cts->rkey;
-		chan->grant_closed = false;
-	}
+	ok = chan->target.state == RCH_GRANT_NONE && chan->heir != RCH_HEIR_LOST &&
+	     may_lend(chan);
+	if (ok)
+		lend_locked(chan, &chan->target, cts, chan->rx_messages);
 	spin_unlock_bh(&chan->lock);
 	return ok;
+}
+
+/**
+ * rch_chan_lend_ahead - the same for the message behind the next one
+ * @chan: channel
+ * @cts: where it is; gets its numbers
+ *
+ * For the heir. Return: false when it will not come there.
+ */
+bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_cts *cts)
+{
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = chan->heir == RCH_HEIR_WAITS && may_lend(chan);
+	if (ok)
+		lend_locked(chan, &chan->ahead, cts, chan->placing + 1);
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have an heir */
+void rch_chan_placing(struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	chan->placing = chan->rx_messages;
+	if (chan->heir == RCH_HEIR_NEVER)
+		WRITE_ONCE(chan->heir, RCH_HEIR_NONE);
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * rch_chan_placing_end - such a transfer is over, and nothing is open to the peer by it
+ * @chan: channel
+ * @placed: its message is where it should be, and counted
+ *
+ * Return: whether the claim has gone to the heir.
+ */
+bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
+{
+	bool told, turn;
+
+	spin_lock_bh(&chan->lock);
+	told = chan->heir == RCH_HEIR_WAITS;
+	turn = told && placed;
+	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
+	chan->grant_left = 0;
+	if (turn) {
+		chan->target = chan->ahead;
+		WRITE_ONCE(chan->ahead.state, RCH_GRANT_NONE);
+		chan->placing++;
+		WRITE_ONCE(chan->heir, RCH_HEIR_TURN);
+	} else if (told) {
+		WRITE_ONCE(chan->heir, RCH_HEIR_LOST);
+	} else if (chan->heir == RCH_HEIR_NONE) {
+		WRITE_ONCE(chan->heir, RCH_HEIR_NEVER);
+	}
+	if (told)
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	spin_unlock_bh(&chan->lock);
+	return turn;
+}
+
+/**
+ * rch_chan_heir_wanted - whether the transfer that has claimed RCH_CHAN_RX shall have an heir
+ * @chan: channel
+ * @room: bytes that the heir has for a message
+ *
+ * A racy answer: rch_chan_heir_begin() looks again.
+ */
+bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
+{
+	return READ_ONCE(chan->heir) == RCH_HEIR_NONE && READ_ONCE(chan->lends) &&
+	       room >= RCH_PLACE_MIN && understood_ahead(chan);
+}
+
+/**
+ * rch_chan_heir_begin - be the heir of the transfer that has claimed RCH_CHAN_RX
+ * @chan: channel
+ *
+ * Return: whether the caller is; then rch_chan_heir_turn() or rch_chan_heir_end() must follow.
+ */
+bool rch_chan_heir_begin(struct rch_chan *chan)
+{
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = chan->heir == RCH_HEIR_NONE && may_lend(chan);
+	if (ok)
+		WRITE_ONCE(chan->heir, RCH_HEIR_WAITS);
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/** rch_chan_heir_turn - whether the heir's turn has come; then it has the claim. True once */
+bool rch_chan_heir_turn(struct rch_chan *chan)
+{
+	bool turn;
+
+	spin_lock_bh(&chan->lock);
+	turn = chan->heir == RCH_HEIR_TURN;
+	if (turn)
+		WRITE_ONCE(chan->heir, RCH_HEIR_NONE);
+	spin_unlock_bh(&chan->lock);
+	return turn;
+}
+
+/**
+ * rch_chan_heir_end - the heir gives up, and nothing is open to the peer by it
+ * @chan: channel
+ *
+ * Return: false when its turn has come meanwhile, as rch_chan_heir_turn() tells.
+ */
+bool rch_chan_heir_end(struct rch_chan *chan)
+{
+	bool lost = false, ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = chan->heir != RCH_HEIR_TURN;
+	if (ok) {
+		lost = chan->heir == RCH_HEIR_LOST;
+		WRITE_ONCE(chan->heir, lost ? RCH_HEIR_NEVER : RCH_HEIR_NONE);
+		WRITE_ONCE(chan->ahead.state, RCH_GRANT_NONE);
+	}
+	/* What is offered may be taken again. */
+	if (lost && chan->offered)
+		wake_up_interruptible_all(&chan->wait);
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/**
+ * rch_chan_heir_settled - whether rch_chan_heir_lent() has more to tell than RCH_LENT_WAITS
+ * @chan: channel
+ * @wanted: it was not taken back; or, else, RCH_LENT_LOST
+ */
+bool rch_chan_heir_settled(const struct rch_chan *chan, bool wanted)
+{
+	enum rch_heir heir = READ_ONCE(chan->heir);
+
+	return heir == RCH_HEIR_TURN || (wanted && heir == RCH_HEIR_LOST) ||
+	       READ_ONCE(chan->ahead.state) == RCH_GRANT_RETURNED ||
+	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
+}
+
+/** rch_chan_heir_lent - what became of memory that was lent ahead, before the heir's turn */
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan)
+{
+	enum rch_lent ret = RCH_LENT_WAITS;
+
+	spin_lock_bh(&chan->lock);
+	if (chan->ahead.state == RCH_GRANT_RETURNED || chan->state != RCH_CHAN_OPEN)
+		ret = RCH_LENT_VOID;
+	else if (chan->heir == RCH_HEIR_LOST)
+		ret = RCH_LENT_LOST;
+	spin_unlock_bh(&chan->lock);
+	return ret;
 }
 
 /**
@@ -95,7 +282,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
  */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 {
-	return READ_ONCE(chan->grant) != RCH_GRANT_LENT || rch_chan_came(chan) ||
+	return READ_ONCE(chan->target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->offered) ||
@@ -113,10 +300,10 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 	enum rch_lent ret = RCH_LENT_WAITS;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->grant == RCH_GRANT_DONE) {
-		*message = chan->placed;
+	if (chan->target.state == RCH_GRANT_DONE) {
+		*message = chan->target.placed;
 		ret = RCH_LENT_USED;
-	} else if (chan->grant != RCH_GRANT_LENT || void_locked(chan)) {
+	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
 	} else if (wanted && (chan->shut & RDMACHAN_SHUTDOWN_RECV)) {
 		ret = RCH_LENT_SHUT;
@@ -144,17 +331,48 @@ void rch_chan_lend_again(struct rch_chan *chan)
 		WRITE_ONCE(chan->lends, true);
 }
 
+/* What is lent with that serial; or NULL. */
+static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
+{
+	struct rch_target *target = &chan->target;
+
+	lockdep_assert_held(&chan->lock);
+	if (target->state != RCH_GRANT_LENT || target->serial != serial)
+		target = &chan->ahead;
+	return target->state == RCH_GRANT_LENT && target->serial == serial ? target : NULL;
+}
+
+/* Whether the message before the one that memory was lent ahead for has been placed. */
+static bool is_next(const struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	return chan->heir == RCH_HEIR_WAITS && chan->target.state == RCH_GRANT_DONE &&
+	       !chan->grant_left;
+}
+
+/* Nothing is lent with such a serial, any more. */
+static enum rch_rule placed_late(struct rch_chan *chan, const struct rch_rts *rts, bool none)
+{
+	lockdep_assert_held(&chan->lock);
+	if (chan->state == RCH_CHAN_OPEN)
+		return none ? RCH_RULE_OK : RCH_RULE_STATE;
+	if (!none) {
+		rch_link_key_excused(chan->lane.link, chan->target.key);
+		rch_link_key_excused(chan->lane.link, chan->ahead.key);
+	}
+	return RCH_RULE_OK;
+}
+
 /* It was said behind the message, or instead of it. */
 static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
+	struct rch_target *target = lent_as(chan, rts->serial);
+
 	lockdep_assert_held(&chan->lock);
-	if (chan->grant != RCH_GRANT_LENT || rts->serial != chan->grant_serial) {
-		if (chan->state != RCH_CHAN_OPEN && !none)
-			rch_link_key_excused(chan->lane.link, chan->grant_key);
-		return none || chan->state != RCH_CHAN_OPEN ? RCH_RULE_OK : RCH_RULE_STATE;
-	}
+	if (!target)
+		return placed_late(chan, rts, none);
 	if (none) {
-		WRITE_ONCE(chan->grant, RCH_GRANT_RETURNED);
+		WRITE_ONCE(target->state, RCH_GRANT_RETURNED);
 		return RCH_RULE_OK;
 	}
 	if (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND)
@@ -162,11 +380,14 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	/* It was lent for the message that comes, or has come, another way. */
 	if (rch_chan_came(chan) || chan->arriving || chan->offered)
 		return RCH_RULE_SEGMENT;
-	if (rts->total > chan->granted || rts->total > chan->tuning.message_max)
+	if (target == &chan->ahead && !is_next(chan))
+		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
+						      placed_late(chan, rts, none);
+	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
-	chan->placed = *rts;
-	chan->grant_closed = rch_link_key_closed(chan->lane.link, chan->grant_key);
-	WRITE_ONCE(chan->grant, RCH_GRANT_DONE);
+	target->placed = *rts;
+	target->closed = rch_link_key_closed(chan->lane.link, target->key);
+	WRITE_ONCE(target->state, RCH_GRANT_DONE);
 	WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
 	return RCH_RULE_OK;
 }
@@ -185,8 +406,7 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	rule = placed_locked(chan, rts, none);
-	if (chan->grant == RCH_GRANT_DONE || chan->grant == RCH_GRANT_RETURNED)
-		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock(&chan->lock);
 	return rule;
 }
@@ -199,33 +419,78 @@ static u64 near(u64 count, u32 lowest)
 	return count + (s32)(lowest - (u32)count);
 }
 
+/* What the peer has lent with that serial; or NULL. */
+static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
+{
+	int i;
+
+	lockdep_assert_held(&chan->lock);
+	for (i = 0; i < ARRAY_SIZE(chan->borrow); i++)
+		if (chan->borrow[i].state != RCH_BORROW_NONE &&
+		    chan->borrow[i].cts.serial == serial)
+			return &chan->borrow[i];
+	return NULL;
+}
+
+static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
+{
+	u64 number = near(READ_ONCE(chan->tx_messages), cts->message);
+	struct rch_borrowed *borrowed = &chan->borrow[number & 1];
+
+	lockdep_assert_held(&chan->lock);
+	borrowed->cts = *cts;
+	borrowed->number = number;
+	borrowed->state = RCH_BORROW_HELD;
+}
+
+/* Return: whether it is to be told that it will not be used; else what is said of it will do. */
+static bool return_locked(struct rch_chan *chan, u32 serial)
+{
+	struct rch_borrowed *borrowed = borrowed_as(chan, serial);
+
+	lockdep_assert_held(&chan->lock);
+	if (!borrowed)
+		return true;
+	if (borrowed->state == RCH_BORROW_USED)
+		return false;
+	borrowed->state = RCH_BORROW_NONE;
+	return true;
+}
+
 /** rch_chan_standing_got - the peer lends memory, or wants it back. Softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	bool answer = false;
 
-	if (!understood(chan))
+	if (!(cts->ahead ? understood_ahead(chan) : understood(chan)))
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	if (cts->length) {
-		chan->borrowed = *cts;
-		chan->borrow_for = near(READ_ONCE(chan->tx_messages), cts->message);
-		chan->borrow = RCH_BORROW_HELD;
-	} else if (chan->borrow != RCH_BORROW_USED || cts->serial != chan->borrowed.serial) {
-		chan->borrow = RCH_BORROW_NONE;
-		answer = true;
+		borrow_locked(chan, cts);
+		/* A sender may have nothing to do but to wait for it. */
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	} else {
+		answer = return_locked(chan, cts->serial);
 	}
 	spin_unlock(&chan->lock);
 	if (answer)
-		rch_lane_return(&chan->lane, cts->serial);
+		rch_lane_return(&chan->lane, cts);
 	return RCH_RULE_OK;
 }
 
-static bool may_borrow(struct rch_chan *chan, u32 length)
+/* What is lent for the next message, if that has so many bytes; or NULL. */
+static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
 {
+	struct rch_borrowed *borrowed = &chan->borrow[chan->tx_messages & 1];
+
 	lockdep_assert_held(&chan->lock);
-	return chan->borrow == RCH_BORROW_HELD && chan->borrow_for == chan->tx_messages &&
-	       chan->borrow_for >= chan->borrow_from && length <= chan->borrowed.length;
+	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != chan->tx_messages ||
+	    borrowed->number < chan->borrow_from || length > borrowed->cts.length)
+		return NULL;
+	if (borrowed->cts.ahead &&
+	    (!chan->placed_next || chan->placed_next != chan->tx_messages))
+		return NULL;
+	return borrowed;
 }
 
 /** rch_chan_may_borrow - whether the peer has lent memory for the next message */
@@ -234,7 +499,7 @@ bool rch_chan_may_borrow(struct rch_chan *chan, u32 length)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = may_borrow(chan, length);
+	ok = borrowed_now(chan, length);
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -250,24 +515,27 @@ bool rch_chan_may_borrow(struct rch_chan *chan, u32 length)
  */
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts)
 {
-	bool ok;
+	struct rch_borrowed *borrowed;
 
 	spin_lock_bh(&chan->lock);
-	ok = may_borrow(chan, length);
-	if (ok) {
-		*cts = chan->borrowed;
-		chan->borrow = RCH_BORROW_USED;
+	borrowed = borrowed_now(chan, length);
+	if (borrowed) {
+		*cts = borrowed->cts;
+		borrowed->state = RCH_BORROW_USED;
 	}
 	spin_unlock_bh(&chan->lock);
-	return ok;
+	return borrowed;
 }
 
 /** rch_chan_borrow_end - it will not be used after all: the peer is to be told */
 void rch_chan_borrow_end(struct rch_chan *chan, u32 serial)
 {
+	struct rch_borrowed *borrowed;
+
 	spin_lock_bh(&chan->lock);
-	if (chan->borrow == RCH_BORROW_USED && chan->borrowed.serial == serial)
-		chan->borrow = RCH_BORROW_NONE;
+	borrowed = borrowed_as(chan, serial);
+	if (borrowed && borrowed->state == RCH_BORROW_USED)
+		borrowed->state = RCH_BORROW_NONE;
 	spin_unlock_bh(&chan->lock);
 }
 

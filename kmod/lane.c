@@ -395,19 +395,19 @@ void rch_lane_access_end(struct rch_lane *lane)
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
 {
 	spin_lock_bh(&lane->link->lock);
-	lane->stand = *cts;
-	tell_later(lane, RCH_LANE_STAND);
+	lane->stand[cts->message & 1] = *cts;
+	tell_later(lane, cts->message & 1 ? RCH_LANE_STAND_ODD : RCH_LANE_STAND);
 	if (!hold)
 		rch_link_run_locked(lane->link);
 	spin_unlock_bh(&lane->link->lock);
 }
 
-/** rch_lane_return - have the peer told that nothing will be written where it has lent */
-void rch_lane_return(struct rch_lane *lane, u32 serial)
+/** rch_lane_return - have the peer told that nothing will be written to what it has lent by @cts */
+void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 {
 	spin_lock_bh(&lane->link->lock);
-	lane->returned = serial;
-	tell_locked(lane, RCH_LANE_RETURN);
+	lane->returned[cts->message & 1] = cts->serial;
+	tell_locked(lane, cts->message & 1 ? RCH_LANE_RETURN_ODD : RCH_LANE_RETURN);
 	spin_unlock_bh(&lane->link->lock);
 }
 

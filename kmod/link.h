@@ -235,8 +235,10 @@ enum rch_lane_control {
 	RCH_LANE_CLOSED = BIT(5),
 	RCH_LANE_CTS = BIT(6),
 	RCH_LANE_STAND = BIT(7),
-	RCH_LANE_RETURN = BIT(8),
-	RCH_LANE_WORDS = BIT(9),
+	RCH_LANE_STAND_ODD = BIT(8),
+	RCH_LANE_RETURN = BIT(9),
+	RCH_LANE_RETURN_ODD = BIT(10),
+	RCH_LANE_WORDS = BIT(11),
 };
 
 /** enum rch_lane_last - last words that may wait for others to share their frame */
@@ -284,8 +286,9 @@ struct rch_word {
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
  *	told after which the peer may take that memory for its own
  * @held_back: what is not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
- * @stand: to be told with RCH_LANE_STAND
- * @returned: to be told with RCH_LANE_RETURN
+ * @stand: to be told with RCH_LANE_STAND, and RCH_LANE_STAND_ODD: for messages with even
+ *	numbers, and with odd ones
+ * @returned: to be told with RCH_LANE_RETURN and RCH_LANE_RETURN_ODD, likewise
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
@@ -321,8 +324,8 @@ struct rch_lane {
 	struct list_head words;
 	u32 accesses;
 	u32 held_back;
-	struct rch_cts stand;
-	u32 returned;
+	struct rch_cts stand[2];
+	u32 returned[2];
 	struct rch_open open;
 	u64 queued;
 	u64 room;
@@ -495,7 +498,7 @@ bool rch_lane_closed(struct rch_lane *lane);
 bool rch_lane_access_begin(struct rch_lane *lane);
 void rch_lane_access_end(struct rch_lane *lane);
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold);
-void rch_lane_return(struct rch_lane *lane, u32 serial);
+void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts);
 void rch_lane_raise(struct rch_lane *lane, u64 limit);
 bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);

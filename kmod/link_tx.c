@@ -173,7 +173,9 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		.window = lane->open.window,
 	};
 	struct rch_word *word;
-	const struct rch_rts returned = { .total = 1, .serial = lane->returned };
+	const int odd = !!(control & (RCH_LANE_STAND_ODD | RCH_LANE_RETURN_ODD));
+	const struct rch_rts returned = { .total = 1, .serial = lane->returned[odd] };
+	const struct rch_cts *stand = &lane->stand[odd];
 	void *payload;
 
 	switch (control) {
@@ -194,11 +196,13 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		r.length = sizeof(struct rch_wire_cts);
 		break;
 	case RCH_LANE_STAND:
+	case RCH_LANE_STAND_ODD:
 		r.type = RCH_REC_CTS;
-		r.flags = RCH_CTS_F_STANDING;
+		r.flags = RCH_CTS_F_STANDING | (stand->ahead ? RCH_CTS_F_AHEAD : 0);
 		r.length = sizeof(struct rch_wire_cts);
 		break;
 	case RCH_LANE_RETURN:
+	case RCH_LANE_RETURN_ODD:
 		r.type = RCH_REC_RTS;
 		r.flags = RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL;
 		r.length = sizeof(struct rch_wire_rts);
@@ -232,9 +236,9 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		rch_wire_credit_put(payload, lane->credit_limit);
 	else if (control == RCH_LANE_CTS)
 		rch_wire_cts_put(payload, &lane->cts);
-	else if (control == RCH_LANE_STAND)
-		rch_wire_cts_put(payload, &lane->stand);
-	else if (control == RCH_LANE_RETURN)
+	else if (control & (RCH_LANE_STAND | RCH_LANE_STAND_ODD))
+		rch_wire_cts_put(payload, stand);
+	else if (control & (RCH_LANE_RETURN | RCH_LANE_RETURN_ODD))
 		rch_wire_rts_put(payload, &returned);
 	else if (control == RCH_LANE_RESET)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);

@@ -14,7 +14,8 @@
  * An operation that completes more than once does so only while the completion ring has
  * room, and is *starved* until it has: it keeps nothing for later but itself.
  *
- * Order. Operations of one object and direction are a *line*: only its first is run. Accesses
+ * Order. Operations of one object and direction are a *line*: only its first is run, and the
+ * second may do something ahead of its turn, but is not over before the first. Accesses
  * of one channel are a line as well, for the sake of those that wait for them (FENCE). An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
  * in the queue's deferred list while there is a DRAIN that forbids them to begin. Whatever
@@ -160,7 +161,9 @@ static void line_leave(struct rch_op *op)
 	/* One that has its place already, and follows another of its chain, is begun with that. */
 	if (!line || next->prev)
 		return;
-	if (op->queue->follower || next->own)
+	if (READ_ONCE(next->state) != RCH_OP_HELD)
+		rch_op_call_up(next);
+	else if (op->queue->follower || next->own)
 		rch_op_make_ready(next);
 	else
 		op->queue->follower = next;
@@ -235,6 +238,47 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
+static void complete_op(struct rch_op *op, s64 res);
+
+/*
+ * It is not its turn yet. It waits for what it has begun, if for anything, until then:
+ * rch_op_call_up(). What has become of that it tells then, and only what ends it is told now.
+ */
+static void run_ahead(struct rch_op *op)
+{
+	struct rch_queue *queue = op->queue;
+	struct rch_line *line = rch_line_before_second(queue, &op->line);
+	struct rch_op *first = container_of(line, struct rch_op, line);
+	s64 res;
+
+	if (!line || op->error || op->own || op->prev || op->fence.key)
+		return;
+	res = queue->ops->ahead(op, first);
+	if (res == -EAGAIN) {
+		/* It may have become ready before it was armed. */
+		if (!op->armed)
+			rch_op_arm(op);
+		res = queue->ops->ahead(op, first);
+	}
+	if (res == -EAGAIN) {
+		rch_op_suspend(op);
+		return;
+	}
+	rch_op_disarm(op);
+	if (res)
+		complete_op(op, res);
+}
+
+/* The first of a line goes on waiting: what the second can do depends on what that does. */
+static void run_second(struct rch_op *first)
+{
+	struct rch_line *line = rch_line_second(first->queue, &first->line);
+	struct rch_op *op = container_of(line, struct rch_op, line);
+
+	if (line && READ_ONCE(op->state) == RCH_OP_HELD)
+		run_ahead(op);
+}
+
 /* It takes its place in its line now: nothing that begins later may overtake it. */
 static void start(struct rch_op *op)
 {
@@ -245,6 +289,8 @@ static void start(struct rch_op *op)
 	if (first)
 		rch_op_make_ready_locked(op);
 	spin_unlock_irq(&op->queue->lock);
+	if (!first)
+		run_ahead(op);
 }
 
 /*
@@ -362,6 +408,7 @@ static void was_run(struct rch_op *op, s64 res)
 	}
 	if (res == -EAGAIN) {
 		rch_op_suspend(op);
+		run_second(op);
 	} else if (is_over(op, res)) {
 		complete_op(op, res);
 	} else if (needs_call(op, res)) {
@@ -385,7 +432,11 @@ static void run_op(struct rch_op *op)
 		rch_op_disarm(op);
 	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
-	if (!res && (!line_enter(op) || !fence_enter(op)))
+	if (!res && !line_enter(op)) {
+		run_ahead(op);
+		return;
+	}
+	if (!res && !fence_enter(op))
 		return;
 	if (!res)
 		res = op->queue->ops->run(op);
@@ -433,6 +484,7 @@ static void run_now(struct rch_queue *queue, struct rch_op *op)
 	op->state = RCH_OP_RUNNING;
 	if (!res && must_wait(queue, op)) {
 		settle(op);
+		run_ahead(op);
 		return;
 	}
 	if (!res)

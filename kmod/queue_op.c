@@ -563,6 +563,19 @@ static s64 rch_op_run(struct rch_op *op)
 	return kinds[op->sqe.opcode].run(op);
 }
 
+static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
+{
+	if (!op->region)
+		return 0;
+	switch (op->sqe.opcode) {
+	case RDMACHAN_OPCODE_SEND:
+	case RDMACHAN_OPCODE_RECV:
+		return rch_op_region_ahead(op, first);
+	default:
+		return 0;
+	}
+}
+
 static void rch_op_drop(struct rch_op *op)
 {
 	rch_op_access_drop(op);
@@ -583,6 +596,7 @@ static bool rch_op_stop(struct rch_op *op)
 const struct rch_queue_ops rch_queue_ops = {
 	.prepare = rch_op_prepare,
 	.run = rch_op_run,
+	.ahead = rch_op_ahead,
 	.row = rch_op_row,
 	.drop = rch_op_drop,
 	.stop = rch_op_stop,

@@ -99,13 +99,20 @@ static void forget(struct rch_op *op)
 		op->queue->holding = NULL;
 }
 
-/* Of several at once only the last may go on holding. */
+/*
+ * Of several at once only the last may go on holding. One with another behind it does not: that
+ * one may begin as soon as the claim is given up.
+ */
 static void hold(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
 	if (!rch_place_holds(op->place) || queue->holding == op)
 		return;
+	if (rch_line_second(queue, &op->line)) {
+		rch_place_let_go(op->place);
+		return;
+	}
 	rch_op_region_let_go(queue);
 	queue->holding = op;
 }
@@ -178,6 +185,14 @@ static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 	return -EAGAIN;
 }
 
+/* There is a receive that waits, so that the peer may ask where to write. */
+static void announce(struct rch_op *op)
+{
+	if (!op->reading)
+		rch_chan_reading(op->object);
+	op->reading = true;
+}
+
 static bool always(struct rch_chan *chan)
 {
 	return true;
@@ -207,10 +222,7 @@ static s64 recv_or_begin(struct rch_op *op)
 	struct iov_iter iter;
 	int ret;
 
-	if (!op->reading) {
-		op->reading = true;
-		rch_chan_reading(chan);
-	}
+	announce(op);
 	rch_region_iter(op->region, ITER_DEST, op->sqe.addr, op->sqe.length, &iter);
 	ret = rch_chan_recv_or_offer(chan, &iter, &result, &offer);
 	if (ret == -EINPROGRESS)
@@ -246,6 +258,80 @@ s64 rch_op_region_recv(struct rch_op *op)
 			return res;
 		/* There was no message after all. */
 	}
+}
+
+/* Its transfer is over, or never began, and has come to nothing. */
+static void place_drop(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+
+	rch_queue_await(op, &chan->wait, EPOLLIN);
+	rch_place_put(op->place);
+	forget(op);
+}
+
+/*
+ * Once nothing of the one before is left to be sent: where the peer has lent, or is about to. To
+ * ask it for a way can wait, as the question would come behind that.
+ * Return: 0, or -EAGAIN: it has begun, or waits.
+ */
+static s64 begin_send_ahead(struct rch_op *op, struct rch_op *first)
+{
+	const __poll_t lent = EPOLLOUT | RCH_POLL_NOTHING;
+	struct rch_chan *chan = op->object;
+
+	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(first->place))
+		return 0;
+	if (rch_chan_may_borrow(chan, op->sqe.length))
+		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
+	/* Not again: it must not be out of the wait queue behind that look. */
+	if (op->events != lent)
+		rch_queue_await(op, &chan->wait, lent);
+	return -EAGAIN;
+}
+
+/* The one before receives what comes next. Return: as above */
+static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *first)
+{
+	struct rch_chan *chan = op->object;
+
+	if (op->stopped || !rch_chan_heir_wanted(chan, op->sqe.length) || !place_make(op))
+		return 0;
+	if (!rch_place_heir_begin(first->place)) {
+		place_drop(op);
+		return 0;
+	}
+	announce(op);
+	rch_place_lend_ahead(op->place, op->sqe.length);
+	return -EAGAIN;
+}
+
+/** rch_op_region_ahead - a SEND or RECV is behind another; see &struct rch_queue_ops */
+s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *first)
+{
+	bool sending = op->sqe.opcode == RDMACHAN_OPCODE_SEND, over;
+	struct rch_chan *chan = op->object;
+	s64 ret;
+
+	if (!op->place) {
+		/* One without a transfer has still to begin. */
+		if (!first->place)
+			return 0;
+		ret = sending ? begin_send_ahead(op, first) : begin_lend_ahead(op, first);
+		if (!op->place)
+			return ret;
+	}
+	over = rch_place_go_on(op->place);
+	rch_op_unsent(op->queue, chan->lane.link);
+	if (!over) {
+		hold(op);
+		return -EAGAIN;
+	}
+	/* What has become of it is told when it is its turn. */
+	if (sending || op->place->result != -EAGAIN)
+		return 0;
+	place_drop(op);
+	return op->stopped;
 }
 
 /** rch_op_region_stop - whether @op can be ended now; see &struct rch_queue_ops */

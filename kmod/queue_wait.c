@@ -96,3 +96,14 @@ void rch_op_suspend(struct rch_op *op)
 		op->state = RCH_OP_ARMED;
 	spin_unlock_irq(&op->queue->lock);
 }
+
+/** rch_op_call_up - the turn of one has come that may wait for something ahead of it */
+void rch_op_call_up(struct rch_op *op)
+{
+	lockdep_assert_held(&op->queue->run_lock);
+	rch_op_disarm(op);
+	spin_lock_irq(&op->queue->lock);
+	if (op->state == RCH_OP_ARMED)
+		rch_op_make_ready_locked(op);
+	spin_unlock_irq(&op->queue->lock);
+}

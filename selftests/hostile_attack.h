@@ -41,6 +41,8 @@ struct attack {
 	bool limitless;
 	/* No memory shall be lent. */
 	bool plain;
+	/* None for the message behind the next. */
+	bool single;
 	/* Keys shall be closed by frames. */
 	bool keyed;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */

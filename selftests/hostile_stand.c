@@ -16,12 +16,13 @@
 #define SIZE 32768U
 #define TAG 7
 #define CANCEL 8
+#define SECOND 9
 
 /**
  * struct lender - what the module lends, or sends
  * @q: queue
  * @ctx: its context
- * @memory: of the program
+ * @memory: of the program, for two receives
  * @region: where it lies
  */
 struct lender {
@@ -35,10 +36,10 @@ static void lender_begin(struct lender *l, struct attack *a)
 {
 	l->ctx = open_ctx();
 	ASSERT_EQ(queue_open(l->ctx, &l->q, 8, 8), 0);
-	l->memory = aligned_alloc(4096, SIZE);
+	l->memory = aligned_alloc(4096, 2 * SIZE);
 	ASSERT_TRUE(l->memory);
-	memset(l->memory, 0x55, SIZE);
-	l->region = region_register(l->ctx, l->memory, SIZE, 0, NULL);
+	memset(l->memory, 0x55, 2 * SIZE);
+	l->region = region_register(l->ctx, l->memory, 2 * SIZE, 0, NULL);
 	ASSERT_GT(l->region, 0);
 	ASSERT_TRUE(attack_connect(a, false));
 }
@@ -78,7 +79,7 @@ static void say_cts(struct attack *a, const struct rch_cts *cts)
 	const struct rch_record r = {
 		.chan = a->victim_no,
 		.type = RCH_REC_CTS,
-		.flags = RCH_CTS_F_STANDING,
+		.flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0),
 		.length = sizeof(struct rch_wire_cts),
 	};
 	static struct frame f;
@@ -120,14 +121,21 @@ static void write_there(struct attack *a, const struct rch_cts *cts, char what)
 	hostile_post(&a->h, &wr, data, SIZE);
 }
 
-static bool is_filled(const struct lender *l, char with)
+static bool all_are(const char *memory, char with)
 {
 	u32 i;
 
 	for (i = 0; i < SIZE; i++)
-		if (l->memory[i] != with)
+		if (memory[i] != with)
 			return false;
 	return true;
+}
+
+static bool is_filled(const struct lender *l, char with) { return all_are(l->memory, with); }
+
+static bool second_filled(const struct lender *l, char with)
+{
+	return all_are(l->memory + SIZE, with);
 }
 
 static void receive(struct lender *l, struct attack *a)
@@ -405,6 +413,277 @@ TEST_F_TIMEOUT(scene, lies_about_keys, 120)
 	}
 }
 
+/* And then it lends ahead, for another receive. @ahead: what */
+static struct rch_cts borrow_two(struct lender *l, struct attack *a, struct rch_cts *ahead)
+{
+	struct rch_cts cts = borrow(l, a);
+
+	region_recv(&l->q, a->victim, l->region, SIZE, SIZE, SECOND);
+	EXPECT_EQ(queue_submit(&l->q), 1);
+	*ahead = cts_heard(a, 3);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->flags,
+		  RCH_CTS_F_STANDING | RCH_CTS_F_AHEAD);
+	EXPECT_EQ(ahead->message, 2);
+	EXPECT_EQ(ahead->serial, cts.serial + 1);
+	EXPECT_EQ(ahead->length, SIZE);
+	return cts;
+}
+
+/* Both are told of, though one call says so. */
+TEST_F(scene, ahead_at_once)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	borrow(&l, a);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	/* Guessed wrong: the next message has to ask before it lends again. */
+	receive(&l, a);
+	say_rts(a, 0, SIZE, 2);
+	cts = cts_heard(a, 3);
+	write_there(a, &cts, 1);
+	say_fin(a);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	receive(&l, a);
+	say_rts(a, 0, SIZE, 3);
+	cts = cts_heard(a, 4);
+	write_there(a, &cts, 1);
+	say_fin(a);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	region_recv(&l.q, a->victim, l.region, 0, SIZE, TAG);
+	region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND);
+	ASSERT_EQ(queue_submit(&l.q), 2);
+	cts_heard(a, 6);
+	lender_end(&l, a);
+}
+
+TEST_F(scene, ahead_as_it_should_be)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, ahead;
+	struct lender l;
+
+	cts = borrow_two(&l, a, &ahead);
+	write_there(a, &ahead, 3);
+	write_there(a, &cts, 2);
+	say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+	say_rts(a, RCH_RTS_F_PLACED, SIZE, ahead.serial);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	EXPECT_EQ(result(&l, a, SECOND), SIZE);
+	EXPECT_TRUE(is_filled(&l, 2));
+	EXPECT_TRUE(second_filled(&l, 3));
+	lender_end(&l, a);
+}
+
+/* The message before comes as DATA: what was lent ahead is wanted back, and kept until then. */
+TEST_F(scene, ahead_of_data)
+{
+	struct attack *a = &self->a;
+	struct rch_cts ahead, back;
+	struct lender l;
+
+	borrow_two(&l, a, &ahead);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	back = cts_heard(a, 4);
+	EXPECT_EQ(back.length, 0);
+	EXPECT_EQ(back.serial, ahead.serial);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 200, 200);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+	EXPECT_EQ(result(&l, a, SECOND), 200);
+	memset(l.memory, 0x66, 2 * SIZE);
+	write_there(a, &ahead, 3);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
+	EXPECT_TRUE(is_filled(&l, 0x66));
+	EXPECT_TRUE(second_filled(&l, 0x66));
+	lender_end(&l, a);
+}
+
+/*
+ * What asks for a way while something is taken back is answered when that has been given back, and
+ * not before: by the receive that it was lent for, or by one of another queue.
+ */
+static void ask_meanwhile(struct attack *a, struct lender *l, struct queue *other,
+			  const struct rch_cts *ahead)
+{
+	struct rdmachan_cqe cqe;
+	struct rch_cts cts;
+
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(l, a, TAG), 100);
+	cts_heard(a, 4);
+	say_rts(a, 0, SIZE, 2);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_CTS], 4);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead->serial);
+	cts = cts_heard(a, 5);
+	EXPECT_EQ(cts.serial, 2);
+	EXPECT_EQ(cts.length, SIZE);
+	write_there(a, &cts, 4);
+	say_fin(a);
+	HOSTILE_UNTIL(&a->h, queue_ready(&l->q) || queue_ready(other), 10000);
+	ASSERT_TRUE(queue_wait(queue_ready(other) ? other : &l->q, &cqe));
+	EXPECT_EQ(cqe.res, SIZE);
+	EXPECT_TRUE(cqe.user_data == TAG ? is_filled(l, 4) : second_filled(l, 4));
+}
+
+TEST_F(scene, ahead_of_a_question)
+{
+	struct attack *a = &self->a;
+	struct rch_cts ahead;
+	struct queue other;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		borrow_two(&l, a, &ahead);
+		ASSERT_EQ(queue_open(l.ctx, &other, 8, 8), 0);
+		if (i)
+			region_recv(&other, a->victim, l.region, 0, SIZE, TAG);
+		ASSERT_EQ(queue_submit(&other), i);
+		ask_meanwhile(a, &l, &other, &ahead);
+		queue_close(&other);
+		lender_end(&l, a);
+	}
+}
+
+/* The first is cancelled, and given back: nothing may come to the second before a first. */
+TEST_F(scene, ahead_of_nothing)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, ahead;
+	struct lender l;
+
+	cts = borrow_two(&l, a, &ahead);
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 5, 5000));
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 300, 300);
+	EXPECT_EQ(result(&l, a, SECOND), 300);
+	lender_end(&l, a);
+}
+
+enum lie_ahead {
+	AHEAD_FIRST,
+	AHEAD_BEHIND_DATA,
+	AHEAD_BEHIND_A_QUESTION,
+	AHEAD_IN_A_PIECE,
+	AHEAD_BEHIND_A_RETURN,
+	AHEAD_TOO_LONG,
+	AHEAD_TWICE,
+	LIES_AHEAD,
+};
+
+static const struct {
+	const char *name;
+	int rule;
+	/* Of the message before; else it fails. */
+	s64 first;
+} lies_ahead[] = {
+	[AHEAD_FIRST] = { "before the message before", RCH_RULE_SEGMENT },
+	[AHEAD_BEHIND_DATA] = { "behind data", RCH_RULE_SEGMENT, 100 },
+	[AHEAD_BEHIND_A_QUESTION] = { "behind a question", RCH_RULE_SEGMENT },
+	[AHEAD_IN_A_PIECE] = { "behind a piece of a message", RCH_RULE_STATE },
+	[AHEAD_BEHIND_A_RETURN] = { "behind what gives back the first", RCH_RULE_SEGMENT },
+	[AHEAD_TOO_LONG] = { "more than was lent", RCH_RULE_MESSAGE_SIZE, 100 },
+	[AHEAD_TWICE] = { "twice", RCH_RULE_STATE, 100 },
+};
+
+static void tell_ahead(struct attack *a, enum lie_ahead which, const struct rch_cts *cts,
+		       const struct rch_cts *ahead)
+{
+	switch (which) {
+	case AHEAD_BEHIND_DATA:
+		say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+		/* It does not matter whether the wish has come. */
+		cts_heard(a, 4);
+		break;
+	case AHEAD_BEHIND_A_QUESTION:
+		say_rts(a, 0, SIZE, 2);
+		cts_heard(a, 4);
+		break;
+	case AHEAD_IN_A_PIECE:
+		/* It would have more pieces than it has. */
+		say_rts(a, 0, SIZE, 2);
+		cts_heard(a, 4);
+		say_fin(a);
+		say_fin(a);
+		return;
+	case AHEAD_BEHIND_A_RETURN:
+		say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts->serial);
+		break;
+	case AHEAD_TOO_LONG:
+		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+		return say_rts(a, RCH_RTS_F_PLACED, SIZE + 1, ahead->serial);
+	case AHEAD_TWICE:
+		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
+		say_rts(a, RCH_RTS_F_PLACED, 100, ahead->serial);
+		break;
+	default:
+		break;
+	}
+	say_rts(a, RCH_RTS_F_PLACED, 100, ahead->serial);
+}
+
+TEST_F_TIMEOUT(scene, lies_ahead, 120)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, ahead;
+	struct rdmachan_cqe cqe;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < LIES_AHEAD; i++) {
+		printf("# %s\n", lies_ahead[i].name);
+		cts = borrow_two(&l, a, &ahead);
+		tell_ahead(a, i, &cts, &ahead);
+		EXPECT_EQ(attack_verdict(a, a->witness), lies_ahead[i].rule);
+		HOSTILE_UNTIL(&a->h, queue_ready(&l.q) == 2, 10000);
+		EXPECT_TRUE(queue_wait(&l.q, &cqe));
+		EXPECT_EQ(cqe.user_data, TAG);
+		if (lies_ahead[i].first)
+			EXPECT_EQ(cqe.res, lies_ahead[i].first);
+		else if (i != AHEAD_IN_A_PIECE)
+			EXPECT_LT(cqe.res, 0);
+		EXPECT_TRUE(queue_wait(&l.q, &cqe));
+		EXPECT_EQ(cqe.user_data, SECOND);
+		if (i == AHEAD_TWICE)
+			EXPECT_EQ(cqe.res, 100);
+		else
+			EXPECT_LT(cqe.res, 0);
+		lender_end(&l, a);
+	}
+}
+
+/* What was lent ahead is wanted back, and the peer does not say a word about it. */
+TEST_F(scene, ahead_never_given_back)
+{
+	struct attack *a = &self->a;
+	struct rch_cts ahead;
+	struct lender l;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	borrow_two(&l, a, &ahead);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	hostile_beat(&a->h, 2000);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	EXPECT_LT(result(&l, a, SECOND), 0);
+	memset(l.memory, 0x66, 2 * SIZE);
+	write_there(a, &ahead, 3);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
+	EXPECT_TRUE(second_filled(&l, 0x66));
+	lender_end(&l, a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
 /* What is said of it is wrong. */
 
 enum lie {
@@ -522,6 +801,46 @@ TEST_F(scene, lends_for_other_messages)
 	}
 }
 
+/* What is lent ahead is for a message behind one that is placed. */
+TEST_F(scene, lends_ahead_of_nothing)
+{
+	const struct rch_cts ahead = { 0x1000, 0x12345678, SIZE, 5, 0, true };
+	struct attack *a = &self->a;
+	struct rdmachan_cqe cqe;
+	struct lender l;
+
+	lender_begin(&l, a);
+	say_cts(a, &ahead);
+	hostile_beat(&a->h, 100);
+	send_it(&l, a);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags, 0);
+	cancel(&l);
+	ASSERT_TRUE(queue_wait(&l.q, &cqe));
+	ASSERT_TRUE(queue_wait(&l.q, &cqe));
+	lender_end(&l, a);
+}
+
+/* In one frame. */
+static void say_two_back(struct attack *a)
+{
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_CTS,
+		.flags = RCH_CTS_F_STANDING,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+	struct rch_cts back;
+
+	frame_begin(&f);
+	for (back = (struct rch_cts){ .serial = 7 }; back.serial < 9; back.serial++) {
+		back.message = back.serial;
+		rch_wire_cts_put(frame_add(&f, &r), &back);
+	}
+	hostile_say(&a->h, &f);
+}
+
 /* What was never lent is given back, each time. */
 TEST_F(scene, wants_back_what_it_has_not_lent)
 {
@@ -539,6 +858,8 @@ TEST_F(scene, wants_back_what_it_has_not_lent)
 	say_cts(a, &lent);
 	say_cts(a, &back);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
+	say_two_back(a);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 4, 5000));
 	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
 	lender_end(&l, a);
 }
@@ -546,6 +867,7 @@ TEST_F(scene, wants_back_what_it_has_not_lent)
 /* Who has not agreed upon it must not. */
 TEST_F(scene, not_agreed_upon)
 {
+	const struct rch_cts ahead = { 0x1000, 0x12345678, SIZE, 5, 0, true };
 	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE, 5, 0 };
 	struct attack *a = &self->a;
 	struct lender l;
@@ -560,6 +882,12 @@ TEST_F(scene, not_agreed_upon)
 	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
 	lender_end(&l, a);
 	a->plain = false;
+	a->single = true;
+	lender_begin(&l, a);
+	say_cts(a, &ahead);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
+	lender_end(&l, a);
+	a->single = false;
 }
 
 TEST_HARNESS_MAIN

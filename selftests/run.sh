@@ -16,6 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 programs='abi_test abi_fuzz chan_test gather_test wait_test queue_test queue_end_test'
 programs="$programs queue_row_test queue_pool_test queue_time_test queue_poller_test"
 programs="$programs lib_queue_test lib_queue_end_test"
+programs="$programs busy_test end_test place_test region_test region_end_test stand_test ahead_test grant_test grant_return_test grant_data_test"
 programs="$programs grant_end_test grant_link_test grant_queue_test grant_give_test"
 programs="$programs grant_ask_test grant_key_test quota_test"
 programs="$programs inject_test inject_nomem_test conn_test life_test"

@@ -94,6 +94,9 @@ static const u8 records_bytes[] = {
 	/* CTS to 2, standing: the same, for message 0x40003 */
 	2, 0, 0, 0, 10, 1, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0,
 	5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 3, 0, 4, 0,
+	/* And ahead */
+	2, 0, 0, 0, 10, 3, 0, 0, 24, 0, 0, 0, 0, 0, 0, 0,
+	5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 3, 0, 4, 0,
 	/* RTS to 2, placed: as above */
 	2, 0, 0, 0, 9, 2, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
 	2, 0, 16, 0, 6, 0, 0, 0, 1, 0x80, 0, 0, 0, 0, 0, 0,
@@ -147,6 +150,9 @@ static void wire_records_put(struct kunit *test)
 	put(at, 2, RCH_REC_FIN, 0, 0);
 	at += rch_wire_space(0);
 	rch_wire_cts_put(put(at, 2, RCH_REC_CTS, RCH_CTS_F_STANDING, 24), &standing);
+	at += rch_wire_space(24);
+	rch_wire_cts_put(put(at, 2, RCH_REC_CTS, RCH_CTS_F_STANDING | RCH_CTS_F_AHEAD, 24),
+			 &standing);
 	at += rch_wire_space(24);
 	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, RCH_RTS_F_PLACED, 16), &rts);
 	at += rch_wire_space(16);
@@ -232,12 +238,18 @@ static void records_get_place(struct kunit *test, struct rch_cursor *c)
 	KUNIT_EXPECT_EQ(test, cts.length, 8);
 	KUNIT_EXPECT_EQ(test, cts.serial, 6);
 	KUNIT_EXPECT_EQ(test, cts.message, 0);
+	KUNIT_EXPECT_FALSE(test, cts.ahead);
 	next(test, c, &r, RCH_REC_FIN, 0);
 	next(test, c, &r, RCH_REC_CTS, 24);
 	rch_wire_cts_get(&r, &cts);
 	KUNIT_EXPECT_EQ(test, r.flags, RCH_CTS_F_STANDING);
 	KUNIT_EXPECT_EQ(test, cts.serial, 6);
 	KUNIT_EXPECT_EQ(test, cts.message, 0x40003);
+	KUNIT_EXPECT_FALSE(test, cts.ahead);
+	next(test, c, &r, RCH_REC_CTS, 24);
+	rch_wire_cts_get(&r, &cts);
+	KUNIT_EXPECT_EQ(test, cts.serial, 6);
+	KUNIT_EXPECT_TRUE(test, cts.ahead);
 	next(test, c, &r, RCH_REC_RTS, 16);
 	rch_wire_rts_get(&r, &rts);
 	KUNIT_EXPECT_EQ(test, r.flags, RCH_RTS_F_PLACED);

@@ -134,7 +134,7 @@ static const struct type_case type_cases[] = {
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
 	{ "CLOSED", RCH_REC_CLOSED, 0x00, 5, 0 },
 	{ "RTS", RCH_REC_RTS, 0x03, 5, 16 },
-	{ "CTS", RCH_REC_CTS, 0x01, 5, 24 },
+	{ "CTS", RCH_REC_CTS, 0x03, 5, 24 },
 	{ "FIN", RCH_REC_FIN, 0x00, 5, 0 },
 	{ "REVOKE", RCH_REC_REVOKE, 0x00, 5, 8 },
 	{ "RELEASE", RCH_REC_RELEASE, 0x00, 5, 8 },
@@ -201,10 +201,15 @@ static void bad_record_cut(struct kunit *test)
 				    "%u bytes", len);
 }
 
-/* Of a record without bytes of a message that has some: with grants it must be whole. */
+/*
+ * Of a record without bytes of a message that has some: with grants it must be whole. And of one
+ * that answers nothing, and is ahead of that.
+ */
 static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 {
 	if (flags & ~tc->flags)
+		return RCH_RULE_RECORD_FLAGS;
+	if (tc->type == RCH_REC_CTS && flags == RCH_CTS_F_AHEAD)
 		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type != RCH_REC_DATA || !(flags & RCH_DATA_F_GRANTS))
 		return RCH_RULE_OK;

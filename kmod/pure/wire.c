@@ -161,8 +161,11 @@ static enum rch_rule payload_check(const struct rch_record *r)
 	case RCH_REC_CTS: {
 		const struct rch_wire_cts *w = (const void *)r->payload;
 
-		return w->message && !(r->flags & RCH_CTS_F_STANDING) ? RCH_RULE_RESERVED :
-								 RCH_RULE_OK;
+		if (r->flags & RCH_CTS_F_STANDING)
+			return RCH_RULE_OK;
+		if (r->flags)
+			return RCH_RULE_RECORD_FLAGS;
+		return w->message ? RCH_RULE_RESERVED : RCH_RULE_OK;
 	}
 	default:
 		return RCH_RULE_OK;
@@ -393,6 +396,7 @@ void rch_wire_cts_get(const struct rch_record *r, struct rch_cts *cts)
 	cts->length = le32_to_cpu(w->length);
 	cts->serial = le32_to_cpu(w->serial);
 	cts->message = le32_to_cpu(w->message);
+	cts->ahead = r->flags & RCH_CTS_F_AHEAD;
 }
 
 /** rch_wire_hello_put - write the private data of REQ or REP to @buf, 56 bytes */

@@ -52,8 +52,11 @@
 #define RCH_FEATURE_LIMIT	0x10U
 /** RCH_FEATURE_KEY - feature bit, besides PLACE: frames can close keys of what was written to */
 #define RCH_FEATURE_KEY		0x20U
+/** RCH_FEATURE_AHEAD - feature bit, besides STAND: CTS may be for the message behind the next */
+#define RCH_FEATURE_AHEAD	0x40U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
-				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY)
+				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
+				 RCH_FEATURE_AHEAD)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL
@@ -230,7 +233,9 @@ enum rch_record_type {
 
 /** RCH_CTS_F_STANDING - record flag of CTS: nobody has asked */
 #define RCH_CTS_F_STANDING	0x01
-#define RCH_CTS_F_ALL		RCH_CTS_F_STANDING
+/** RCH_CTS_F_AHEAD - record flag of CTS, with STANDING: void unless the message before is placed */
+#define RCH_CTS_F_AHEAD		0x02
+#define RCH_CTS_F_ALL		(RCH_CTS_F_STANDING | RCH_CTS_F_AHEAD)
 
 /**
  * struct rch_wire_record - header of a record
@@ -480,13 +485,14 @@ struct rch_rts {
 	u16 msg_flags;
 };
 
-/** struct rch_cts - decoded &struct rch_wire_cts */
+/** struct rch_cts - decoded &struct rch_wire_cts, and RCH_CTS_F_AHEAD */
 struct rch_cts {
 	u64 addr;
 	u32 rkey;
 	u32 length;
 	u32 serial;
 	u32 message;
+	bool ahead;
 };
 
 /** struct rch_hello - decoded &struct rch_wire_hello */

@@ -113,11 +113,12 @@ static void say(const u8 *data, size_t size)
 	rch_wire_rts_get(&r, &rts2);
 	fuzz_assert(rts.total == rts2.total && rts.serial == rts2.serial &&
 		    rts.msg_flags == rts2.msg_flags);
-	memcpy(&cts, data, sizeof(cts));
+	memcpy(&cts, data, offsetof(struct rch_cts, ahead));
 	rch_wire_cts_put(buf, &cts);
 	rch_wire_cts_get(&r, &cts2);
 	fuzz_assert(cts.addr == cts2.addr && cts.rkey == cts2.rkey &&
-		    cts.length == cts2.length && cts.serial == cts2.serial);
+		    cts.length == cts2.length && cts.serial == cts2.serial &&
+		    cts.message == cts2.message);
 	rch_wire_pair_put(buf, open.chan, open.service);
 	rch_wire_pair_get(&r, &first, &second);
 	fuzz_assert(first == open.chan && second == open.service);

@@ -173,7 +173,7 @@ static void frame_bad_seeds(void)
 		frame_spoilt(RCH_REC_RTS, &requests[i]);
 }
 
-/* Memory that nobody has asked for. */
+/* Memory that nobody has asked for; for the message behind the next; and without sense. */
 static void frame_standing_seed(void)
 {
 	struct rch_record r = record_of(RCH_REC_CTS);
@@ -185,6 +185,14 @@ static void frame_standing_seed(void)
 	length = frame_make(buf, &r, 1);
 	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
 	save("frame", "cts-standing", buf, length);
+	r.flags |= RCH_CTS_F_AHEAD;
+	length = frame_make(buf, &r, 1);
+	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
+	save("frame", "cts-ahead", buf, length);
+	r.flags = RCH_CTS_F_AHEAD;
+	length = frame_make(buf, &r, 1);
+	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
+	save("frame", "cts-ahead-of-nothing", buf, length);
 }
 
 /* Two grants and a message; and with a lie in it. */
