@@ -575,6 +575,26 @@ static void settle_qp(struct rch_path *path)
 	synchronize_rcu();
 }
 
+/*
+ * The connection manager lets go of the device before it puts the id's GID, whose end is a work
+ * item. On iWARP nothing else keeps the device's table of GIDs, so that whoever removes the device
+ * may have freed it before that work item looks there (cma_release_dev(), del_gid(),
+ * free_gid_work(); 6.12 and 7.2). Who removes one that is @path->dev waits for the path; for any
+ * other a reference to the device keeps its table until the work item has run.
+ */
+static void destroy_id(struct rch_path *path)
+{
+	struct ib_device *dev = path->dev ? NULL : READ_ONCE(path->id->device);
+
+	if (dev)
+		get_device(&dev->dev);
+	rdma_destroy_id(path->id);
+	if (!dev)
+		return;
+	flush_workqueue(ib_wq);
+	put_device(&dev->dev);
+}
+
 /**
  * rch_path_destroy - take the path apart
  * @path: path
@@ -601,7 +621,7 @@ void rch_path_destroy(struct rch_path *path)
 		if (path->pd)
 			ib_dealloc_pd(path->pd);
 		path->pd = NULL;
-		rdma_destroy_id(path->id);
+		destroy_id(path);
 	}
 	path->id = NULL;
 	path->dev = NULL;
