@@ -7,8 +7,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "common.h"
 #include "harness.h"
@@ -635,17 +638,265 @@ TEST_F(region, huge_pages)
 	want_huge(0);
 }
 
-/* A file that is written back to somewhere: on User Mode Linux's host. */
-static int disk_file(void)
+/* Memory no two pages of which are neighbours. */
+static char *single_pages(size_t len)
 {
-	static const char name[] = "/share/rdmachan-region-file";
-	struct stat root, share;
+	char *memory = pages(len);
+	size_t count = len / PAGE, i;
+
+	madvise(memory, len, MADV_NOHUGEPAGE);
+	for (i = 0; i < count; i++)
+		memory[i * 7919 % count * PAGE] = 1;
+	return memory;
+}
+
+static void move(struct fixture_region *self, uint32_t from, size_t at, uint32_t to, size_t len)
+{
+	struct rdmachan_cqe cqe;
+	int i;
+
+	region_recv(&self->q, self->b, to, 0, len, 1);
+	region_send(&self->q, self->a, from, at, len, 2);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		EXPECT_EQ(cqe.res, (int64_t)len);
+	}
+}
+
+/* The first message asks for a key, if one is of use. */
+static void move_often(struct fixture_region *self, uint32_t from, uint32_t to)
+{
+	int i;
+
+	for (i = 0; i < 8; i++)
+		move(self, from, 100, to, MIB);
+}
+
+static bool await_keys(int least, int most)
+{
+	int64_t until = now_ms() + 10000;
+	int keys;
+
+	do {
+		keys = module_count("keys");
+	} while ((keys < least || keys > most) && now_ms() < until);
+	return keys >= least && keys <= most;
+}
+
+/*
+ * The adapter finds some pieces by itself, and more of them by a key. What is sent from single
+ * pages gets one; what is sent from a huge page, or received there, needs none.
+ */
+TEST_F(region, huge_pages_are_pieces)
+{
+	char *single = single_pages(2 * MIB), *memory;
+	uint32_t region, to, other;
+	int without;
+
+	if (module_count("keys") < 0 || !getenv("LAB_RDMA") ||
+	    strncmp(getenv("LAB_RDMA"), "rxe", 3))
+		SKIP("there are no keys to be counted");
+	if (!want_huge(2))
+		SKIP("there are no huge pages");
+	memory = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (memory == MAP_FAILED)
+		SKIP("there are no huge pages left");
+	/* Nothing is left of the test before. */
+	ASSERT_TRUE(await_keys(0, 0));
+	region = region_of(self->ctx, memory, HUGE);
+	to = region_of(self->ctx, memory + HUGE, HUGE);
+	other = region_of(self->ctx, single, 2 * MIB);
+	move_often(self, region, to);
+	without = module_count("keys");
+	move_often(self, other, to);
+	EXPECT_TRUE(await_keys(1, 1));
+	/* Keys end with their region: a late one of the huge pages would be left. */
+	EXPECT_EQ(region_unregister(self->ctx, other), 0);
+	EXPECT_TRUE(await_keys(0, 0));
+	EXPECT_EQ(without, 0);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	EXPECT_EQ(region_unregister(self->ctx, to), 0);
+	munmap(memory, 2 * HUGE);
+	want_huge(0);
+}
+
+/* Messages of that memory, and to it, with a region of each kind. */
+static void both_ways(struct fixture_region *self, char *memory, size_t len)
+{
+	uint32_t region = region_of(self->ctx, memory, len);
+	int64_t fixed = region_register(self->ctx, memory, len, READ_ONLY, NULL);
+
+	ASSERT_GT(fixed, 0);
+	fill_random(self->from, len, 11);
+	move(self, self->from_id, 0, region, len);
+	EXPECT_TRUE(is_random(memory, len, 11));
+	move(self, fixed, 0, self->to_id, len);
+	EXPECT_TRUE(is_random(self->to, len, 11));
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	EXPECT_EQ(region_unregister(self->ctx, fixed), 0);
+}
+
+TEST_F(region, files_in_memory)
+{
+	int fd = memfd_create("region", MFD_CLOEXEC);
+	char *memory;
+
+	ASSERT_EQ(ftruncate(fd, MIB), 0);
+	memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_TRUE(memory != MAP_FAILED);
+	both_ways(self, memory, MIB);
+	/* What is received goes to the file. */
+	munmap(memory, MIB);
+	memory = mmap(NULL, MIB, PROT_READ, MAP_SHARED, fd, 0);
+	EXPECT_TRUE(is_random(memory, MIB, 11));
+}
+
+TEST_F(region, huge_files)
+{
+	int fd = memfd_create("region", MFD_CLOEXEC | MFD_HUGETLB);
+	char *memory;
+
+	if (fd < 0 || !want_huge(1))
+		SKIP("there are no huge pages");
+	ASSERT_EQ(ftruncate(fd, HUGE), 0);
+	memory = mmap(NULL, HUGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		SKIP("there are no huge pages left");
+	both_ways(self, memory, HUGE);
+	munmap(memory, HUGE);
+	close(fd);
+	want_huge(0);
+}
+
+TEST_F(region, system_v)
+{
+	int id = shmget(IPC_PRIVATE, MIB, IPC_CREAT | 0600);
+	char *memory;
+
+	ASSERT_GE(id, 0);
+	memory = shmat(id, NULL, 0);
+	shmctl(id, IPC_RMID, NULL);
+	ASSERT_TRUE(memory != (void *)-1);
+	both_ways(self, memory, MIB);
+}
+
+/* Pages that were a file's before they were the program's own. */
+TEST_F(region, file_mapped_privately)
+{
+	int fd = memfd_create("region", MFD_CLOEXEC);
+	char *memory, back[8];
+
+	ASSERT_EQ(ftruncate(fd, MIB), 0);
+	ASSERT_EQ(pwrite(fd, "of a file", 9, 0), 9);
+	memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ASSERT_TRUE(memory != MAP_FAILED);
+	both_ways(self, memory, MIB);
+	ASSERT_EQ(pread(fd, back, 8, 0), 8);
+	EXPECT_EQ(memcmp(back, "of a file", 8), 0);
+}
+
+/* Memory of the kernel's, or of a device, that it maps as such; or NULL. */
+static char *device_memory(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long begin = 0;
+	char line[256];
+	void *memory;
 	int fd;
 
-	if (stat("/", &root) || stat("/share", &share) || root.st_dev == share.st_dev)
+	while (maps && !begin && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[vvar]"))
+			begin = strtoul(line, NULL, 16);
+	if (maps)
+		fclose(maps);
+	if (begin)
+		return (char *)begin;
+	fd = open("/dev/mem", O_RDONLY | O_CLOEXEC);
+	memory = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+TEST_F(region, device_memory)
+{
+	char *memory = device_memory();
+
+	if (!memory)
+		SKIP("there is no device to be mapped");
+	EXPECT_ERR(region_register(self->ctx, memory, PAGE, 0, NULL), EFAULT);
+	EXPECT_ERR(region_register(self->ctx, memory, PAGE, READ_ONLY, NULL), EFAULT);
+	EXPECT_EQ(pinned_bytes(), self->pinned);
+}
+
+/* Pinned for reading, pages of a file stay so; newer kernels pin what will be the program's. */
+static bool has_own_pages(void)
+{
+	unsigned long major, minor;
+	struct utsname name;
+	char *rest;
+
+	ASSERT_EQ(uname(&name), 0);
+	major = strtoul(name.release, &rest, 10);
+	minor = strtoul(rest + 1, NULL, 10);
+	return major > 6 || (major == 6 && minor >= 2);
+}
+
+/* What the program could not write to when it was registered, and writes to later. */
+TEST_F(region, written_after_mprotect)
+{
+	int fd = memfd_create("region", MFD_CLOEXEC);
+	char *memory, back[8];
+	int64_t region;
+
+	ASSERT_EQ(ftruncate(fd, PAGE), 0);
+	ASSERT_EQ(pwrite(fd, "before", 6, 0), 6);
+	memory = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	ASSERT_TRUE(memory != MAP_FAILED);
+	EXPECT_ERR(region_register(self->ctx, memory, PAGE, 0, NULL), EFAULT);
+	region = region_register(self->ctx, memory, PAGE, READ_ONLY, NULL);
+	ASSERT_GT(region, 0);
+	ASSERT_EQ(mprotect(memory, PAGE, PROT_READ | PROT_WRITE), 0);
+	memcpy(memory, "behind", 6);
+	region_send(&self->q, self->a, region, 0, 6, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 1, 6);
+	ASSERT_EQ(read(self->b, back, 8), 6);
+	EXPECT_EQ(memcmp(back, has_own_pages() ? "behind" : "before", 6), 0);
+}
+
+#define DISK "/tmp/rdmachan-disk"
+
+/* A disk in memory, which goes with its last file. Return: 0, if there is one */
+static int mount_disk(void)
+{
+	int ret;
+
+	if (system("modprobe -q brd rd_nr=1 rd_size=1024 && mkfs.minix /dev/ram0 >/dev/null"))
 		return -1;
+	mkdir(DISK, 0700);
+	ret = mount("/dev/ram0", DISK, "minix", 0, NULL);
+	if (ret)
+		printf("# no disk: %s\n", strerror(errno));
+	return ret;
+}
+
+/* A file that is written back to somewhere: on User Mode Linux's host, or on such a disk. */
+static int disk_file(void)
+{
+	struct stat root, share;
+	const char *name;
+	bool mounted;
+	int fd;
+
+	mounted = stat("/", &root) || stat("/share", &share) || root.st_dev == share.st_dev;
+	if (mounted && mount_disk())
+		return -1;
+	name = mounted ? DISK "/file" : "/share/rdmachan-region-file";
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	unlink(name);
+	if (mounted)
+		umount2(DISK, MNT_DETACH);
 	return fd;
 }
 

@@ -18,8 +18,9 @@ set -euo pipefail
 MODULES="rdma_rxe siw ib_uverbs rdma_ucm rdma_cm ib_core ib_umad
 	crc32_generic crc32-pclmul crc32c_generic crc32c-intel
 	virtio_pci virtio_net veth dummy 8021q
+	brd minix
 	sch_netem sch_tbf sch_ingress cls_u32 act_gact"
-PROGRAMS="bash nice ip tc rdma setpriv
+PROGRAMS="bash nice ip tc rdma setpriv mkfs.minix
 	rping udaddy ucmatose rstream riostream cmtime mckey rdma_client rdma_server
 	ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
 	ib_send_lat ib_send_bw ib_read_lat ib_read_bw ib_write_lat ib_write_bw
