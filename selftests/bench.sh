@@ -27,7 +27,7 @@ lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/bench
 beds=${BEDS:-icount icount-6.12 smp uml wire}
-telling="lat64 lat4k lat64k rate1 rate64 tput1m connect"
+telling="lat64 lat4k lat64k rate1 rate64 tput64k tput1m connect"
 results=() status=0
 
 # payload KERNEL: what guests with it need; made once

@@ -8,12 +8,13 @@
 # Stages, begun in this order; all without arguments:
 #   static    layers, checkpatch, sparse, kernel-doc, shellcheck
 #   kunit     the pure layer, in User Mode Linux
-#   uml       selftests in User Mode Linux 6.12, with rxe and with siw, and some of 7.2
+#   uml       selftests and the tool's flow test in User Mode Linux 6.12, with rxe, selftests with
+#             siw, and some of 7.2
 #   san       the same, with rxe, on a kernel with KASAN, UBSAN, lockdep and kmemleak
 #   compile   the module for each kernel, warnings are errors
 #   tool      the tool's and library's tests on this machine
 #   fuzz      the corpus and short runs of the fuzzers, on this machine
-#   stock     the most of them and the tool's flow test on stock 6.1 and 6.12, two CPUs
+#   stock     the most of them on stock 6.1 and 6.12, two CPUs, and the flow test on 6.1
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
 # And those that run only when they are named, as they take long:
@@ -45,15 +46,17 @@ room=$(($(nproc) * 3))
 of_uml=2 of_emulated=3 of_uml_pair=2 of_emulated_pair=4
 begun=$SECONDS
 
-# What every adapter and kernel runs, and what some of them do.
+# What every adapter runs.
 honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_row_test
-	queue_pool_test queue_time_test queue_poller_test busy_test end_test place_test region_test
-	region_end_test stand_test grant_test grant_return_test grant_data_test grant_end_test
-	grant_link_test grant_queue_test grant_give_test grant_ask_test grant_key_test inject_test
-	conn_test uring_test uring_end_test)
+	queue_pool_test queue_time_test lib_queue_test lib_queue_end_test busy_test end_test
+	place_test region_test region_end_test stand_test ahead_test grant_test grant_return_test
+	grant_data_test grant_end_test grant_link_test grant_queue_test grant_give_test
+	grant_ask_test grant_key_test inject_test conn_test)
+# What is the same for each adapter, and takes long.
+above=(queue_poller_test uring_test uring_end_test)
 # What is not the same in each series of the kernel.
-serial=(abi_test chan_test queue_test queue_pool_test region_test grant_test grant_data_test
-	grant_give_test conn_test uring_test uring_end_test)
+serial=(abi_test chan_test queue_test queue_end_test queue_pool_test queue_poller_test region_test
+	grant_test grant_data_test grant_give_test conn_test uring_test uring_end_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -229,11 +232,14 @@ uml_guest() {
 check_uml() {
 	stage "selftests, User Mode Linux, rxe and siw"
 	payload uml-6.12
-	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" abi_fuzz
+	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" "${above[@]}" abi_fuzz
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" abi_fuzz life_test hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
 		hostile_flood hostile_region hostile_stand hostile_grant quota_test memory_test
+	begin tap_tests $of_uml uml-flow "$lab/uml.sh" --kernel uml-6.12 --provider rxe --mem 1536 \
+		--timeout 900 --payload "$out/payload-uml-6.12" --out "$out/run/uml-flow" -- \
+		bash flow.sh
 	payload uml-7.2
 	uml_guest uml-7.2 uml-7.2 rxe 1536 "${serial[@]}"
 	uml_guest uml-7.2-siw uml-7.2 siw 1536 chan_test place_test:reader grant_data_test conn_test
@@ -244,9 +250,10 @@ check_san() {
 	payload uml-6.12-san
 	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
 		gather_test wait_test queue_test queue_end_test queue_row_test queue_pool_test \
-		queue_time_test queue_poller_test busy_test end_test place_test region_test \
-		region_end_test stand_test grant_test grant_return_test grant_data_test \
-		grant_end_test grant_link_test grant_queue_test grant_give_test grant_key_test
+		queue_time_test queue_poller_test lib_queue_test lib_queue_end_test busy_test \
+		end_test place_test region_test region_end_test stand_test ahead_test grant_test \
+		grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test \
+		grant_give_test grant_key_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_grant \
 		uring_test uring_end_test
@@ -296,17 +303,19 @@ check_stock() {
 	local kernel
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test queue_test queue_pool_test place_test region_test"
-	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
-	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_end_test"
-	programs[stock-6.12]+=" queue_row_test queue_pool_test queue_time_test queue_poller_test"
-	programs[stock-6.12]+=" busy_test end_test region_test stand_test"
+	programs[stock-6.1]="abi_test chan_test queue_test queue_end_test queue_pool_test"
+	programs[stock-6.1]+=" queue_poller_test place_test:place region_test memory_test uring_test"
+	programs[stock-6.1]+=" uring_end_test"
+	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_row_test"
+	programs[stock-6.12]+=" queue_pool_test queue_time_test busy_test end_test region_test"
+	programs[stock-6.12]+=" stand_test ahead_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory conn_test life_test"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel
-		stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
+		# With 6.12 it is among those of User Mode Linux.
+		[ $kernel = stock-6.12 ] || stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
 		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
 	done
 }

@@ -204,13 +204,16 @@ int get_error(int fd, struct rdmachan_error *error)
 /* A channel of this host with itself: fds[0] is the active end. Failure ends the test. */
 void pair_up(int ctx, int fds[2], const struct opts *o)
 {
+	struct opts with_error = o ? *o : (struct opts){};
 	int listener = do_listen(ctx, SERVICE, o);
+	struct rdmachan_error error = {};
 
-	fds[0] = listener < 0 ? -1 : do_connect(ctx, SERVICE, o);
+	with_error.error = &error;
+	fds[0] = listener < 0 ? -1 : do_connect(ctx, SERVICE, &with_error);
 	fds[1] = fds[0] < 0 ? -1 : do_accept(listener, NULL);
 	if (fds[1] < 0) {
-		printf("# no pair: listener %d, channel %d: %s\n", listener, fds[0],
-		       strerror(errno));
+		printf("# no pair: listener %d, channel %d: %s; cause %u of operation %u\n",
+		       listener, fds[0], strerror(errno), error.cause, error.op);
 		fflush(stdout);
 		_exit(1);
 	}
