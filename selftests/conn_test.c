@@ -473,11 +473,11 @@ TEST(host_that_stood_still)
 	ASSERT_EQ(seteuid(0), 0);
 	fd = open(side, O_WRONLY | O_CLOEXEC);
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(write(fd, "rdmachan-lab: pause 3000\n", 25), 25);
-	close(fd);
+	/* No moment since it was asked is left out, or it might stand still in that one. */
 	now = now_ms();
 	until = now + 30000;
-	/* No moment is left out, or it might stand still in that one. */
+	ASSERT_EQ(write(fd, "rdmachan-lab: pause 3000\n", 25), 25);
+	close(fd);
 	do {
 		before = now;
 		ASSERT_LT(before, until);
