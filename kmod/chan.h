@@ -157,7 +157,7 @@ struct rch_borrowed {
  * @RCH_LENT_WAITS: nothing yet
  * @RCH_LENT_USED: a message was written there
  * @RCH_LENT_ASKED: the peer asks where to write one
- * @RCH_LENT_SHUT: nobody wants a message any more
+ * @RCH_LENT_SHUT: nobody wants a message any more, or must have one
  * @RCH_LENT_VOID: the peer will not write there, or must not
  * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
  */
@@ -226,6 +226,10 @@ enum rch_lent {
  * @heir: who receives the message behind that
  * @ahead: what is open to the peer for that one; then @target's is not over
  * @placing: number of the message that a transfer has claimed RCH_CHAN_RX for
+ * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heir. While there is one
+ *	memory may be open to the peer
+ * @lost: a message was placed that nobody wants any more: the channel ends with the last of
+ *	these, none of which has a message any more; written with WRITE_ONCE()
  * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
  *	next three
  * @lend_serial: of what was lent last
@@ -304,6 +308,8 @@ struct rch_chan {
 	enum rch_heir heir;
 	struct rch_target ahead;
 	u32 placing;
+	u32 transfers;
+	bool lost;
 	bool lends;
 	u32 lend_serial;
 	u32 lend_skip;
@@ -461,6 +467,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 /* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
 void rch_chan_placing(struct rch_chan *chan);
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
+void rch_chan_lost(struct rch_chan *chan);
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room);
 bool rch_chan_heir_begin(struct rch_chan *chan);
 bool rch_chan_heir_turn(struct rch_chan *chan);

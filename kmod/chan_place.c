@@ -457,7 +457,7 @@ void rch_place_leave(struct rch_place *place)
 	}
 	/* It was received, and nobody was told. */
 	if (place->state == RCH_PLACE_OVER && !place->sending && !place->result)
-		rch_chan_broken(place->chan, -EINTR);
+		rch_chan_lost(place->chan);
 	mutex_unlock(&place->lock);
 	rch_place_put(place);
 }

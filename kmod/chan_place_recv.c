@@ -84,6 +84,7 @@ static void recv_end(struct rch_place *place, bool closed)
 {
 	struct rch_chan *chan = place->chan;
 	int ret = place->result;
+	bool lost;
 
 	rch_place_unlist(place);
 	rch_mr_give_back(place->path, place->mr, closed);
@@ -92,8 +93,6 @@ static void recv_end(struct rch_place *place, bool closed)
 		rch_place_finish(place, -EAGAIN);
 		return;
 	}
-	if (!ret && place->left_alone)
-		ret = -EINTR;
 	/* Ahead of the end of the grant: FIN may still come. */
 	if (ret && ret != -ECANCELED && ret != -EAGAIN && place->begun)
 		rch_chan_broken(chan, ret);
@@ -101,8 +100,12 @@ static void recv_end(struct rch_place *place, bool closed)
 		ret = no_message(place);
 	if (!ret)
 		received(place);
+	/* Nor has anybody one that comes behind one that was lost. */
+	lost = !ret && (place->left_alone || READ_ONCE(chan->lost));
+	if (lost)
+		rch_chan_lost(chan);
 	placing_end(place, ret);
-	rch_place_finish(place, ret == -ECANCELED ? -EAGAIN : ret);
+	rch_place_finish(place, lost || ret == -ECANCELED ? -EAGAIN : ret);
 }
 
 /* Keep the peer out. @result: see recv_end(). */

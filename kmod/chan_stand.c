@@ -94,7 +94,7 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 static bool may_lend(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return !void_locked(chan) && !chan->arriving && !chan->offered &&
+	return !void_locked(chan) && !chan->arriving && !chan->offered && !chan->lost &&
 	       !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
@@ -137,10 +137,39 @@ bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_cts *cts)
 	return ok;
 }
 
+/**
+ * rch_chan_lost - a message was placed, and its program will not be told
+ * @chan: channel
+ *
+ * The channel has to end. That closes what is open to the peer, who may be writing there, so it
+ * ends with the last transfer, and what is lent only is taken back. Process context.
+ */
+void rch_chan_lost(struct rch_chan *chan)
+{
+	bool ends;
+
+	spin_lock_bh(&chan->lock);
+	ends = !chan->transfers;
+	WRITE_ONCE(chan->lost, true);
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
+}
+
+/* Return: whether the channel ends with it. */
+static bool transfer_over(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	chan->transfers--;
+	return chan->lost && !chan->transfers;
+}
+
 /** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have an heir */
 void rch_chan_placing(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
+	chan->transfers++;
 	chan->placing = chan->rx_messages;
 	if (chan->heir == RCH_HEIR_NEVER)
 		WRITE_ONCE(chan->heir, RCH_HEIR_NONE);
@@ -156,9 +185,10 @@ void rch_chan_placing(struct rch_chan *chan)
  */
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 {
-	bool told, turn;
+	bool told, turn, ends;
 
 	spin_lock_bh(&chan->lock);
+	ends = transfer_over(chan);
 	told = chan->heir == RCH_HEIR_WAITS;
 	turn = told && placed;
 	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
@@ -176,6 +206,8 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 	if (told)
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
 	return turn;
 }
 
@@ -204,8 +236,10 @@ bool rch_chan_heir_begin(struct rch_chan *chan)
 
 	spin_lock_bh(&chan->lock);
 	ok = chan->heir == RCH_HEIR_NONE && may_lend(chan);
-	if (ok)
+	if (ok) {
 		WRITE_ONCE(chan->heir, RCH_HEIR_WAITS);
+		chan->transfers++;
+	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -231,7 +265,7 @@ bool rch_chan_heir_turn(struct rch_chan *chan)
  */
 bool rch_chan_heir_end(struct rch_chan *chan)
 {
-	bool lost = false, ok;
+	bool lost = false, ends = false, ok;
 
 	spin_lock_bh(&chan->lock);
 	ok = chan->heir != RCH_HEIR_TURN;
@@ -239,11 +273,14 @@ bool rch_chan_heir_end(struct rch_chan *chan)
 		lost = chan->heir == RCH_HEIR_LOST;
 		WRITE_ONCE(chan->heir, lost ? RCH_HEIR_NEVER : RCH_HEIR_NONE);
 		WRITE_ONCE(chan->ahead.state, RCH_GRANT_NONE);
+		ends = transfer_over(chan);
 	}
 	/* What is offered may be taken again. */
 	if (lost && chan->offered)
 		wake_up_interruptible_all(&chan->wait);
 	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
 	return ok;
 }
 
@@ -285,7 +322,7 @@ bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 	return READ_ONCE(chan->target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
-	       (wanted && (READ_ONCE(chan->offered) ||
+	       (wanted && (READ_ONCE(chan->offered) || READ_ONCE(chan->lost) ||
 			   (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV)));
 }
 
@@ -305,7 +342,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 		ret = RCH_LENT_USED;
 	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
-	} else if (wanted && (chan->shut & RDMACHAN_SHUTDOWN_RECV)) {
+	} else if (wanted && (chan->lost || (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
 		ret = RCH_LENT_SHUT;
 	} else if (wanted && rch_chan_offer_take(chan, message)) {
 		ret = RCH_LENT_ASKED;

@@ -44,7 +44,8 @@ static void lender_begin(struct lender *l, struct attack *a)
 	ASSERT_TRUE(attack_connect(a, false));
 }
 
-static void lender_end(struct lender *l, struct attack *a)
+/* Of one whose queue is closed. */
+static void left_lender_end(struct lender *l, struct attack *a)
 {
 	int64_t until = now_ms() + 10000;
 
@@ -53,9 +54,14 @@ static void lender_end(struct lender *l, struct attack *a)
 		sleep_ms(10);
 	EXPECT_EQ(region_unregister(l->ctx, l->region), -1);
 	EXPECT_EQ(errno, ENOENT);
-	queue_close(&l->q);
 	close(l->ctx);
 	free(l->memory);
+}
+
+static void lender_end(struct lender *l, struct attack *a)
+{
+	left_lender_end(l, a);
+	queue_close(&l->q);
 }
 
 static void say_rts(struct attack *a, u8 flags, u32 total, u32 serial)
@@ -568,6 +574,40 @@ TEST_F(scene, ahead_of_nothing)
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 300, 300);
 	EXPECT_EQ(result(&l, a, SECOND), 300);
 	lender_end(&l, a);
+}
+
+/*
+ * The first of two messages comes when nobody wants it any more: that ends the channel, but not
+ * while the peer may be writing the second one.
+ */
+TEST_F(scene, ahead_of_one_that_is_lost)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, ahead;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		cts = borrow_two(&l, a, &ahead);
+		queue_close(&l.q);
+		EXPECT_EQ(cts_heard(a, 5).length, 0);
+		write_there(a, &cts, 2);
+		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+		hostile_beat(&a->h, 200);
+		EXPECT_EQ(a->h.count[RCH_REC_CLOSE], 0);
+		write_there(a, &ahead, 3);
+		if (i)
+			say_rts(a, RCH_RTS_F_PLACED, SIZE, ahead.serial);
+		else
+			say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
+		EXPECT_EQ(hostile_find(&a->h, RCH_REC_CLOSE, VICTIM_MINE)->flags,
+			  RCH_CLOSE_F_RESET);
+		EXPECT_TRUE(!a->h.ended && !a->h.wc_status);
+		EXPECT_TRUE(is_filled(&l, 2));
+		EXPECT_TRUE(second_filled(&l, 3));
+		left_lender_end(&l, a);
+	}
 }
 
 enum lie_ahead {
