@@ -84,6 +84,18 @@ one_test() {
 	fi
 }
 
+# not_ok LOG: the tests of it that failed, and after each what it has said, but for its beginning
+not_ok() {
+	sed 's/^ *//; s/\r$//' "$1" | awk '
+		/^#/ { said[count++ % 8] = $0 }
+		/^not ok [0-9-]/ {
+			print
+			for (i = count > 8 ? count - 8 : 0; i < count; i++)
+				print "    " said[i % 8]
+		}
+		/^(not )?ok / { count = 0 }'
+}
+
 # tap_tests NAME STATUS: the run has printed TAP; each of its tests counts
 tap_tests() {
 	local name=$1 status=$2 log=$out/$1.log good bad skip
@@ -94,9 +106,7 @@ tap_tests() {
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	echo "$name: $good passed, $bad failed, $skip skipped ($((SECONDS - begun)) s)"
 	if [ "$bad" -gt 0 ]; then
-		mapfile -t -O ${#failures[@]} failures < \
-			<(grep -E '^ *not ok [0-9-]' "$log" | sed "s/^ */$name: /")
-		grep -E -A 12 '^ *not ok [0-9-]' "$log" | head -n 80 | sed 's/^/# /'
+		mapfile -t -O ${#failures[@]} failures < <(not_ok "$log" | sed "s/^not/$name: not/")
 	elif [ "$status" != 0 ] || [ "$good" -eq 0 ]; then
 		show "$log"
 		fail "$name: exit status $status (log: $log)"
@@ -421,7 +431,7 @@ done
 all_ended
 
 echo
-[ $failed -eq 0 ] || printf 'failed: %s\n' "${failures[@]}" | head -n 20
+[ $failed -eq 0 ] || printf '%s\n' "${failures[@]}" | head -n 100 | sed '/^ /!s/^/failed: /'
 [ $skipped -eq 0 ] && echo "$passed passed, $failed failed" ||
 	echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
