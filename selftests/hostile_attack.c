@@ -343,11 +343,16 @@ void attack_disconnect(struct attack *a)
 int attack_verdict(struct attack *a, int chan)
 {
 	struct rdmachan_error error;
-	int64_t until = now_ms() + 5000;
+	int64_t begun = now_ms(), beat = begun + 1000;
 
 	while (!(poll_mask(chan, POLLIN, 0) & POLLERR)) {
-		if (now_ms() > until)
+		if (now_ms() > begun + 5000)
 			return VERDICT_ALIVE;
+		/* That we are silent is no lie. */
+		if (a->h.qp && !a->h.ended && now_ms() > beat) {
+			hostile_pure(&a->h, 0);
+			beat = now_ms() + 200;
+		}
 		/* The peer may be another process, or gone. */
 		if (a->h.events)
 			hostile_pump(&a->h, 5);
