@@ -235,7 +235,7 @@ uml_guest() {
 
 	shift 4
 	begin tap_tests $of_uml "$name" "$lab/uml.sh" --kernel "$kernel" --provider "$provider" \
-		--mem "$mem" --timeout 900 --payload "$out/payload-$kernel" \
+		--mem "$mem" --timeout 1800 --payload "$out/payload-$kernel" \
 		--out "$out/run/$name" -- env "${environment:-LC_ALL=C}" bash run.sh "$@"
 }
 
@@ -302,7 +302,7 @@ check_kcsan() {
 
 # stock_guest NAME KERNEL MEM COMMAND: a guest that is begun
 stock_guest() {
-	begin tap_tests $of_emulated "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1200 \
+	begin tap_tests $of_emulated "$1" "$lab/guest.sh" --kernel "$2" --smp 2 --mem "$3" --timeout 1800 \
 		--payload "$out/payload-$2" --out "$out/run/$1" -- sh -c "$4"
 }
 
