@@ -157,6 +157,7 @@ struct rch_borrowed {
  * @RCH_LENT_WAITS: nothing yet
  * @RCH_LENT_USED: a message was written there
  * @RCH_LENT_ASKED: the peer asks where to write one
+ * @RCH_LENT_SMALL: the same, for one that is larger
  * @RCH_LENT_SHUT: nobody wants a message any more, or must have one
  * @RCH_LENT_VOID: the peer will not write there, or must not
  * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
@@ -165,6 +166,7 @@ enum rch_lent {
 	RCH_LENT_WAITS,
 	RCH_LENT_USED,
 	RCH_LENT_ASKED,
+	RCH_LENT_SMALL,
 	RCH_LENT_SHUT,
 	RCH_LENT_VOID,
 	RCH_LENT_LOST,
@@ -221,6 +223,8 @@ enum rch_lent {
  * @readers: threads that wait for a message, or have just got one; not under @lock
  * @offered: the peer asks where to write @offer
  * @offer: the message
+ * @crossed: it asks where to write @offer, and will find memory that is lent with @crossed_serial
+ * @crossed_serial: that
  * @target: what is open to the peer for the next message, or was last
  * @grant_left: bytes of the message that were not written; 0 when there is none
  * @heir: who receives the message behind that
@@ -242,7 +246,9 @@ enum rch_lent {
  *	claimed RCH_CHAN_TX, as the next one
  * @placed_next: number of the message behind the last one that was placed; 0 when none was
  * @cts_due: the peer's answer to RTS @rts_serial is waited for
+ * @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0
  * @cts: the answer, when it has come
+ * @cts_lent: that is memory in @borrow
  * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
  * @rts_skip: messages before RTS is tried again
  * @rts_penalty: how many there were the last time
@@ -303,6 +309,8 @@ struct rch_chan {
 	atomic_t readers;
 	bool offered;
 	struct rch_rts offer;
+	bool crossed;
+	u32 crossed_serial;
 	struct rch_target target;
 	u32 grant_left;
 	enum rch_heir heir;
@@ -319,7 +327,9 @@ struct rch_chan {
 	u64 borrow_from;
 	u64 placed_next;
 	bool cts_due;
+	u32 rts_total;
 	struct rch_cts cts;
+	bool cts_lent;
 	u32 rts_serial;
 	u32 rts_skip;
 	u32 rts_penalty;
@@ -447,7 +457,7 @@ void rch_chan_offer_work(struct work_struct *work);
 /* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
 bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
 int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
-bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
 void rch_chan_cts_expect(struct rch_chan *chan);
 void rch_chan_rts_refused(struct rch_chan *chan);
 void rch_chan_tx_placed(struct rch_chan *chan);
@@ -463,6 +473,8 @@ void rch_chan_broken(struct rch_chan *chan, int ret);
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
+bool rch_chan_offer_keep(struct rch_chan *chan);
+void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
 
 /* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
 void rch_chan_placing(struct rch_chan *chan);
@@ -482,7 +494,10 @@ void rch_chan_lend_again(struct rch_chan *chan);
 bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
 void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
-void rch_chan_borrow_void(struct rch_chan *chan);
+void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
+bool rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_asks_ahead(const struct rch_chan *chan);
+bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
 
 /* chan_stand.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
@@ -491,6 +506,7 @@ bool rch_chan_heir_settled(const struct rch_chan *chan, bool wanted);
 /* chan_stand.c APIs: softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
 enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
+bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts);
 
 /* segment.c APIs: any context */
 struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data);

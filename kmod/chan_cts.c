@@ -43,7 +43,8 @@ struct rch_placing {
 	struct rch_mr *mr;
 };
 
-static void refuse(struct rch_chan *chan, u32 serial)
+/** rch_chan_offer_refuse - a message has to come as DATA. Any context */
+void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial)
 {
 	const struct rch_cts cts = { .serial = serial };
 
@@ -53,8 +54,10 @@ static void refuse(struct rch_chan *chan, u32 serial)
 static void cancel_got(struct rch_chan *chan, u32 serial)
 {
 	spin_lock(&chan->lock);
-	if (chan->offered && chan->offer.serial == serial)
+	if ((chan->offered || chan->crossed) && chan->offer.serial == serial) {
 		WRITE_ONCE(chan->offered, false);
+		chan->crossed = false;
+	}
 	if (chan->grant_left && chan->target.serial == serial) {
 		WRITE_ONCE(chan->target.state, RCH_GRANT_CANCELLED);
 		chan->grant_left = 0;
@@ -63,21 +66,37 @@ static void cancel_got(struct rch_chan *chan, u32 serial)
 	spin_unlock(&chan->lock);
 }
 
-/* Whether the offer may wait for a thread. */
+/**
+ * rch_chan_offer_keep - have @chan->offer wait for a thread. Softirq
+ * @chan: channel; locked
+ *
+ * Return: false when none will come for it: then it is to be refused.
+ */
+bool rch_chan_offer_keep(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	if (chan->state != RCH_CHAN_OPEN || chan->wants_data ||
+	    (chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		return false;
+	WRITE_ONCE(chan->offered, true);
+	mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
+	/* Who polls has to look: then it is refused, and comes as DATA. */
+	wake_up_interruptible_all(&chan->wait);
+	return true;
+}
+
+/* Whether the offer may wait: for a thread, or for what becomes of memory that is lent. */
 static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->arriving || chan->offered || chan->grant_left)
+	if (chan->arriving || chan->offered || chan->crossed || chan->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
-	*keep = chan->state == RCH_CHAN_OPEN && !chan->wants_data;
-	if (*keep) {
+	*keep = rch_chan_rts_crosses(chan, rts);
+	if (!*keep) {
 		chan->offer = *rts;
-		WRITE_ONCE(chan->offered, true);
-		mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
-		/* Who polls has to look: then it is refused, and comes as DATA. */
-		wake_up_interruptible_all(&chan->wait);
+		*keep = rch_chan_offer_keep(chan);
 	}
 	return RCH_RULE_OK;
 }
@@ -107,7 +126,7 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 		rule = offer_got(chan, &rts, &keep);
 	spin_unlock(&chan->lock);
 	if (!rule && !keep)
-		refuse(chan, rts.serial);
+		rch_chan_offer_refuse(chan, rts.serial);
 	return rule;
 }
 
@@ -143,7 +162,7 @@ static void refuse_offer(struct rch_chan *chan)
 	WRITE_ONCE(chan->offered, false);
 	spin_unlock_bh(&chan->lock);
 	if (offered)
-		refuse(chan, serial);
+		rch_chan_offer_refuse(chan, serial);
 }
 
 /**
@@ -381,7 +400,7 @@ void rch_chan_broken(struct rch_chan *chan, int ret)
 int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial)
 {
 	rch_chan_grant_end(chan);
-	refuse(chan, serial);
+	rch_chan_offer_refuse(chan, serial);
 	return -EAGAIN;
 }
 

@@ -94,6 +94,7 @@ enum rch_place_state {
  * @heir: receiving: behind another transfer, whose message is the next one; written with
  *	WRITE_ONCE()
  * @stands: it goes without RTS and CTS, see chan_stand.c
+ * @asked: sending: number of its RTS; 0 is none. Else, and @stands, that of @rts is the other's
  * @rts: the message; receiving and @stands: how much there may be, until it is known
  * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
  * @left: sending: bytes behind what is open
@@ -138,6 +139,7 @@ struct rch_place {
 	struct rch_mem_cursor cursor;
 	bool heir;
 	bool stands;
+	u32 asked;
 	struct rch_rts rts;
 	struct rch_cts cts;
 	u32 left;

@@ -130,23 +130,7 @@ static void recv_open(struct rch_place *place)
 		rch_place_go_to(place, RCH_PLACE_OPENING, place->path->patience);
 }
 
-/* Memory is open that the peer has not asked for. */
-static void lend(struct rch_place *place)
-{
-	struct rch_chan *chan = place->chan;
-
-	if (place->unwanted || !(place->heir ? rch_chan_lend_ahead(chan, &place->cts) :
-					       rch_chan_lend(chan, &place->cts))) {
-		recv_close(place, -EAGAIN);
-		return;
-	}
-	place->begun = true;
-	rch_place_go_to(place, RCH_PLACE_LENT, 0);
-	/* What the program has to send may go in the same frame. */
-	rch_lane_stand(&chan->lane, &place->cts, place->by_owner);
-}
-
-/* The same for a message that waits for it. */
+/* Memory is open for a message that waits for it. */
 static void grant(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
@@ -165,6 +149,43 @@ static void grant(struct rch_place *place)
 	place->fins = READ_ONCE(link->fins);
 	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
 	rch_lane_cts(&place->chan->lane, &place->cts);
+}
+
+/* The peer asks, as it had not heard of what was lent, or that is too small. */
+static void asked(struct rch_place *place, const struct rch_rts *offer)
+{
+	bool fits = offer->total <= place->rts.total;
+
+	place->stands = false;
+	place->rts = *offer;
+	if (fits) {
+		grant(place);
+		return;
+	}
+	rch_chan_lend_result(place->chan, false);
+	recv_close(place, -EAGAIN);
+}
+
+/* Memory is open that the peer has not asked for. */
+static void lend(struct rch_place *place)
+{
+	struct rch_chan *chan = place->chan;
+	struct rch_rts offer;
+
+	if (place->unwanted || !(place->heir ? rch_chan_lend_ahead(chan, &place->cts) :
+					       rch_chan_lend(chan, &place->cts))) {
+		/* But it may have done so meanwhile. */
+		if (!place->unwanted && !place->heir &&
+		    rch_chan_lend_asked(chan, place->rts.total, &offer))
+			asked(place, &offer);
+		else
+			recv_close(place, -EAGAIN);
+		return;
+	}
+	place->begun = true;
+	rch_place_go_to(place, RCH_PLACE_LENT, 0);
+	/* What the program has to send may go in the same frame. */
+	rch_lane_stand(&chan->lane, &place->cts, place->by_owner);
 }
 
 /* So FIN of a message that goes the other way waits for what there will be to tell. */
@@ -238,20 +259,6 @@ static bool step_open(struct rch_place *place)
 	return true;
 }
 
-/* The peer asks, as it had not heard of what was lent, or that is too small. */
-static void asked(struct rch_place *place, const struct rch_rts *offer)
-{
-	bool fits = offer->total <= place->rts.total;
-
-	rch_chan_lend_result(place->chan, false);
-	place->stands = false;
-	place->rts = *offer;
-	if (fits)
-		grant(place);
-	else
-		recv_close(place, -EAGAIN);
-}
-
 static void lent_over(struct rch_place *place, enum rch_lent lent, const struct rch_rts *message)
 {
 	bool used = lent == RCH_LENT_USED;
@@ -296,6 +303,7 @@ static bool step_lent(struct rch_place *place)
 	case RCH_LENT_ASKED:
 		asked(place, &message);
 		return true;
+	case RCH_LENT_SMALL:
 	case RCH_LENT_SHUT:
 	case RCH_LENT_LOST:
 		recall(place);

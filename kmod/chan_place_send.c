@@ -27,16 +27,20 @@ static void sent(struct rch_place *place, bool placed)
 	atomic64_inc(&place->region->sent);
 }
 
-/* If the peer has said no, it will ignore this. */
+/* The question first: else what comes back would have it answered. */
 static void take_back(struct rch_place *place)
 {
-	u8 flags = RCH_RTS_F_CANCEL;
+	struct rch_lane *lane = &place->chan->lane;
+	struct rch_rts rts = place->rts;
 
-	if (place->stands) {
-		rch_chan_borrow_end(place->chan, place->rts.serial);
-		flags |= RCH_RTS_F_PLACED;
-	}
-	rch_lane_rts(&place->chan->lane, &place->rts, flags, 0, false);
+	/* If the peer has said no, it will ignore this. */
+	rts.serial = place->asked;
+	if (place->asked)
+		rch_lane_rts(lane, &rts, RCH_RTS_F_CANCEL, 0, false);
+	if (!place->stands)
+		return;
+	rch_chan_borrow_end(place->chan, place->rts.serial);
+	rch_lane_rts(lane, &place->rts, RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED, 0, false);
 }
 
 static void send_failed(struct rch_place *place, int ret)
@@ -60,9 +64,11 @@ static bool step_asked(struct rch_place *place)
 
 	if (READ_ONCE(chan->cts_due) && !rch_chan_tx_refused(chan))
 		return false;
-	if (!rch_chan_cts_take(chan, &place->cts)) {
+	if (!rch_chan_cts_take(chan, &place->cts, &place->stands)) {
 		send_failed(place, -EPIPE);
 	} else if (place->cts.length) {
+		if (place->stands)
+			place->rts.serial = place->cts.serial;
 		rch_place_go_to(place, RCH_PLACE_TURN, 0);
 	} else {
 		rch_chan_rts_refused(chan);
@@ -242,11 +248,14 @@ static bool ask(struct rch_place *place)
 	if (place->stands) {
 		place->rts.serial = place->cts.serial;
 		rch_place_go_to(place, RCH_PLACE_TURN, 0);
-	} else if (rch_chan_rts_ask(chan, &place->rts)) {
-		send_failed(place, -EPIPE);
-	} else {
-		rch_place_go_to(place, RCH_PLACE_ASKED, 0);
+		return true;
 	}
+	if (rch_chan_rts_ask(chan, &place->rts)) {
+		send_failed(place, -EPIPE);
+		return true;
+	}
+	place->asked = place->rts.serial;
+	rch_place_go_to(place, RCH_PLACE_ASKED, 0);
 	return true;
 }
 

@@ -29,11 +29,24 @@
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
-/** struct rch_sending - a message that is being written */
+/**
+ * struct rch_sending - a message that is being written
+ * @chan: channel whose RCH_CHAN_TX is claimed
+ * @path: its path
+ * @rts: the message
+ * @stands: it is written to what was lent with @serial
+ * @serial: that
+ * @deadline: until when CTS is waited for
+ * @mem: the message, pinned
+ * @cursor: what is left of it
+ * @write: work requests
+ */
 struct rch_sending {
 	struct rch_chan *chan;
 	struct rch_path *path;
 	struct rch_rts rts;
+	bool stands;
+	u32 serial;
 	unsigned long deadline;
 	struct rch_mem mem;
 	struct rch_mem_cursor cursor;
@@ -115,6 +128,7 @@ void rch_chan_cts_expect(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->cts_due, true);
+	chan->rts_total = 0;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -123,15 +137,28 @@ static bool cts_settled(struct rch_chan *chan)
 	return !READ_ONCE(chan->cts_due) || rch_chan_tx_refused(chan);
 }
 
-/** rch_chan_cts_take - the answer. Return: false when it has not come; not expected then */
-bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts)
+/**
+ * rch_chan_cts_take - the answer
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @cts: where to write the message
+ * @lent: it was lent, and has answered the question by crossing it, see chan_stand.c
+ *
+ * Return: false when it has not come; it is not expected any more then.
+ */
+bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent)
 {
 	bool got;
 
 	spin_lock_bh(&chan->lock);
 	got = !chan->cts_due;
-	*cts = chan->cts;
+	*lent = chan->cts_lent;
+	/* A peer that lends twice for a message takes the first one back so. */
+	if (!*lent)
+		*cts = chan->cts;
+	else if (!rch_chan_borrow_take(chan, cts))
+		got = *lent = false;
 	WRITE_ONCE(chan->cts_due, false);
+	chan->cts_lent = false;
 	spin_unlock_bh(&chan->lock);
 	return got;
 }
@@ -149,7 +176,8 @@ static int wait_cts(struct rch_sending *s, struct rch_cts *cts)
 
 	wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
 						rch_time_left(s->deadline));
-	got = rch_chan_cts_take(chan, cts);
+	got = rch_chan_cts_take(chan, cts, &s->stands);
+	s->serial = cts->serial;
 	if (got)
 		return cts->length ? 0 : -EAGAIN;
 	ret = rch_chan_tx_check(chan);
@@ -164,6 +192,16 @@ static int path_error(struct rch_chan *chan)
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
+static int tell_written(struct rch_sending *s, u32 key, bool more)
+{
+	struct rch_rts rts = s->rts;
+
+	if (!s->stands)
+		return rch_lane_fin(&s->chan->lane, key, more, false);
+	rts.serial = s->serial;
+	return rch_lane_rts(&s->chan->lane, &rts, RCH_RTS_F_PLACED, key, false);
+}
+
 static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
 {
 	u32 n = min(cts->length, *left);
@@ -175,7 +213,7 @@ static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *le
 	ret = rch_write_post(s->path, s->write, &s->cursor, cts->addr, cts->rkey, n);
 	if (ret)
 		return path_error(s->chan);
-	ret = rch_lane_fin(&s->chan->lane, cts->rkey, *left, false);
+	ret = tell_written(s, cts->rkey, *left);
 	if (rch_write_wait(s->path, s->write))
 		return path_error(s->chan);
 	return ret ? rch_chan_tx_check(s->chan) ?: ret : 0;
@@ -223,10 +261,22 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
 	int ret;
 
 	rts->serial = ++chan->rts_serial;
-	rch_chan_cts_expect(chan);
-	rch_chan_borrow_void(chan);
+	rch_chan_borrow_ask(chan, rts->total);
 	ret = rch_lane_rts(&chan->lane, rts, 0, 0, false);
 	return ret ? rch_chan_tx_check(chan) ?: ret : 0;
+}
+
+/* If the peer has said no, it will ignore this. */
+static void take_back(struct rch_sending *s)
+{
+	struct rch_lane *lane = &s->chan->lane;
+
+	rch_lane_rts(lane, &s->rts, RCH_RTS_F_CANCEL, 0, false);
+	if (!s->stands)
+		return;
+	rch_chan_borrow_end(s->chan, s->serial);
+	s->rts.serial = s->serial;
+	rch_lane_rts(lane, &s->rts, RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED, 0, false);
 }
 
 static int ask_and_send(struct rch_sending *s)
@@ -242,9 +292,8 @@ static int ask_and_send(struct rch_sending *s)
 		rch_chan_rts_refused(s->chan);
 	if (!ret)
 		ret = send_pieces(s, &cts);
-	/* If the peer has said no, it will ignore this. */
 	if (ret)
-		rch_lane_rts(&s->chan->lane, &s->rts, RCH_RTS_F_CANCEL, 0, false);
+		take_back(s);
 	return ret;
 }
 

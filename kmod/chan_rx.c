@@ -115,7 +115,7 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 	bool first = r->flags & RCH_DATA_F_FIRST;
 	u32 expect = first ? r->total : chan->expect;
 
-	if (first == chan->arriving || chan->offered || chan->grant_left)
+	if (first == chan->arriving || chan->offered || chan->crossed || chan->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;

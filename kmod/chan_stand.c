@@ -31,6 +31,12 @@
  * When the first transfer has its message the heir's turn has come: it gets the claim, and what
  * it has lent is for the next message now. When the message went another way, or did not come,
  * the heir is @lost: it takes its memory back, and no offer is taken before it has it.
+ *
+ * Crossing. While memory is lent a sender that has not heard of it may ask for a way (RTS). If
+ * there is room for its message it finds its answer on its way already: both leave it at that
+ * (RCH_FEATURE_CROSS). The receiver keeps the question (@crossed) until the message was written
+ * there, or for the case that what is lent comes back. So asking costs nothing, and a sender need
+ * not guess whether it will be lent some. What is too small is given back unused.
  */
 #include "chan.h"
 #include "rch.h"
@@ -48,6 +54,11 @@ static bool understood(const struct rch_chan *chan)
 static bool understood_ahead(const struct rch_chan *chan)
 {
 	return understood(chan) && (chan->lane.link->features & RCH_FEATURE_AHEAD);
+}
+
+static bool understood_crossing(const struct rch_chan *chan)
+{
+	return understood(chan) && (chan->lane.link->features & RCH_FEATURE_CROSS);
 }
 
 /* Receiving */
@@ -119,7 +130,26 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 }
 
 /**
- * rch_chan_lend_ahead - the same for the message behind the next one
+ * rch_chan_lend_asked - memory is open to the peer, who has not been told and asks meanwhile
+ * @chan: channel whose RCH_CHAN_RX the caller has claimed
+ * @room: bytes of it
+ * @offer: the message, if that is large enough for it
+ *
+ * Return: whether the offer was taken.
+ */
+bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
+{
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = !void_locked(chan) && !chan->lost && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
+	     chan->offer.total <= room && rch_chan_offer_take(chan, offer);
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/**
+ * rch_chan_lend_ahead - rch_chan_lend() for the message behind the next one
  * @chan: channel
  * @cts: where it is; gets its numbers
  *
@@ -344,6 +374,8 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 		ret = RCH_LENT_VOID;
 	} else if (wanted && (chan->lost || (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
 		ret = RCH_LENT_SHUT;
+	} else if (wanted && chan->offered && understood_crossing(chan)) {
+		ret = RCH_LENT_SMALL;
 	} else if (wanted && rch_chan_offer_take(chan, message)) {
 		ret = RCH_LENT_ASKED;
 	}
@@ -400,6 +432,45 @@ static enum rch_rule placed_late(struct rch_chan *chan, const struct rch_rts *rt
 	return RCH_RULE_OK;
 }
 
+/* What is lent for the very next message of the peer's; or NULL. */
+static struct rch_target *lent_next(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	if (void_locked(chan))
+		return NULL;
+	if (chan->target.state == RCH_GRANT_LENT)
+		return &chan->target;
+	return chan->ahead.state == RCH_GRANT_LENT && is_next(chan) ? &chan->ahead : NULL;
+}
+
+/**
+ * rch_chan_rts_crosses - whether the peer asks, and will find what is lent. Softirq
+ * @chan: channel; locked
+ * @rts: for which message
+ */
+bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
+{
+	struct rch_target *target = understood_crossing(chan) ? lent_next(chan) : NULL;
+
+	lockdep_assert_held(&chan->lock);
+	if (!target || rts->total > target->bytes)
+		return false;
+	chan->offer = *rts;
+	chan->crossed = true;
+	chan->crossed_serial = target->serial;
+	return true;
+}
+
+/* What is lent comes back. Return: whether the question for another way is to be refused. */
+static bool returned_locked(struct rch_chan *chan, u32 serial)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!chan->crossed || chan->crossed_serial != serial)
+		return false;
+	chan->crossed = false;
+	return !rch_chan_offer_keep(chan);
+}
+
 /* It was said behind the message, or instead of it. */
 static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
@@ -422,6 +493,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 						      placed_late(chan, rts, none);
 	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
+	chan->crossed = false;
 	target->placed = *rts;
 	target->closed = rch_link_key_closed(chan->lane.link, target->key);
 	WRITE_ONCE(target->state, RCH_GRANT_DONE);
@@ -437,14 +509,21 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
  */
 enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
+	bool refuse = false;
 	enum rch_rule rule;
+	u32 serial;
 
 	if (!understood(chan))
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	rule = placed_locked(chan, rts, none);
+	serial = chan->offer.serial;
+	if (!rule && none)
+		refuse = returned_locked(chan, rts->serial);
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock(&chan->lock);
+	if (refuse)
+		rch_chan_offer_refuse(chan, serial);
 	return rule;
 }
 
@@ -491,7 +570,55 @@ static bool return_locked(struct rch_chan *chan, u32 serial)
 	if (borrowed->state == RCH_BORROW_USED)
 		return false;
 	borrowed->state = RCH_BORROW_NONE;
+	/* Now the peer answers what was asked. */
+	if (chan->cts_lent && borrowed->number == READ_ONCE(chan->tx_messages)) {
+		chan->cts_lent = false;
+		WRITE_ONCE(chan->cts_due, true);
+	}
 	return true;
+}
+
+/* What is lent for the next message; or NULL. */
+static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
+{
+	u64 next = READ_ONCE(chan->tx_messages);
+	struct rch_borrowed *borrowed = &chan->borrow[next & 1];
+
+	lockdep_assert_held(&chan->lock);
+	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||
+	    borrowed->number < chan->borrow_from)
+		return NULL;
+	if (borrowed->cts.ahead && (!chan->placed_next || chan->placed_next != next))
+		return NULL;
+	return borrowed;
+}
+
+/* The same, if that has at most so many bytes. */
+static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
+{
+	struct rch_borrowed *borrowed = borrowed_next(chan);
+
+	return borrowed && length <= borrowed->cts.length ? borrowed : NULL;
+}
+
+/*
+ * The next message asks for a way, and has one if there is enough memory; the peer knows.
+ * Return: what is not enough, and is to be returned; or NULL.
+ */
+static struct rch_borrowed *answer_locked(struct rch_chan *chan)
+{
+	struct rch_borrowed *borrowed = borrowed_next(chan);
+
+	lockdep_assert_held(&chan->lock);
+	if (!borrowed || !chan->cts_due || !chan->rts_total)
+		return NULL;
+	if (chan->rts_total > borrowed->cts.length) {
+		borrowed->state = RCH_BORROW_NONE;
+		return borrowed;
+	}
+	chan->cts_lent = true;
+	WRITE_ONCE(chan->cts_due, false);
+	return NULL;
 }
 
 /** rch_chan_standing_got - the peer lends memory, or wants it back. Softirq */
@@ -504,6 +631,7 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 	spin_lock(&chan->lock);
 	if (cts->length) {
 		borrow_locked(chan, cts);
+		answer = answer_locked(chan);
 		/* A sender may have nothing to do but to wait for it. */
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else {
@@ -513,21 +641,6 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 	if (answer)
 		rch_lane_return(&chan->lane, cts);
 	return RCH_RULE_OK;
-}
-
-/* What is lent for the next message, if that has so many bytes; or NULL. */
-static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
-{
-	struct rch_borrowed *borrowed = &chan->borrow[chan->tx_messages & 1];
-
-	lockdep_assert_held(&chan->lock);
-	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != chan->tx_messages ||
-	    borrowed->number < chan->borrow_from || length > borrowed->cts.length)
-		return NULL;
-	if (borrowed->cts.ahead &&
-	    (!chan->placed_next || chan->placed_next != chan->tx_messages))
-		return NULL;
-	return borrowed;
 }
 
 /** rch_chan_may_borrow - whether the peer has lent memory for the next message */
@@ -577,12 +690,48 @@ void rch_chan_borrow_end(struct rch_chan *chan, u32 serial)
 }
 
 /**
- * rch_chan_borrow_void - the next message asks for its own way
+ * rch_chan_borrow_ask - the next message asks for a way
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @total: its bytes
  *
- * What is lent for it, or will be before the peer has seen the question, is void.
+ * Where crossing is not understood, what is lent for it, or will be before the peer has seen the
+ * question, is void.
  */
-void rch_chan_borrow_void(struct rch_chan *chan)
+void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 {
-	chan->borrow_from = chan->tx_messages + 1;
+	struct rch_borrowed *returned = NULL;
+	struct rch_cts cts;
+
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->cts_due, true);
+	chan->cts_lent = false;
+	chan->rts_total = understood_crossing(chan) ? total : 0;
+	if (chan->rts_total)
+		returned = answer_locked(chan);
+	else
+		chan->borrow_from = chan->tx_messages + 1;
+	if (returned)
+		cts = returned->cts;
+	spin_unlock_bh(&chan->lock);
+	if (returned)
+		rch_lane_return(&chan->lane, &cts);
+}
+
+/** rch_chan_borrow_take - take what has answered the question, if it is there; locked */
+bool rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
+{
+	struct rch_borrowed *borrowed = borrowed_now(chan, chan->rts_total);
+
+	lockdep_assert_held(&chan->lock);
+	if (!borrowed)
+		return false;
+	*cts = borrowed->cts;
+	borrowed->state = RCH_BORROW_USED;
+	return true;
+}
+
+/** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, whatever is lent */
+bool rch_chan_asks_ahead(const struct rch_chan *chan)
+{
+	return understood_crossing(chan) && !chan->rts_skip;
 }

@@ -16,6 +16,7 @@
 
 #include "chan.h"
 #include "chan_place.h"
+#include "link.h"
 #include "queue.h"
 #include "queue_region.h"
 #include "region.h"
@@ -271,8 +272,8 @@ static void place_drop(struct rch_op *op)
 }
 
 /*
- * Once nothing of the one before is left to be sent: where the peer has lent, or is about to. To
- * ask it for a way can wait, as the question would come behind that.
+ * Once nothing of the one before is left to be sent: where the peer has lent, or is about to. It is
+ * asked for a way at once, too, where that does not spoil what is lent.
  * Return: 0, or -EAGAIN: it has begun, or waits.
  */
 static s64 begin_send_ahead(struct rch_op *op, struct rch_op *first)
@@ -282,7 +283,12 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *first)
 
 	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(first->place))
 		return 0;
-	if (rch_chan_may_borrow(chan, op->sqe.length))
+	if (rch_chan_may_borrow(chan, op->sqe.length)) {
+		/* Else what tells of the one before would come behind the bytes of this one. */
+		rch_link_run(chan->lane.link);
+		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
+	}
+	if (rch_chan_asks_ahead(chan))
 		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
 	/* Not again: it must not be out of the wait queue behind that look. */
 	if (op->events != lent)

@@ -197,6 +197,8 @@ static void choose_hello(struct attack *a)
 		*features &= ~RCH_FEATURE_STAND;
 	if (a->single)
 		*features &= ~RCH_FEATURE_AHEAD;
+	if (!a->crossing)
+		*features &= ~RCH_FEATURE_CROSS;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
 	if (a->frame_size)

@@ -43,6 +43,8 @@ struct attack {
 	bool plain;
 	/* None for the message behind the next. */
 	bool single;
+	/* What is lent may answer a question. */
+	bool crossing;
 	/* Keys shall be closed by frames. */
 	bool keyed;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */

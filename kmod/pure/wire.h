@@ -54,9 +54,11 @@
 #define RCH_FEATURE_KEY		0x20U
 /** RCH_FEATURE_AHEAD - feature bit, besides STAND: CTS may be for the message behind the next */
 #define RCH_FEATURE_AHEAD	0x40U
+/** RCH_FEATURE_CROSS - feature bit, besides STAND: what is lent may answer an RTS */
+#define RCH_FEATURE_CROSS	0x80U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
 				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
-				 RCH_FEATURE_AHEAD)
+				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS)
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_cross.c - a peer that asks for a way while it is lent memory for that very message
+ *
+ * What is lent answers the question: nothing else does, until it was used or has come back.
+ */
+#include "hostile_lender.h"
+
+static struct rch_cts borrow_crossing(struct lender *l, struct attack *a)
+{
+	a->crossing = true;
+	return borrow(l, a);
+}
+
+/* Nothing was said about where to write for a while. */
+static void expect_silence(struct attack *a, u32 count)
+{
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_CTS], count);
+}
+
+/* The module has answered the question: with memory, or, 0, that the message shall come as DATA. */
+static struct rch_cts expect_answer(struct attack *a, u32 count, u32 serial, u32 length)
+{
+	struct rch_cts cts = cts_heard(a, count);
+
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->flags, 0);
+	EXPECT_EQ(cts.serial, serial);
+	EXPECT_EQ(cts.length, length);
+	return cts;
+}
+
+static void write_and_place(struct attack *a, const struct rch_cts *cts, char what)
+{
+	write_there(a, cts, what);
+	say_rts(a, RCH_RTS_F_PLACED, SIZE, cts->serial);
+}
+
+/* It is of use, so the next receive lends as well; again and again. */
+TEST_F(scene, asks_and_finds)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+	int i;
+
+	cts = borrow_crossing(&l, a);
+	for (i = 2; i < 10; i++) {
+		say_rts(a, 0, SIZE, i);
+		expect_silence(a, i);
+		write_and_place(a, &cts, i);
+		EXPECT_EQ(result(&l, a, TAG), SIZE);
+		EXPECT_TRUE(is_filled(&l, i));
+		receive(&l, a);
+		cts = cts_heard(a, i + 1);
+		EXPECT_EQ(hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->flags,
+			  RCH_CTS_F_STANDING);
+	}
+	lender_end(&l, a);
+}
+
+/* The same with what is lent for the message behind. */
+TEST_F(scene, asks_and_finds_ahead)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, ahead;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND);
+	ASSERT_EQ(queue_submit(&l.q), 1);
+	ahead = cts_heard(a, 3);
+	/* In a row, so that the first receive has no time to end between. */
+	say_rts(a, 0, SIZE, 2);
+	write_and_place(a, &cts, 2);
+	say_rts(a, 0, SIZE, 3);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	expect_silence(a, 3);
+	write_and_place(a, &ahead, 3);
+	EXPECT_EQ(result(&l, a, SECOND), SIZE);
+	EXPECT_TRUE(is_filled(&l, 2));
+	EXPECT_TRUE(second_filled(&l, 3));
+	lender_end(&l, a);
+}
+
+/* What is lent comes back: now the question is answered, by the receive that lent. */
+TEST_F(scene, asks_and_gives_back)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	say_rts(a, 0, SIZE, 2);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	cts = expect_answer(a, 3, 2, SIZE);
+	write_there(a, &cts, 7);
+	say_fin(a);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(&l, 7));
+	lender_end(&l, a);
+}
+
+/* The question is taken back, and what is lent stays. */
+TEST_F(scene, asks_and_does_not)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	say_rts(a, 0, SIZE, 2);
+	say_rts(a, RCH_RTS_F_CANCEL, SIZE, 2);
+	say_rts(a, 0, SIZE, 3);
+	say_rts(a, RCH_RTS_F_CANCEL, SIZE, 3);
+	expect_silence(a, 2);
+	write_and_place(a, &cts, 8);
+	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(&l, 8));
+	lender_end(&l, a);
+}
+
+/* There is not enough: it is wanted back before the question is answered. */
+TEST_F(scene, asks_for_more)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts, none;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	say_rts(a, 0, 2 * SIZE, 2);
+	none = cts_heard(a, 3);
+	EXPECT_EQ(none.length, 0);
+	EXPECT_EQ(none.serial, cts.serial);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	expect_answer(a, 4, 2, 0);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&l, a, TAG), 100);
+	lender_end(&l, a);
+}
+
+/* The program wants its memory back: nobody is left to answer but by "no". */
+TEST_F(scene, asks_who_wants_it_back)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	say_rts(a, 0, SIZE, 2);
+	expect_silence(a, 2);
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
+	EXPECT_EQ(cts_heard(a, 3).length, 0);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	expect_answer(a, 4, 2, 0);
+	lender_end(&l, a);
+}
+
+/* Nor does it end the channel when that is shut for receiving meanwhile. */
+TEST_F(scene, asks_who_is_shut)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	cts = borrow_crossing(&l, a);
+	say_rts(a, 0, SIZE, 2);
+	expect_silence(a, 2);
+	/* It waits for the receive, which waits for us. */
+	queue_add(&l.q, RDMACHAN_OPCODE_SHUTDOWN, a->victim, CANCEL)->op_flags =
+		RDMACHAN_SHUTDOWN_RECV;
+	ASSERT_EQ(queue_submit(&l.q), 1);
+	EXPECT_EQ(cts_heard(a, 3).length, 0);
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	expect_answer(a, 4, 2, 0);
+	EXPECT_LE(result(&l, a, TAG), 0);
+	EXPECT_EQ(result(&l, a, CANCEL), 0);
+	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+	lender_end(&l, a);
+}
+
+/* While the question is open nothing else may come. */
+TEST_F_TIMEOUT(scene, asks_and_does_other_things, 60)
+{
+	struct attack *a = &self->a;
+	struct lender l;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		borrow_crossing(&l, a);
+		say_rts(a, 0, SIZE, 2);
+		if (i)
+			say_rts(a, 0, SIZE, 3);
+		else
+			say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_SEGMENT);
+		EXPECT_LT(result(&l, a, TAG), 0);
+		lender_end(&l, a);
+	}
+}
+
+/* The module asks, and the peer lends. */
+
+static u32 question(struct lender *l, struct attack *a)
+{
+	a->crossing = true;
+	lender_begin(l, a);
+	send_it(l, a);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags, 0);
+	return hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->second;
+}
+
+static void answer(struct attack *a, u32 serial)
+{
+	const struct rch_cts none = { .serial = serial };
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_CTS,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	rch_wire_cts_put(frame_add(&f, &r), &none);
+	hostile_say(&a->h, &f);
+}
+
+static void expect_return(struct attack *a, u32 count, u32 serial)
+{
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == count, 5000));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags,
+		  RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->second, serial);
+}
+
+static void expect_data(struct lender *l, struct attack *a, u32 serial)
+{
+	answer(a, serial);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA], 5000));
+	lender_end(l, a);
+}
+
+/* It writes there: the peer's adapter knows no such memory. */
+TEST_F(scene, is_asked_and_lends)
+{
+	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE, 5, 0 };
+	struct attack *a = &self->a;
+	struct lender l;
+
+	if (is_iwarp())
+		SKIP("not with siw: a WRITE completes before the peer refuses it");
+	question(&l, a);
+	say_cts(a, &cts);
+	EXPECT_LT(result(&l, a, TAG), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
+	lender_end(&l, a);
+}
+
+/* What is too small goes back at once, and the question stays open. */
+TEST_F(scene, is_asked_and_lends_less)
+{
+	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE - 1, 5, 0 };
+	struct attack *a = &self->a;
+	struct lender l;
+	u32 serial;
+
+	serial = question(&l, a);
+	say_cts(a, &cts);
+	expect_return(a, 2, 5);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	expect_data(&l, a, serial);
+}
+
+/* What was lent before the question, and is too small, goes back with it. */
+TEST_F(scene, has_lent_less)
+{
+	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE - 1, 5, 0 };
+	struct attack *a = &self->a;
+	struct lender l;
+
+	a->crossing = true;
+	lender_begin(&l, a);
+	say_cts(a, &cts);
+	hostile_beat(&a->h, 100);
+	send_it(&l, a);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	EXPECT_EQ(result(&l, a, CANCEL), 1);
+	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+	lender_end(&l, a);
+}
+
+/* It is lent and taken back at once: before it is used, if it is the question stays open. */
+TEST_F(scene, is_asked_and_lends_for_a_moment)
+{
+	static const struct rch_cts all[] = {
+		{ 0x1000, 0x12345678, SIZE, 5, 0 },
+		{ .serial = 5 },
+	};
+	const struct rch_record r = {
+		.type = RCH_REC_CTS,
+		.flags = RCH_CTS_F_STANDING,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	struct attack *a = &self->a;
+	static struct frame f;
+	struct rch_record each = r;
+	struct lender l;
+	u32 serial;
+	int i;
+
+	serial = question(&l, a);
+	each.chan = a->victim_no;
+	frame_begin(&f);
+	for (i = 0; i < 2; i++)
+		rch_wire_cts_put(frame_add(&f, &each), &all[i]);
+	hostile_say(&a->h, &f);
+	expect_return(a, 2, 5);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	expect_data(&l, a, serial);
+}
+
+/* Something for the message two further on in place of it: that cannot be; no harm is done. */
+TEST_F(scene, is_asked_and_lends_twice)
+{
+	static const struct rch_cts all[] = {
+		{ 0x1000, 0x12345678, SIZE, 5, 0 },
+		{ 0x1000, 0x12345678, SIZE, 6, 2 },
+	};
+	struct attack *a = &self->a;
+	struct rch_record r = {
+		.type = RCH_REC_CTS,
+		.flags = RCH_CTS_F_STANDING,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+	struct lender l;
+	int i;
+
+	question(&l, a);
+	r.chan = a->victim_no;
+	frame_begin(&f);
+	for (i = 0; i < 2; i++)
+		rch_wire_cts_put(frame_add(&f, &r), &all[i]);
+	hostile_say(&a->h, &f);
+	EXPECT_LT(result(&l, a, TAG), 0);
+	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+	lender_end(&l, a);
+}
+
+TEST_HARNESS_MAIN
