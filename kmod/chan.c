@@ -176,6 +176,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->error.service = service;
 	chan->wants_data = true;
 	INIT_LIST_HEAD(&chan->segments);
+	INIT_LIST_HEAD(&chan->heirs);
 	rch_window_init(&chan->window, tuning->recv_buffer);
 	chan->lane.open.service = service;
 	chan->lane.open.window = tuning->recv_buffer;

@@ -112,20 +112,29 @@ struct rch_target {
 };
 
 /**
- * enum rch_heir - who receives behind the transfer that has claimed RCH_CHAN_RX, see chan_stand.c
- * @RCH_HEIR_NEVER: there is no such transfer, or it must have none
- * @RCH_HEIR_NONE: nobody, yet
- * @RCH_HEIR_WAITS: another transfer
- * @RCH_HEIR_TURN: that one: the claim is its own now
- * @RCH_HEIR_LOST: that one; but the message before went another way, and what was lent for the
- *	one behind it is taken back
+ * enum rch_heir_state - a transfer that receives behind another, see chan_stand.c
+ * @RCH_HEIR_NONE: it does not
+ * @RCH_HEIR_WAITS: it waits for its turn
+ * @RCH_HEIR_TURN: that has come: it has claimed RCH_CHAN_RX now
+ * @RCH_HEIR_LOST: a message before went another way, and what it has lent is taken back
  */
-enum rch_heir {
-	RCH_HEIR_NEVER,
+enum rch_heir_state {
 	RCH_HEIR_NONE,
 	RCH_HEIR_WAITS,
 	RCH_HEIR_TURN,
 	RCH_HEIR_LOST,
+};
+
+/**
+ * struct rch_heir - such a transfer; protected by chan->lock
+ * @list: in @heirs of the channel, in the order of their messages, if WAITS or LOST
+ * @state: written with WRITE_ONCE()
+ * @target: what is open to the peer for its message
+ */
+struct rch_heir {
+	struct list_head list;
+	enum rch_heir_state state;
+	struct rch_target target;
 };
 
 /**
@@ -227,10 +236,12 @@ enum rch_lent {
  * @crossed_serial: that
  * @target: what is open to the peer for the next message, or was last
  * @grant_left: bytes of the message that were not written; 0 when there is none
- * @heir: who receives the message behind that
- * @ahead: what is open to the peer for that one; then @target's is not over
+ * @heirs: &struct rch_heir, who receive the messages behind that: for each the one behind that of
+ *	who is before
+ * @heir_count: of them; written with WRITE_ONCE()
+ * @heirs_lost: of these; likewise
  * @placing: number of the message that a transfer has claimed RCH_CHAN_RX for
- * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heir. While there is one
+ * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heirs. While there is one
  *	memory may be open to the peer
  * @lost: a message was placed that nobody wants any more: the channel ends with the last of
  *	these, none of which has a message any more; written with WRITE_ONCE()
@@ -241,7 +252,7 @@ enum rch_lent {
  * @lend_penalty: how many there were the last time
  * @lend_opens: memory that will be lent is being opened, and the peer told of it soon; written
  *	with WRITE_ONCE() by who has claimed RCH_CHAN_RX
- * @borrow: what the peer has lent, for messages with even numbers and with odd ones
+ * @borrow: what the peer has lent; for which message is told by the last bits of its number
  * @borrow_from: for messages before this one nothing may be used any more; by who has
  *	claimed RCH_CHAN_TX, as the next one
  * @placed_next: number of the message behind the last one that was placed; 0 when none was
@@ -313,8 +324,9 @@ struct rch_chan {
 	u32 crossed_serial;
 	struct rch_target target;
 	u32 grant_left;
-	enum rch_heir heir;
-	struct rch_target ahead;
+	struct list_head heirs;
+	u32 heir_count;
+	u32 heirs_lost;
 	u32 placing;
 	u32 transfers;
 	bool lost;
@@ -323,7 +335,7 @@ struct rch_chan {
 	u32 lend_skip;
 	u32 lend_penalty;
 	bool lend_opens;
-	struct rch_borrowed borrow[2];
+	struct rch_borrowed borrow[RCH_LENDS];
 	u64 borrow_from;
 	u64 placed_next;
 	bool cts_due;
@@ -481,13 +493,14 @@ void rch_chan_placing(struct rch_chan *chan);
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
 void rch_chan_lost(struct rch_chan *chan);
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room);
-bool rch_chan_heir_begin(struct rch_chan *chan);
-bool rch_chan_heir_turn(struct rch_chan *chan);
-bool rch_chan_heir_end(struct rch_chan *chan);
-enum rch_lent rch_chan_heir_lent(struct rch_chan *chan);
+bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
+			 const struct rch_heir *before);
+bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir);
+bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir);
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir);
 bool rch_chan_lends(const struct rch_chan *chan, u64 room);
 bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
-bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts);
 enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
 void rch_chan_lend_result(struct rch_chan *chan, bool used);
 void rch_chan_lend_again(struct rch_chan *chan);
@@ -501,7 +514,8 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 
 /* chan_stand.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
-bool rch_chan_heir_settled(const struct rch_chan *chan, bool wanted);
+bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
+			   bool wanted);
 
 /* chan_stand.c APIs: softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
@@ -552,7 +566,7 @@ static inline u32 rch_chan_came(const struct rch_chan *chan)
  */
 static inline bool rch_chan_may_take(const struct rch_chan *chan)
 {
-	return READ_ONCE(chan->offered) && READ_ONCE(chan->heir) != RCH_HEIR_LOST;
+	return READ_ONCE(chan->offered) && !READ_ONCE(chan->heirs_lost);
 }
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */

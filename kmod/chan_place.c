@@ -67,8 +67,9 @@ static bool io_settled(struct rch_place *place)
 
 static bool lent_settled(struct rch_place *place, bool wanted)
 {
-	return READ_ONCE(place->heir) ? rch_chan_heir_settled(place->chan, wanted) :
-					rch_chan_lent_settled(place->chan, wanted);
+	return READ_ONCE(place->heir) ?
+		rch_chan_heir_settled(place->chan, &place->as_heir, wanted) :
+		rch_chan_lent_settled(place->chan, wanted);
 }
 
 /* The same of the peer. Without @events anything may have happened. */
@@ -367,6 +368,7 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	mutex_init(&place->lock);
 	INIT_DELAYED_WORK(&place->work, place_work);
 	init_waitqueue_head(&place->wait);
+	INIT_LIST_HEAD(&place->as_heir.list);
 	init_waitqueue_func_entry(&place->chan_entry, chan_woken);
 	init_waitqueue_func_entry(&place->path_entry, path_woken);
 	place->chan_entry.private = place;
@@ -390,26 +392,27 @@ void rch_place_begin(struct rch_place *place)
 }
 
 /**
- * rch_place_heir_begin - be the heir of a transfer that receives
- * @place: that
+ * rch_place_heir_begin - receive the message behind that of another transfer
+ * @place: transfer that is not begun
+ * @before: the other one, which receives, or is an heir itself
  *
- * Return: whether the caller is, who goes on with rch_place_lend_ahead(). Then the next message
- * is for @place, and the one behind it for the heir.
+ * Return: whether @place is an heir now; rch_place_lend_ahead() must follow.
  */
-bool rch_place_heir_begin(struct rch_place *place)
+bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before)
 {
 	bool ok;
 
-	mutex_lock(&place->lock);
-	ok = place->claimed && !place->sending && rch_chan_heir_begin(place->chan);
-	mutex_unlock(&place->lock);
+	mutex_lock(&before->lock);
+	ok = (before->claimed || before->heir) && !before->sending &&
+	     rch_chan_heir_begin(place->chan, &place->as_heir, &before->as_heir);
+	mutex_unlock(&before->lock);
 	return ok;
 }
 
-/** rch_place_all_sent - whether all of a message is on its way, and the next one may be */
+/** rch_place_all_sent - whether all of a message is on its way, or nothing; the next one may be */
 bool rch_place_all_sent(const struct rch_place *place)
 {
-	return READ_ONCE(place->state) == RCH_PLACE_WRITTEN;
+	return READ_ONCE(place->state) == RCH_PLACE_WRITTEN || rch_place_over(place);
 }
 
 static bool stop_locked(struct rch_place *place)

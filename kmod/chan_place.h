@@ -18,10 +18,10 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "chan.h"
 #include "mem.h"
 #include "pure/wire.h"
 
-struct rch_chan;
 struct rch_key;
 struct rch_mr;
 struct rch_path;
@@ -91,8 +91,9 @@ enum rch_place_state {
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
- * @heir: receiving: behind another transfer, whose message is the next one; written with
+ * @heir: receiving: behind another transfer, whose message comes before; written with
  *	WRITE_ONCE()
+ * @as_heir: then; protected by the channel's lock
  * @stands: it goes without RTS and CTS, see chan_stand.c
  * @asked: sending: number of its RTS; 0 is none. Else, and @stands, that of @rts is the other's
  * @rts: the message; receiving and @stands: how much there may be, until it is known
@@ -138,6 +139,7 @@ struct rch_place {
 	struct scatterlist keyed;
 	struct rch_mem_cursor cursor;
 	bool heir;
+	struct rch_heir as_heir;
 	bool stands;
 	u32 asked;
 	struct rch_rts rts;
@@ -162,7 +164,7 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
-bool rch_place_heir_begin(struct rch_place *place);
+bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before);
 void rch_place_lend_ahead(struct rch_place *place, u32 room);
 bool rch_place_go_on(struct rch_place *place);
 bool rch_place_all_sent(const struct rch_place *place);

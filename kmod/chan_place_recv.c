@@ -3,8 +3,8 @@
  * chan_place_recv.c - large messages to regions: the steps of who receives
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
- * chan_stand.c, and so is the heir of a transfer: one that lends while the other goes on, and has
- * claimed nothing until its turn comes.
+ * chan_stand.c, and so are the heirs of a transfer: they lend while the other goes on, and have
+ * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
  * module has all that it needs, and finishes, or the link ends. What is only lent is asked
@@ -20,8 +20,6 @@
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4
-/* How many regions of a path may be lent: the others are for messages that are there. */
-#define LENT_MAX (RCH_MRS / 2)
 
 static void received(struct rch_place *place)
 {
@@ -32,6 +30,18 @@ static void received(struct rch_place *place)
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
 	atomic64_inc(&chan->rx_regions);
 	atomic64_inc(&place->region->received);
+}
+
+static bool count(struct rch_place *place)
+{
+	int max = place->heir ? RCH_LENT_AHEAD_MAX : RCH_LENT_MAX;
+	atomic_t *lent = &place->chan->lane.link->lent;
+	int now = atomic_read(lent);
+
+	while (now < max)
+		if (atomic_try_cmpxchg(lent, &now, now + 1))
+			return true;
+	return false;
 }
 
 static void uncount(struct rch_place *place)
@@ -65,9 +75,9 @@ static bool heir_end(struct rch_place *place)
 {
 	if (!place->heir)
 		return false;
-	if (rch_chan_heir_end(place->chan))
+	if (rch_chan_heir_end(place->chan, &place->as_heir))
 		return true;
-	rch_chan_heir_turn(place->chan);
+	rch_chan_heir_turn(place->chan, &place->as_heir);
 	take_turn(place);
 	return false;
 }
@@ -172,8 +182,9 @@ static void lend(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 	struct rch_rts offer;
 
-	if (place->unwanted || !(place->heir ? rch_chan_lend_ahead(chan, &place->cts) :
-					       rch_chan_lend(chan, &place->cts))) {
+	if (place->unwanted || !(place->heir ?
+			       rch_chan_lend_ahead(chan, &place->as_heir, &place->cts) :
+			       rch_chan_lend(chan, &place->cts))) {
 		/* But it may have done so meanwhile. */
 		if (!place->unwanted && !place->heir &&
 		    rch_chan_lend_asked(chan, place->rts.total, &offer))
@@ -288,7 +299,7 @@ static void recall(struct rch_place *place)
 
 static enum rch_lent lent_state(struct rch_place *place, bool wanted, struct rch_rts *message)
 {
-	return place->heir ? rch_chan_heir_lent(place->chan) :
+	return place->heir ? rch_chan_heir_lent(place->chan, &place->as_heir) :
 			     rch_chan_lent(place->chan, wanted, message);
 }
 
@@ -364,7 +375,7 @@ static bool (*const steps[])(struct rch_place *place) = {
 bool rch_place_recv_step(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
-	if (place->heir && rch_chan_heir_turn(place->chan))
+	if (place->heir && rch_chan_heir_turn(place->chan, &place->as_heir))
 		take_turn(place);
 	return steps[place->state](place);
 }
@@ -417,12 +428,10 @@ void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 ro
 /* Lend memory to the peer, as far as there is enough to lend. Return: whether it goes on. */
 static bool begin_to_lend(struct rch_place *place, u32 room)
 {
-	struct rch_link *link = place->chan->lane.link;
-
 	place->stands = true;
 	place->rts.total = room;
 	rch_place_begin(place);
-	place->counted = atomic_add_unless(&link->lent, 1, LENT_MAX);
+	place->counted = count(place);
 	if (place->counted && rch_place_map(place, DMA_FROM_DEVICE))
 		place->mr = rch_mr_get(place->path);
 	if (place->mr)
@@ -455,11 +464,11 @@ void rch_place_lend(struct rch_place *place, u32 room)
 }
 
 /**
- * rch_place_lend_ahead - begin to receive the message behind one that is being received
+ * rch_place_lend_ahead - begin to receive a message behind others that are being received
  * @place: transfer
  * @room: bytes that there are for it
  *
- * As rch_place_lend(), but it is the heir: rch_place_heir_begin() has told so.
+ * As rch_place_lend(), but it is an heir: rch_place_heir_begin() has told so.
  */
 void rch_place_lend_ahead(struct rch_place *place, u32 room)
 {

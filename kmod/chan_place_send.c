@@ -81,7 +81,7 @@ static bool step_asked(struct rch_place *place)
 /* The path has failed, and the channel will soon. */
 static void write_failed(struct rch_place *place)
 {
-	rch_write_end(place->path);
+	rch_write_end(place->path, place->write);
 	rch_place_unmap(place);
 	rch_place_go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->dead);
 }
@@ -136,11 +136,12 @@ static void write_some(struct rch_place *place)
 
 static bool step_turn(struct rch_place *place)
 {
-	if (!rch_write_try_begin(place->path))
+	if (!rch_write_try_begin(place->path, place->write, &place->cursor,
+				 min(place->cts.length, place->left)))
 		return false;
 	/* Who has ended the channel meanwhile has closed that memory. */
 	if (rch_chan_tx_refused(place->chan)) {
-		rch_write_end(place->path);
+		rch_write_end(place->path, place->write);
 		send_failed(place, -EPIPE);
 		return true;
 	}
@@ -162,7 +163,7 @@ static bool step_writing(struct rch_place *place)
 		write_some(place);
 		return true;
 	}
-	rch_write_end(place->path);
+	rch_write_end(place->path, place->write);
 	if (place->fin)
 		send_failed(place, place->fin);
 	else if (place->left_alone)
@@ -193,7 +194,7 @@ static bool step_written(struct rch_place *place)
 		write_failed(place);
 		return true;
 	}
-	rch_write_end(place->path);
+	rch_write_end(place->path, place->write);
 	rch_place_finish(place, 0);
 	return true;
 }

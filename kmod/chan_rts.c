@@ -222,7 +222,7 @@ static int write_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *le
 /* The turn is given back while the peer is waited for. */
 static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *left)
 {
-	int ret = rch_write_begin(s->path);
+	int ret = rch_write_begin(s->path, s->write);
 
 	if (ret)
 		return ret;
@@ -231,7 +231,7 @@ static int send_piece(struct rch_sending *s, const struct rch_cts *cts, u32 *lef
 		ret = rch_chan_tx_check(s->chan) ?: -EPIPE;
 	else
 		ret = write_piece(s, cts, left);
-	rch_write_end(s->path);
+	rch_write_end(s->path, s->write);
 	return ret;
 }
 

@@ -25,12 +25,13 @@
  * messages have to be written by RTS before it is tried again.
  *
  * Ahead. With one message at a time the sender waits for what tells it where the next one goes.
- * So a second transfer, the *heir* of the one that receives, lends its memory for the message
- * behind that, while it goes on. That is void unless the message before is placed: then no
+ * So other transfers, *heirs* of the one that receives, lend their memory for the messages behind
+ * that, while it goes on. What an heir lends is void unless the message before is placed: then no
  * message that has still to be read can come before one that was written to an heir's memory.
- * When the first transfer has its message the heir's turn has come: it gets the claim, and what
+ * When the transfer has its message the first heir's turn has come: it gets the claim, and what
  * it has lent is for the next message now. When the message went another way, or did not come,
- * the heir is @lost: it takes its memory back, and no offer is taken before it has it.
+ * all heirs are lost: they take their memory back, and no offer is taken before they have it. So
+ * are those behind an heir that gives up, as their messages have other numbers then.
  *
  * Crossing. While memory is lent a sender that has not heard of it may ask for a way (RTS). If
  * there is room for its message it finds its answer on its way already: both leave it at that
@@ -39,6 +40,7 @@
  * not guess whether it will be lent some. What is too small is given back unused.
  */
 #include "chan.h"
+#include "path_rdma.h"
 #include "rch.h"
 
 /* Who never uses what is lent is lent some once in so many messages. */
@@ -74,7 +76,7 @@ bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
 	return READ_ONCE(chan->lends) && room >= RCH_PLACE_MIN && understood(chan) &&
 	       !READ_ONCE(chan->complete) && !READ_ONCE(chan->offered) &&
-	       READ_ONCE(chan->heir) != RCH_HEIR_LOST &&
+	       !READ_ONCE(chan->heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
@@ -93,7 +95,7 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 	lockdep_assert_held(&chan->lock);
 	cts->serial = ++chan->lend_serial;
 	cts->message = message;
-	cts->ahead = target == &chan->ahead;
+	cts->ahead = target != &chan->target;
 	WRITE_ONCE(target->state, RCH_GRANT_LENT);
 	target->serial = cts->serial;
 	target->bytes = cts->length;
@@ -121,8 +123,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->target.state == RCH_GRANT_NONE && chan->heir != RCH_HEIR_LOST &&
-	     may_lend(chan);
+	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && may_lend(chan);
 	if (ok)
 		lend_locked(chan, &chan->target, cts, chan->rx_messages);
 	spin_unlock_bh(&chan->lock);
@@ -148,21 +149,37 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 	return ok;
 }
 
+/* The number of the message that an heir receives. */
+static u32 heir_message(const struct rch_chan *chan, const struct rch_heir *heir)
+{
+	u32 message = chan->placing + 1;
+	const struct rch_heir *each;
+
+	lockdep_assert_held(&chan->lock);
+	list_for_each_entry(each, &chan->heirs, list) {
+		if (each == heir)
+			break;
+		message++;
+	}
+	return message;
+}
+
 /**
- * rch_chan_lend_ahead - rch_chan_lend() for the message behind the next one
+ * rch_chan_lend_ahead - rch_chan_lend() for a message behind the next one
  * @chan: channel
+ * @heir: of it
  * @cts: where it is; gets its numbers
  *
- * For the heir. Return: false when it will not come there.
+ * Return: false when it will not come there.
  */
-bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_cts *cts)
+bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts)
 {
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->heir == RCH_HEIR_WAITS && may_lend(chan);
+	ok = heir->state == RCH_HEIR_WAITS && may_lend(chan);
 	if (ok)
-		lend_locked(chan, &chan->ahead, cts, chan->placing + 1);
+		lend_locked(chan, &heir->target, cts, heir_message(chan, heir));
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -195,15 +212,33 @@ static bool transfer_over(struct rch_chan *chan)
 	return chan->lost && !chan->transfers;
 }
 
-/** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have an heir */
+/** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have heirs */
 void rch_chan_placing(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	chan->transfers++;
 	chan->placing = chan->rx_messages;
-	if (chan->heir == RCH_HEIR_NEVER)
-		WRITE_ONCE(chan->heir, RCH_HEIR_NONE);
 	spin_unlock_bh(&chan->lock);
+}
+
+/* The message before @heir's does not come where it should: this one and those behind are lost. */
+static void lose_from(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	list_for_each_entry_from(heir, &chan->heirs, list) {
+		if (heir->state != RCH_HEIR_WAITS)
+			continue;
+		WRITE_ONCE(heir->state, RCH_HEIR_LOST);
+		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost + 1);
+	}
+}
+
+static void remove_heir(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	list_del_init(&heir->list);
+	WRITE_ONCE(chan->heir_count, chan->heir_count - 1);
+	WRITE_ONCE(heir->target.state, RCH_GRANT_NONE);
 }
 
 /**
@@ -211,29 +246,28 @@ void rch_chan_placing(struct rch_chan *chan)
  * @chan: channel
  * @placed: its message is where it should be, and counted
  *
- * Return: whether the claim has gone to the heir.
+ * Return: whether the claim has gone to the first heir.
  */
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 {
-	bool told, turn, ends;
+	struct rch_heir *heir;
+	bool turn, ends;
 
 	spin_lock_bh(&chan->lock);
 	ends = transfer_over(chan);
-	told = chan->heir == RCH_HEIR_WAITS;
-	turn = told && placed;
+	heir = list_first_entry_or_null(&chan->heirs, struct rch_heir, list);
+	turn = heir && placed && heir->state == RCH_HEIR_WAITS;
 	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
 	chan->grant_left = 0;
 	if (turn) {
-		chan->target = chan->ahead;
-		WRITE_ONCE(chan->ahead.state, RCH_GRANT_NONE);
+		chan->target = heir->target;
+		remove_heir(chan, heir);
 		chan->placing++;
-		WRITE_ONCE(chan->heir, RCH_HEIR_TURN);
-	} else if (told) {
-		WRITE_ONCE(chan->heir, RCH_HEIR_LOST);
-	} else if (chan->heir == RCH_HEIR_NONE) {
-		WRITE_ONCE(chan->heir, RCH_HEIR_NEVER);
+		WRITE_ONCE(heir->state, RCH_HEIR_TURN);
+	} else if (heir) {
+		lose_from(chan, heir);
 	}
-	if (told)
+	if (heir)
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock_bh(&chan->lock);
 	if (ends)
@@ -241,8 +275,13 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 	return turn;
 }
 
+static u32 heirs_max(const struct rch_chan *chan)
+{
+	return chan->lane.link->features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
+}
+
 /**
- * rch_chan_heir_wanted - whether the transfer that has claimed RCH_CHAN_RX shall have an heir
+ * rch_chan_heir_wanted - whether a transfer that receives shall have another heir
  * @chan: channel
  * @room: bytes that the heir has for a message
  *
@@ -250,64 +289,91 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
  */
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
-	return READ_ONCE(chan->heir) == RCH_HEIR_NONE && READ_ONCE(chan->lends) &&
-	       room >= RCH_PLACE_MIN && understood_ahead(chan);
+	return !READ_ONCE(chan->heirs_lost) && READ_ONCE(chan->lends) &&
+	       room >= RCH_PLACE_MIN && understood_ahead(chan) &&
+	       READ_ONCE(chan->heir_count) < heirs_max(chan) &&
+	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
+}
+
+/* Whether the message of who is behind @before is behind those of all others. */
+static bool is_last(const struct rch_chan *chan, const struct rch_heir *before)
+{
+	lockdep_assert_held(&chan->lock);
+	if (before->state == RCH_HEIR_WAITS)
+		return list_is_last(&before->list, &chan->heirs);
+	return list_empty(&chan->heirs);
 }
 
 /**
- * rch_chan_heir_begin - be the heir of the transfer that has claimed RCH_CHAN_RX
+ * rch_chan_heir_begin - be an heir
  * @chan: channel
+ * @heir: in no list
+ * @before: of the transfer that receives the message before, and is not over
  *
- * Return: whether the caller is; then rch_chan_heir_turn() or rch_chan_heir_end() must follow.
+ * Return: whether it is; then rch_chan_heir_turn() or rch_chan_heir_end() must follow.
  */
-bool rch_chan_heir_begin(struct rch_chan *chan)
+bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
+			 const struct rch_heir *before)
 {
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->heir == RCH_HEIR_NONE && may_lend(chan);
+	ok = !chan->heirs_lost && chan->heir_count < heirs_max(chan) && is_last(chan, before) &&
+	     may_lend(chan);
 	if (ok) {
-		WRITE_ONCE(chan->heir, RCH_HEIR_WAITS);
+		list_add_tail(&heir->list, &chan->heirs);
+		WRITE_ONCE(chan->heir_count, chan->heir_count + 1);
+		WRITE_ONCE(heir->state, RCH_HEIR_WAITS);
 		chan->transfers++;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
 
-/** rch_chan_heir_turn - whether the heir's turn has come; then it has the claim. True once */
-bool rch_chan_heir_turn(struct rch_chan *chan)
+/** rch_chan_heir_turn - whether an heir's turn has come; then it has the claim. True once */
+bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir)
 {
 	bool turn;
 
 	spin_lock_bh(&chan->lock);
-	turn = chan->heir == RCH_HEIR_TURN;
+	turn = heir->state == RCH_HEIR_TURN;
 	if (turn)
-		WRITE_ONCE(chan->heir, RCH_HEIR_NONE);
+		WRITE_ONCE(heir->state, RCH_HEIR_NONE);
 	spin_unlock_bh(&chan->lock);
 	return turn;
 }
 
+/* It leaves its place, and nobody takes that. Return: whether the channel ends with it. */
+static bool end_heir(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	if (heir->state == RCH_HEIR_LOST)
+		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost - 1);
+	lose_from(chan, list_next_entry(heir, list));
+	remove_heir(chan, heir);
+	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
+	/* Others are lost; or what is offered may be taken again. */
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	if (chan->offered && !chan->heirs_lost)
+		wake_up_interruptible_all(&chan->wait);
+	return transfer_over(chan);
+}
+
 /**
- * rch_chan_heir_end - the heir gives up, and nothing is open to the peer by it
+ * rch_chan_heir_end - an heir gives up, and nothing is open to the peer by it
  * @chan: channel
+ * @heir: heir
  *
  * Return: false when its turn has come meanwhile, as rch_chan_heir_turn() tells.
  */
-bool rch_chan_heir_end(struct rch_chan *chan)
+bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir)
 {
-	bool lost = false, ends = false, ok;
+	bool ends = false, ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->heir != RCH_HEIR_TURN;
-	if (ok) {
-		lost = chan->heir == RCH_HEIR_LOST;
-		WRITE_ONCE(chan->heir, lost ? RCH_HEIR_NEVER : RCH_HEIR_NONE);
-		WRITE_ONCE(chan->ahead.state, RCH_GRANT_NONE);
-		ends = transfer_over(chan);
-	}
-	/* What is offered may be taken again. */
-	if (lost && chan->offered)
-		wake_up_interruptible_all(&chan->wait);
+	ok = heir->state != RCH_HEIR_TURN;
+	if (ok)
+		ends = end_heir(chan, heir);
 	spin_unlock_bh(&chan->lock);
 	if (ends)
 		rch_chan_broken(chan, -EINTR);
@@ -317,26 +383,28 @@ bool rch_chan_heir_end(struct rch_chan *chan)
 /**
  * rch_chan_heir_settled - whether rch_chan_heir_lent() has more to tell than RCH_LENT_WAITS
  * @chan: channel
+ * @heir: of it
  * @wanted: it was not taken back; or, else, RCH_LENT_LOST
  */
-bool rch_chan_heir_settled(const struct rch_chan *chan, bool wanted)
+bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
+			   bool wanted)
 {
-	enum rch_heir heir = READ_ONCE(chan->heir);
+	enum rch_heir_state state = READ_ONCE(heir->state);
 
-	return heir == RCH_HEIR_TURN || (wanted && heir == RCH_HEIR_LOST) ||
-	       READ_ONCE(chan->ahead.state) == RCH_GRANT_RETURNED ||
+	return state == RCH_HEIR_TURN || (wanted && state == RCH_HEIR_LOST) ||
+	       READ_ONCE(heir->target.state) == RCH_GRANT_RETURNED ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
 }
 
 /** rch_chan_heir_lent - what became of memory that was lent ahead, before the heir's turn */
-enum rch_lent rch_chan_heir_lent(struct rch_chan *chan)
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir)
 {
 	enum rch_lent ret = RCH_LENT_WAITS;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->ahead.state == RCH_GRANT_RETURNED || chan->state != RCH_CHAN_OPEN)
+	if (heir->target.state == RCH_GRANT_RETURNED || chan->state != RCH_CHAN_OPEN)
 		ret = RCH_LENT_VOID;
-	else if (chan->heir == RCH_HEIR_LOST)
+	else if (heir->state == RCH_HEIR_LOST)
 		ret = RCH_LENT_LOST;
 	spin_unlock_bh(&chan->lock);
 	return ret;
@@ -400,23 +468,56 @@ void rch_chan_lend_again(struct rch_chan *chan)
 		WRITE_ONCE(chan->lends, true);
 }
 
+static bool lent_with(const struct rch_target *target, u32 serial)
+{
+	return target->state == RCH_GRANT_LENT && target->serial == serial;
+}
+
 /* What is lent with that serial; or NULL. */
 static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
 {
-	struct rch_target *target = &chan->target;
+	struct rch_heir *heir;
 
 	lockdep_assert_held(&chan->lock);
-	if (target->state != RCH_GRANT_LENT || target->serial != serial)
-		target = &chan->ahead;
-	return target->state == RCH_GRANT_LENT && target->serial == serial ? target : NULL;
+	if (lent_with(&chan->target, serial))
+		return &chan->target;
+	list_for_each_entry(heir, &chan->heirs, list)
+		if (lent_with(&heir->target, serial))
+			return &heir->target;
+	return NULL;
 }
 
-/* Whether the message before the one that memory was lent ahead for has been placed. */
-static bool is_next(const struct rch_chan *chan)
+/*
+ * What there is for the message behind all that have been placed, some of which the transfers may
+ * not have seen; or NULL.
+ */
+static struct rch_target *next_target(struct rch_chan *chan)
 {
+	struct rch_heir *heir;
+
 	lockdep_assert_held(&chan->lock);
-	return chan->heir == RCH_HEIR_WAITS && chan->target.state == RCH_GRANT_DONE &&
-	       !chan->grant_left;
+	if (chan->target.state != RCH_GRANT_DONE)
+		return &chan->target;
+	if (chan->grant_left)
+		return NULL;
+	list_for_each_entry(heir, &chan->heirs, list) {
+		if (heir->state != RCH_HEIR_WAITS)
+			return NULL;
+		if (heir->target.state != RCH_GRANT_DONE)
+			return &heir->target;
+	}
+	return NULL;
+}
+
+/* They may be used by the peer's frames that were under way when the channel ended. */
+static void excuse_keys(struct rch_chan *chan)
+{
+	struct rch_heir *heir;
+
+	lockdep_assert_held(&chan->lock);
+	rch_link_key_excused(chan->lane.link, chan->target.key);
+	list_for_each_entry(heir, &chan->heirs, list)
+		rch_link_key_excused(chan->lane.link, heir->target.key);
 }
 
 /* Nothing is lent with such a serial, any more. */
@@ -425,22 +526,9 @@ static enum rch_rule placed_late(struct rch_chan *chan, const struct rch_rts *rt
 	lockdep_assert_held(&chan->lock);
 	if (chan->state == RCH_CHAN_OPEN)
 		return none ? RCH_RULE_OK : RCH_RULE_STATE;
-	if (!none) {
-		rch_link_key_excused(chan->lane.link, chan->target.key);
-		rch_link_key_excused(chan->lane.link, chan->ahead.key);
-	}
+	if (!none)
+		excuse_keys(chan);
 	return RCH_RULE_OK;
-}
-
-/* What is lent for the very next message of the peer's; or NULL. */
-static struct rch_target *lent_next(struct rch_chan *chan)
-{
-	lockdep_assert_held(&chan->lock);
-	if (void_locked(chan))
-		return NULL;
-	if (chan->target.state == RCH_GRANT_LENT)
-		return &chan->target;
-	return chan->ahead.state == RCH_GRANT_LENT && is_next(chan) ? &chan->ahead : NULL;
 }
 
 /**
@@ -450,10 +538,11 @@ static struct rch_target *lent_next(struct rch_chan *chan)
  */
 bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 {
-	struct rch_target *target = understood_crossing(chan) ? lent_next(chan) : NULL;
+	struct rch_target *target = next_target(chan);
 
 	lockdep_assert_held(&chan->lock);
-	if (!target || rts->total > target->bytes)
+	if (!understood_crossing(chan) || void_locked(chan) || !target ||
+	    target->state != RCH_GRANT_LENT || rts->total > target->bytes)
 		return false;
 	chan->offer = *rts;
 	chan->crossed = true;
@@ -488,7 +577,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	/* It was lent for the message that comes, or has come, another way. */
 	if (rch_chan_came(chan) || chan->arriving || chan->offered)
 		return RCH_RULE_SEGMENT;
-	if (target == &chan->ahead && !is_next(chan))
+	if (target != next_target(chan))
 		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
 						      placed_late(chan, rts, none);
 	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
@@ -541,7 +630,7 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 	int i;
 
 	lockdep_assert_held(&chan->lock);
-	for (i = 0; i < ARRAY_SIZE(chan->borrow); i++)
+	for (i = 0; i < RCH_LENDS; i++)
 		if (chan->borrow[i].state != RCH_BORROW_NONE &&
 		    chan->borrow[i].cts.serial == serial)
 			return &chan->borrow[i];
@@ -551,7 +640,7 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	u64 number = near(READ_ONCE(chan->tx_messages), cts->message);
-	struct rch_borrowed *borrowed = &chan->borrow[number & 1];
+	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	borrowed->cts = *cts;
@@ -582,7 +671,7 @@ static bool return_locked(struct rch_chan *chan, u32 serial)
 static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
 {
 	u64 next = READ_ONCE(chan->tx_messages);
-	struct rch_borrowed *borrowed = &chan->borrow[next & 1];
+	struct rch_borrowed *borrowed = &chan->borrow[next % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||

@@ -2,6 +2,7 @@
 /*
  * lane.c - a channel's end of its link
  */
+#include <linux/bitfield.h>
 #include <linux/slab.h>
 
 #include "inject.h"
@@ -394,9 +395,11 @@ void rch_lane_access_end(struct rch_lane *lane)
  */
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
 {
+	u32 slot = cts->message % RCH_LENDS;
+
 	spin_lock_bh(&lane->link->lock);
-	lane->stand[cts->message & 1] = *cts;
-	tell_later(lane, cts->message & 1 ? RCH_LANE_STAND_ODD : RCH_LANE_STAND);
+	lane->stand[slot] = *cts;
+	tell_later(lane, FIELD_PREP(RCH_LANE_STAND, BIT(slot)));
 	if (!hold)
 		rch_link_run_locked(lane->link);
 	spin_unlock_bh(&lane->link->lock);
@@ -405,9 +408,11 @@ void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
 /** rch_lane_return - have the peer told that nothing will be written to what it has lent by @cts */
 void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 {
+	u32 slot = cts->message % RCH_LENDS;
+
 	spin_lock_bh(&lane->link->lock);
-	lane->returned[cts->message & 1] = cts->serial;
-	tell_locked(lane, cts->message & 1 ? RCH_LANE_RETURN_ODD : RCH_LANE_RETURN);
+	lane->returned[slot] = cts->serial;
+	tell_locked(lane, FIELD_PREP(RCH_LANE_RETURN, BIT(slot)));
 	spin_unlock_bh(&lane->link->lock);
 }
 

@@ -234,11 +234,9 @@ enum rch_lane_control {
 	RCH_LANE_RESET = BIT(4),
 	RCH_LANE_CLOSED = BIT(5),
 	RCH_LANE_CTS = BIT(6),
-	RCH_LANE_STAND = BIT(7),
-	RCH_LANE_STAND_ODD = BIT(8),
-	RCH_LANE_RETURN = BIT(9),
-	RCH_LANE_RETURN_ODD = BIT(10),
-	RCH_LANE_WORDS = BIT(11),
+	RCH_LANE_STAND = GENMASK(7 + RCH_LENDS - 1, 7),
+	RCH_LANE_RETURN = GENMASK(15 + RCH_LENDS - 1, 15),
+	RCH_LANE_WORDS = BIT(23),
 };
 
 /** enum rch_lane_last - last words that may wait for others to share their frame */
@@ -286,9 +284,9 @@ struct rch_word {
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
  *	told after which the peer may take that memory for its own
  * @held_back: what is not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
- * @stand: to be told with RCH_LANE_STAND, and RCH_LANE_STAND_ODD: for messages with even
- *	numbers, and with odd ones
- * @returned: to be told with RCH_LANE_RETURN and RCH_LANE_RETURN_ODD, likewise
+ * @stand: to be told with the bits of RCH_LANE_STAND; for which message is told by the last bits
+ *	of its number
+ * @returned: to be told with those of RCH_LANE_RETURN, likewise
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
@@ -324,8 +322,8 @@ struct rch_lane {
 	struct list_head words;
 	u32 accesses;
 	u32 held_back;
-	struct rch_cts stand[2];
-	u32 returned[2];
+	struct rch_cts stand[RCH_LENDS];
+	u32 returned[RCH_LENDS];
 	struct rch_open open;
 	u64 queued;
 	u64 room;

@@ -24,6 +24,8 @@
  * Error handling. When a path fails nothing is freed here: the link goes to DEAD, and
  * rch_link_purge() frees everything after the path was drained.
  */
+#include <linux/bitfield.h>
+
 #include "link.h"
 #include "rch.h"
 
@@ -164,6 +166,37 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 	return payload;
 }
 
+static bool put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan)
+{
+	const struct rch_record r = {
+		.chan = chan,
+		.type = RCH_REC_CTS,
+		.flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0),
+		.length = sizeof(struct rch_wire_cts),
+	};
+	void *payload = put_record(link, &r);
+
+	if (payload)
+		rch_wire_cts_put(payload, cts);
+	return payload;
+}
+
+static bool put_return(struct rch_link *link, u32 serial, u32 chan)
+{
+	const struct rch_rts returned = { .total = 1, .serial = serial };
+	const struct rch_record r = {
+		.chan = chan,
+		.type = RCH_REC_RTS,
+		.flags = RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL,
+		.length = sizeof(struct rch_wire_rts),
+	};
+	void *payload = put_record(link, &r);
+
+	if (payload)
+		rch_wire_rts_put(payload, &returned);
+	return payload;
+}
+
 static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 control)
 {
 	struct rch_record r = { .chan = lane->peer_id };
@@ -173,11 +206,14 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		.window = lane->open.window,
 	};
 	struct rch_word *word;
-	const int odd = !!(control & (RCH_LANE_STAND_ODD | RCH_LANE_RETURN_ODD));
-	const struct rch_rts returned = { .total = 1, .serial = lane->returned[odd] };
-	const struct rch_cts *stand = &lane->stand[odd];
+	u32 stand = FIELD_GET(RCH_LANE_STAND, control);
+	u32 returned = FIELD_GET(RCH_LANE_RETURN, control);
 	void *payload;
 
+	if (stand)
+		return put_stand(link, &lane->stand[__ffs(stand)], lane->peer_id);
+	if (returned)
+		return put_return(link, lane->returned[__ffs(returned)], lane->peer_id);
 	switch (control) {
 	case RCH_LANE_OPEN:
 		r.type = RCH_REC_OPEN;
@@ -194,18 +230,6 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	case RCH_LANE_CTS:
 		r.type = RCH_REC_CTS;
 		r.length = sizeof(struct rch_wire_cts);
-		break;
-	case RCH_LANE_STAND:
-	case RCH_LANE_STAND_ODD:
-		r.type = RCH_REC_CTS;
-		r.flags = RCH_CTS_F_STANDING | (stand->ahead ? RCH_CTS_F_AHEAD : 0);
-		r.length = sizeof(struct rch_wire_cts);
-		break;
-	case RCH_LANE_RETURN:
-	case RCH_LANE_RETURN_ODD:
-		r.type = RCH_REC_RTS;
-		r.flags = RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL;
-		r.length = sizeof(struct rch_wire_rts);
 		break;
 	case RCH_LANE_SHUT_RECV:
 		r.type = RCH_REC_SHUT;
@@ -236,10 +260,6 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		rch_wire_credit_put(payload, lane->credit_limit);
 	else if (control == RCH_LANE_CTS)
 		rch_wire_cts_put(payload, &lane->cts);
-	else if (control & (RCH_LANE_STAND | RCH_LANE_STAND_ODD))
-		rch_wire_cts_put(payload, stand);
-	else if (control & (RCH_LANE_RETURN | RCH_LANE_RETURN_ODD))
-		rch_wire_rts_put(payload, &returned);
 	else if (control == RCH_LANE_RESET)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
 	else if (control == RCH_LANE_WORDS)

@@ -124,8 +124,9 @@ struct rch_io {
  * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
  * @registrar_lock: held while that is made; outer to @lock
  * @writers: who may write
+ * @small_writers: who do so besides, as they have little
  * @writes: spare &struct rch_write; protected by @lock
- * @write_count: of them, at most RCH_WRITERS
+ * @write_count: of them
  * @lends: spare &struct rch_lend of both classes; protected by @lock
  * @lend_count: of them
  * @lender: who opens or closes lent memory; outer to @lock
@@ -191,6 +192,7 @@ struct rch_path {
 	struct ib_qp *registrar;
 	struct mutex registrar_lock;
 	struct semaphore writers;
+	atomic_t small_writers;
 	struct list_head writes;
 	u32 write_count;
 	struct list_head lends[2];

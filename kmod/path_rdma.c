@@ -182,7 +182,7 @@ struct rch_write *rch_write_get(struct rch_path *path)
 void rch_write_put(struct rch_path *path, struct rch_write *w)
 {
 	spin_lock_bh(&path->lock);
-	if (path->write_count < RCH_WRITERS) {
+	if (path->write_count < RCH_WRITES_SPARE) {
 		list_add(&w->list, &path->writes);
 		path->write_count++;
 		w = NULL;
@@ -269,25 +269,45 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 /**
  * rch_write_begin - wait for a turn to write, for one range that the peer has opened
  * @path: path
+ * @w: for it
  *
  * Others wait as long as this one has it: no waiting for anybody but the adapter.
  * Return: 0, then rch_write_end() is the opposite; or -EINTR when killed.
  */
-int rch_write_begin(struct rch_path *path)
+int rch_write_begin(struct rch_path *path, struct rch_write *w)
 {
+	w->small = false;
 	return down_killable(&path->writers);
 }
 
-/** rch_write_try_begin - the same without waiting; @path->left is woken when it may work */
-bool rch_write_try_begin(struct rch_path *path)
+/* It needs not wait for those that are large, and few work requests are kept for it. */
+static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
-	return !down_trylock(&path->writers);
+	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_WRS * path->write_sges;
+}
+
+/**
+ * rch_write_try_begin - the same without waiting; @path->left is woken when it may work
+ * @path: path
+ * @w: for the range
+ * @cursor: from where
+ * @length: its bytes
+ */
+bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
+			 const struct rch_mem_cursor *cursor, u32 length)
+{
+	w->small = is_small(path, cursor, length) &&
+		   atomic_add_unless(&path->small_writers, 1, RCH_SMALL_WRITERS);
+	return w->small || !down_trylock(&path->writers);
 }
 
 /** rch_write_end - leave the turn to others; nothing is under way */
-void rch_write_end(struct rch_path *path)
+void rch_write_end(struct rch_path *path, const struct rch_write *w)
 {
-	up(&path->writers);
+	if (w->small)
+		atomic_dec(&path->small_writers);
+	else
+		up(&path->writers);
 	if (wq_has_sleeper(&path->left))
 		wake_up_all(&path->left);
 }

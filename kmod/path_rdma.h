@@ -18,13 +18,25 @@
 struct rch_access;
 
 /** RCH_MRS - memory regions of a path */
-#define RCH_MRS 4
+#define RCH_MRS 12
+/** RCH_LENT_MAX - of these, that are lent: the others are for messages that are there */
+#define RCH_LENT_MAX 8
+/** RCH_LENT_AHEAD_MAX - beyond so many none is lent ahead: each channel shall lend some */
+#define RCH_LENT_AHEAD_MAX 6
 /** RCH_MR_WRS - work requests that one may have outstanding */
 #define RCH_MR_WRS 3
 /** RCH_MR_PAGES - pages of one: 1 MiB from any address; siw has 256 */
 #define RCH_MR_PAGES 257U
 /** RCH_WRITERS - who may write at a time on a path */
 #define RCH_WRITERS 2
+/** RCH_SMALL_WRITERS - and besides them, small ranges */
+#define RCH_SMALL_WRITERS 8
+/** RCH_SMALL_BYTES - most bytes of such a one: frames wait behind all of them */
+#define RCH_SMALL_BYTES 131072U
+/** RCH_SMALL_WRS - most work requests of such a one */
+#define RCH_SMALL_WRS 2
+/** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
+#define RCH_WRITES_SPARE 4
 /** RCH_WRITE_WRS - work requests of a batch of one of them */
 #define RCH_WRITE_WRS 16
 /** RCH_WRITE_SGES - elements of each work request, where the device has as many */
@@ -63,6 +75,7 @@ struct rch_access;
 #define RCH_ACCESS_WRS 3
 /** RCH_PATH_RDMA_WRS - work requests of all of them, besides frames */
 #define RCH_PATH_RDMA_WRS (RCH_MRS * RCH_MR_WRS + RCH_WRITERS * RCH_WRITE_WRS + \
+			   RCH_SMALL_WRITERS * RCH_SMALL_WRS + \
 			   RCH_LEND_WRS + RCH_ACCESSES * RCH_ACCESS_WRS)
 
 /**
@@ -97,6 +110,7 @@ struct rch_mr {
  * @quiet: completion of all but the last of a batch: only errors
  * @cqe: completion of the last
  * @io: that completion
+ * @small: its turn is that of a small range
  * @posted: a batch is under way
  * @wrs: its work requests
  * @sges: theirs, @path->write_sges for each
@@ -106,6 +120,7 @@ struct rch_write {
 	struct ib_cqe quiet;
 	struct ib_cqe cqe;
 	struct rch_io io;
+	bool small;
 	bool posted;
 	struct ib_rdma_wr wrs[RCH_WRITE_WRS];
 	struct ib_sge sges[];
@@ -390,9 +405,10 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 int rch_write_wait(struct rch_path *path, struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
 void rch_path_writes_free(struct rch_path *path);
-int rch_write_begin(struct rch_path *path);
-bool rch_write_try_begin(struct rch_path *path);
-void rch_write_end(struct rch_path *path);
+int rch_write_begin(struct rch_path *path, struct rch_write *w);
+bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
+			 const struct rch_mem_cursor *cursor, u32 length);
+void rch_write_end(struct rch_path *path, const struct rch_write *w);
 
 /* path_rdma.c APIs: softirq */
 void rch_io_judge(struct ib_cq *cq, struct ib_wc *wc);

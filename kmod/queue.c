@@ -14,8 +14,8 @@
  * An operation that completes more than once does so only while the completion ring has
  * room, and is *starved* until it has: it keeps nothing for later but itself.
  *
- * Order. Operations of one object and direction are a *line*: only its first is run, and the
- * second may do something ahead of its turn, but is not over before the first. Accesses
+ * Order. Operations of one object and direction are a *line*: only its first is run, and
+ * others may do something ahead of their turn, but none is over before the first. Accesses
  * of one channel are a line as well, for the sake of those that wait for them (FENCE). An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
  * in the queue's deferred list while there is a DRAIN that forbids them to begin. Whatever
@@ -240,43 +240,53 @@ static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
 
 static void complete_op(struct rch_op *op, s64 res);
 
+/* Return: whether it has begun something. */
+static bool step_ahead(struct rch_op *op)
+{
+	struct rch_queue *queue = op->queue;
+	struct rch_line *line = rch_line_before(queue, &op->line);
+	struct rch_op *before = container_of(line, struct rch_op, line);
+	s64 res;
+
+	if (!line || op->error || op->own || op->prev || op->fence.key)
+		return false;
+	res = queue->ops->ahead(op, before);
+	if (res == -EAGAIN) {
+		/* It may have become ready before it was armed. */
+		if (!op->armed)
+			rch_op_arm(op);
+		res = queue->ops->ahead(op, before);
+	}
+	if (res == -EAGAIN) {
+		rch_op_suspend(op);
+		return true;
+	}
+	rch_op_disarm(op);
+	if (res)
+		complete_op(op, res);
+	return !res && op->place;
+}
+
+/* What those behind @op can do depends on what that does, and each on who is before. */
+static void run_behind(struct rch_op *op)
+{
+	struct rch_line *line = &op->line;
+
+	while ((line = rch_line_behind(op->queue, line))) {
+		op = container_of(line, struct rch_op, line);
+		if (READ_ONCE(op->state) == RCH_OP_HELD && !step_ahead(op))
+			break;
+	}
+}
+
 /*
  * It is not its turn yet. It waits for what it has begun, if for anything, until then:
  * rch_op_call_up(). What has become of that it tells then, and only what ends it is told now.
  */
 static void run_ahead(struct rch_op *op)
 {
-	struct rch_queue *queue = op->queue;
-	struct rch_line *line = rch_line_before_second(queue, &op->line);
-	struct rch_op *first = container_of(line, struct rch_op, line);
-	s64 res;
-
-	if (!line || op->error || op->own || op->prev || op->fence.key)
-		return;
-	res = queue->ops->ahead(op, first);
-	if (res == -EAGAIN) {
-		/* It may have become ready before it was armed. */
-		if (!op->armed)
-			rch_op_arm(op);
-		res = queue->ops->ahead(op, first);
-	}
-	if (res == -EAGAIN) {
-		rch_op_suspend(op);
-		return;
-	}
-	rch_op_disarm(op);
-	if (res)
-		complete_op(op, res);
-}
-
-/* The first of a line goes on waiting: what the second can do depends on what that does. */
-static void run_second(struct rch_op *first)
-{
-	struct rch_line *line = rch_line_second(first->queue, &first->line);
-	struct rch_op *op = container_of(line, struct rch_op, line);
-
-	if (line && READ_ONCE(op->state) == RCH_OP_HELD)
-		run_ahead(op);
+	if (step_ahead(op))
+		run_behind(op);
 }
 
 /* It takes its place in its line now: nothing that begins later may overtake it. */
@@ -408,7 +418,7 @@ static void was_run(struct rch_op *op, s64 res)
 	}
 	if (res == -EAGAIN) {
 		rch_op_suspend(op);
-		run_second(op);
+		run_behind(op);
 	} else if (is_over(op, res)) {
 		complete_op(op, res);
 	} else if (needs_call(op, res)) {

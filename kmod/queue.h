@@ -158,9 +158,9 @@ struct rch_op {
  *	in the poller: to be done in a call of the program
  * @run: do it, without waiting. Return: its result; -EAGAIN to be run again when woken;
  *	-EFAULT in rch_queue_wq: to be run in a call of the program; RCH_RUN_*
- * @ahead: it is the second of its line, behind @first: do what it can before that is over,
- *	without waiting. Return: -EAGAIN to be called again when woken; 0, nothing more; or its
- *	result
+ * @ahead: it is not the first of its line, but behind @before: do what it can before that is
+ *	over, without waiting. Return: -EAGAIN to be called again when woken; 0, nothing more; or
+ *	its result
  * @row: take entries that are over at once, and need not be operations; nothing but their
  *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
@@ -171,7 +171,7 @@ struct rch_op {
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
 	s64 (*run)(struct rch_op *op);
-	s64 (*ahead)(struct rch_op *op, struct rch_op *first);
+	s64 (*ahead)(struct rch_op *op, struct rch_op *before);
 	u32 (*row)(struct rch_queue *queue, u32 max);
 	void (*drop)(struct rch_op *op);
 	bool (*stop)(struct rch_op *op);
@@ -372,8 +372,8 @@ void rch_queue_line_leave(struct rch_op *op);
 
 /* queue_line.c APIs: under @run_lock */
 bool rch_line_taken(struct rch_queue *queue, unsigned long key);
-struct rch_line *rch_line_second(struct rch_queue *queue, struct rch_line *line);
-struct rch_line *rch_line_before_second(struct rch_queue *queue, struct rch_line *line);
+struct rch_line *rch_line_behind(struct rch_queue *queue, struct rch_line *line);
+struct rch_line *rch_line_before(struct rch_queue *queue, struct rch_line *line);
 bool rch_line_enter(struct rch_queue *queue, struct rch_line *line);
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
 

@@ -32,24 +32,25 @@ bool rch_line_taken(struct rch_queue *queue, unsigned long key)
 	return first_of(queue, key);
 }
 
-/** rch_line_second - who is behind @line, if that is the first of its line; or NULL */
-struct rch_line *rch_line_second(struct rch_queue *queue, struct rch_line *line)
+/** rch_line_behind - who is behind @line; or NULL */
+struct rch_line *rch_line_behind(struct rch_queue *queue, struct rch_line *line)
 {
+	struct rch_line *behind;
+
 	lockdep_assert_held(&queue->run_lock);
-	if (!line->in || hlist_unhashed(&line->node) || list_empty(&line->others))
+	if (!line->in)
 		return NULL;
-	return list_next_entry(line, others);
+	behind = list_next_entry(line, others);
+	return hlist_unhashed(&behind->node) ? behind : NULL;
 }
 
-/** rch_line_before_second - who is the first of its line, if @line is the second; or NULL */
-struct rch_line *rch_line_before_second(struct rch_queue *queue, struct rch_line *line)
+/** rch_line_before - who is before @line; or NULL */
+struct rch_line *rch_line_before(struct rch_queue *queue, struct rch_line *line)
 {
-	struct rch_line *first;
-
+	lockdep_assert_held(&queue->run_lock);
 	if (!line->in || !hlist_unhashed(&line->node))
 		return NULL;
-	first = list_prev_entry(line, others);
-	return hlist_unhashed(&first->node) ? NULL : first;
+	return list_prev_entry(line, others);
 }
 
 /** rch_line_enter - take a place, if it has none. Return: whether it is the first, or has no key */

@@ -110,7 +110,7 @@ static void hold(struct rch_op *op)
 
 	if (!rch_place_holds(op->place) || queue->holding == op)
 		return;
-	if (rch_line_second(queue, &op->line)) {
+	if (rch_line_behind(queue, &op->line)) {
 		rch_place_let_go(op->place);
 		return;
 	}
@@ -276,12 +276,12 @@ static void place_drop(struct rch_op *op)
  * asked for a way at once, too, where that does not spoil what is lent.
  * Return: 0, or -EAGAIN: it has begun, or waits.
  */
-static s64 begin_send_ahead(struct rch_op *op, struct rch_op *first)
+static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 {
 	const __poll_t lent = EPOLLOUT | RCH_POLL_NOTHING;
 	struct rch_chan *chan = op->object;
 
-	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(first->place))
+	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(before->place))
 		return 0;
 	if (rch_chan_may_borrow(chan, op->sqe.length)) {
 		/* Else what tells of the one before would come behind the bytes of this one. */
@@ -297,13 +297,13 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *first)
 }
 
 /* The one before receives what comes next. Return: as above */
-static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *first)
+static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *before)
 {
 	struct rch_chan *chan = op->object;
 
 	if (op->stopped || !rch_chan_heir_wanted(chan, op->sqe.length) || !place_make(op))
 		return 0;
-	if (!rch_place_heir_begin(first->place)) {
+	if (!rch_place_heir_begin(op->place, before->place)) {
 		place_drop(op);
 		return 0;
 	}
@@ -313,7 +313,7 @@ static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *first)
 }
 
 /** rch_op_region_ahead - a SEND or RECV is behind another; see &struct rch_queue_ops */
-s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *first)
+s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *before)
 {
 	bool sending = op->sqe.opcode == RDMACHAN_OPCODE_SEND, over;
 	struct rch_chan *chan = op->object;
@@ -321,9 +321,9 @@ s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *first)
 
 	if (!op->place) {
 		/* One without a transfer has still to begin. */
-		if (!first->place)
+		if (!before->place)
 			return 0;
-		ret = sending ? begin_send_ahead(op, first) : begin_lend_ahead(op, first);
+		ret = sending ? begin_send_ahead(op, before) : begin_lend_ahead(op, before);
 		if (!op->place)
 			return ret;
 	}

@@ -17,7 +17,7 @@ struct rch_recv_result;
 int rch_op_region_prepare(struct rch_op *op, bool write);
 s64 rch_op_region_send(struct rch_op *op);
 s64 rch_op_region_recv(struct rch_op *op);
-s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *first);
+s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *before);
 bool rch_op_region_stop(struct rch_op *op);
 void rch_op_region_let_go(struct rch_queue *queue);
 void rch_op_region_drop(struct rch_op *op);

@@ -246,7 +246,7 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" abi_fuzz life_test hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood hostile_region hostile_stand hostile_cross hostile_grant quota_test memory_test
+		hostile_flood hostile_region hostile_stand hostile_cross hostile_deep hostile_grant quota_test memory_test
 	begin tap_tests $of_uml uml-flow "$lab/uml.sh" --kernel uml-6.12 --provider rxe --mem 1536 \
 		--timeout 900 --payload "$out/payload-uml-6.12" --out "$out/run/uml-flow" -- \
 		bash flow.sh
@@ -265,7 +265,7 @@ check_san() {
 		grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test \
 		grant_give_test grant_key_test
 	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_cross hostile_grant \
+		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_cross hostile_deep hostile_grant \
 		uring_test uring_end_test
 	kunit san-kunit uml-6.12-san
 }

@@ -199,6 +199,8 @@ static void choose_hello(struct attack *a)
 		*features &= ~RCH_FEATURE_AHEAD;
 	if (!a->crossing)
 		*features &= ~RCH_FEATURE_CROSS;
+	if (!a->deep)
+		*features &= ~RCH_FEATURE_DEEP;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
 	if (a->frame_size)

@@ -45,6 +45,8 @@ struct attack {
 	bool single;
 	/* What is lent may answer a question. */
 	bool crossing;
+	/* For more messages than the next and the one behind. */
+	bool deep;
 	/* Keys shall be closed by frames. */
 	bool keyed;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */

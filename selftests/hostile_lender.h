@@ -200,4 +200,11 @@ static inline void send_it(struct lender *l, struct attack *a)
 	ASSERT_EQ(queue_submit(&l->q), 1);
 }
 
+/* The link goes on. */
+static inline void expect_alive(struct attack *a)
+{
+	hostile_beat(&a->h, 200);
+	EXPECT_TRUE(!a->h.ended && !a->h.wc_status);
+}
+
 #endif /* RDMACHAN_HOSTILE_LENDER_H */

@@ -23,7 +23,7 @@ programs="$programs inject_test inject_nomem_test conn_test life_test"
 [ ! -e /proc/self/fail-nth ] || programs="$programs fault_test fault_grant_test nomem_test"
 [ ! -x "$here/uring_test" ] || programs="$programs uring_test uring_end_test"
 [ ! -x "$here/hostile_peer" ] || programs="$programs hostile_peer hostile_flood hostile_region"
-[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_stand hostile_cross hostile_grant"
+[ ! -x "$here/hostile_peer" ] || programs="$programs hostile_stand hostile_cross hostile_deep hostile_grant"
 passed=0
 failed=0
 

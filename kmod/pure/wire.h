@@ -56,9 +56,14 @@
 #define RCH_FEATURE_AHEAD	0x40U
 /** RCH_FEATURE_CROSS - feature bit, besides STAND: what is lent may answer an RTS */
 #define RCH_FEATURE_CROSS	0x80U
+/** RCH_FEATURE_DEEP - feature bit, besides AHEAD: CTS may be for any of RCH_LENDS messages */
+#define RCH_FEATURE_DEEP	0x100U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
 				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
-				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS)
+				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP)
+
+/** RCH_LENDS - messages of a channel that memory may be lent for at a time, with DEEP */
+#define RCH_LENDS		8U
 
 /**
  * enum rch_rule - what a peer can break; the detail of RDMACHAN_CAUSE_PROTOCOL

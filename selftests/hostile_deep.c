@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_deep.c - memory that is lent for many messages ahead, and a peer that lies about it
+ *
+ * What is lent for a message is void unless the one before was placed, whatever became of those
+ * before that.
+ */
+#include <stdio.h>
+
+#include "hostile_lender.h"
+
+/* Receives that wait. Fewer may lend than there are. */
+#define RECEIVES 7
+/* Of each */
+#define PIECE 32768U
+/* The most that a link lends ahead, see RCH_LENT_AHEAD_MAX. */
+#define DEPTH 6
+
+/**
+ * struct deep - the lender, and what it has lent
+ * @l: lender; its own memory is not used
+ * @memory: of RECEIVES receives
+ * @region: where it lies
+ * @cts: what was lent, by message
+ */
+struct deep {
+	struct lender l;
+	char *memory;
+	int64_t region;
+	struct rch_cts cts[DEPTH];
+};
+
+static void receive_at(struct deep *d, struct attack *a, u32 i)
+{
+	region_recv(&d->l.q, a->victim, d->region, i * PIECE, PIECE, 100 + i);
+}
+
+/* What was lent last for this message. */
+static struct rch_cts lent_for(struct attack *a, u32 message)
+{
+	const struct heard *heard;
+	struct rch_cts cts = {};
+
+	for (heard = a->h.heard; heard < a->h.heard + HOSTILE_HEARD; heard++)
+		if (heard->type == RCH_REC_CTS && heard->cts.length &&
+		    heard->cts.message == message && heard->cts.serial > cts.serial)
+			cts = heard->cts;
+	EXPECT_EQ(cts.length, PIECE);
+	return cts;
+}
+
+/* All of it that is heard of; some for the second time, or when it was used: that says nothing. */
+static void give_all_back(struct attack *a)
+{
+	const struct heard *heard;
+
+	for (heard = a->h.heard; heard < a->h.heard + HOSTILE_HEARD; heard++)
+		if (heard->type == RCH_REC_CTS && heard->cts.length &&
+		    (heard->flags & RCH_CTS_F_STANDING))
+			say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, heard->cts.serial);
+}
+
+/* A message by RTS, and then all that there is to lend, for messages 1 to DEPTH. */
+static void deep_begin(struct deep *d, struct attack *a)
+{
+	struct rch_cts cts;
+	u32 i;
+
+	a->deep = true;
+	lender_begin(&d->l, a);
+	d->memory = aligned_alloc(4096, RECEIVES * PIECE);
+	ASSERT_TRUE(d->memory);
+	memset(d->memory, 0x55, RECEIVES * PIECE);
+	d->region = region_register(d->l.ctx, d->memory, RECEIVES * PIECE, 0, NULL);
+	ASSERT_GT(d->region, 0);
+	receive(&d->l, a);
+	say_rts(a, 0, SIZE, 1);
+	cts = cts_heard(a, 1);
+	write_there(a, &cts, 1);
+	say_fin(a);
+	EXPECT_EQ(result(&d->l, a, TAG), SIZE);
+	for (i = 0; i < RECEIVES; i++)
+		receive_at(d, a, i);
+	ASSERT_EQ(queue_submit(&d->l.q), RECEIVES);
+	cts_heard(a, 1 + DEPTH);
+	for (i = 0; i < DEPTH; i++)
+		d->cts[i] = lent_for(a, 1 + i);
+}
+
+static void deep_end(struct deep *d, struct attack *a)
+{
+	lender_end(&d->l, a);
+	free(d->memory);
+}
+
+static void place(struct attack *a, const struct deep *d, u32 i)
+{
+	write_there(a, &d->cts[i], 10 + i);
+	say_rts(a, RCH_RTS_F_PLACED, PIECE, d->cts[i].serial);
+}
+
+static void give_back(struct attack *a, const struct deep *d, u32 i)
+{
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, d->cts[i].serial);
+}
+
+static void expect_placed(struct deep *d, struct attack *a, u32 i)
+{
+	EXPECT_EQ(result(&d->l, a, 100 + i), PIECE);
+	EXPECT_TRUE(all_are(d->memory + i * PIECE, 10 + i));
+}
+
+/* All are told of at once, and each that is over lets another one lend. */
+TEST_F(scene, many_at_once)
+{
+	struct attack *a = &self->a;
+	struct deep d;
+	u32 i;
+
+	deep_begin(&d, a);
+	for (i = DEPTH; i--; )
+		write_there(a, &d.cts[i], 10 + i);
+	for (i = 0; i < DEPTH; i++)
+		say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[i].serial);
+	for (i = 0; i < DEPTH; i++)
+		expect_placed(&d, a, i);
+	cts_heard(a, 1 + RECEIVES);
+	lent_for(a, RECEIVES);
+	deep_end(&d, a);
+}
+
+/* Who has agreed upon one ahead is lent no more. */
+TEST_F(scene, not_for_who_has_one)
+{
+	struct attack *a = &self->a;
+	struct lender l;
+	u32 i;
+
+	borrow(&l, a);
+	for (i = 0; i < 4; i++)
+		region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND + i);
+	ASSERT_EQ(queue_submit(&l.q), 4);
+	cts_heard(a, 3);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_CTS], 3);
+	lender_end(&l, a);
+}
+
+/* A message comes as DATA: all behind it is void, wanted back, and kept until then. */
+TEST_F(scene, data_among_many)
+{
+	struct attack *a = &self->a;
+	struct deep d;
+
+	deep_begin(&d, a);
+	place(a, &d, 0);
+	expect_placed(&d, a, 0);
+	place(a, &d, 1);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	expect_placed(&d, a, 1);
+	EXPECT_EQ(result(&d.l, a, 102), 100);
+	hostile_beat(&a->h, 200);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 200, 200);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(queue_ready(&d.l.q), 0);
+	give_all_back(a);
+	EXPECT_EQ(result(&d.l, a, 103), 200);
+	EXPECT_TRUE(all_are(d.memory + 4 * PIECE, 0x55));
+	expect_alive(a);
+	deep_end(&d, a);
+}
+
+/* One of them is cancelled: those behind it would be for other messages, and come back too. */
+TEST_F(scene, cancelled_among_many)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct deep d;
+	u32 i, before;
+
+	deep_begin(&d, a);
+	before = a->h.count[RCH_REC_CTS];
+	queue_cancel(&d.l.q, 102, 0, CANCEL);
+	ASSERT_EQ(queue_submit(&d.l.q), 1);
+	EXPECT_EQ(result(&d.l, a, CANCEL), -EALREADY);
+	EXPECT_EQ(cts_heard(a, before + 1).serial, d.cts[2].serial);
+	give_back(a, &d, 2);
+	EXPECT_EQ(result(&d.l, a, 102), -ECANCELED);
+	/* The three behind it. */
+	cts_heard(a, before + 4);
+	for (i = 3; i < DEPTH; i++)
+		give_back(a, &d, i);
+	place(a, &d, 0);
+	place(a, &d, 1);
+	expect_placed(&d, a, 0);
+	expect_placed(&d, a, 1);
+	/* The next one is for who was behind. */
+	HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] > before + 4, 5000);
+	cts = lent_for(a, 3);
+	write_there(a, &cts, 13);
+	say_rts(a, RCH_RTS_F_PLACED, PIECE, cts.serial);
+	expect_placed(&d, a, 3);
+	expect_alive(a);
+	deep_end(&d, a);
+}
+
+/* The queue is closed while all of it is lent, and some was written. */
+TEST_F(scene, closed_among_many)
+{
+	struct attack *a = &self->a;
+	struct deep d;
+	u32 i, j;
+
+	for (i = 0; i < 3; i++) {
+		deep_begin(&d, a);
+		for (j = 0; j < i; j++)
+			write_there(a, &d.cts[j], 10 + j);
+		queue_close(&d.l.q);
+		for (j = 0; j < i; j++)
+			say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[j].serial);
+		for (; j < DEPTH; j++)
+			give_back(a, &d, j);
+		/* A message that came and is wanted by nobody ends the channel. */
+		if (i)
+			EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
+		expect_alive(a);
+		EXPECT_TRUE(all_are(d.memory + i * PIECE, 0x55));
+		left_lender_end(&d.l, a);
+		free(d.memory);
+	}
+}
+
+enum lie {
+	LEAVES_ONE_OUT,
+	THE_LAST_FIRST,
+	BEHIND_WHAT_CAME_BACK,
+	BEHIND_DATA,
+	TWICE,
+	LIES,
+};
+
+static const struct {
+	const char *name;
+	int rule;
+} lies[] = {
+	[LEAVES_ONE_OUT] = { "one is left out", RCH_RULE_SEGMENT },
+	[THE_LAST_FIRST] = { "the last comes first", RCH_RULE_SEGMENT },
+	[BEHIND_WHAT_CAME_BACK] = { "behind one that was given back", RCH_RULE_SEGMENT },
+	[BEHIND_DATA] = { "behind data", RCH_RULE_SEGMENT },
+	[TWICE] = { "twice", RCH_RULE_STATE },
+};
+
+static void tell(struct attack *a, const struct deep *d, enum lie which)
+{
+	switch (which) {
+	case LEAVES_ONE_OUT:
+		place(a, d, 0);
+		place(a, d, 1);
+		return place(a, d, 3);
+	case THE_LAST_FIRST:
+		return place(a, d, DEPTH - 1);
+	case BEHIND_WHAT_CAME_BACK:
+		place(a, d, 0);
+		give_back(a, d, 1);
+		return place(a, d, 2);
+	case BEHIND_DATA:
+		place(a, d, 0);
+		say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+		return place(a, d, 2);
+	default:
+		place(a, d, 0);
+		place(a, d, 1);
+		return say_rts(a, RCH_RTS_F_PLACED, PIECE, d->cts[1].serial);
+	}
+}
+
+TEST_F_TIMEOUT(scene, lies_about_many, 120)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_cqe cqe;
+	struct deep d;
+	u32 i, n;
+
+	for (i = 0; i < LIES; i++) {
+		printf("# %s\n", lies[i].name);
+		deep_begin(&d, a);
+		tell(a, &d, i);
+		EXPECT_EQ(attack_verdict(a, a->witness), lies[i].rule);
+		for (n = 0; n < RECEIVES; n++) {
+			HOSTILE_UNTIL(&a->h, queue_ready(&d.l.q), 10000);
+			ASSERT_TRUE(queue_wait(&d.l.q, &cqe));
+			EXPECT_EQ(cqe.user_data, 100 + n);
+		}
+		deep_end(&d, a);
+	}
+}
+
+/* None of it is ever given back. */
+TEST_F(scene, keeps_many)
+{
+	struct attack *a = &self->a;
+	struct deep d;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	deep_begin(&d, a);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(&d.l, a, 100), 100);
+	hostile_beat(&a->h, 2000);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	EXPECT_LT(result(&d.l, a, 101), 0);
+	memset(d.memory, 0x66, RECEIVES * PIECE);
+	write_there(a, &d.cts[3], 3);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
+	EXPECT_TRUE(all_are(d.memory + 3 * PIECE, 0x66));
+	deep_end(&d, a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+TEST_HARNESS_MAIN
