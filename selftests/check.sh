@@ -14,10 +14,11 @@
 #   compile   the module for each kernel, warnings are errors
 #   tool      the tool's and library's tests on this machine
 #   fuzz      the corpus and short runs of the fuzzers, on this machine
-#   stock     the most of them on stock 6.1 and 6.12, two CPUs, and the flow test on 6.1
+#   stock     the most of them on stock 6.1 and 6.12, two CPUs
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
 # And those that run only when they are named, as they take long:
+#   flow      the tool's flow test on stock 6.1, two CPUs: five minutes
 #   cocci     the kernel's semantic patches over the module
 #   debug     san, and the same on x86-64 with such checks and two CPUs
 #   kcsan     the selftests on a kernel that finds data races, with two CPUs
@@ -324,10 +325,15 @@ check_stock() {
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel
-		# With 6.12 it is among those of User Mode Linux.
-		[ $kernel = stock-6.12 ] || stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
 		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
 	done
+}
+
+# The tool's calls are the same for each kernel, and User Mode Linux does this in each run.
+check_flow() {
+	stage "flow test, stock-6.1, two CPUs"
+	payload stock-6.1
+	stock_guest stock-6.1-flow stock-6.1 1024 "bash flow.sh"
 }
 
 # Not in every run: two minutes of two processors.
