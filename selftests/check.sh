@@ -265,7 +265,7 @@ check_san() {
 		end_test place_test region_test region_end_test stand_test ahead_test grant_test \
 		grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test \
 		grant_give_test grant_key_test
-	uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
+	environment=FEW_TURNS=1 uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
 		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_cross hostile_deep hostile_grant \
 		uring_test uring_end_test
 	kunit san-kunit uml-6.12-san

@@ -672,7 +672,7 @@ static int thousand_pairs(void)
 	int ctx, listener, a, b, i;
 
 	ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < turns(1000); i++) {
 		ctx = open_ctx();
 		listener = do_listen(ctx, SERVICE, &o);
 		ASSERT_GE(listener, 0);
@@ -717,7 +717,7 @@ TEST_F(quota, refused_a_thousand_times)
 
 	ASSERT_GE(listener, 0);
 	ASSERT_EQ(set("user_channels", 0), 0);
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < turns(1000); i++) {
 		ASSERT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }),
 			   ECONNREFUSED);
 		ASSERT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
