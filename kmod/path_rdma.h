@@ -30,9 +30,9 @@ struct rch_access;
 /** RCH_WRITERS - who may write at a time on a path */
 #define RCH_WRITERS 2
 /** RCH_SMALL_WRITERS - and besides them, small ranges */
-#define RCH_SMALL_WRITERS 8
+#define RCH_SMALL_WRITERS 6
 /** RCH_SMALL_BYTES - most bytes of such a one: frames wait behind all of them */
-#define RCH_SMALL_BYTES 131072U
+#define RCH_SMALL_BYTES 262144U
 /** RCH_SMALL_WRS - most work requests of such a one */
 #define RCH_SMALL_WRS 2
 /** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
