@@ -470,6 +470,7 @@ void rch_chan_offer_work(struct work_struct *work);
 bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
 int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
+void rch_chan_cts_forget(struct rch_chan *chan);
 void rch_chan_cts_expect(struct rch_chan *chan);
 void rch_chan_rts_refused(struct rch_chan *chan);
 void rch_chan_tx_placed(struct rch_chan *chan);
@@ -508,7 +509,7 @@ bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
 void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
-bool rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
+void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_asks_ahead(const struct rch_chan *chan);
 bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
 

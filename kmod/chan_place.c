@@ -403,7 +403,7 @@ bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before)
 	bool ok;
 
 	mutex_lock(&before->lock);
-	ok = (before->claimed || before->heir) && !before->sending &&
+	ok = !rch_place_over(before) && (before->claimed || before->heir) && !before->sending &&
 	     rch_chan_heir_begin(place->chan, &place->as_heir, &before->as_heir);
 	mutex_unlock(&before->lock);
 	return ok;

@@ -33,10 +33,12 @@ static void take_back(struct rch_place *place)
 	struct rch_lane *lane = &place->chan->lane;
 	struct rch_rts rts = place->rts;
 
-	/* If the peer has said no, it will ignore this. */
 	rts.serial = place->asked;
-	if (place->asked)
+	if (place->asked) {
+		rch_chan_cts_forget(place->chan);
+		/* If the peer has said no, it will ignore this. */
 		rch_lane_rts(lane, &rts, RCH_RTS_F_CANCEL, 0, false);
+	}
 	if (!place->stands)
 		return;
 	rch_chan_borrow_end(place->chan, place->rts.serial);
@@ -62,9 +64,9 @@ static bool step_asked(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 
-	if (READ_ONCE(chan->cts_due) && !rch_chan_tx_refused(chan))
-		return false;
 	if (!rch_chan_cts_take(chan, &place->cts, &place->stands)) {
+		if (!rch_chan_tx_refused(chan))
+			return false;
 		send_failed(place, -EPIPE);
 	} else if (place->cts.length) {
 		if (place->stands)

@@ -138,12 +138,12 @@ static bool cts_settled(struct rch_chan *chan)
 }
 
 /**
- * rch_chan_cts_take - the answer
+ * rch_chan_cts_take - the answer, if it has come
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @cts: where to write the message
  * @lent: it was lent, and has answered the question by crossing it, see chan_stand.c
  *
- * Return: false when it has not come; it is not expected any more then.
+ * The peer may take back what it has lent, and answers later then. Return: whether it has come.
  */
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent)
 {
@@ -151,16 +151,23 @@ bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent)
 
 	spin_lock_bh(&chan->lock);
 	got = !chan->cts_due;
-	*lent = chan->cts_lent;
-	/* A peer that lends twice for a message takes the first one back so. */
-	if (!*lent)
+	*lent = got && chan->cts_lent;
+	if (*lent)
+		rch_chan_borrow_take(chan, cts);
+	else if (got)
 		*cts = chan->cts;
-	else if (!rch_chan_borrow_take(chan, cts))
-		got = *lent = false;
-	WRITE_ONCE(chan->cts_due, false);
-	chan->cts_lent = false;
 	spin_unlock_bh(&chan->lock);
 	return got;
+}
+
+/** rch_chan_cts_forget - the question is taken back; no answer is expected any more */
+void rch_chan_cts_forget(struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->cts_due, false);
+	chan->cts_lent = false;
+	chan->rts_total = 0;
+	spin_unlock_bh(&chan->lock);
 }
 
 /*
@@ -174,12 +181,15 @@ static int wait_cts(struct rch_sending *s, struct rch_cts *cts)
 	long wait;
 	int ret;
 
-	wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
-						rch_time_left(s->deadline));
-	got = rch_chan_cts_take(chan, cts, &s->stands);
-	s->serial = cts->serial;
-	if (got)
+	do {
+		wait = wait_event_interruptible_timeout(chan->wait, cts_settled(chan),
+							rch_time_left(s->deadline));
+		got = rch_chan_cts_take(chan, cts, &s->stands);
+	} while (!got && wait > 0 && !rch_chan_tx_refused(chan));
+	if (got) {
+		s->serial = cts->serial;
 		return cts->length ? 0 : -EAGAIN;
+	}
 	ret = rch_chan_tx_check(chan);
 	return ret ?: rch_wait_result(wait, s->deadline);
 }
@@ -271,6 +281,7 @@ static void take_back(struct rch_sending *s)
 {
 	struct rch_lane *lane = &s->chan->lane;
 
+	rch_chan_cts_forget(s->chan);
 	rch_lane_rts(lane, &s->rts, RCH_RTS_F_CANCEL, 0, false);
 	if (!s->stands)
 		return;

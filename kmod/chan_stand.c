@@ -402,7 +402,12 @@ enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *h
 	enum rch_lent ret = RCH_LENT_WAITS;
 
 	spin_lock_bh(&chan->lock);
-	if (heir->target.state == RCH_GRANT_RETURNED || chan->state != RCH_CHAN_OPEN)
+	if (heir->target.state == RCH_GRANT_RETURNED)
+		ret = RCH_LENT_VOID;
+	else if (heir->target.state == RCH_GRANT_DONE && heir->state == RCH_HEIR_WAITS)
+		/* It has its message: those before have theirs. */
+		ret = RCH_LENT_WAITS;
+	else if (chan->state != RCH_CHAN_OPEN)
 		ret = RCH_LENT_VOID;
 	else if (heir->state == RCH_HEIR_LOST)
 		ret = RCH_LENT_LOST;
@@ -637,12 +642,24 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 	return NULL;
 }
 
+/* What was the answer is so no longer: another one will come. */
+static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!chan->cts_lent || borrowed->number != READ_ONCE(chan->tx_messages))
+		return;
+	chan->cts_lent = false;
+	WRITE_ONCE(chan->cts_due, true);
+}
+
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	u64 number = near(READ_ONCE(chan->tx_messages), cts->message);
 	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
+	/* A peer that lends twice takes the first one back so. */
+	unanswer_locked(chan, borrowed);
 	borrowed->cts = *cts;
 	borrowed->number = number;
 	borrowed->state = RCH_BORROW_HELD;
@@ -659,11 +676,7 @@ static bool return_locked(struct rch_chan *chan, u32 serial)
 	if (borrowed->state == RCH_BORROW_USED)
 		return false;
 	borrowed->state = RCH_BORROW_NONE;
-	/* Now the peer answers what was asked. */
-	if (chan->cts_lent && borrowed->number == READ_ONCE(chan->tx_messages)) {
-		chan->cts_lent = false;
-		WRITE_ONCE(chan->cts_due, true);
-	}
+	unanswer_locked(chan, borrowed);
 	return true;
 }
 
@@ -806,17 +819,15 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 		rch_lane_return(&chan->lane, &cts);
 }
 
-/** rch_chan_borrow_take - take what has answered the question, if it is there; locked */
-bool rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
+/** rch_chan_borrow_take - take what has answered the question: @cts_lent; locked */
+void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
 {
-	struct rch_borrowed *borrowed = borrowed_now(chan, chan->rts_total);
+	struct rch_borrowed *borrowed = &chan->borrow[chan->tx_messages % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
-	if (!borrowed)
-		return false;
 	*cts = borrowed->cts;
 	borrowed->state = RCH_BORROW_USED;
-	return true;
+	chan->cts_lent = false;
 }
 
 /** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, whatever is lent */

@@ -410,9 +410,14 @@ void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 {
 	u32 slot = cts->message % RCH_LENDS;
 
+	u32 control = FIELD_PREP(RCH_LANE_RETURN, BIT(slot));
+
 	spin_lock_bh(&lane->link->lock);
-	lane->returned[slot] = cts->serial;
-	tell_locked(lane, FIELD_PREP(RCH_LANE_RETURN, BIT(slot)));
+	/* Who waits for an answer waits for that about what was lent last. */
+	if (!(lane->control & control) || !rch_seq_before(cts->serial, lane->returned[slot])) {
+		lane->returned[slot] = cts->serial;
+		tell_locked(lane, control);
+	}
 	spin_unlock_bh(&lane->link->lock);
 }
 

@@ -438,6 +438,30 @@ TEST_F(region, queue_closed)
 	}
 }
 
+/* The sender closes behind its messages: all of them are there, and then the end. */
+TEST_F(region, closed_behind_many)
+{
+	struct traffic *t;
+	int i, n;
+
+	for (i = 0; i < 20; i++) {
+		t = traffic_new(self);
+		first_message(t);
+		for (n = 0; n < 5; n++)
+			begin_recv(t, LEN);
+		go(t);
+		for (n = 0; n < 5; n++)
+			begin_send(t, LEN);
+		go(t);
+		/* It goes with the last of them. */
+		close(self->a);
+		self->a = -1;
+		take_all(t);
+		EXPECT_EQ(t->got, 6);
+		free(t);
+	}
+}
+
 /* Of a channel, they are told in their order, however long each takes. */
 TEST_F(region, sends_complete_in_order)
 {
