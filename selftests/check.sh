@@ -14,11 +14,10 @@
 #   compile   the module for each kernel, warnings are errors
 #   tool      the tool's and library's tests on this machine
 #   fuzz      the corpus and short runs of the fuzzers, on this machine
-#   stock     the most of them on stock 6.1 and 6.12, two CPUs
+#   stock     the most of them on stock 6.1 and 6.12, two CPUs, and the flow test on 6.1
 #   pairs     two hosts: QEMU guests, and User Mode Linux with a cable that fails
 #
 # And those that run only when they are named, as they take long:
-#   flow      the tool's flow test on stock 6.1, two CPUs: five minutes
 #   cocci     the kernel's semantic patches over the module
 #   debug     san, and the same on x86-64 with such checks and two CPUs
 #   kcsan     the selftests on a kernel that finds data races, with two CPUs
@@ -247,7 +246,8 @@ check_uml() {
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" abi_fuzz life_test hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
-		hostile_flood hostile_region hostile_stand hostile_cross hostile_deep hostile_grant quota_test memory_test
+		hostile_flood hostile_region hostile_stand hostile_cross hostile_deep hostile_grant \
+		quota_test memory_test
 	begin tap_tests $of_uml uml-flow "$lab/uml.sh" --kernel uml-6.12 --provider rxe --mem 1536 \
 		--timeout 900 --payload "$out/payload-uml-6.12" --out "$out/run/uml-flow" -- \
 		bash flow.sh
@@ -265,9 +265,9 @@ check_san() {
 		end_test place_test region_test region_end_test stand_test ahead_test grant_test \
 		grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test \
 		grant_give_test grant_key_test
-	environment=FEW_TURNS=1 uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test quota_test abi_fuzz \
-		fault_test fault_grant_test nomem_test hostile_region hostile_stand hostile_cross hostile_deep hostile_grant \
-		uring_test uring_end_test
+	environment=FEW_TURNS=1 uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test \
+		quota_test abi_fuzz fault_test fault_grant_test nomem_test hostile_region \
+		hostile_stand hostile_cross hostile_deep hostile_grant uring_test uring_end_test
 	kunit san-kunit uml-6.12-san
 }
 
@@ -325,15 +325,10 @@ check_stock() {
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel
+		# With 6.12 it is among those of User Mode Linux.
+		[ $kernel = stock-6.12 ] || stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
 		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
 	done
-}
-
-# The tool's calls are the same for each kernel, and User Mode Linux does this in each run.
-check_flow() {
-	stage "flow test, stock-6.1, two CPUs"
-	payload stock-6.1
-	stock_guest stock-6.1-flow stock-6.1 1024 "bash flow.sh"
 }
 
 # Not in every run: two minutes of two processors.

@@ -57,7 +57,7 @@ static void give_all_back(struct attack *a)
 	for (heard = a->h.heard; heard < a->h.heard + HOSTILE_HEARD; heard++)
 		if (heard->type == RCH_REC_CTS && heard->cts.length &&
 		    (heard->flags & RCH_CTS_F_STANDING))
-			say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, heard->cts.serial);
+			give_back(a, heard->cts.serial);
 }
 
 /* A message by RTS, and then all that there is to lend, for messages 1 to DEPTH. */
@@ -97,11 +97,6 @@ static void place(struct attack *a, const struct deep *d, u32 i)
 {
 	write_there(a, &d->cts[i], 10 + i);
 	say_rts(a, RCH_RTS_F_PLACED, PIECE, d->cts[i].serial);
-}
-
-static void give_back(struct attack *a, const struct deep *d, u32 i)
-{
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, d->cts[i].serial);
 }
 
 static void expect_placed(struct deep *d, struct attack *a, u32 i)
@@ -184,12 +179,12 @@ TEST_F(scene, cancelled_among_many)
 	ASSERT_EQ(queue_submit(&d.l.q), 1);
 	EXPECT_EQ(result(&d.l, a, CANCEL), -EALREADY);
 	EXPECT_EQ(cts_heard(a, before + 1).serial, d.cts[2].serial);
-	give_back(a, &d, 2);
+	give_back(a, d.cts[2].serial);
 	EXPECT_EQ(result(&d.l, a, 102), -ECANCELED);
 	/* The three behind it. */
 	cts_heard(a, before + 4);
 	for (i = 3; i < DEPTH; i++)
-		give_back(a, &d, i);
+		give_back(a, d.cts[i].serial);
 	place(a, &d, 0);
 	place(a, &d, 1);
 	expect_placed(&d, a, 0);
@@ -219,7 +214,7 @@ TEST_F(scene, closed_among_many)
 		for (j = 0; j < i; j++)
 			say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[j].serial);
 		for (; j < DEPTH; j++)
-			give_back(a, &d, j);
+			give_back(a, d.cts[j].serial);
 		/* A message that came and is wanted by nobody ends the channel. */
 		if (i)
 			EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
@@ -261,7 +256,7 @@ static void tell(struct attack *a, const struct deep *d, enum lie which)
 		return place(a, d, DEPTH - 1);
 	case BEHIND_WHAT_CAME_BACK:
 		place(a, d, 0);
-		give_back(a, d, 1);
+		give_back(a, d->cts[1].serial);
 		return place(a, d, 2);
 	case BEHIND_DATA:
 		place(a, d, 0);

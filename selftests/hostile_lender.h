@@ -79,19 +79,14 @@ static inline void say_rts(struct attack *a, u8 flags, u32 total, u32 serial)
 	hostile_say(&a->h, &f);
 }
 
-static inline void say_cts(struct attack *a, const struct rch_cts *cts)
+static inline void say_cts(struct attack *a, const struct rch_cts *cts) 
 {
-	const struct rch_record r = {
-		.chan = a->victim_no,
-		.type = RCH_REC_CTS,
-		.flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0),
-		.length = sizeof(struct rch_wire_cts),
-	};
-	static struct frame f;
+	say_all_cts(a, RCH_CTS_F_STANDING, cts, 1);
+}
 
-	frame_begin(&f);
-	rch_wire_cts_put(frame_add(&f, &r), cts);
-	hostile_say(&a->h, &f);
+static inline void give_back(struct attack *a, u32 serial)
+{
+	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, serial);
 }
 
 static inline void say_fin(struct attack *a)

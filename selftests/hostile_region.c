@@ -82,19 +82,7 @@ static void prey_end(struct prey *p, struct attack *a)
 	free(p->to);
 }
 
-static void answer(struct attack *a, const struct rch_cts *cts)
-{
-	const struct rch_record r = {
-		.chan = a->victim_no,
-		.type = RCH_REC_CTS,
-		.length = sizeof(struct rch_wire_cts),
-	};
-	static struct frame f;
-
-	frame_begin(&f);
-	rch_wire_cts_put(frame_add(&f, &r), cts);
-	hostile_say(&a->h, &f);
-}
+static void answer(struct attack *a, const struct rch_cts *cts) { say_all_cts(a, 0, cts, 1); }
 
 static struct rch_cts honest(const struct prey *p, u32 serial)
 {
@@ -202,6 +190,71 @@ TEST_F_TIMEOUT(scene, memory_that_it_has_not, 120)
 		EXPECT_TRUE(is_kept(&p, &cts));
 		prey_end(&p, a);
 	}
+}
+
+/* It has written to what was lent, and has said so: that settles the question as well. */
+static void expect_placed(struct prey *p, struct attack *a, u32 serial)
+{
+	const struct heard *rts;
+
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
+	rts = hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE);
+	EXPECT_EQ(rts->flags, RCH_RTS_F_PLACED);
+	EXPECT_EQ(rts->first, SIZE);
+	EXPECT_EQ(rts->second, serial);
+	EXPECT_EQ(a->h.count[RCH_REC_FIN], 0);
+	EXPECT_TRUE(is_written(p));
+}
+
+/* What the peer lends, for the question has not come there, is the answer. */
+TEST_F(scene, lent_while_it_asks)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct prey p;
+
+	a->crossing = true;
+	prey_begin(&p, a);
+	cts = honest(&p, 5);
+	say_all_cts(a, RCH_CTS_F_STANDING, &cts, 1);
+	EXPECT_EQ(result(&p, a), SIZE);
+	expect_placed(&p, a, 5);
+	prey_end(&p, a);
+}
+
+struct writer {
+	int chan;
+	const char *from;
+	ssize_t written;
+};
+
+static void *write_it(void *arg)
+{
+	struct writer *w = arg;
+
+	w->written = write(w->chan, w->from, SIZE);
+	return NULL;
+}
+
+TEST_F(scene, lent_while_a_thread_asks)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct writer w;
+	pthread_t thread;
+	struct prey p;
+
+	a->crossing = true;
+	prey_make(&p, a);
+	w = (struct writer){ .chan = a->victim, .from = p.from };
+	ASSERT_EQ(pthread_create(&thread, NULL, write_it, &w), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
+	cts = honest(&p, 5);
+	say_all_cts(a, RCH_CTS_F_STANDING, &cts, 1);
+	expect_placed(&p, a, 5);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(w.written, SIZE);
+	prey_end(&p, a);
 }
 
 TEST_F(scene, more_room_than_there_is_message)

@@ -23,6 +23,25 @@ FIXTURE_TEARDOWN(scene)
 	EXPECT_TRUE(attack_end(&self->a));
 }
 
+/* All in one frame: nobody does anything between. @flags besides that of what is lent ahead. */
+static inline void say_all_cts(struct attack *a, u8 flags, const struct rch_cts *all, int count)
+{
+	struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_CTS,
+		.length = sizeof(struct rch_wire_cts),
+	};
+	static struct frame f;
+	int i;
+
+	frame_begin(&f);
+	for (i = 0; i < count; i++) {
+		r.flags = flags | (all[i].ahead ? RCH_CTS_F_AHEAD : 0);
+		rch_wire_cts_put(frame_add(&f, &r), &all[i]);
+	}
+	hostile_say(&a->h, &f);
+}
+
 static inline uint32_t links(struct attack *a)
 {
 	struct rdmachan_info info;

@@ -73,7 +73,7 @@ TEST_F(scene, written_after_it_was_given_back)
 	/* Not before it is given back. */
 	hostile_beat(&a->h, 200);
 	EXPECT_EQ(queue_ready(&l.q), 0);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	give_back(a, cts.serial);
 	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
 	write_too_late(&l, a, &cts);
 }
@@ -86,8 +86,8 @@ TEST_F(scene, given_back_unasked)
 	struct lender l;
 
 	cts = borrow(&l, a);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	give_back(a, cts.serial);
+	give_back(a, cts.serial);
 	hostile_beat(&a->h, 200);
 	EXPECT_EQ(queue_ready(&l.q), 0);
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
@@ -193,7 +193,7 @@ static void close_and_tell(struct attack *a, enum closing_lie which, const struc
 	case CLOSED_BY_DATA:
 		return say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	case CLOSED_BY_RETURN:
-		return say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts->serial);
+		return give_back(a, cts->serial);
 	case CLOSED_BEFORE:
 		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
 		return write_there(a, cts, 9);
@@ -314,7 +314,7 @@ TEST_F(scene, ahead_of_data)
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 200, 200);
 	hostile_beat(&a->h, 200);
 	EXPECT_EQ(queue_ready(&l.q), 0);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+	give_back(a, ahead.serial);
 	EXPECT_EQ(result(&l, a, SECOND), 200);
 	memset(l.memory, 0x66, 2 * SIZE);
 	write_there(a, &ahead, 3);
@@ -344,7 +344,7 @@ static void ask_meanwhile(struct attack *a, struct lender *l, struct queue *othe
 	say_rts(a, 0, SIZE, 2);
 	hostile_beat(&a->h, 200);
 	EXPECT_EQ(a->h.count[RCH_REC_CTS], 4);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead->serial);
+	give_back(a, ahead->serial);
 	cts = cts_heard(a, 5);
 	EXPECT_EQ(cts.serial, 2);
 	EXPECT_EQ(cts.length, SIZE);
@@ -383,10 +383,10 @@ TEST_F(scene, ahead_of_nothing)
 	cts = borrow_two(&l, a, &ahead);
 	cancel(&l);
 	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts.serial);
+	give_back(a, cts.serial);
 	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 5, 5000));
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+	give_back(a, ahead.serial);
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 300, 300);
 	EXPECT_EQ(result(&l, a, SECOND), 300);
 	lender_end(&l, a);
@@ -415,7 +415,7 @@ TEST_F(scene, ahead_of_one_that_is_lost)
 		if (i)
 			say_rts(a, RCH_RTS_F_PLACED, SIZE, ahead.serial);
 		else
-			say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, ahead.serial);
+			give_back(a, ahead.serial);
 		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
 		EXPECT_EQ(hostile_find(&a->h, RCH_REC_CLOSE, VICTIM_MINE)->flags,
 			  RCH_CLOSE_F_RESET);
@@ -473,7 +473,7 @@ static void tell_ahead(struct attack *a, enum lie_ahead which, const struct rch_
 		say_fin(a);
 		return;
 	case AHEAD_BEHIND_A_RETURN:
-		say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, cts->serial);
+		give_back(a, cts->serial);
 		break;
 	case AHEAD_TOO_LONG:
 		say_rts(a, RCH_RTS_F_PLACED, 100, cts->serial);
@@ -671,31 +671,15 @@ TEST_F(scene, lends_ahead_of_nothing)
 	lender_end(&l, a);
 }
 
-/* In one frame. */
-static void say_two_back(struct attack *a)
-{
-	const struct rch_record r = {
-		.chan = a->victim_no,
-		.type = RCH_REC_CTS,
-		.flags = RCH_CTS_F_STANDING,
-		.length = sizeof(struct rch_wire_cts),
-	};
-	static struct frame f;
-	struct rch_cts back;
-
-	frame_begin(&f);
-	for (back = (struct rch_cts){ .serial = 7 }; back.serial < 9; back.serial++) {
-		back.message = back.serial;
-		rch_wire_cts_put(frame_add(&f, &r), &back);
-	}
-	hostile_say(&a->h, &f);
-}
-
 /* What was never lent is given back, each time. */
 TEST_F(scene, wants_back_what_it_has_not_lent)
 {
 	const struct rch_cts lent = { 0x1000, 0x12345678, SIZE, 5, 0 };
 	const struct rch_cts back = { .serial = 6 };
+	const struct rch_cts two[] = {
+		{ .serial = 7, .message = 7 },
+		{ .serial = 8, .message = 8 },
+	};
 	struct attack *a = &self->a;
 	struct lender l;
 
@@ -708,7 +692,7 @@ TEST_F(scene, wants_back_what_it_has_not_lent)
 	say_cts(a, &lent);
 	say_cts(a, &back);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
-	say_two_back(a);
+	say_all_cts(a, RCH_CTS_F_STANDING, two, 2);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 4, 5000));
 	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
 	lender_end(&l, a);
@@ -728,7 +712,7 @@ TEST_F(scene, not_agreed_upon)
 	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
 	lender_end(&l, a);
 	lender_begin(&l, a);
-	say_rts(a, RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL, 1, 5);
+	give_back(a, 5);
 	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_STATE);
 	lender_end(&l, a);
 	a->plain = false;
