@@ -253,8 +253,8 @@ enum rch_lent {
  * @lend_opens: memory that will be lent is being opened, and the peer told of it soon; written
  *	with WRITE_ONCE() by who has claimed RCH_CHAN_RX
  * @borrow: what the peer has lent; for which message is told by the last bits of its number
- * @borrow_from: for messages before this one nothing may be used any more; by who has
- *	claimed RCH_CHAN_TX, as the next one
+ * @borrow_from: for messages before this one nothing may be used any more; written by who has
+ *	claimed RCH_CHAN_TX, as the next one, and not while @cts_due
  * @placed_next: number of the message behind the last one that was placed; 0 when none was
  * @cts_due: the peer's answer to RTS @rts_serial is waited for
  * @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0

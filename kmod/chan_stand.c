@@ -709,10 +709,13 @@ static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
  */
 static struct rch_borrowed *answer_locked(struct rch_chan *chan)
 {
-	struct rch_borrowed *borrowed = borrowed_next(chan);
+	struct rch_borrowed *borrowed = NULL;
 
 	lockdep_assert_held(&chan->lock);
-	if (!borrowed || !chan->cts_due || !chan->rts_total)
+	/* Else who has claimed RCH_CHAN_TX may be about to go on to the next message. */
+	if (chan->cts_due && chan->rts_total)
+		borrowed = borrowed_next(chan);
+	if (!borrowed)
 		return NULL;
 	if (chan->rts_total > borrowed->cts.length) {
 		borrowed->state = RCH_BORROW_NONE;

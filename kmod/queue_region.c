@@ -278,21 +278,21 @@ static void place_drop(struct rch_op *op)
  */
 static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 {
-	const __poll_t lent = EPOLLOUT | RCH_POLL_NOTHING;
+	const __poll_t lends = EPOLLOUT | RCH_POLL_NOTHING;
 	struct rch_chan *chan = op->object;
+	bool lent;
 
 	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(before->place))
 		return 0;
-	if (rch_chan_may_borrow(chan, op->sqe.length)) {
-		/* Else what tells of the one before would come behind the bytes of this one. */
+	lent = rch_chan_may_borrow(chan, op->sqe.length);
+	/* Else what tells of the one before would come behind the bytes of this one. */
+	if (lent)
 		rch_link_run(chan->lane.link);
-		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
-	}
-	if (rch_chan_asks_ahead(chan))
+	if (lent || rch_chan_asks_ahead(chan))
 		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
 	/* Not again: it must not be out of the wait queue behind that look. */
-	if (op->events != lent)
-		rch_queue_await(op, &chan->wait, lent);
+	if (op->events != lends)
+		rch_queue_await(op, &chan->wait, lends);
 	return -EAGAIN;
 }
 
