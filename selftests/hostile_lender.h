@@ -79,7 +79,7 @@ static inline void say_rts(struct attack *a, u8 flags, u32 total, u32 serial)
 	hostile_say(&a->h, &f);
 }
 
-static inline void say_cts(struct attack *a, const struct rch_cts *cts) 
+static inline void say_cts(struct attack *a, const struct rch_cts *cts)
 {
 	say_all_cts(a, RCH_CTS_F_STANDING, cts, 1);
 }
