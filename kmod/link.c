@@ -465,7 +465,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (beat || !READ_ONCE(link->lane_count))
 		rch_link_spare_trim(link);
 	if (beat)
-		rch_accesses_trim(&link->path);
+		rch_path_trim(&link->path);
 	rch_path_refill(&link->path, GFP_KERNEL);
 	rch_accesses_look(&link->path);
 	rch_link_inject_lift(link);

@@ -538,18 +538,15 @@ static struct rch_access *take_spare(struct rch_path *path)
 	return access;
 }
 
-/** rch_accesses_trim - keep none for those to come. Process context */
+/** rch_accesses_trim - keep none for those to come; by a user of the path */
 void rch_accesses_trim(struct rch_path *path)
 {
 	struct rch_access *access;
 
-	if (!rch_path_enter(path))
-		return;
 	while ((access = take_spare(path))) {
 		take_device(path, access);
 		access_free(access);
 	}
-	rch_path_leave(path);
 }
 
 static int map_mr(struct rch_path *path, struct rch_access *access, u32 count)

@@ -127,7 +127,7 @@ void rch_lend_unmap(struct rch_lend *piece)
 	piece->key = NULL;
 }
 
-/** rch_path_lends_free - the path is being destroyed, and has no users */
+/** rch_path_lends_free - free those that are spare */
 void rch_path_lends_free(struct rch_path *path)
 {
 	struct rch_lend *piece;

@@ -309,18 +309,43 @@ void rch_mr_put(struct rch_path *path, struct rch_mr *mr)
 	rch_mr_give_back(path, mr, closed);
 }
 
-/** rch_path_mrs_free - the path is being destroyed: drained, and without users */
-void rch_path_mrs_free(struct rch_path *path)
+static struct rch_mr *mr_spare(struct rch_path *path)
 {
-	struct rch_mr *mr, *tmp;
+	struct rch_mr *mr;
 
-	if (path->registrar)
-		ib_destroy_qp(path->registrar);
-	path->registrar = NULL;
-	list_for_each_entry_safe(mr, tmp, &path->mrs, list) {
+	spin_lock_bh(&path->lock);
+	mr = list_first_entry_or_null(&path->mrs, struct rch_mr, list);
+	if (mr) {
 		list_del(&mr->list);
+		path->mr_count--;
+	}
+	spin_unlock_bh(&path->lock);
+	return mr;
+}
+
+/**
+ * rch_path_mrs_trim - keep no region for those to come
+ * @path: path
+ *
+ * Those in the pool are closed: by an invalidation that has completed, or by the peer, who had
+ * written there. So the adapter is done with their registration, and tells nothing of it any more.
+ */
+void rch_path_mrs_trim(struct rch_path *path)
+{
+	struct rch_mr *mr;
+
+	while ((mr = mr_spare(path))) {
 		ib_dereg_mr(mr->mr);
 		kfree(mr);
 	}
+}
+
+/** rch_path_mrs_free - the path is being destroyed: drained, and without users */
+void rch_path_mrs_free(struct rch_path *path)
+{
+	if (path->registrar)
+		ib_destroy_qp(path->registrar);
+	path->registrar = NULL;
+	rch_path_mrs_trim(path);
 	path->mr_count = 0;
 }

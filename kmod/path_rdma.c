@@ -191,7 +191,7 @@ void rch_write_put(struct rch_path *path, struct rch_write *w)
 	kfree(w);
 }
 
-/** rch_path_writes_free - the path is being destroyed, and has no users */
+/** rch_path_writes_free - free those that are spare */
 void rch_path_writes_free(struct rch_path *path)
 {
 	struct rch_write *w;
@@ -349,4 +349,16 @@ int rch_write_wait(struct rch_path *path, struct rch_write *w)
 		return 0;
 	w->posted = false;
 	return rch_io_wait(path, &w->io);
+}
+
+/** rch_path_trim - what is idle keeps nothing for what may come. Process context */
+void rch_path_trim(struct rch_path *path)
+{
+	if (!rch_path_enter(path))
+		return;
+	rch_path_mrs_trim(path);
+	rch_path_writes_free(path);
+	rch_path_lends_free(path);
+	rch_accesses_trim(path);
+	rch_path_leave(path);
 }

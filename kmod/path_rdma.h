@@ -387,6 +387,7 @@ int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr);
 void rch_mr_closed(struct rch_mr *mr);
 void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed);
 void rch_mr_put(struct rch_path *path, struct rch_mr *mr);
+void rch_path_mrs_trim(struct rch_path *path);
 void rch_path_mrs_free(struct rch_path *path);
 
 /* path_rdma.c APIs: process context; may sleep */
@@ -405,6 +406,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 int rch_write_wait(struct rch_path *path, struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
 void rch_path_writes_free(struct rch_path *path);
+void rch_path_trim(struct rch_path *path);
 int rch_write_begin(struct rch_path *path, struct rch_write *w);
 bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 			 const struct rch_mem_cursor *cursor, u32 length);
