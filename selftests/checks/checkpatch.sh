@@ -7,15 +7,16 @@
 #
 # Files are named from the top of the tree; without any, all that git knows and has
 # not been told to ignore. What checkpatch-exceptions.txt lists, with its reason, is
-# not reported. CHECKPATCH names another checkpatch.pl than the lab's. Exit status: 0
-# nothing was found, 1 something was, 2 cannot run.
+# not reported. What was found in a file is kept until the file, checkpatch.pl or what it
+# is asked changes: it takes two minutes for all. CHECKPATCH names another checkpatch.pl
+# than the lab's. Exit status: 0 nothing was found, 1 something was, 2 cannot run.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. selftests/lab/lib.sh
 
 EXCEPTIONS=selftests/checks/checkpatch-exceptions.txt
-
-die() { echo "checkpatch.sh: $*" >&2; exit 2; }
+OPTIONS=(--no-tree --strict --max-line-length=100 --terse --show-types)
 
 find_checkpatch() {
 	local dir
@@ -39,9 +40,37 @@ run_checkpatch() {
 	ln -s "$PWD"/*/ "$SCRATCH"
 	cd "$SCRATCH"
 	# It fails when it finds something; what it prints counts.
-	perl "$CHECKPATCH" --no-tree --root="$SCRATCH" --strict --max-line-length=100 --terse \
-		--show-types --ignore "$(ignored_types)" -f "$@" \
+	perl "$CHECKPATCH" "${OPTIONS[@]}" --root="$SCRATCH" --ignore "$IGNORED" -f "$@" \
 		2>"$SCRATCH/errors" | grep -v '^total: \|: total: ' || :
+}
+
+# Of each file, by its name and contents: where its findings are kept.
+places() {
+	local asked
+
+	asked=$({ echo "${OPTIONS[@]}" "$IGNORED"; cat "${CHECKPATCH%/*}"/*.*; } | sha256sum)
+	sha256sum "$@" | while read -r sum file; do
+		echo "$KEPT/${asked:0:16}-${file//\//%}-${sum:0:32}"
+	done
+}
+
+# Ask about those of which nothing is kept. What cannot be asked is not kept.
+ask() {
+	local i part files=() places=()
+
+	for ((i = 1; i <= $#; i++)); do
+		[ -f "${PLACES[i - 1]}" ] && continue
+		files+=("${!i}")
+		places+=("${PLACES[i - 1]}")
+	done
+	[ ${#files[@]} -gt 0 ] || return 0
+	(run_checkpatch "${files[@]}") >"$SCRATCH/found"
+	[ ! -s "$SCRATCH/errors" ] || { cat "$SCRATCH/errors" >&2; exit 2; }
+	for i in "${!files[@]}"; do
+		part=$(mktemp "$KEPT/part.XXXXXX")
+		awk -F: -v file="${files[i]}" '$1 == file' "$SCRATCH/found" >"$part"
+		mv "$part" "${places[i]}"
+	done
 }
 
 # Take away what is excepted: a type, and a pattern of files.
@@ -82,14 +111,22 @@ main() {
 		set -- "${FILES[@]}"
 	fi
 	[ $# -gt 0 ] || die "no files"
+	for file; do
+		[ -r "$file" ] || die "no file $file"
+	done
 	find_checkpatch
+	IGNORED=$(ignored_types)
 	SCRATCH=$(mktemp -d)
 	# Where it looks for names in mixed case that are known.
 	mkdir "$SCRATCH/include"
 	trap 'rm -rf "$SCRATCH"' EXIT
+	KEPT=$CACHE/checkpatch-found
+	mkdir -p "$KEPT"
+	find "$KEPT" -type f -mtime +30 -delete
+	mapfile -t PLACES < <(places "$@")
+	ask "$@"
 	# The table comes in as a file, the findings by the pipe.
-	run_checkpatch "$@" | report "$@"
-	[ ! -s "$SCRATCH/errors" ] || { cat "$SCRATCH/errors" >&2; exit 2; }
+	cat "${PLACES[@]}" | report "$@"
 }
 
 main "$@"
