@@ -51,4 +51,15 @@ splat 0 "memory that is not there on purpose" "$from" "$lack" "Call Trace:" " fo
 splat 1 "something else meanwhile" "$from" "$lack" "Call Trace:" "Call Trace:" "$to"
 splat 1 "a warning meanwhile" "$from" "$lack" "WARNING: CPU: 0" "Call Trace:" "$to"
 splat 1 "memory that is not there any more" "$from" "$to" "$lack" "Call Trace:"
+
+post="WARNING: CPU: 0 PID: 10 at drivers/infiniband/sw/rxe/rxe_verbs.c:1019 rxe_post_recv+0x257/0x3c0"
+mad=" ? ib_mad_post_receive_mads+0x1cf/0x430 [ib_core]"
+ours=" ? rch_path_refill+0x1cf/0x430 [rdmachan]"
+end="---[ end trace 0000000000000000 ]---"
+splat 0 "the core's datagrams when a device goes" "$post" "Call Trace:" "$mad" "$end" "ready"
+splat 1 "a queue pair of somebody else's" "$post" "Call Trace:" " ? foo+0x1/0x2 [foo]" "$end"
+splat 1 "a queue pair of the module's" "$post" "Call Trace:" "$mad" "$ours" "$end"
+splat 1 "datagrams, and no end" "$post" "Call Trace:" "$mad"
+splat 1 "datagrams, and a complaint amid them" "$post" "Call Trace:" "BUG: foo" "$mad" "$end"
+splat 1 "datagrams, and a complaint behind" "$post" "Call Trace:" "$mad" "$end" "BUG: foo"
 exit $failed
