@@ -492,7 +492,7 @@ TEST_F_TIMEOUT(scene, lies_ahead, 120)
 {
 	struct attack *a = &self->a;
 	struct rch_cts cts, ahead;
-	struct rdmachan_cqe cqe;
+	struct rdmachan_cqe cqe = {};
 	struct lender l;
 	int i;
 
