@@ -468,10 +468,23 @@ void rch_chan_push(struct rch_chan *chan)
 		rch_link_flush(chan->lane.link);
 }
 
+/* Return: whether nobody sends, or receives. Else rch_chan_unclaim() wakes who waits by now. */
+static bool is_free(struct rch_chan *chan, int bit)
+{
+	if (!test_bit(bit, &chan->busy))
+		return true;
+	set_bit(bit + RCH_CHAN_WANTED, &chan->busy);
+	smp_mb__after_atomic(); /* pairs with that of rch_chan_unclaim() */
+	return !test_bit(bit, &chan->busy);
+}
+
 static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan))
 {
-	if (!ready(chan) || test_and_set_bit_lock(bit, &chan->busy))
+	if (!ready(chan))
 		return false;
+	while (test_and_set_bit_lock(bit, &chan->busy))
+		if (!is_free(chan, bit))
+			return false;
 	/* What made it ready may have been used up by the one before. */
 	if (ready(chan))
 		return true;
@@ -511,7 +524,21 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	return rch_wait_result(wait, deadline);
 }
 
-/** rch_chan_unclaim - let the next one send or receive */
+/* Whether somebody waits, and may for this. */
+static bool is_wanted(struct rch_chan *chan, int bit)
+{
+	bit += RCH_CHAN_WANTED;
+	return waitqueue_active(&chan->wait) && test_bit(bit, &chan->busy) &&
+	       test_and_clear_bit(bit, &chan->busy);
+}
+
+/**
+ * rch_chan_unclaim - let the next one send or receive
+ * @chan: channel
+ * @bit: RCH_CHAN_TX or RCH_CHAN_RX
+ *
+ * Who waits for anything else than the end of this is not woken.
+ */
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
 	static const __poll_t polled[] = {
@@ -521,8 +548,9 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	smp_mb__after_atomic(); /* pairs with those of prepare_to_wait(), poll, and rch_op_arm() */
-	if (!waitqueue_active(&chan->wait))
+	/* pairs with those of is_free(), prepare_to_wait(), poll, and rch_op_arm() */
+	smp_mb__after_atomic();
+	if (!is_wanted(chan, bit) && !READ_ONCE(chan->offered))
 		return;
 	/*
 	 * Only if the next one can do something now, and nobody of the other direction: a
@@ -596,7 +624,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
-	if ((chan->complete && !test_bit(RCH_CHAN_RX, &chan->busy)) ||
+	if ((chan->complete && is_free(chan, RCH_CHAN_RX)) ||
 	    (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
@@ -610,7 +638,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 		mask |= EPOLLERR | EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
-	else if ((rch_lane_has_room(&chan->lane) && !test_bit(RCH_CHAN_TX, &chan->busy)) ||
+	else if ((rch_lane_has_room(&chan->lane) && is_free(chan, RCH_CHAN_TX)) ||
 		 (chan->shut & RDMACHAN_SHUTDOWN_SEND) ||
 		 (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;

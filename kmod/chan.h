@@ -194,7 +194,7 @@ enum rch_lent {
  * @tuning: sizes and times, with defaults filled in; immutable
  * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
- * @busy: RCH_CHAN_TX and RCH_CHAN_RX, see rch_chan_claim()
+ * @busy: RCH_CHAN_TX and RCH_CHAN_RX, and who wants them, see rch_chan_claim()
  * @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock
  * @closer_killed_by: the signal that was ending the program which closed a descriptor of
  *	it last, or 0
@@ -367,6 +367,8 @@ struct rch_chan {
 #define RCH_CHAN_TX 0
 /** RCH_CHAN_RX - bit of busy: somebody receives */
 #define RCH_CHAN_RX 1
+/** RCH_CHAN_WANTED - what is added to these: somebody else would, and waits until that is over */
+#define RCH_CHAN_WANTED 2
 
 /**
  * struct rch_recv_result - what rch_chan_recv() found; zeros before, but for what is in

@@ -221,6 +221,77 @@ TEST_F(queue, memory_that_never_comes)
 	EXPECT_EQ(read(self->b, back, 8), 1);
 }
 
+/* Somebody in the middle of a message, until the test brings the memory of it. */
+struct stuck {
+	pthread_t thread;
+	struct slow slow;
+	int fd;
+	ssize_t ret;
+};
+
+static void *stuck_read(void *arg)
+{
+	struct stuck *s = arg;
+
+	s->ret = read(s->fd, s->slow.memory, 8);
+	return NULL;
+}
+
+static void *stuck_write(void *arg)
+{
+	struct stuck *s = arg;
+
+	s->ret = write(s->fd, s->slow.memory, 8);
+	return NULL;
+}
+
+static void stuck_begin(struct stuck *s, int fd, void *(*does)(void *arg))
+{
+	if (!slow_begin(&s->slow, 4096))
+		SKIP("there is no userfaultfd");
+	s->fd = fd;
+	ASSERT_EQ(pthread_create(&s->thread, NULL, does, s), 0);
+	slow_met(&s->slow);
+}
+
+static void stuck_end(struct stuck *s, ssize_t ret)
+{
+	slow_end(&s->slow);
+	pthread_join(s->thread, NULL);
+	EXPECT_EQ(s->ret, ret);
+}
+
+/* Nothing else comes after that: who has read, or written, tells those who could not. */
+TEST_F(queue, goes_on_when_another_has_read)
+{
+	struct stuck s;
+	char back[8];
+
+	ASSERT_EQ(write(self->a, "first", 5), 5);
+	stuck_begin(&s, self->b, stuck_read);
+	ASSERT_EQ(write(self->a, "second", 6), 6);
+	queue_recv(&self->q, self->b, back, 8, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_EQ(queue_ready(&self->q), 0);
+	stuck_end(&s, 5);
+	EXPECT_CQE(&self->q, 1, 6);
+}
+
+TEST_F(queue, goes_on_when_another_has_written)
+{
+	struct stuck s;
+	char back[8];
+
+	stuck_begin(&s, self->a, stuck_write);
+	queue_send(&self->q, self->a, "second", 6, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_EQ(queue_ready(&self->q), 0);
+	stuck_end(&s, 8);
+	EXPECT_CQE(&self->q, 1, 6);
+	EXPECT_EQ(read(self->b, back, 8), 8);
+	EXPECT_EQ(read(self->b, back, 8), 6);
+}
+
 TEST_F(queue, bad_memory)
 {
 	char *gone = fresh_pages(4096);

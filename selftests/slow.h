@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <unistd.h>
+
 #include "harness.h"
 
 /* As of a file system in user space, or on a slow disk, in the large. */
@@ -34,6 +36,15 @@ static inline bool slow_begin(struct slow *slow, size_t len)
 	where.range.start = (uintptr_t)slow->memory;
 	where.range.len = len;
 	return !ioctl(slow->fd, UFFDIO_API, &api) && !ioctl(slow->fd, UFFDIO_REGISTER, &where);
+}
+
+/* Wait until somebody has run into it. */
+static inline void slow_met(const struct slow *slow)
+{
+	struct uffd_msg msg;
+
+	ASSERT_EQ(read(slow->fd, &msg, sizeof(msg)), sizeof(msg));
+	ASSERT_EQ(msg.event, UFFD_EVENT_PAGEFAULT);
 }
 
 static inline void slow_end(struct slow *slow)

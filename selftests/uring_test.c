@@ -6,13 +6,13 @@
  * a thread of the kernel's that sleeps: so many tests count those threads, "iou-wrk".
  */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
+#include "slow.h"
 #include "uring.h"
 
 #define MIB 1048576U
@@ -268,40 +268,10 @@ TEST_F(uring, reader_is_not_told_of_answers)
 }
 
 /* A page that a copy waits for. */
-struct hole {
-	char *page;
-	int fd;
-};
-
-static void make_hole(struct hole *hole)
+static void make_hole(struct slow *hole)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-
-	hole->fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-	if (hole->fd < 0)
+	if (!slow_begin(hole, 4096))
 		SKIP("this kernel has no userfaultfd");
-	hole->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	range.range.start = (uintptr_t)hole->page;
-	range.range.len = 4096;
-	ASSERT_EQ(ioctl(hole->fd, UFFDIO_API, &api), 0);
-	ASSERT_EQ(ioctl(hole->fd, UFFDIO_REGISTER, &range), 0);
-}
-
-static void fill_hole(const struct hole *hole)
-{
-	struct uffdio_zeropage zero = { .range = { (uintptr_t)hole->page, 4096 } };
-
-	EXPECT_EQ(ioctl(hole->fd, UFFDIO_ZEROPAGE, &zero), 0);
-}
-
-/* Wait until somebody has run into it. */
-static void await_fault(const struct hole *hole)
-{
-	struct uffd_msg msg;
-
-	ASSERT_EQ(read(hole->fd, &msg, sizeof(msg)), sizeof(msg));
-	ASSERT_EQ(msg.event, UFFD_EVENT_PAGEFAULT);
 }
 
 struct stuck {
@@ -334,21 +304,21 @@ static void *stuck_write(void *arg)
 TEST_F(uring, another_reads)
 {
 	struct stuck s = { .fd = self->b };
-	struct hole hole;
+	struct slow hole;
 	char back[8];
 
 	make_hole(&hole);
-	s.page = hole.page;
+	s.page = hole.memory;
 	EXPECT_EQ(write(self->a, "first", 5), 5);
 	pthread_create(&s.thread, NULL, stuck_read, &s);
-	await_fault(&hole);
+	slow_met(&hole);
 	EXPECT_EQ(write(self->a, "second", 6), 6);
 	EXPECT_EQ(poll_mask(self->b, POLLIN, 50), 0);
 	want_read(&self->ring, self->b, back, 8, 0, 0);
 	submit(&self->ring);
 	EXPECT_EQ(result(&self->ring, 0, 100), NOT_YET);
 	EXPECT_EQ(workers(), 0);
-	fill_hole(&hole);
+	slow_end(&hole);
 	pthread_join(s.thread, NULL);
 	EXPECT_EQ(s.ret, 5);
 	EXPECT_EQ(result(&self->ring, 0, LONG), 6);
@@ -358,24 +328,83 @@ TEST_F(uring, another_reads)
 TEST_F(uring, another_writes)
 {
 	struct stuck s = { .fd = self->a };
-	struct hole hole;
+	struct slow hole;
 	char back[16];
 
 	make_hole(&hole);
-	s.page = hole.page;
+	s.page = hole.memory;
 	pthread_create(&s.thread, NULL, stuck_write, &s);
-	await_fault(&hole);
+	slow_met(&hole);
 	EXPECT_EQ(poll_mask(self->a, POLLOUT, 50), 0);
 	want_write(&self->ring, self->a, "second", 6, 0, 0);
 	submit(&self->ring);
 	EXPECT_EQ(result(&self->ring, 0, 100), NOT_YET);
 	EXPECT_EQ(workers(), 0);
-	fill_hole(&hole);
+	slow_end(&hole);
 	pthread_join(s.thread, NULL);
 	EXPECT_EQ(s.ret, 8);
 	EXPECT_EQ(result(&self->ring, 0, LONG), 6);
 	EXPECT_EQ(read(self->b, back, 16), 8);
 	EXPECT_EQ(read(self->b, back, 16), 6);
+}
+
+/* A poll that finds somebody in the middle of a message. */
+static int watched(int fd, uint32_t events)
+{
+	struct epoll_event event = { .events = events };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	EXPECT_EQ(epoll_ctl(ep, EPOLL_CTL_ADD, fd, &event), 0);
+	EXPECT_EQ(epoll_wait(ep, &event, 1, 0), 0);
+	return ep;
+}
+
+static void is_told(int ep, uint32_t events)
+{
+	struct epoll_event event = {};
+
+	EXPECT_EQ(epoll_wait(ep, &event, 1, LONG), 1);
+	EXPECT_EQ(event.events, events);
+	close(ep);
+}
+
+/* Nothing comes after that: who has read, or written, tells those who could not. */
+TEST_F(uring, told_when_another_has_read)
+{
+	struct stuck s = { .fd = self->b };
+	struct slow hole;
+	char back[8];
+	int ep;
+
+	make_hole(&hole);
+	s.page = hole.memory;
+	EXPECT_EQ(write(self->a, "first", 5), 5);
+	pthread_create(&s.thread, NULL, stuck_read, &s);
+	slow_met(&hole);
+	EXPECT_EQ(write(self->a, "second", 6), 6);
+	ep = watched(self->b, EPOLLIN);
+	slow_end(&hole);
+	pthread_join(s.thread, NULL);
+	EXPECT_EQ(s.ret, 5);
+	is_told(ep, EPOLLIN);
+	EXPECT_EQ(read(self->b, back, 8), 6);
+}
+
+TEST_F(uring, told_when_another_has_written)
+{
+	struct stuck s = { .fd = self->a };
+	struct slow hole;
+	int ep;
+
+	make_hole(&hole);
+	s.page = hole.memory;
+	pthread_create(&s.thread, NULL, stuck_write, &s);
+	slow_met(&hole);
+	ep = watched(self->a, EPOLLOUT);
+	slow_end(&hole);
+	pthread_join(s.thread, NULL);
+	EXPECT_EQ(s.ret, 8);
+	is_told(ep, EPOLLOUT);
 }
 
 /* The program's own wish not to wait, or not to wait this time */
