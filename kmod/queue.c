@@ -72,7 +72,8 @@ void rch_queue_kick(struct rch_queue *queue)
 	lockdep_assert_held(&queue->lock);
 	if (queue->running || queue->closed)
 		return;
-	if (queue->entered)
+	smp_mb(); /* pairs with the barrier of leave(): it finds what is ready, or is found here */
+	if (atomic_read(&queue->entered))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 	else if (queue->poller)
 		rch_poller_wake(queue->poller);
@@ -135,8 +136,7 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 	if (op) {
 		unlist(op);
 		op->state = RCH_OP_RUNNING;
-		/* Whoever woke it has let go of the lock, and with that of the operation. */
-		op->armed &= !op->woken;
+		rch_op_taken(op);
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
@@ -411,7 +411,7 @@ static bool is_over(const struct rch_op *op, s64 res)
 /* It was run, with result @res. */
 static void was_run(struct rch_op *op, s64 res)
 {
-	if (res == -EAGAIN) {
+	if (res == -EAGAIN && !op->armed) {
 		/* It may have become ready before it was armed. */
 		rch_op_arm(op);
 		res = op->queue->ops->run(op);
@@ -655,6 +655,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->begun = false;
 	op->own = false;
 	op->late = false;
+	op->stays = false;
 	op->overdue = false;
 	op->file = NULL;
 	op->object = NULL;
@@ -835,9 +836,11 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 
 	lockdep_assert_held(&queue->run_lock);
 	queue->in_call = in_call;
-	spin_lock_irq(&queue->lock);
-	queue->running = true;
-	spin_unlock_irq(&queue->lock);
+	if (to_submit) {
+		spin_lock_irq(&queue->lock);
+		queue->running = true;
+		spin_unlock_irq(&queue->lock);
+	}
 	/* What waits for room may be what keeps entries from being taken. */
 	rch_queue_flush_done(queue);
 	if (in_call && queue->poller)
@@ -928,16 +931,15 @@ static int await(struct rch_queue *queue, struct rdmachan_enter *args, unsigned 
 /* From here on who has made something ready leaves it to us. */
 static void enter(struct rch_queue *queue)
 {
-	spin_lock_irq(&queue->lock);
-	queue->entered++;
-	spin_unlock_irq(&queue->lock);
+	atomic_inc(&queue->entered);
 }
 
 static void leave(struct rch_queue *queue)
 {
+	if (!atomic_dec_and_test(&queue->entered) || !has_work(queue))
+		return;
 	spin_lock_irq(&queue->lock);
-	if (!--queue->entered && has_work(queue))
-		rch_queue_kick(queue);
+	rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 

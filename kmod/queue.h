@@ -94,6 +94,7 @@ struct rch_line {
  * @late: it can be prepared in a call of the program only, and was not yet
  * @armed: @wait may be in @on
  * @woken: @on was woken since; by the queue's lock
+ * @stays: who wakes it leaves @wait in @on: it is likely to wait there again
  * @wait: in @on
  * @on: what wakes it; set by prepare() or run()
  * @events: by what of it
@@ -129,6 +130,7 @@ struct rch_op {
 	bool late;
 	bool armed;
 	bool woken;
+	bool stays;
 	wait_queue_entry_t wait;
 	wait_queue_head_t *on;
 	__poll_t events;
@@ -311,7 +313,7 @@ struct rch_queue {
 	struct timerqueue_head times;
 	bool due;
 	bool running;
-	unsigned int entered;
+	atomic_t entered;
 	bool closed;
 	u32 flags;
 };
@@ -353,6 +355,7 @@ void rch_queue_told(struct rch_queue *queue);
 
 /* queue_wait.c APIs: for queue.c and queue_life.c, under @run_lock */
 bool rch_op_disarm(struct rch_op *op);
+void rch_op_taken(struct rch_op *op);
 void rch_op_arm(struct rch_op *op);
 void rch_op_suspend(struct rch_op *op);
 void rch_op_call_up(struct rch_op *op);

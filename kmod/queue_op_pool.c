@@ -41,7 +41,10 @@ int rch_recv_many_check(struct rch_op *op)
 	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS |
 			  RDMACHAN_SQE_F_REGION))
 		return -EINVAL;
-	return rch_pool_find(op->queue, sqe->pool) ? 0 : -ENOENT;
+	if (!rch_pool_find(op->queue, sqe->pool))
+		return -ENOENT;
+	op->stays = true;
+	return 0;
 }
 
 static void put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,

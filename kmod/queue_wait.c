@@ -5,6 +5,10 @@
  * One that is armed is in the wait queue of its object. Whoever wakes that takes it out, under the
  * wait queue's lock, and puts it back among those to be run, under the queue's in that. What is
  * waited for may come before it is armed: so it is looked at once more behind that.
+ *
+ * One that goes on when it has done a part is likely to wait for the same again, and *stays* in the
+ * wait queue the first time it is woken. It need not be looked at once more: it is run after that,
+ * and woken anew by what comes later.
  */
 #include <linux/wait.h>
 
@@ -28,12 +32,24 @@ int rch_op_wake(wait_queue_entry_t *wait, unsigned int mode, int sync, void *key
 	if (events && !(events & op->events))
 		return 0;
 	spin_lock_irqsave(&op->queue->lock, flags);
-	list_del_init(&wait->entry);
+	if (!op->stays || op->woken)
+		list_del_init(&wait->entry);
 	op->woken = true;
 	if (op->state == RCH_OP_ARMED)
 		rch_op_make_ready_locked(op);
 	spin_unlock_irqrestore(&op->queue->lock, flags);
 	return 1;
+}
+
+/** rch_op_taken - an operation is about to be run; under the queue's lock */
+void rch_op_taken(struct rch_op *op)
+{
+	lockdep_assert_held(&op->queue->lock);
+	if (!op->armed || !op->woken)
+		return;
+	/* Whoever woke it has let go of the lock, and with that of the operation. */
+	op->armed = !list_empty(&op->wait.entry);
+	op->woken = false;
 }
 
 /** rch_op_arm - wait for what wakes @op; it may have done so before, and is looked at again */
