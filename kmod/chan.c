@@ -528,6 +528,7 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 static bool is_wanted(struct rch_chan *chan, int bit)
 {
 	bit += RCH_CHAN_WANTED;
+	/* Behind the barrier of rch_chan_unclaim(). */
 	return waitqueue_active(&chan->wait) && test_bit(bit, &chan->busy) &&
 	       test_and_clear_bit(bit, &chan->busy);
 }
