@@ -178,6 +178,65 @@ TEST_F(queue, many_at_once)
 	}
 }
 
+/* A thread that receives a message and sends the next one. */
+struct end {
+	struct queue *q;
+	struct pool pool;
+	int fd;
+	char (*memory)[SIZE];
+	int rounds;
+	int done;
+};
+
+static void end_begin(struct end *end)
+{
+	uint32_t i;
+
+	end->rounds = turns(20000);
+	end->done = 0;
+	ASSERT_EQ(pool_open(end->q, &end->pool, 2), 0);
+	for (i = 0; i < 2; i++)
+		pool_put(&end->pool, end->memory[i], SIZE, i);
+	queue_recv_many(end->q, end->fd, end->pool.id, 5);
+	ASSERT_EQ(queue_submit(end->q), 1);
+}
+
+/* One call sends and waits: what wakes it comes while it looks for the last time, now and then. */
+static void *end_run(void *arg)
+{
+	struct end *end = arg;
+	struct rdmachan_cqe cqe;
+	bool last = false;
+
+	while (!last && queue_wait(end->q, &cqe) && cqe.res == 4) {
+		pool_put(&end->pool, end->memory[cqe.buffer], SIZE, cqe.buffer);
+		last = ++end->done == end->rounds;
+		queue_send(end->q, end->fd, "next", 4, 6)->flags = SKIP_SUCCESS;
+		if (queue_enter(end->q, 1, !last, 10000) != 1)
+			break;
+	}
+	return NULL;
+}
+
+TEST_F_TIMEOUT(queue, there_and_back, 240)
+{
+	struct queue q;
+	struct end near = { .q = &self->q, .fd = self->a, .memory = memory };
+	struct end far = { .q = &q, .fd = self->b, .memory = memory + 2 };
+	pthread_t thread;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	end_begin(&near);
+	end_begin(&far);
+	ASSERT_EQ(pthread_create(&thread, NULL, end_run, &far), 0);
+	ASSERT_EQ(write(self->b, "go!", 4), 4);
+	end_run(&near);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(near.done, near.rounds);
+	EXPECT_EQ(far.done, far.rounds);
+	queue_close(&q);
+}
+
 TEST_F(queue, many_without_a_call)
 {
 	struct rdmachan_cqe cqe;
