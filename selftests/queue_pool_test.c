@@ -178,63 +178,58 @@ TEST_F(queue, many_at_once)
 	}
 }
 
-/* A thread that receives a message and sends the next one. */
-struct end {
+/* A thread that receives two messages, a call each, and answers. */
+struct far {
 	struct queue *q;
 	struct pool pool;
 	int fd;
-	char (*memory)[SIZE];
 	int rounds;
 	int done;
 };
 
-static void end_begin(struct end *end)
+static void *far_run(void *arg)
 {
-	uint32_t i;
-
-	end->rounds = turns(20000);
-	end->done = 0;
-	ASSERT_EQ(pool_open(end->q, &end->pool, 2), 0);
-	for (i = 0; i < 2; i++)
-		pool_put(&end->pool, end->memory[i], SIZE, i);
-	queue_recv_many(end->q, end->fd, end->pool.id, 5);
-	ASSERT_EQ(queue_submit(end->q), 1);
-}
-
-/* One call sends and waits: what wakes it comes while it looks for the last time, now and then. */
-static void *end_run(void *arg)
-{
-	struct end *end = arg;
+	struct far *far = arg;
 	struct rdmachan_cqe cqe;
-	bool last = false;
 
-	while (!last && queue_wait(end->q, &cqe) && cqe.res == 4) {
-		pool_put(&end->pool, end->memory[cqe.buffer], SIZE, cqe.buffer);
-		last = ++end->done == end->rounds;
-		queue_send(end->q, end->fd, "next", 4, 6)->flags = SKIP_SUCCESS;
-		if (queue_enter(end->q, 1, !last, 10000) != 1)
+	while (far->done < 2 * far->rounds && queue_wait(far->q, &cqe) && cqe.res == 4) {
+		pool_put(&far->pool, memory[cqe.buffer], SIZE, cqe.buffer);
+		if (++far->done % 2 == 0 && write(far->fd, "both", 4) != 4)
 			break;
 	}
 	return NULL;
 }
 
-TEST_F_TIMEOUT(queue, there_and_back, 240)
+static void spin(int64_t ns)
 {
-	struct queue q;
-	struct end near = { .q = &self->q, .fd = self->a, .memory = memory };
-	struct end far = { .q = &q, .fd = self->b, .memory = memory + 2 };
-	pthread_t thread;
+	struct timespec begun, now;
 
-	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
-	end_begin(&near);
-	end_begin(&far);
-	ASSERT_EQ(pthread_create(&thread, NULL, end_run, &far), 0);
-	ASSERT_EQ(write(self->b, "go!", 4), 4);
-	end_run(&near);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < ns);
+}
+
+/* The second message comes at any moment of what the first one wakes, and nothing after it. */
+TEST_F_TIMEOUT(queue, another_while_it_runs, 240)
+{
+	struct far far = { .q = &self->q, .fd = self->b, .rounds = turns(10000) };
+	pthread_t thread;
+	char back[8];
+	int i;
+
+	make_pool(&self->q, &far.pool, 2, 2);
+	queue_recv_many(&self->q, self->b, far.pool.id, 5);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	ASSERT_EQ(pthread_create(&thread, NULL, far_run, &far), 0);
+	for (i = 0; i < far.rounds; i++) {
+		ASSERT_EQ(write(self->a, "one", 4), 4);
+		spin(i % 400 * 500);
+		ASSERT_EQ(write(self->a, "two", 4), 4);
+		ASSERT_EQ(do_recv(self->a, back, 8, NULL, TIMEOUT(15000)), 0);
+	}
 	pthread_join(thread, NULL);
-	EXPECT_EQ(near.done, near.rounds);
-	EXPECT_EQ(far.done, far.rounds);
-	queue_close(&q);
+	EXPECT_EQ(far.done, 2 * far.rounds);
 }
 
 TEST_F(queue, many_without_a_call)
