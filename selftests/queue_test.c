@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "queue_fixture.h"
-#include "slow.h"
+#include "stuck.h"
 
 TEST_F(queue, create_checks_its_sizes)
 {
@@ -219,46 +219,6 @@ TEST_F(queue, memory_that_never_comes)
 	queue_close(&other);
 	EXPECT_LT(now_ms() - begun, 5000);
 	EXPECT_EQ(read(self->b, back, 8), 1);
-}
-
-/* Somebody in the middle of a message, until the test brings the memory of it. */
-struct stuck {
-	pthread_t thread;
-	struct slow slow;
-	int fd;
-	ssize_t ret;
-};
-
-static void *stuck_read(void *arg)
-{
-	struct stuck *s = arg;
-
-	s->ret = read(s->fd, s->slow.memory, 8);
-	return NULL;
-}
-
-static void *stuck_write(void *arg)
-{
-	struct stuck *s = arg;
-
-	s->ret = write(s->fd, s->slow.memory, 8);
-	return NULL;
-}
-
-static void stuck_begin(struct stuck *s, int fd, void *(*does)(void *arg))
-{
-	if (!slow_begin(&s->slow, 4096))
-		SKIP("there is no userfaultfd");
-	s->fd = fd;
-	ASSERT_EQ(pthread_create(&s->thread, NULL, does, s), 0);
-	slow_met(&s->slow);
-}
-
-static void stuck_end(struct stuck *s, ssize_t ret)
-{
-	slow_end(&s->slow);
-	pthread_join(s->thread, NULL);
-	EXPECT_EQ(s->ret, ret);
 }
 
 /* Nothing else comes after that: who has read, or written, tells those who could not. */

@@ -9,10 +9,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#include "slow.h"
+#include "stuck.h"
 #include "uring.h"
 
 #define MIB 1048576U
@@ -267,82 +266,40 @@ TEST_F(uring, reader_is_not_told_of_answers)
 	pthread_join(reader, NULL);
 }
 
-/* A page that a copy waits for. */
-static void make_hole(struct slow *hole)
-{
-	if (!slow_begin(hole, 4096))
-		SKIP("this kernel has no userfaultfd");
-}
-
-struct stuck {
-	pthread_t thread;
-	int fd;
-	void *page;
-	ssize_t ret;
-};
-
-static void *stuck_read(void *arg)
-{
-	struct stuck *s = arg;
-
-	s->ret = read(s->fd, s->page, 8);
-	return NULL;
-}
-
-static void *stuck_write(void *arg)
-{
-	struct stuck *s = arg;
-
-	s->ret = write(s->fd, s->page, 8);
-	return NULL;
-}
-
 /*
  * Another thread is in the middle of a message for as long as it pleases. poll() does not
  * say that there is something to do, and a request does not try in vain.
  */
 TEST_F(uring, another_reads)
 {
-	struct stuck s = { .fd = self->b };
-	struct slow hole;
+	struct stuck s;
 	char back[8];
 
-	make_hole(&hole);
-	s.page = hole.memory;
 	EXPECT_EQ(write(self->a, "first", 5), 5);
-	pthread_create(&s.thread, NULL, stuck_read, &s);
-	slow_met(&hole);
+	stuck_begin(&s, self->b, stuck_read);
 	EXPECT_EQ(write(self->a, "second", 6), 6);
 	EXPECT_EQ(poll_mask(self->b, POLLIN, 50), 0);
 	want_read(&self->ring, self->b, back, 8, 0, 0);
 	submit(&self->ring);
 	EXPECT_EQ(result(&self->ring, 0, 100), NOT_YET);
 	EXPECT_EQ(workers(), 0);
-	slow_end(&hole);
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(s.ret, 5);
+	stuck_end(&s, 5);
 	EXPECT_EQ(result(&self->ring, 0, LONG), 6);
 	EXPECT_EQ(memcmp(back, "second", 6), 0);
 }
 
 TEST_F(uring, another_writes)
 {
-	struct stuck s = { .fd = self->a };
-	struct slow hole;
+	struct stuck s;
 	char back[16];
 
-	make_hole(&hole);
-	s.page = hole.memory;
-	pthread_create(&s.thread, NULL, stuck_write, &s);
-	slow_met(&hole);
+	stuck_begin(&s, self->a, stuck_write);
 	EXPECT_EQ(poll_mask(self->a, POLLOUT, 50), 0);
 	want_write(&self->ring, self->a, "second", 6, 0, 0);
 	submit(&self->ring);
 	EXPECT_EQ(result(&self->ring, 0, 100), NOT_YET);
 	EXPECT_EQ(workers(), 0);
-	slow_end(&hole);
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(s.ret, 8);
+	stuck_end(&s, 8);
 	EXPECT_EQ(result(&self->ring, 0, LONG), 6);
 	EXPECT_EQ(read(self->b, back, 16), 8);
 	EXPECT_EQ(read(self->b, back, 16), 6);
@@ -371,39 +328,27 @@ static void is_told(int ep, uint32_t events)
 /* Nothing comes after that: who has read, or written, tells those who could not. */
 TEST_F(uring, told_when_another_has_read)
 {
-	struct stuck s = { .fd = self->b };
-	struct slow hole;
+	struct stuck s;
 	char back[8];
 	int ep;
 
-	make_hole(&hole);
-	s.page = hole.memory;
 	EXPECT_EQ(write(self->a, "first", 5), 5);
-	pthread_create(&s.thread, NULL, stuck_read, &s);
-	slow_met(&hole);
+	stuck_begin(&s, self->b, stuck_read);
 	EXPECT_EQ(write(self->a, "second", 6), 6);
 	ep = watched(self->b, EPOLLIN);
-	slow_end(&hole);
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(s.ret, 5);
+	stuck_end(&s, 5);
 	is_told(ep, EPOLLIN);
 	EXPECT_EQ(read(self->b, back, 8), 6);
 }
 
 TEST_F(uring, told_when_another_has_written)
 {
-	struct stuck s = { .fd = self->a };
-	struct slow hole;
+	struct stuck s;
 	int ep;
 
-	make_hole(&hole);
-	s.page = hole.memory;
-	pthread_create(&s.thread, NULL, stuck_write, &s);
-	slow_met(&hole);
+	stuck_begin(&s, self->a, stuck_write);
 	ep = watched(self->a, EPOLLOUT);
-	slow_end(&hole);
-	pthread_join(s.thread, NULL);
-	EXPECT_EQ(s.ret, 8);
+	stuck_end(&s, 8);
 	is_told(ep, EPOLLOUT);
 }
 
