@@ -213,7 +213,7 @@ static void spin(int64_t ns)
 /* The second message comes at any moment of what the first one wakes, and nothing after it. */
 TEST_F_TIMEOUT(queue, another_while_it_runs, 240)
 {
-	struct far far = { .q = &self->q, .fd = self->b, .rounds = turns(10000) };
+	struct far far = { .q = &self->q, .fd = self->b, .rounds = turns(4000) };
 	pthread_t thread;
 	char back[8];
 	int i;
