@@ -34,8 +34,6 @@ lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/check
 passed=0 failed=0 skipped=0
-# Kernels of stages to come.
-later=()
 # What failed, told again at the end.
 failures=()
 # Of each run that goes on: what it is called, how it is judged, and its weight.
@@ -186,17 +184,6 @@ compile() {
 		"$RDMACHAN_BUILD/$1"
 }
 
-# ahead KERNEL...: begin to compile for these, in what time the guests leave and each of them
-# those before it
-ahead() {
-	local kernel niceness=4
-
-	for kernel; do
-		compile "$kernel" nice -n $niceness
-		niceness=$((niceness + 5))
-	done
-}
-
 # payload KERNEL: what guests of this kernel are given
 payload() {
 	[ -z "${given[$1]:-}" ] || return 0
@@ -256,7 +243,6 @@ check_uml() {
 	stage "selftests, User Mode Linux, rxe and siw"
 	payload uml-6.12
 	uml_guest uml-rxe uml-6.12 rxe 1536 "${honest[@]}" "${above[@]}" abi_fuzz
-	ahead uml-7.2 "${later[@]}"
 	# Connections that siw refuses are slow to end: a hostile peer takes minutes.
 	uml_guest uml-siw uml-6.12 siw 1536 "${honest[@]}" abi_fuzz life_test hostile_region
 	uml_guest uml-rxe-more uml-6.12 rxe 1536 inject_nomem_test life_test hostile_peer \
@@ -336,14 +322,13 @@ check_stock() {
 	programs[stock-6.12]+=" stand_test ahead_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory conn_test life_test"
-	# Those first that take longest.
-	for kernel in stock-6.12 stock-6.1; do
+	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel
+		# With 6.12 it is among those of User Mode Linux.
+		[ $kernel = stock-6.12 ] || stock_guest $kernel-flow $kernel 1024 "bash flow.sh"
 		stock_guest $kernel $kernel 3072 "bash run.sh ${programs[$kernel]}"
 	done
-	# With 6.12 it is among those of User Mode Linux.
-	stock_guest stock-6.1-flow stock-6.1 1024 "bash flow.sh"
 }
 
 # Not in every run: two minutes of two processors.
@@ -380,6 +365,8 @@ check_pairs() {
 	stage "two hosts"
 	payload stock-6.1
 	payload uml-6.12
+	qemu_pair qemu-transfer transfer
+	DEAD_MS=4000 qemu_pair qemu-dead dead --kill-b-on "kill host b now"
 	uml_pair uml-transfer transfer
 	uml_pair uml-siw-transfer transfer --provider siw
 	uml_pair uml-loss loss --cable-args "--loss 1 --seed 1"
@@ -393,9 +380,6 @@ check_pairs() {
 	SIZE=67108864 uml_pair uml-cut cut
 	DEAD_MS=1000 IDLE_MS=100 uml_pair uml-crossing crossing --cable-args "--delay 20"
 	DEAD_MS=2000 uml_pair uml-dead dead --kill-b-on "kill host b now"
-	# Last, as they leave no room for others.
-	qemu_pair qemu-transfer transfer
-	DEAD_MS=4000 qemu_pair qemu-dead dead --kill-b-on "kill host b now"
 }
 
 # soak PROVIDER: a guest that is begun. To look for memory that is lost would take nine
@@ -441,10 +425,7 @@ trap 'jobs -pr | xargs -r kill' EXIT
 "$lab/kernel.sh" --quiet stock-6.1 stock-6.12 uml-6.12 uml-6.12-san uml-7.2 \
 		checkpatch >/dev/null ||
 	{ echo "kernels are missing"; echo "0 passed, 1 failed"; exit 1; }
-[ $# -gt 0 ] || {
-	set -- static kunit uml san compile tool fuzz stock pairs
-	later=(uml-6.12-san stock-6.12 stock-6.1 clang-6.12)
-}
+[ $# -gt 0 ] || set -- static kunit uml san compile tool fuzz stock pairs
 for name in "$@"; do
 	"check_$name"
 done
