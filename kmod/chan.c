@@ -615,8 +615,8 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
  * rch_chan_poll_mask - what poll() says
  * @chan: channel
  *
- * While somebody sends or receives, others cannot: rch_chan_unclaim() tells them when they
- * can. Ends are shown all the same. Any context.
+ * While somebody sends or receives, others cannot: who has asked is told by rch_chan_unclaim() when
+ * they can. Ends are shown all the same. Any context.
  */
 __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 {

@@ -327,8 +327,9 @@ static struct rch_mr *mr_spare(struct rch_path *path)
  * rch_path_mrs_trim - keep no region for those to come
  * @path: path
  *
- * Those in the pool are closed: by an invalidation that has completed, or by the peer, who had
- * written there. So the adapter is done with their registration, and tells nothing of it any more.
+ * By a user of the path, or when it has none any more. Those in the pool are closed: by an
+ * invalidation that has completed, or by the peer, who had written there; or they never were
+ * open. So the adapter is done with their registration, and tells nothing of it any more.
  */
 void rch_path_mrs_trim(struct rch_path *path)
 {

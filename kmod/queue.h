@@ -92,9 +92,9 @@ struct rch_line {
  * @begun: it counts as active
  * @own: it can be run in a call of the program only
  * @late: it can be prepared in a call of the program only, and was not yet
- * @armed: @wait may be in @on
+ * @armed: @wait may be in @on; by who runs operations
  * @woken: @on was woken since; by the queue's lock
- * @stays: who wakes it leaves @wait in @on: it is likely to wait there again
+ * @stays: who wakes it leaves @wait in @on once: it is likely to wait there again; set by prepare()
  * @wait: in @on
  * @on: what wakes it; set by prepare() or run()
  * @events: by what of it
@@ -259,8 +259,8 @@ struct rch_pool {
  * @own: the same, in a call of the program only
  * @times: operations with a timeout that may have begun, the earliest end first
  * @due: the time of one may be over
- * @running: somebody runs what is ready, and will look again
- * @entered: calls of programs under way
+ * @running: somebody runs what is ready, and will look again; by @lock
+ * @entered: calls of programs under way; a barrier in leave() and in rch_queue_kick()
  * @closed: there is no file any more
  * @flags: &enum rdmachan_ring_flags
  */
