@@ -35,7 +35,18 @@ missing() {
 	done
 }
 
+# What apt says, some hundred lines, is shown when it fails.
 as_root() {
+	local said status=0
+
+	said=$(mktemp)
+	privileged "$@" >"$said" 2>&1 || status=$?
+	[ "$status" -eq 0 ] || cat "$said" >&2
+	rm "$said"
+	return "$status"
+}
+
+privileged() {
 	if [ "$(id -u)" -eq 0 ]; then
 		env DEBIAN_FRONTEND=noninteractive "$@"
 	elif command -v sudo >/dev/null; then
@@ -62,7 +73,7 @@ main() {
 		return 0
 	fi
 
-	echo "packages.sh: installing what the '$profile' profile needs: $need"
+	echo "packages.sh: installing by apt what the '$profile' profile needs, a minute or two: $need"
 	as_root apt-get -q -o DPkg::Lock::Timeout=600 update
 	# shellcheck disable=SC2086
 	as_root apt-get -q -y -o DPkg::Lock::Timeout=600 \
