@@ -5,44 +5,65 @@
 #
 # usage: sparse.sh [KERNEL...]
 #
-# KERNEL is a name that selftests/lab/kernel.sh knows (stock-6.1). Files are checked in the
-# copy of the tree that build.sh makes in RDMACHAN_BUILD (build/) for that kernel, and
-# compiled there if they are not; only what is said of our own counts. Where the kernel has
-# KUnit the suites are checked too. Exit status: 0 nothing was found, 1 something was, 2
-# cannot run.
+# KERNEL is a name that selftests/lab/kernel.sh knows (stock-6.1). Files are checked where
+# build.sh compiles them for that kernel, and compiled if they are not; only what is said of
+# our own counts. Where the kernel has KUnit the suites are checked too. Sources in which
+# nothing was found are not checked again until one of them, the kernel or sparse changes.
+# Exit status: 0 nothing was found, 1 something was, 2 cannot run.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. selftests/lab/lib.sh
 
-die() { echo "sparse.sh: $*" >&2; exit 2; }
+# What the findings depend on, as one word.
+sources() {
+	local kernel
 
-# Print what sparse says of our files, paths as in the tree.
+	kernel=$(selftests/lab/kernel.sh --quiet "$1")
+	{
+		cat "$kernel"/{version,make.args} selftests/build.sh selftests/checks/sparse.sh
+		sparse --version
+		echo "${RDMACHAN_INJECT:-}"
+		find kmod uapi selftests/floor -type f | LC_ALL=C sort | xargs sha256sum
+	} 2>&1 | hash_of -
+}
+
+# check_kernel KERNEL FOUND: what sparse says of our files goes to FOUND, paths as in the tree
 check_kernel() {
-	local kernel=$1 tree=$BUILD/$1 log=$BUILD/$1/sparse.log
+	local kernel=$1 found=$2 log=$BUILD/$1/build.log tree=$CACHE/modules/$1 status=0
 
 	# What it finds fails the build, as warnings do.
-	selftests/build.sh "$kernel" "$tree" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 || :
-	cp "$tree/build.log" "$log"
+	selftests/build.sh "$kernel" "$BUILD/$kernel" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 ||
+		status=$?
 	grep -q " CHECK .*$tree" "$log" || { tail -n 5 "$log" >&2; die "$kernel: nothing was checked"; }
 	CHECKED=$((CHECKED + $(grep -c " CHECK .*$tree" "$log")))
 	grep -E "^$tree/[^ ]*: (warning|error):" "$log" |
-		sed "s|$tree/||g; s|^|$kernel: |" || :
+		sed "s|$tree/||g; s|^|$kernel: |" >"$found" || :
+	[ "$status" -eq 0 ] || [ -s "$found" ] || die "$kernel: it does not build, see $log"
 }
 
 main() {
-	local kernel findings found
+	local kernel found clean
 
 	command -v sparse >/dev/null || die "sparse is not installed"
 	BUILD=$(realpath -m "${RDMACHAN_BUILD:-build}")
 	CHECKED=0
 	[ $# -gt 0 ] || set -- stock-6.1
-	findings=$(mktemp)
-	for kernel in "$@"; do
-		check_kernel "$kernel" >>"$findings"
+	mkdir -p "$CACHE/sparse-clean"
+	find "$CACHE/sparse-clean" -type f -mtime +30 -delete
+	SCRATCH=$(mktemp -d)
+	trap 'rm -rf "$SCRATCH"' EXIT
+	for kernel; do
+		clean=$CACHE/sparse-clean/$kernel-$(sources "$kernel")
+		if [ -e "$clean" ]; then
+			echo "sparse.sh: nothing was found in these sources before, for $kernel"
+			continue
+		fi
+		check_kernel "$kernel" "$SCRATCH/$kernel"
+		[ -s "$SCRATCH/$kernel" ] || touch "$clean"
+		cat "$SCRATCH/$kernel"
 	done
-	cat "$findings"
-	found=$(wc -l <"$findings")
-	rm -f "$findings"
+	found=$(find "$SCRATCH" -type f -exec cat {} + | wc -l)
 	echo "sparse.sh: $CHECKED files on $*, $found findings"
 	[ "$found" -eq 0 ]
 }
