@@ -14,6 +14,7 @@
 #include "grant_ring.h"
 #include "harness.h"
 #include "inject.h"
+#include "scattered.h"
 
 /* Bytes that one key is for, and how many keys a connection has. */
 #define PIECE (2 * MIB)
@@ -41,18 +42,10 @@ static void expect_keys(int want)
 	EXPECT_EQ(keys(), want);
 }
 
-/* Memory no two pages of which are neighbours; not from its beginning. */
-static char *scattered(size_t len)
+/* Not from its beginning; and behind it is one page more. */
+static char *some(size_t len)
 {
-	size_t count = len / PAGE + 1, i, step = 7919;
-	char *memory = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_TRUE(memory != MAP_FAILED);
-	madvise(memory, count * PAGE, MADV_NOHUGEPAGE);
-	for (i = 0; i < count; i++)
-		memory[i * step % count * PAGE] = 1;
-	return memory;
+	return scattered((len / PAGE + 1) * PAGE);
 }
 
 static void begin(struct fixture_grant *self)
@@ -95,7 +88,7 @@ static void anywhere(struct fixture_grant *self, size_t skip)
 {
 	static const size_t lengths[] = { 128 * KIB + 1, 300000, MIB, PIECE, 3 * MIB + 5 };
 	size_t size = 4 * PIECE + 12345, at, len, i, j;
-	char *mine = scattered(size + PAGE) + skip;
+	char *mine = some(size + PAGE) + skip;
 	uint32_t region = region_of(self->ctx, mine, size), grant = lend(self, MAY_ALL, 0, SIZE);
 	size_t places[] = { 0, 1, PIECE - skip, PIECE - skip - 100000, PIECE - skip - 200001,
 			    2 * PIECE - 4096, 2 * PIECE - MIB };
@@ -144,7 +137,7 @@ TEST_F_TIMEOUT(grant, key_anywhere_within_a_page, 100)
 /* What may not be written to can be written from. */
 TEST_F(grant, key_read_only)
 {
-	char *mine = scattered(MIB);
+	char *mine = some(MIB);
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
 	int64_t region;
 
@@ -165,7 +158,7 @@ TEST_F(grant, key_read_only)
 TEST_F_TIMEOUT(grant, key_unregistered_at_once, 60)
 {
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE), region;
-	char *mine = scattered(PIECE);
+	char *mine = some(PIECE);
 	int i;
 
 	begin(self);
@@ -183,7 +176,7 @@ TEST_F_TIMEOUT(grant, key_unregistered_at_once, 60)
 TEST_F_TIMEOUT(grant, key_many, 100)
 {
 	size_t size = (KEYS + 6) * PIECE, at, from;
-	char *mine = scattered(size);
+	char *mine = some(size);
 	uint32_t region = region_of(self->ctx, mine, size), grant = lend(self, MAY_ALL, 0, SIZE);
 	int turn;
 
@@ -212,7 +205,7 @@ TEST_F_TIMEOUT(grant, key_without_memory, 100)
 {
 	static const char *const sites[] = { "write", "region", "pin" };
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
-	char *mine = scattered(PIECE);
+	char *mine = some(PIECE);
 	uint32_t region;
 	size_t i, skip;
 	int64_t res;
@@ -244,7 +237,7 @@ TEST_F_TIMEOUT(grant, key_without_memory, 100)
 TEST_F_TIMEOUT(grant, key_closed, 60)
 {
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
-	char *mine = scattered(4 * PIECE);
+	char *mine = some(4 * PIECE);
 	int i, j, ctx;
 	int64_t region;
 
@@ -296,7 +289,7 @@ TEST_F_TIMEOUT(grant, key_of_messages, 60)
 	static const size_t lengths[] = { 100000, 300000, MIB, PIECE, PIECE - 5001 };
 	static const size_t places[] = { 0, 5001, PIECE, PIECE - 300000, PIECE - 200001 };
 	size_t size = 2 * PIECE + 12345, i, j, k;
-	char *out = scattered(size), *in = scattered(size), *copy = malloc(size);
+	char *out = some(size), *in = some(size), *copy = malloc(size);
 	struct part from = { .region = region_of(self->ctx, out, size) };
 	struct part to = { .region = region_of(self->ctx, in, size) };
 
@@ -335,7 +328,7 @@ TEST_F_TIMEOUT(grant, key_of_what_is_lent, 60)
 	static const size_t lengths[] = { MIB, PIECE - 5001, 300000, 64 * PAGE };
 	static const size_t places[] = { 0, 5001, PIECE, PIECE - 300000 };
 	size_t size = 2 * PIECE, i, j;
-	char *mine = scattered(size), *copy = malloc(size), *other = malloc(size);
+	char *mine = some(size), *copy = malloc(size), *other = malloc(size);
 	uint32_t region = region_of(self->ctx, mine, size);
 	int64_t grants[KEYS + 1], grant;
 
@@ -431,7 +424,7 @@ TEST_F_TIMEOUT(grant, key_of_what_was_lent_before, 60)
 	int i;
 
 	for (i = 0; i < turns(25); i++) {
-		mine = scattered(PIECE);
+		mine = some(PIECE);
 		region = region_of(self->ctx, mine, PIECE);
 		for (j = 0; j < COUNT(ranges); j++) {
 			lend_part(self, region, &ranges[j]);
@@ -457,7 +450,7 @@ TEST_F_TIMEOUT(grant, key_of_what_was_lent_before, 60)
 /* The sender's queue, region and channel go with messages under way. */
 TEST_F_TIMEOUT(grant, key_sent_closed, 60)
 {
-	char *mine = scattered(2 * PIECE);
+	char *mine = some(2 * PIECE);
 	int i, j, ctx, fds[2];
 	int64_t region;
 
@@ -500,7 +493,7 @@ static void *remove_later(void *arg)
 /* The connection goes while the region does, and keys with both. */
 TEST_TIMEOUT(key_device_removed, 200)
 {
-	char *memory = pages(SIZE), *mine = scattered(4 * PIECE);
+	char *memory = pages(SIZE), *mine = some(4 * PIECE);
 	int ctx = open_ctx(), fds[2], i;
 	struct rdmachan_grant_range range;
 	struct remover remover;

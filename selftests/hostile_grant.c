@@ -20,6 +20,7 @@
 #include "grant.h"
 #include "hostile_scene.h"
 #include "region.h"
+#include "scattered.h"
 
 #define SIZE 65536U
 #define AT 4096U
@@ -218,21 +219,6 @@ TEST_F_TIMEOUT(scene, more_than_is_lent, 120)
 #define AGAIN_PAGES 512U
 #define AGAIN_LENGTH (64 * 4096U)
 
-/* No two pages are neighbours: each is an element of its own. */
-static char *scattered_pages(void)
-{
-	char *memory = mmap(NULL, AGAIN_PAGES * 4096, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	u32 i;
-
-	ASSERT_TRUE(memory != MAP_FAILED);
-	madvise(memory, AGAIN_PAGES * 4096, MADV_NOHUGEPAGE);
-	for (i = 0; i < AGAIN_PAGES; i++)
-		memory[i * 79 % AGAIN_PAGES * 4096] = 1;
-	memset(memory, 0x55, AGAIN_PAGES * 4096);
-	return memory;
-}
-
 /* The second time has a key made, see kmod/path_key.c, of which debugfs tells, if it is there. */
 static void await_key(u32 turn)
 {
@@ -261,7 +247,8 @@ TEST_F_TIMEOUT(scene, more_than_is_lent_again, 120)
 
 	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
 		loan.ctx = open_ctx();
-		loan.memory = scattered_pages();
+		loan.memory = scattered(AGAIN_PAGES * 4096);
+		memset(loan.memory, 0x55, AGAIN_PAGES * 4096);
 		loan.region = region_register(loan.ctx, loan.memory, AGAIN_PAGES * 4096, 0, NULL);
 		last = loan.memory + 100 * 4096 + AGAIN_LENGTH - 8;
 		ASSERT_TRUE(attack_connect(a, false));

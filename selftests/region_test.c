@@ -16,6 +16,7 @@
 #include "common.h"
 #include "harness.h"
 #include "region_fixture.h"
+#include "scattered.h"
 
 #define READ_ONLY RDMACHAN_REGION_F_READ_ONLY
 #define HUGE (2UL << 20)
@@ -638,18 +639,6 @@ TEST_F(region, huge_pages)
 	want_huge(0);
 }
 
-/* Memory no two pages of which are neighbours. */
-static char *single_pages(size_t len)
-{
-	char *memory = pages(len);
-	size_t count = len / PAGE, i;
-
-	madvise(memory, len, MADV_NOHUGEPAGE);
-	for (i = 0; i < count; i++)
-		memory[i * 7919 % count * PAGE] = 1;
-	return memory;
-}
-
 static void move(struct fixture_region *self, uint32_t from, size_t at, uint32_t to, size_t len)
 {
 	struct rdmachan_cqe cqe;
@@ -690,7 +679,7 @@ static bool await_keys(int least, int most)
  */
 TEST_F(region, huge_pages_are_pieces)
 {
-	char *single = single_pages(2 * MIB), *memory;
+	char *single = scattered(2 * MIB), *memory;
 	uint32_t region, to, other;
 	int without;
 
