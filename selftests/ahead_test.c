@@ -101,6 +101,28 @@ static bool is_untouched(const struct traffic *t, uint32_t i, uint32_t from)
 	return true;
 }
 
+/* What is wrong with a message: where, and with what message there else. */
+static void tell_wrong(const struct traffic *t, uint32_t i, uint32_t len, uint32_t number)
+{
+	const unsigned char *slot = (unsigned char *)slot_of(t->self->to, i);
+	unsigned char *want = malloc(len);
+	uint32_t at, end;
+
+	fill_random((char *)want, len, number);
+	for (at = 0; at < len && slot[at] == want[at]; at++)
+		;
+	for (end = len; end > at && slot[end - 1] == want[end - 1]; end--)
+		;
+	printf("# receive %u, message %u of %u bytes: wrong from %u to %u, %02x and not %02x\n", i,
+	       number, len, at, end, slot[at], want[at]);
+	for (number = number > 16 ? number - 16 : 0; number < t->sends; number++) {
+		fill_random((char *)want, len, number);
+		if (end > at + 8 && !memcmp(slot + at, want + at, 8))
+			printf("# as message %u has it there\n", number);
+	}
+	free(want);
+}
+
 /* The message that the next receive is for: those that were not sent are left out. */
 static uint32_t next_message(struct traffic *t, uint32_t number)
 {
@@ -132,6 +154,8 @@ static void received(struct traffic *t, uint32_t i, const struct rdmachan_cqe *c
 		return;
 	}
 	ASSERT_EQ(cqe->res, len);
+	if (!is_random(slot_of(t->self->to, i), len, cqe->msg_flags))
+		tell_wrong(t, i, len, cqe->msg_flags);
 	ASSERT_TRUE(is_random(slot_of(t->self->to, i), len, cqe->msg_flags));
 	ASSERT_TRUE(is_untouched(t, i, len));
 	t->sent[t->next] = true;
