@@ -497,7 +497,8 @@ static void start_timer(struct rch_loan *loan, unsigned long delay)
 static void expire_later(struct rch_loan *loan)
 {
 	kref_get(&loan->ref);
-	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms)))
+	/* Not early: the jiffy that is just going on may be nearly over. */
+	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms) + 1))
 		rch_loan_put(loan);
 	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
 		rch_loan_put(loan);

@@ -238,7 +238,7 @@ TEST_F(grant, expires)
 	ASSERT_TRUE(grant_held(self->holder, range.out_grant));
 	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), 0);
 	EXPECT_TRUE(grant_returned(self->owner, range.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
-	EXPECT_GE(now_ms() - begun, 199);
+	EXPECT_GE(now_ms() - begun, 200);
 	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), EKEYREVOKED);
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
