@@ -254,7 +254,7 @@ void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
 	spin_unlock_bh(&chan->lock);
 }
 
-/** rch_chan_note - record an error that does not end the channel. Any context */
+/** rch_chan_note - record an error that does not end the channel, if none has. Any context */
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
 {
 	struct rdmachan_error error = {};
@@ -265,7 +265,8 @@ void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
 	else
 		rch_addr_from_sockaddr(&error.peer, &chan->peer);
 	spin_lock_bh(&chan->lock);
-	record_error(chan, &error);
+	if (chan->state != RCH_CHAN_FAILED)
+		record_error(chan, &error);
 	spin_unlock_bh(&chan->lock);
 }
 
