@@ -221,7 +221,8 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
 	spin_unlock(&chan->lock);
-	rch_segments_free(&drop);
+	if (unlikely(!list_empty(&drop)))
+		rch_segments_free(&drop);
 	tell_credit(chan, credit);
 	if (ignored && (r->flags & RCH_DATA_F_GRANTS))
 		rch_grants_refuse(chan, r);

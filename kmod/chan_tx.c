@@ -100,7 +100,8 @@ static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 			u16 msg_flags, bool first)
 {
-	bool bare = first && rch_lane_bare_wanted(&chan->lane, total, msg_flags);
+	bool bare = first && rch_lane_bare_saves(&chan->lane, total) &&
+		    rch_lane_may_be_bare(&chan->lane, total, msg_flags);
 	u32 len = bare ? total : min_t(size_t, iov_iter_count(from),
 				       rch_lane_segment_max(&chan->lane));
 	struct rch_item *item;

@@ -3,7 +3,8 @@
  * iter.h - small messages between a program and the kernel
  *
  * A message of a few words is copied word by word: the general way, which looks up what
- * each piece of kernel memory is part of, takes several times as long as the copying.
+ * each piece of kernel memory is part of, takes several times as long as the copying. Where the
+ * program's is, or a region's.
  */
 #ifndef _RCH_ITER_H
 #define _RCH_ITER_H
@@ -20,6 +21,33 @@
 /** RCH_WORDS_MAX - bytes up to which it is worth while */
 #define RCH_WORDS_MAX 128
 
+/*
+ * The loops of all that copies by words. copy(type, i) is the step: number i of that type, from
+ * "from" to "to". Four words a turn, as the loop costs as much as they do. A function could not
+ * be called for each, as what may fault jumps out of it.
+ */
+#define RCH_COPY_WORDS(copy)							\
+	do {									\
+		for (; len >= 4 * sizeof(u64); len -= 4 * sizeof(u64)) {	\
+			copy(u64, 0);						\
+			copy(u64, 1);						\
+			copy(u64, 2);						\
+			copy(u64, 3);						\
+			to += 4 * sizeof(u64);					\
+			from += 4 * sizeof(u64);				\
+		}								\
+		for (; len >= sizeof(u64); len -= sizeof(u64)) {		\
+			copy(u64, 0);						\
+			to += sizeof(u64);					\
+			from += sizeof(u64);					\
+		}								\
+		for (; len; len--) {						\
+			copy(u8, 0);						\
+			to++;							\
+			from++;							\
+		}								\
+	} while (0)
+
 static inline bool rch_words_suit(const struct iov_iter *iter, size_t len)
 {
 	return iter_is_ubuf(iter) && len <= RCH_WORDS_MAX && len <= iov_iter_count(iter);
@@ -32,25 +60,35 @@ static inline void rch_words_advance(struct iov_iter *iter, size_t len)
 	iter->count -= len;
 }
 
+/* Where the next @len bytes are, if they are few, and in one piece that the kernel has mapped. */
+static inline void *rch_iter_piece(const struct iov_iter *iter, size_t len)
+{
+	const struct bio_vec *piece = iter->bvec;
+	size_t left;
+
+	if (IS_ENABLED(CONFIG_HIGHMEM) || !iov_iter_is_bvec(iter) || len > RCH_WORDS_MAX)
+		return NULL;
+	left = piece->bv_len - iter->iov_offset;
+	/* Who goes on behind a piece does so in the next one. */
+	if (len > left || (len == left && len < iov_iter_count(iter)))
+		return NULL;
+	return page_address(piece->bv_page) + piece->bv_offset + iter->iov_offset;
+}
+
 /* Return: whether all was copied. */
 static inline bool rch_words_from_user(u8 *to, const u8 __user *from, size_t len)
 {
-	u64 word;
-	u8 byte;
-
 	if (!user_read_access_begin(from, len))
 		return false;
-	for (; len >= sizeof(word); len -= sizeof(word)) {
-		unsafe_get_user(word, (const u64 __user *)from, fault);
-		put_unaligned(word, (u64 *)to);
-		to += sizeof(word);
-		from += sizeof(word);
-	}
-	for (; len; len--) {
-		unsafe_get_user(byte, from, fault);
-		*to++ = byte;
-		from++;
-	}
+#define GET(type, i)								\
+	do {									\
+		type value;							\
+										\
+		unsafe_get_user(value, (const type __user *)from + (i), fault);	\
+		put_unaligned(value, (type *)to + (i));				\
+	} while (0)
+	RCH_COPY_WORDS(GET);
+#undef GET
 	user_read_access_end();
 	return true;
 fault:
@@ -60,26 +98,33 @@ fault:
 
 static inline bool rch_words_to_user(u8 __user *to, const u8 *from, size_t len)
 {
-	u64 word;
-
 	if (!user_write_access_begin(to, len))
 		return false;
-	for (; len >= sizeof(word); len -= sizeof(word)) {
-		word = get_unaligned((const u64 *)from);
-		unsafe_put_user(word, (u64 __user *)to, fault);
-		to += sizeof(word);
-		from += sizeof(word);
-	}
-	for (; len; len--) {
-		unsafe_put_user(*from, to, fault);
-		to++;
-		from++;
-	}
+#define PUT(type, i)								\
+	do {									\
+		type value = get_unaligned((const type *)from + (i));		\
+										\
+		unsafe_put_user(value, (type __user *)to + (i), fault);		\
+	} while (0)
+	RCH_COPY_WORDS(PUT);
+#undef PUT
 	user_write_access_end();
 	return true;
 fault:
 	user_write_access_end();
 	return false;
+}
+
+/** rch_words_copy - the same within the kernel's memory; more is copied as usual */
+static inline void rch_words_copy(u8 *to, const u8 *from, size_t len)
+{
+	if (len > RCH_WORDS_MAX) {
+		memcpy(to, from, len);
+		return;
+	}
+#define COPY(type, i) put_unaligned(get_unaligned((const type *)from + (i)), (type *)to + (i))
+	RCH_COPY_WORDS(COPY);
+#undef COPY
 }
 
 /**
@@ -93,10 +138,17 @@ fault:
 static inline bool rch_copy_from_iter(void *to, size_t len, struct iov_iter *from)
 {
 	size_t copied;
+	void *piece;
 
 	if (rch_words_suit(from, len)) {
 		if (!rch_words_from_user(to, from->ubuf + from->iov_offset, len))
 			return false;
+		rch_words_advance(from, len);
+		return true;
+	}
+	piece = rch_iter_piece(from, len);
+	if (piece) {
+		rch_words_copy(to, piece, len);
 		rch_words_advance(from, len);
 		return true;
 	}
@@ -117,10 +169,18 @@ static inline bool rch_copy_from_iter(void *to, size_t len, struct iov_iter *fro
  */
 static inline bool rch_copy_to_iter(const void *from, size_t len, struct iov_iter *to)
 {
-	if (!rch_words_suit(to, len))
+	void *piece;
+
+	if (rch_words_suit(to, len)) {
+		if (!rch_words_to_user(to->ubuf + to->iov_offset, from, len))
+			return false;
+		rch_words_advance(to, len);
+		return true;
+	}
+	piece = rch_iter_piece(to, len);
+	if (!piece)
 		return copy_to_iter(from, len, to) == len;
-	if (!rch_words_to_user(to->ubuf + to->iov_offset, from, len))
-		return false;
+	rch_words_copy(piece, from, len);
 	rch_words_advance(to, len);
 	return true;
 }

@@ -670,22 +670,26 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
 }
 
 /**
- * rch_lane_bare_wanted - whether a message shall be a bare frame
+ * rch_lane_may_be_bare - whether a message can be a bare frame
  * @lane: attached lane, whose peer is known
  * @len: its length
  * @msg_flags: its flags
- *
- * If that saves a packet, and both sides know how.
  */
-bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags)
+bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags)
 {
 	const struct rch_link *link = lane->link;
-	u32 mtu = link->path.mtu;
 
-	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size)
+	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size || msg_flags)
 		return false;
-	return (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu && !msg_flags &&
-	       lane->peer_id <= rch_wire_bare_chan_max(link->features & RCH_FEATURE_LIMIT);
+	return lane->peer_id <= rch_wire_bare_chan_max(link->features & RCH_FEATURE_LIMIT);
+}
+
+/** rch_lane_bare_saves - whether a message needs a packet less if it is a bare frame */
+bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len)
+{
+	u32 mtu = lane->link->path.mtu;
+
+	return len && (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
 }
 
 /** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */

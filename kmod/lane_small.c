@@ -85,12 +85,15 @@ static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16
 /* Return: false when it must go another way. */
 static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
 {
-	struct rch_txf *txf = NULL;
+	struct rch_txf *txf;
 
 	lockdep_assert_held(&lane->link->lock);
-	if (rch_lane_bare_wanted(lane, len, msg_flags) &&
-	    rch_window_may_send(&lane->window, len))
-		txf = rch_link_bare_frame(lane->link);
+	if (!rch_link_bare_turn(lane->link) || !rch_lane_may_be_bare(lane, len, msg_flags) ||
+	    !rch_window_may_send(&lane->window, len))
+		return false;
+	if (!rch_link_bare_does(lane->link) && !rch_lane_bare_saves(lane, len))
+		return false;
+	txf = rch_link_bare_frame(lane->link);
 	if (!txf)
 		return false;
 	if (copy_small(txf->data, len, from)) {
@@ -162,7 +165,7 @@ static bool put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straigh
  * @lane: attached lane
  * @row: the messages; what is sent is counted there
  *
- * Ends at the first that must go another way. rch_link_run() must follow.
+ * Ends at the first that must go another way. rch_link_push() must follow, but for the last row.
  * Context: process; does not sleep.
  */
 void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
@@ -174,8 +177,10 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
 	straight = goes_straight(lane);
 	while (!lane->refused && row->next(row) && put_next(lane, row, straight))
 		;
-	/* The open frame goes out with what follows, or whatever the link sends first. */
-	if (!list_empty(&link->ready))
+	if (row->last && row->messages)
+		rch_link_push_locked(link);
+	/* Else it goes out with what follows, or whatever the link sends first. */
+	else if (!row->alone && !list_empty(&link->ready))
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 }

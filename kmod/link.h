@@ -347,6 +347,8 @@ struct rch_lane {
  * @next: put the next message into @iter and @msg_flags; the one before it, if there was
  *	one, was sent. Under link->lock. Return: whether there is one
  * @alone: no other is likely to follow
+ * @last: nothing else follows on the link: what is sent goes at once, and no rch_link_push()
+ *	need follow
  * @max: bytes of the largest that may be sent so
  * @iter: the message
  * @msg_flags: its flags
@@ -356,6 +358,7 @@ struct rch_lane {
 struct rch_tx_row {
 	bool (*next)(struct rch_tx_row *row);
 	bool alone;
+	bool last;
 	u32 max;
 	struct iov_iter iter;
 	u16 msg_flags;
@@ -432,6 +435,7 @@ void rch_link_gather_stop(struct rch_link *link);
 bool rch_link_timers_fine(unsigned int gather_us);
 void rch_link_flush(struct rch_link *link);
 void rch_link_push(struct rch_link *link);
+void rch_link_push_locked(struct rch_link *link);
 bool rch_link_gathers(struct rch_link *link);
 bool rch_link_may_gather(const struct rch_link *link);
 void rch_link_gather_over(struct rch_link *link);
@@ -450,6 +454,8 @@ void rch_link_run_locked(struct rch_link *link);
 struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
+bool rch_link_bare_turn(const struct rch_link *link);
+bool rch_link_bare_does(const struct rch_link *link);
 struct rch_txf *rch_link_bare_frame(struct rch_link *link);
 void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf);
 void rch_link_heartbeat(struct rch_link *link);
@@ -511,7 +517,8 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32
 		 bool hold);
 int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
-bool rch_lane_bare_wanted(const struct rch_lane *lane, u32 len, u16 msg_flags);
+bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags);
+bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
 			       void **data);

@@ -90,9 +90,15 @@ void rch_link_gather_sent(struct rch_link *link)
 		link->gather_until = ktime_add_us(ktime_get(), gather_us);
 }
 
-/* If there is no credit for it, it goes when there is. */
-static void push(struct rch_link *link)
+/**
+ * rch_link_push_locked - send what is in the open frame, and what else is held back
+ * @link: link, locked
+ *
+ * If there is no credit for it, it goes when there is. Drops and takes link->lock.
+ */
+void rch_link_push_locked(struct rch_link *link)
 {
+	lockdep_assert_held(&link->lock);
 	link->urgent = link->open;
 	WRITE_ONCE(link->gathering, false);
 	link->later_due = !list_empty(&link->later);
@@ -111,11 +117,11 @@ void rch_link_flush(struct rch_link *link)
 		rch_link_push(link);
 }
 
-/** rch_link_push - send what is in the open frame, and what else is held back. Context: any */
+/** rch_link_push - the same, for callers without link->lock. Context: any */
 void rch_link_push(struct rch_link *link)
 {
 	spin_lock_bh(&link->lock);
-	push(link);
+	rch_link_push_locked(link);
 	spin_unlock_bh(&link->lock);
 }
 
@@ -133,7 +139,7 @@ static enum hrtimer_restart gather_look(struct hrtimer *timer)
 		   link->open->used != link->gather_used) {
 		look_again(link, now);
 	} else {
-		push(link);
+		rch_link_push_locked(link);
 	}
 	spin_unlock(&link->lock);
 	return HRTIMER_NORESTART;

@@ -9,8 +9,9 @@
  * and link_later.c have exceptions. Closing gives it a number and takes a credit.
  * Closed frames are posted in chains.
  *
- * Bare frames. A message that just fills its packets would need one more for the headers.
- * Where the adapter has immediate data such a message is a frame as it is.
+ * Bare frames. A message that just fills its packets would need one more for the headers,
+ * and headers that tell nothing are bytes to be made, copied and looked at. Where the adapter
+ * has immediate data such a message is a frame as it is.
  *
  * Signalling. A completion is asked for when the link waits for one to close its open
  * frame, and otherwise for every RCH_SIGNAL_EACH-th frame: a ping-pong, whose answers
@@ -135,13 +136,47 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 	return link->open;
 }
 
-/** rch_link_bare_frame - a frame for rch_link_bare_close(), when it is its turn; or NULL */
+/* Whether the peer learns our limit by bare frames. */
+static bool bare_tells(const struct rch_link *link)
+{
+	return (link->features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
+}
+
+/**
+ * rch_link_bare_turn - whether nothing is ahead of a bare frame
+ * @link: link, locked
+ *
+ * With others a message goes in their packets.
+ */
+bool rch_link_bare_turn(const struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	return open_is_empty(link) && list_empty(&link->ready);
+}
+
+/**
+ * rch_link_bare_does - whether a frame with headers would tell no more than a bare one
+ * @link: link, locked
+ *
+ * One message would go at once and alone, and nobody waits for what else there is to tell.
+ */
+bool rch_link_bare_does(const struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	return in_flight(link) < RCH_FLIGHT_IDLE && list_empty(&link->later) &&
+	       (bare_tells(link) || !rch_credit_must_tell(&link->credit));
+}
+
+/**
+ * rch_link_bare_frame - a frame for rch_link_bare_close()
+ * @link: link, locked; it is the frame's turn
+ *
+ * Return: the frame; or NULL when others may follow, or there is no credit or no memory.
+ */
 struct rch_txf *rch_link_bare_frame(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	/* With others it goes in their packets. */
-	if (!open_is_empty(link) || !list_empty(&link->ready) || rch_link_may_gather(link) ||
-	    !may_close(link, false))
+	if (rch_link_may_gather(link) || !may_close(link, false))
 		return NULL;
 	return spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
 }
@@ -395,12 +430,6 @@ static void pure_frame(struct rch_link *link)
 		return;
 	txf->flags = RCH_FRAME_F_PURE;
 	close_frame(link, txf);
-}
-
-/* Whether the peer learns our limit by bare frames. */
-static bool bare_tells(const struct rch_link *link)
-{
-	return (link->features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
 }
 
 /* Return: whether the peer learns our limit by it. */

@@ -70,7 +70,7 @@ static u32 completions(const struct rch_queue *queue)
 void rch_queue_kick(struct rch_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
-	if (queue->running || queue->closed)
+	if (READ_ONCE(queue->running) || queue->closed)
 		return;
 	smp_mb(); /* pairs with the barrier of leave(): it finds what is ready, or is found here */
 	if (atomic_read(&queue->entered))
@@ -548,7 +548,8 @@ static void run_ready(struct rch_queue *queue)
 			break;
 		}
 	}
-	queue->ops->flush(queue);
+	if (queue->unsent)
+		queue->ops->flush(queue);
 }
 
 static void cancel_all(struct rch_queue *queue)
@@ -836,11 +837,9 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 
 	lockdep_assert_held(&queue->run_lock);
 	queue->in_call = in_call;
-	if (to_submit) {
-		spin_lock_irq(&queue->lock);
-		queue->running = true;
-		spin_unlock_irq(&queue->lock);
-	}
+	/* Without the lock: who does not see it yet wakes us in vain. */
+	if (to_submit)
+		WRITE_ONCE(queue->running, true);
 	/* What waits for room may be what keeps entries from being taken. */
 	rch_queue_flush_done(queue);
 	if (in_call && queue->poller)

@@ -259,7 +259,8 @@ struct rch_pool {
  * @own: the same, in a call of the program only
  * @times: operations with a timeout that may have begun, the earliest end first
  * @due: the time of one may be over
- * @running: somebody runs what is ready, and will look again; by @lock
+ * @running: somebody runs what is ready, and will look again, under @lock; written by who has
+ *	@run_lock
  * @entered: calls of programs under way; a barrier in leave() and in rch_queue_kick()
  * @closed: there is no file any more
  * @flags: &enum rdmachan_ring_flags
@@ -342,7 +343,15 @@ void rch_op_make_ready(struct rch_op *op);
 void rch_op_free(struct rch_op *op);
 void rch_op_post(struct rch_op *op);
 void rch_op_starve(struct rch_op *op);
-void rch_queue_flush_done(struct rch_queue *queue);
+void rch_queue_flush_some(struct rch_queue *queue);
+
+/** rch_queue_flush_done - move completions into the ring; room that is left is for the starved */
+static inline void rch_queue_flush_done(struct rch_queue *queue)
+{
+	if (unlikely(!list_empty(&queue->done) || !list_empty(&queue->starved) ||
+		     (READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
+		rch_queue_flush_some(queue);
+}
 
 /* queue_done.c APIs: without locks */
 bool rch_queue_has_room(const struct rch_queue *queue);
@@ -377,7 +386,16 @@ void rch_queue_line_leave(struct rch_op *op);
 bool rch_line_taken(struct rch_queue *queue, unsigned long key);
 struct rch_line *rch_line_behind(struct rch_queue *queue, struct rch_line *line);
 struct rch_line *rch_line_before(struct rch_queue *queue, struct rch_line *line);
-bool rch_line_enter(struct rch_queue *queue, struct rch_line *line);
+bool rch_line_join(struct rch_queue *queue, struct rch_line *line);
+
+/** rch_line_enter - take a place, if it has none. Return: whether it is the first, or has no key */
+static inline bool rch_line_enter(struct rch_queue *queue, struct rch_line *line)
+{
+	if (!line->key)
+		return true;
+	return line->in ? !hlist_unhashed(&line->node) : rch_line_join(queue, line);
+}
+
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
 
 /* queue.c APIs for queue_wait.c: under @lock */

@@ -95,16 +95,13 @@ static void tell_overflow(struct rch_queue *queue)
 		wake_sleepers(queue);
 }
 
-/** rch_queue_flush_done - move completions into the ring; room that is left is for the starved */
-void rch_queue_flush_done(struct rch_queue *queue)
+/** rch_queue_flush_some - as rch_queue_flush_done(), if there may be some */
+void rch_queue_flush_some(struct rch_queue *queue)
 {
 	bool moved = false;
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	if (likely(list_empty(&queue->done) && list_empty(&queue->starved) &&
-		   !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
-		return;
 	while (!list_empty(&queue->done) && ring_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		rch_queue_put(queue, &op->cqe);

@@ -53,15 +53,11 @@ struct rch_line *rch_line_before(struct rch_queue *queue, struct rch_line *line)
 	return list_prev_entry(line, others);
 }
 
-/** rch_line_enter - take a place, if it has none. Return: whether it is the first, or has no key */
-bool rch_line_enter(struct rch_queue *queue, struct rch_line *line)
+/** rch_line_join - rch_line_enter() of one that has a key, and no place. Return: as there */
+bool rch_line_join(struct rch_queue *queue, struct rch_line *line)
 {
 	struct rch_line *first;
 
-	if (!line->key)
-		return true;
-	if (line->in)
-		return !hlist_unhashed(&line->node);
 	line->in = true;
 	first = first_of(queue, line->key);
 	if (first)

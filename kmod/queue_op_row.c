@@ -33,7 +33,6 @@
  * @region: where all messages are, used; or NULL
  * @region_id: its number, or 0
  * @max: entries that there are, at most ROW_ENTRIES
- * @room: completions that there is room for
  * @put: completions in the ring
  */
 struct send_row {
@@ -43,7 +42,6 @@ struct send_row {
 	struct rch_region *region;
 	u32 region_id;
 	u32 max;
-	u32 room;
 	u32 put;
 };
 
@@ -73,7 +71,7 @@ static void fetch(struct send_row *send, u32 number, struct rdmachan_sqe *sqe)
 static bool look(struct send_row *send, u32 number)
 {
 	fetch(send, number, &send->sqe);
-	return is_plain(&send->sqe) && (!needs_room(&send->sqe) || send->put < send->room);
+	return is_plain(&send->sqe) && (!needs_room(&send->sqe) || rch_queue_room(send->queue));
 }
 
 /* Whether the first one has no other behind it: a guess, as it may change until it is taken. */
@@ -146,7 +144,7 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 		atomic64_add(send->row.messages, &chan->tx_regions);
 		atomic64_add(send->row.messages, &send->region->sent);
 	}
-	if (send->row.messages)
+	if (send->row.messages && !send->row.last)
 		rch_op_unsent(queue, chan->lane.link);
 }
 
@@ -179,10 +177,10 @@ u32 rch_op_row(struct rch_queue *queue, u32 max)
 	struct file *file;
 
 	send.max = min_t(u32, max, ROW_ENTRIES);
-	send.room = rch_queue_room(queue);
 	if (!look(&send, 0) || !use_region(&send))
 		return 0;
 	send.row.alone = is_alone(&send);
+	send.row.last = max == 1 && !queue->unsent;
 	file = rch_op_find_file(queue, send.sqe.fd);
 	if (!IS_ERR_OR_NULL(file)) {
 		if (file->f_op == &rch_chan_fops)

@@ -580,9 +580,9 @@ void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offs
 
 	if (direction == ITER_DEST)
 		WRITE_ONCE(region->written, true);
-	iov_iter_bvec(iter, direction, region->chunks + first, region->count - first,
-		      skip + length);
-	iov_iter_advance(iter, skip);
+	iov_iter_bvec(iter, direction, region->chunks + first, region->count - first, length);
+	/* Within the chunk; or at the end of the last one, and there are no bytes. */
+	iter->iov_offset = skip;
 }
 
 /**

@@ -15,6 +15,7 @@
 
 #include "chan.h"
 #include "inject.h"
+#include "iter.h"
 #include "rch.h"
 
 /* Up to this is copied: at worst an eighth of a frame holds the whole. */
@@ -35,6 +36,7 @@ static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **ro
 	if (!seg)
 		return NULL;
 	seg->own = false;
+	atomic_inc(&rch_counts.segments);
 	*room = (u8 *)(seg + 1);
 	return seg;
 }
@@ -69,13 +71,12 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 	if (copy) {
 		seg->page = NULL;
 		seg->data = room;
-		memcpy(room, r->payload, r->run.span);
+		rch_words_copy(room, r->payload, r->run.span);
 	} else {
 		get_page(page);
 		seg->page = page;
 		seg->data = r->payload;
 	}
-	atomic_inc(&rch_counts.segments);
 	return seg;
 }
 
@@ -137,12 +138,13 @@ void rch_segments_free(struct list_head *list)
 	list_for_each_entry_safe(seg, tmp, list, list) {
 		if (seg->page)
 			put_page(seg->page);
-		atomic_dec(&rch_counts.segments);
-		if (seg->own)
+		if (seg->own) {
 			clear_bit_unlock(0, &container_of(seg, struct rch_own_segment,
 							  seg)->busy);
-		else
-			kfree(seg);
+			continue;
+		}
+		atomic_dec(&rch_counts.segments);
+		kfree(seg);
 	}
 	INIT_LIST_HEAD(list);
 }

@@ -108,6 +108,27 @@ TEST_F(chan, empty_message)
 	EXPECT_EQ(recv.out_msg_flags, 6);
 }
 
+/* Where they are copied by words, and a little more: from and to any address, and nothing else. */
+TEST_F(chan, each_small_size)
+{
+	unsigned char out[300], back[300], same[300];
+	size_t len, from, to;
+
+	memset(same, 0x5a, sizeof(same));
+	for (len = 0; len <= 264; len++) {
+		from = len % 7;
+		to = len % 11;
+		fill_random(out + from, len, len);
+		memset(back, 0x5a, sizeof(back));
+		/* A frame of one with flags has headers. */
+		ASSERT_EQ(do_send(self->a, out + from, len, len % 3, NULL), 0);
+		ASSERT_EQ(do_recv(self->b, back + to, len, NULL, NULL), 0);
+		EXPECT_TRUE(is_random(back + to, len, len));
+		EXPECT_EQ(memcmp(back, same, to), 0);
+		EXPECT_EQ(memcmp(back + to + len, same, sizeof(back) - to - len), 0);
+	}
+}
+
 TEST_F(chan, message_sizes)
 {
 	static const size_t sizes[] = {

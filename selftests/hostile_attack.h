@@ -87,6 +87,6 @@ int lies_in_reply(struct attack *a);
 /* hostile_bare.c: likewise, in bare frames, and what the module says in them */
 int lies_in_bare(struct attack *a, bool passive);
 int tell_full(struct attack *a);
-bool bare_heard(struct attack *a, u32 length, bool queue);
+int bare_heard(struct attack *a, u32 length, u32 messages);
 
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

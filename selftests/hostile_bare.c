@@ -134,35 +134,40 @@ int tell_full(struct attack *a)
 	return lie_bare(a, &told);
 }
 
-/* Alone in its call. Return: whether it was sent. */
-static bool send_by_queue(struct attack *a, const void *data, u32 length)
+/* As many in one call. Return: whether they were sent. */
+static bool send_by_queue(struct attack *a, const void *data, u32 length, u32 messages)
 {
 	struct rdmachan_cqe cqe;
 	struct queue q;
 	bool ok;
+	u32 i;
 
-	if (queue_open(a->ctx, &q, 1, 1))
+	if (queue_open(a->ctx, &q, messages, messages))
 		return false;
-	queue_send(&q, a->victim, data, length, 0);
-	ok = queue_submit(&q) == 1 && queue_wait(&q, &cqe) && cqe.res == length;
+	for (i = 0; i < messages; i++)
+		queue_send(&q, a->victim, data, length, 0);
+	ok = queue_submit(&q) == messages;
+	for (i = 0; ok && i < messages; i++)
+		ok = queue_wait(&q, &cqe) && cqe.res == length;
 	queue_close(&q);
 	return ok;
 }
 
 /*
- * Have the module send a message of @length, by a @queue or not. Return: whether it comes as a
- * bare frame.
+ * Have the module send @messages of @length, by a queue in one call; or, if there are none, one by
+ * write(). Return: how many come as bare frames, or -1 when they do not come.
  */
-bool bare_heard(struct attack *a, u32 length, bool queue)
+int bare_heard(struct attack *a, u32 length, u32 messages)
 {
 	static const char data[HOSTILE_BUFFER];
+	u64 bytes = a->h.data_bytes + (u64)length * (messages ?: 1);
 	u32 seen = a->h.bare;
-	u64 bytes = a->h.data_bytes;
-	bool sent = queue ? send_by_queue(a, data, length)
-			  : write(a->victim, data, length) == (ssize_t)length;
+	bool sent = messages ? send_by_queue(a, data, length, messages)
+			     : write(a->victim, data, length) == (ssize_t)length;
 
-	if (!sent || !HOSTILE_UNTIL(&a->h, a->h.data_bytes >= bytes + length, 5000))
-		return false;
-	return a->h.bare == seen + 1 && a->h.bare_length == length &&
-	       a->h.bare_chan == VICTIM_MINE;
+	if (!sent || !HOSTILE_UNTIL(&a->h, a->h.data_bytes >= bytes, 5000))
+		return -1;
+	if (a->h.bare != seen && (a->h.bare_length != length || a->h.bare_chan != VICTIM_MINE))
+		return -1;
+	return a->h.bare - seen;
 }

@@ -524,12 +524,21 @@ static u32 packet_size(struct attack *a)
 	return 128 << attr.active_mtu;
 }
 
-/* Messages that just fill their packets, and others; more than numbers have bits. */
+/* The same of a message that must come, bare or not. */
+static int bare_or_not(struct attack *a, u32 length, u32 messages)
+{
+	int bare = bare_heard(a, length, messages);
+
+	ASSERT_GE(bare, 0);
+	return bare;
+}
+
+/* Messages that are alone, or just fill their packets, and others; more than numbers have bits. */
 TEST_F_TIMEOUT(scene, the_module_sends_bare_frames, 60)
 {
 	struct attack *a = &self->a;
-	int passive, i;
-	u32 packet;
+	int passive, i, small;
+	u32 packet, full;
 
 	if (is_iwarp())
 		SKIP("iWARP has no immediate data");
@@ -539,16 +548,26 @@ TEST_F_TIMEOUT(scene, the_module_sends_bare_frames, 60)
 	for (passive = 0; passive < 2; passive++) {
 		ASSERT_TRUE(attack_connect(a, passive));
 		packet = packet_size(a);
-		EXPECT_TRUE(!bare_heard(a, packet - RCH_FRAME_OVERHEAD, false));
-		EXPECT_TRUE(!bare_heard(a, packet + 1, false));
-		EXPECT_TRUE(bare_heard(a, packet - RCH_FRAME_OVERHEAD + 1, false));
-		EXPECT_TRUE(bare_heard(a, HOSTILE_BUFFER, false));
-		EXPECT_TRUE(!bare_heard(a, packet + 1, true));
-		EXPECT_TRUE(bare_heard(a, packet, true));
+		/* Two can be in flight before the others share frames. */
+		EXPECT_EQ(bare_heard(a, 1, 0), 1);
+		EXPECT_EQ(bare_heard(a, 64, 1), 1);
+		for (i = small = 0; i < 100; i++)
+			small += bare_or_not(a, 1 + i * 50, i % 2);
+		EXPECT_GE(small, 50);
+		EXPECT_EQ(bare_heard(a, packet, 1), 1);
+		/* With another it is sent in one frame. */
+		EXPECT_EQ(bare_heard(a, 64, 2), 0);
+		EXPECT_EQ(bare_heard(a, packet, 2), 0);
+		/* Too large to go straight into a frame: only if it saves a packet. */
+		EXPECT_EQ(bare_heard(a, 2 * packet + 1, 0), 0);
+		EXPECT_EQ(bare_heard(a, 3 * packet - RCH_FRAME_OVERHEAD, 0), 0);
+		EXPECT_EQ(bare_heard(a, 3 * packet - RCH_FRAME_OVERHEAD + 1, 0), 1);
+		EXPECT_EQ(bare_heard(a, HOSTILE_BUFFER, 0), 1);
+		full = a->h.bare_full;
 		for (i = 0; i < 600; i++)
-			ASSERT_TRUE(bare_heard(a, packet, false));
+			ASSERT_EQ(bare_heard(a, packet, i % 2), 1);
 		/* Nothing was sent to the module that could have taken a buffer for long. */
-		EXPECT_GE(a->h.bare_full, 600);
+		EXPECT_GE(a->h.bare_full - full, 597);
 		attack_disconnect(a);
 	}
 	EXPECT_TRUE(set_param("gather_us", 100));
@@ -569,7 +588,7 @@ TEST_F_TIMEOUT(scene, no_limit_without_agreement, 60)
 	for (passive = 0; passive < 2; passive++) {
 		ASSERT_TRUE(attack_connect(a, passive));
 		for (i = 0; i < 40; i++)
-			ASSERT_TRUE(bare_heard(a, packet_size(a), false));
+			ASSERT_EQ(bare_heard(a, packet_size(a), 0), 1);
 		EXPECT_EQ(tell_full(a), RCH_RULE_CHANNEL);
 		attack_disconnect(a);
 	}
@@ -582,8 +601,8 @@ TEST_F(scene, no_bare_frames_without_agreement)
 	struct attack *a = &self->a;
 
 	ASSERT_TRUE(attack_connect(a, false));
-	EXPECT_TRUE(!bare_heard(a, packet_size(a), false));
-	EXPECT_EQ(a->h.bare, 0);
+	EXPECT_EQ(bare_heard(a, packet_size(a), 0), 0);
+	EXPECT_EQ(bare_heard(a, 64, 1), 0);
 }
 
 /* The administrator learns of it */

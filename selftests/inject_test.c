@@ -25,6 +25,9 @@
 #define LONGEST 40000
 #define PATIENCE TIMEOUT(20000)
 
+/* A frame of a message with flags has headers; without, it may be bare. */
+static bool have_headers;
+
 FIXTURE(inject)
 {
 	int ctx;
@@ -57,6 +60,7 @@ static void pair(struct fixture_inject *self)
 FIXTURE_SETUP(inject)
 {
 	inject_begin();
+	have_headers = false;
 	self->ctx = fault_ctx_of(20000 + getpid());
 	self->listener = do_listen(self->ctx, SERVICE, NULL);
 	ASSERT_GE(self->listener, 0);
@@ -82,13 +86,19 @@ static size_t random_size(uint64_t *seed)
 	return (value >> 8) % (value & 3 ? 3000 : LONGEST);
 }
 
+static uint32_t flags_of(size_t len)
+{
+	return have_headers || len % 2;
+}
+
 static int send_one(int chan, uint64_t *seed, struct rdmachan_error *error)
 {
 	static char data[LONGEST];
 	size_t len = random_size(seed);
 
 	fill_random(data, len, *seed);
-	return do_send(chan, data, len, 0, &(struct opts){ .timeout_ms = 20000, .error = error });
+	return do_send(chan, data, len, flags_of(len),
+		       &(struct opts){ .timeout_ms = 20000, .error = error });
 }
 
 static int receive_one(int chan, uint64_t *seed, struct rdmachan_error *error)
@@ -103,6 +113,7 @@ static int receive_one(int chan, uint64_t *seed, struct rdmachan_error *error)
 	if (ret)
 		return ret;
 	ASSERT_EQ(recv.out_flags, 0);
+	ASSERT_EQ(recv.out_msg_flags, flags_of(len));
 	ASSERT_EQ(recv.out_length, len);
 	ASSERT_TRUE(is_random(data, len, *seed));
 	return 0;
@@ -360,7 +371,7 @@ TEST_F(inject, corrupt)
 	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		inject("corrupt", "link=%llu byte=%zu", (unsigned long long)self->b_link,
 		       rows[i].byte);
-		ASSERT_EQ(write(self->a, "x", 1), 1);
+		ASSERT_EQ(do_send(self->a, "x", 1, 1, NULL), 0);
 		expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, rows[i].rule);
 		if (harness_failures)
 			printf("# this was byte %zu\n", rows[i].byte);
@@ -378,13 +389,14 @@ TEST_F(inject, corrupt_message)
 
 	fill_random(out, sizeof(out), 1);
 	inject("corrupt", "link=%llu byte=%zu", (unsigned long long)self->b_link, at);
-	ASSERT_EQ(write(self->a, out, sizeof(out)), sizeof(out));
+	ASSERT_EQ(do_send(self->a, out, sizeof(out), 1, NULL), 0);
 	ASSERT_EQ(do_recv(self->b, back, sizeof(back), NULL, PATIENCE), 0);
 	EXPECT_EQ((unsigned char)(out[7] ^ back[7]), 0xff);
 	out[7] = back[7];
 	EXPECT_EQ(memcmp(out, back, sizeof(out)), 0);
 	talk(self->a, self->b);
 	inject("corrupt", "link=%llu skip=40 byte=4", (unsigned long long)self->b_link);
+	have_headers = true;
 	traffic_begin(self, children, 100000, until_error);
 	traffic_end(children);
 	expect_ended(self, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_FRAME_EPOCH);
