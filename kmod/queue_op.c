@@ -568,8 +568,12 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 	if (!op->region)
 		return 0;
 	switch (op->sqe.opcode) {
-	case RDMACHAN_OPCODE_SEND:
 	case RDMACHAN_OPCODE_RECV:
+		/* What receives many only copies. */
+		if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
+			return 0;
+		fallthrough;
+	case RDMACHAN_OPCODE_SEND:
 		return rch_op_region_ahead(op, first);
 	default:
 		return 0;

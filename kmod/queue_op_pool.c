@@ -10,11 +10,15 @@
  * claimed, the buffers are taken and the program is told once for all of them. Whatever is
  * different about a message ends the row, and the message is received by itself.
  *
+ * Buffers may lie in a region, which the operation uses from its preparation to its end. What is
+ * copied to them needs no memory of the program's to be present, so no call of it either.
+ *
  * Buffer ownership. A buffer leaves the pool when its message is complete; an empty message
  * takes none. Whoever runs operations of a queue is alone with its pools.
  *
  * Error handling. An error is the operation's end, and loses neither message nor buffer;
- * but a buffer whose memory is bad is taken out, or it would be in the way for ever.
+ * but a buffer whose memory is bad, or not the region's, is taken out, or it would be in the way
+ * for ever.
  */
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -23,6 +27,7 @@
 #include "iter.h"
 #include "queue_op.h"
 #include "queue_region.h"
+#include "region.h"
 
 /* Messages in a row, before others have their turn. */
 #define MESSAGES 64
@@ -31,19 +36,41 @@
  * rch_recv_many_check - look at the entry
  * @op: operation
  *
- * Return: 0, -EINVAL or -ENOENT.
+ * Return: 0, -EINVAL, -ENOENT, -EPERM or -EACCES.
  */
 int rch_recv_many_check(struct rch_op *op)
 {
 	const struct rdmachan_sqe *sqe = &op->sqe;
 
 	if (sqe->addr || sqe->length ||
-	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS |
-			  RDMACHAN_SQE_F_REGION))
+	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS))
 		return -EINVAL;
 	if (!rch_pool_find(op->queue, sqe->pool))
 		return -ENOENT;
 	op->stays = true;
+	return sqe->flags & RDMACHAN_SQE_F_REGION ? rch_op_region_prepare(op, true) : 0;
+}
+
+/* As buffer_iter(); @iter has no bytes after an error. */
+static int region_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer, u32 length,
+		       struct iov_iter *iter)
+{
+	int ret = rch_region_check(op->region, buffer->addr, buffer->length, true);
+
+	if (ret)
+		rch_region_iter(op->region, ITER_DEST, 0, 0, iter);
+	else
+		rch_region_iter(op->region, ITER_DEST, buffer->addr, length, iter);
+	return ret;
+}
+
+/* Where @length bytes go, at most all of the buffer. Return: 0; or -ERANGE: not in the region */
+static int buffer_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer, u32 length,
+		       struct iov_iter *iter)
+{
+	if (op->region)
+		return region_iter(op, buffer, length, iter);
+	iov_iter_ubuf(iter, ITER_DEST, u64_to_user_ptr(buffer->addr), length);
 	return 0;
 }
 
@@ -64,10 +91,20 @@ static void put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,
 	rch_queue_more(op, &cqe);
 }
 
+static void count_in_region(struct rch_op *op, u32 messages)
+{
+	struct rch_chan *chan = op->object;
+
+	atomic64_add(messages, &chan->rx_regions);
+	atomic64_add(messages, &op->region->received);
+}
+
 /* Messages have come, into @buffers. */
-static void received(struct rch_op *op, struct rch_pool *pool, u32 buffers)
+static inline void received(struct rch_op *op, struct rch_pool *pool, u32 messages, u32 buffers)
 {
 	rch_pool_take(pool, buffers);
+	if (op->region)
+		count_in_region(op, messages);
 	rch_time_again(op);
 	/* The next buffer may be present where this one was not. */
 	op->own = false;
@@ -91,6 +128,8 @@ static s64 ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
 	case -EFAULT:
 		if (!op->queue->in_call)
 			return ret;
+		fallthrough;
+	case -ERANGE:
 		rch_pool_take(pool, 1);
 		op->cqe.flags = RDMACHAN_CQE_F_BUFFER;
 		op->cqe.buffer = buffer->id;
@@ -106,22 +145,23 @@ static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 	struct rdmachan_buffer buffer = {};
 	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct iov_iter iter;
+	int ret, bad;
 	bool there;
-	int ret;
 
 	if (!rch_queue_room(op->queue))
 		return RCH_RUN_NO_ROOM;
 	there = rch_pool_filled(pool);
 	if (there)
 		rch_pool_look(pool, 0, &buffer);
-	buffer.length = min(buffer.length, RDMACHAN_MESSAGE_MAX);
-	iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(buffer.addr), buffer.length);
+	bad = buffer_iter(op, &buffer, min(buffer.length, RDMACHAN_MESSAGE_MAX), &iter);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
+	if (bad && ret == -EMSGSIZE)
+		ret = bad;
 	if (ret || result.eof)
 		return ended(op, pool, ret, there, &buffer, &result);
 	put_message(op, result.length, result.msg_flags,
 		    result.grants ? RDMACHAN_CQE_F_GRANTS : 0, &buffer);
-	received(op, pool, !!result.length);
+	received(op, pool, 1, !!result.length);
 	return 1;
 }
 
@@ -133,9 +173,9 @@ static bool copy_message(struct rch_op *op, const struct rch_pool *pool, u32 num
 	struct iov_iter iter;
 
 	rch_pool_look(pool, number, &buffer);
-	if (!seg->length || seg->length > buffer.length)
+	if (!seg->length || seg->length > buffer.length ||
+	    buffer_iter(op, &buffer, seg->length, &iter))
 		return false;
-	iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(buffer.addr), seg->length);
 	if (!rch_copy_to_iter(seg->data, seg->length, &iter))
 		return false;
 	put_message(op, seg->length, seg->msg_flags, 0, &buffer);
@@ -156,7 +196,7 @@ static u32 recv_row(struct rch_op *op, struct rch_pool *pool)
 		;
 	rch_chan_recv_end(chan, &row);
 	if (row.messages)
-		received(op, pool, row.messages);
+		received(op, pool, row.messages, row.messages);
 	return row.messages;
 }
 

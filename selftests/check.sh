@@ -49,14 +49,14 @@ begun=$SECONDS
 # What every adapter runs.
 honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_row_test
 	queue_pool_test queue_time_test lib_queue_test lib_queue_end_test busy_test end_test
-	place_test region_test region_end_test stand_test ahead_test grant_test grant_return_test
-	grant_data_test grant_end_test grant_link_test grant_queue_test grant_give_test
-	grant_ask_test grant_key_test inject_test conn_test)
+	place_test region_test region_pool_test region_end_test stand_test ahead_test grant_test
+	grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test
+	grant_give_test grant_ask_test grant_key_test inject_test conn_test)
 # What is the same for each adapter, and takes long.
 above=(queue_poller_test uring_test uring_end_test)
 # What is not the same in each series of the kernel.
 serial=(abi_test chan_test queue_test queue_end_test queue_pool_test queue_poller_test region_test
-	grant_test grant_data_test grant_give_test conn_test uring_test uring_end_test)
+	region_pool_test grant_test grant_data_test grant_give_test conn_test uring_test uring_end_test)
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -262,9 +262,9 @@ check_san() {
 	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
 		gather_test wait_test queue_test queue_end_test queue_row_test queue_pool_test \
 		queue_time_test queue_poller_test lib_queue_test lib_queue_end_test busy_test \
-		end_test place_test region_test region_end_test stand_test ahead_test grant_test \
-		grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test \
-		grant_give_test grant_key_test
+		end_test place_test region_test region_pool_test region_end_test stand_test \
+		ahead_test grant_test grant_return_test grant_data_test grant_end_test grant_link_test \
+		grant_queue_test grant_give_test grant_key_test
 	environment=FEW_TURNS=1 uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test \
 		quota_test abi_fuzz fault_test fault_grant_test nomem_test hostile_region \
 		hostile_stand hostile_cross hostile_deep hostile_grant uring_test uring_end_test
@@ -315,10 +315,10 @@ check_stock() {
 	local -A programs
 
 	programs[stock-6.1]="abi_test chan_test queue_test queue_end_test queue_pool_test"
-	programs[stock-6.1]+=" queue_poller_test place_test:place region_test memory_test uring_test"
-	programs[stock-6.1]+=" uring_end_test"
+	programs[stock-6.1]+=" queue_poller_test place_test:place region_test region_pool_test"
+	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
 	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_row_test"
-	programs[stock-6.12]+=" queue_pool_test queue_time_test busy_test end_test region_test"
+	programs[stock-6.12]+=" queue_pool_test queue_time_test busy_test end_test region_test region_pool_test"
 	programs[stock-6.12]+=" stand_test ahead_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
 	programs[stock-6.12]+=" place_test:memory conn_test life_test"

@@ -4,11 +4,12 @@
  *
  * usage: cost WAY SIZE COUNT
  *
- * WAY is "calls", "queue", "pool" or "regions", a message there and one back, or the same with
- * "-rate", messages one after another. Those of "pool" go through queues too, and are received
- * into a pool. "read", "write" and "add" are accesses to memory that is lent, by calls, and
- * "give" lends it and gets it back. Two programs of this host; the time between the marks of
- * mark.h is shown, for each message, and is the part that lab/profile.c counts.
+ * WAY is "calls", "queue", "pool", "regions" or "pool-regions", a message there and one back, or
+ * the same with "-rate", messages one after another. Those of "pool" and "pool-regions" go by
+ * queues too, and are received into a pool. "read", "write" and "add" are accesses to memory that
+ * is lent, by calls, and "give" lends it and gets it back. Two programs of this host; the time
+ * between the marks of mark.h is shown, for each message, and is the part that lab/profile.c
+ * counts.
  *
  * Others count loading, connecting and ending, too; it takes a large COUNT to hide that:
  *
@@ -45,6 +46,16 @@ static void check(bool ok, const char *what)
 		return;
 	perror(what);
 	_exit(1);
+}
+
+/* Pages of their own, so that no region has those of another. */
+static char *memory(size_t bytes)
+{
+	size_t pages = bytes / 4096 + 1;
+	char *data = aligned_alloc(4096, pages * 4096);
+
+	check(data, "memory");
+	return memset(data, 0, pages * 4096);
 }
 
 static int64_t now_ns(void)
@@ -123,14 +134,14 @@ static void calls_rate_there(int chan)
 static struct queue queue;
 
 /* Regions of @out and @in, or 0 */
-static int64_t out_region, in_region;
+static int64_t from_region, to_region;
 
 static void add_send(int chan, uint64_t data)
 {
 	struct rdmachan_sqe *sqe;
 
-	if (out_region)
-		sqe = region_send(&queue, chan, out_region, 0, size, data);
+	if (from_region)
+		sqe = region_send(&queue, chan, from_region, 0, size, data);
 	else
 		sqe = queue_send(&queue, chan, out, size, data);
 	if (!data)
@@ -139,8 +150,8 @@ static void add_send(int chan, uint64_t data)
 
 static void add_recv(int chan)
 {
-	if (in_region)
-		region_recv(&queue, chan, in_region, 0, size, 1);
+	if (to_region)
+		region_recv(&queue, chan, to_region, 0, size, 1);
 	else
 		queue_recv(&queue, chan, in, size, 1);
 }
@@ -210,22 +221,33 @@ static void queue_rate_here(int chan)
 /* Queues with a pool */
 
 static struct pool pool;
-static char *pool_data;
+/* Address of the first buffer, or where it is in @pool_region, if that is not 0 */
+static uint64_t pool_data;
+static int64_t pool_region;
 
 static void give(uint32_t buffer)
 {
-	pool_put(&pool, pool_data + buffer * size, size, buffer);
+	pool_put_at(&pool, pool_data + buffer * size, size, buffer);
 }
 
 static void pool_begin(int chan)
 {
+	char *data = memory(BUFFERS * size);
+	struct rdmachan_sqe *sqe;
 	uint32_t i;
 
-	pool_data = calloc(BUFFERS, size + 1);
+	pool_data = (uintptr_t)data;
+	if (from_region) {
+		pool_region = region_register(ctx, data, BUFFERS * size, 0, NULL);
+		check(pool_region > 0, "region");
+		pool_data = 0;
+	}
 	check(!pool_open(&queue, &pool, BUFFERS), "pool");
 	for (i = 0; i < BUFFERS; i++)
 		give(i);
-	queue_recv_many(&queue, chan, pool.id, 1);
+	sqe = queue_recv_many(&queue, chan, pool.id, 1);
+	if (pool_region)
+		in_region(sqe, pool_region, 0);
 	check(queue_enter(&queue, 1, 0, 0) == 1, "enter");
 }
 
@@ -335,7 +357,7 @@ static uint32_t taken(int chan)
 static void lent_there(int chan)
 {
 	struct rdmachan_grant_event event;
-	uint32_t grant = lend(chan, out_region);
+	uint32_t grant = lend(chan, from_region);
 
 	check(!grant_recv(chan, &event, sizeof(event), NULL, NULL), "return");
 	check(event.grant == grant && !event.cause, "release");
@@ -391,7 +413,7 @@ static void give_here(int chan)
 	for (i = 0; i < WARMUP + count; i++) {
 		if (i == WARMUP)
 			begin();
-		check(grant_returned(chan, lend(chan, out_region), 0), "return");
+		check(grant_returned(chan, lend(chan, from_region), 0), "return");
 	}
 	end(count);
 }
@@ -424,6 +446,8 @@ static const struct way {
 	{ "pool", pool_here, pool_there, false },
 	{ "queue-rate", queue_rate_here, queue_rate_there, false },
 	{ "pool-rate", pool_rate_here, queue_rate_there, false },
+	{ "pool-regions", pool_here, pool_there, true },
+	{ "pool-regions-rate", pool_rate_here, queue_rate_there, true },
 	{ "regions", queue_here, queue_there, true },
 	{ "regions-rate", queue_rate_here, queue_rate_there, true },
 	{ "read", read_here, lent_there, true },
@@ -434,19 +458,9 @@ static const struct way {
 
 static void make_regions(void)
 {
-	out_region = region_register(ctx, out, size, 0, NULL);
-	in_region = region_register(ctx, in, size, 0, NULL);
-	check(out_region > 0 && in_region > 0, "regions");
-}
-
-/* Pages of their own, so that no region has those of another. */
-static char *memory(void)
-{
-	size_t pages = size / 4096 + 1;
-	char *data = aligned_alloc(4096, pages * 4096);
-
-	check(data, "memory");
-	return memset(data, 0, pages * 4096);
+	from_region = region_register(ctx, out, size, 0, NULL);
+	to_region = region_register(ctx, in, size, 0, NULL);
+	check(from_region > 0 && to_region > 0, "regions");
 }
 
 static void run(const struct way *way)
@@ -519,8 +533,8 @@ int main(int argc, char **argv)
 		return 2;
 	size = strtoul(argv[2], NULL, 0);
 	count = atoi(argv[3]);
-	out = memory();
-	in = memory();
+	out = memory(size);
+	in = memory(size);
 	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
 		if (!strcmp(argv[1], ways[i].name)) {
 			run(&ways[i]);

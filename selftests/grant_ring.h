@@ -37,14 +37,6 @@ static inline struct rdmachan_sqe *queue_write(struct queue *q, int fd, uint32_t
 	return queue_access(q, RDMACHAN_OPCODE_WRITE, fd, grant, offset, from, len, user_data);
 }
 
-/* From or to @at in a region. */
-static inline void in_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t at)
-{
-	sqe->flags |= RDMACHAN_SQE_F_REGION;
-	sqe->region = region;
-	sqe->addr = at;
-}
-
 static inline struct rdmachan_sqe *queue_fetch_add(struct queue *q, int fd, uint32_t grant,
 						   uint64_t offset, uint64_t operand,
 						   uint64_t user_data)

@@ -114,6 +114,9 @@ TEST_F(lib, entries_are_prepared)
 	EXPECT_ENTRY(rdmachan_queue_prep_recv_pool(sqe, 5, pools[1]),
 		     .opcode = RDMACHAN_OPCODE_RECV, .fd = 5,
 		     .op_flags = RDMACHAN_RECV_F_MULTISHOT, .pool = 1);
+	EXPECT_ENTRY(rdmachan_queue_prep_recv_pool_region(sqe, 5, pools[1], 6),
+		     .opcode = RDMACHAN_OPCODE_RECV, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
+		     .op_flags = RDMACHAN_RECV_F_MULTISHOT, .pool = 1, .region = 6);
 	EXPECT_ENTRY(rdmachan_queue_prep_send_region(sqe, 5, 6, big, big + 1, 9),
 		     .opcode = RDMACHAN_OPCODE_SEND, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
 		     .region = 6, .addr = big, .length = big + 1, .msg_flags = 9);
@@ -454,6 +457,28 @@ TEST_F(lib, messages_into_a_pool)
 	EXPECT_EQ(cqe.user_data, MINE);
 	EXPECT_EQ(cqe.res, 0);
 	EXPECT_EQ(cqe.flags, RDMACHAN_CQE_F_EOF);
+	rdmachan_pool_close(pool);
+}
+
+TEST_F(lib, messages_into_a_pool_in_a_region)
+{
+	struct rdmachan_pool *pool = rdmachan_pool_open(self->q, 2, NULL);
+	uint32_t region;
+	char *room;
+
+	room = pages(2 * PAGE);
+	ASSERT_EQ(rdmachan_region_register(self->ctx, room, 2 * PAGE, 0, &region, NULL), 0);
+	ASSERT_EQ(rdmachan_pool_add_region(pool, PAGE - 2, 100, 7), 0);
+	ASSERT_EQ(rdmachan_pool_add_region(pool, 5, 100, 8), 0);
+	EXPECT_ERR(rdmachan_pool_add_region(pool, 5, 100, 9), ENOBUFS);
+	rdmachan_queue_prep_recv_pool_region(entry(self->q, 1), self->b, pool, region);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(write(self->a, "first", 5), 5);
+	EXPECT_MESSAGE(self->q, 1, 5, 7);
+	EXPECT_EQ(memcmp(room + PAGE - 2, "first", 5), 0);
+	ASSERT_EQ(write(self->a, "second", 6), 6);
+	EXPECT_MESSAGE(self->q, 1, 6, 8);
+	EXPECT_EQ(memcmp(room + 5, "second", 6), 0);
 	rdmachan_pool_close(pool);
 }
 

@@ -127,6 +127,14 @@ static inline struct rdmachan_sqe *queue_recv_many(struct queue *q, int fd, uint
 	return sqe;
 }
 
+/* From or to @at in a region. */
+static inline void in_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t at)
+{
+	sqe->flags |= RDMACHAN_SQE_F_REGION;
+	sqe->region = region;
+	sqe->addr = at;
+}
+
 static inline struct rdmachan_sqe *queue_cancel(struct queue *q, uint64_t target, uint32_t flags,
 						uint64_t user_data)
 {
@@ -254,14 +262,19 @@ static inline void pool_close(struct pool *pool)
 	munmap(pool->map, pool->at.length);
 }
 
-/* Give a buffer away, without a call. */
-static inline void pool_put(struct pool *pool, void *addr, uint32_t length, uint32_t id)
+/* Give a buffer away, without a call: an address, or where it begins in a region. */
+static inline void pool_put_at(struct pool *pool, uint64_t addr, uint32_t length, uint32_t id)
 {
 	struct rdmachan_buffer *buffer = (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
 					 (pool->tail++ & (pool->at.count - 1));
 
-	*buffer = (struct rdmachan_buffer){ (uintptr_t)addr, length, id };
+	*buffer = (struct rdmachan_buffer){ addr, length, id };
 	__atomic_store_n(ring_word(pool->map, pool->at.producer), pool->tail, __ATOMIC_RELEASE);
+}
+
+static inline void pool_put(struct pool *pool, void *addr, uint32_t length, uint32_t id)
+{
+	pool_put_at(pool, (uintptr_t)addr, length, id);
 }
 
 /* Buffers that were not taken. */

@@ -429,7 +429,8 @@ struct rdmachan_use {
  * @out_channels: Channels alive in the whole module, with those that linger
  * @out_links: Links alive in the whole module
  * @out_frames: Transmit frames alive in the whole module
- * @out_segments: Received pieces of messages alive in the whole module
+ * @out_segments: Received pieces of messages alive in the whole module, but for one of up to 128
+ *	bytes in the memory of each channel
  * @out_dropped: Received frames dropped as duplicates, since load
  * @out_cm_connects: Connections that were established as active side, since load
  * @out_version: Version of the module as text
@@ -1481,7 +1482,7 @@ enum rdmachan_opcode {
  *	were submitted before, for the same channel, have completed. For operations of channels
  *	but RECV
  * @RDMACHAN_SQE_F_REGION: SEND, RECV, READ and WRITE: addr counts from the beginning of the
- *	region whose number is region
+ *	region whose number is region; with %RDMACHAN_RECV_F_MULTISHOT that of the pool's buffers
  */
 enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_LINK = 1 << 0,
@@ -1498,8 +1499,8 @@ enum rdmachan_sqe_flags {
  *	%RDMACHAN_CQE_F_MORE, and with %RDMACHAN_CQE_F_BUFFER if it is not empty. It ends
  *	with a completion without %RDMACHAN_CQE_F_MORE: at the end of what the peer sends,
  *	or with an error. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
- *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS or %RDMACHAN_SQE_F_REGION (EINVAL): messages
- *	are always copied into the buffers
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS (EINVAL). With %RDMACHAN_SQE_F_REGION the
+ *	buffers lie in the region. Messages are always copied into them
  * @RDMACHAN_RECV_F_GRANTS: The program knows grants: it takes messages that begin with events
  *	of grants, which have %RDMACHAN_CQE_F_GRANTS. Else RECV fails with ENOMSG, and they stay
  */
@@ -1575,7 +1576,7 @@ struct rdmachan_sqe {
  * @RDMACHAN_CQE_F_MORE: further completions of the same entry will come
  * @RDMACHAN_CQE_F_EOF: RECV: the peer sends no more, and all was read
  * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which. The
- *	last completion has it, too, with -EFAULT: the buffer is the program's again
+ *	last completion has it, too, with -EFAULT and -ERANGE: the buffer is the program's again
  * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
  */
 enum rdmachan_cqe_flags {
@@ -1619,6 +1620,7 @@ enum rdmachan_cqe_flags {
  *    of that kind ends likewise: one without that flag, of @length bytes, receives it.
  *  - EFAULT: The memory of the buffer is bad. It was taken out of the pool
  *    (%RDMACHAN_CQE_F_BUFFER), and the message stays.
+ *  - ERANGE: The buffer does not lie within the region. Likewise.
  */
 struct rdmachan_cqe {
 	__aligned_u64 user_data;
@@ -1776,7 +1778,8 @@ struct rdmachan_enter {
 
 /**
  * struct rdmachan_buffer - an entry of a pool's ring
- * @addr: Address of the buffer
+ * @addr: Address of the buffer; or, for a RECV with %RDMACHAN_SQE_F_REGION, where it begins in the
+ *	region
  * @length: Bytes of it
  * @id: Comes back in the completion of the message that was received into it
  */

@@ -17,12 +17,14 @@
  * @pool: pool
  * @data: its buffers, or NULL
  * @size: bytes of one
+ * @region: number of the region that they are, or 0
  */
 struct pooled {
 	struct queue queue;
 	struct pool pool;
 	char *data;
 	size_t size;
+	int64_t region;
 };
 
 static void *open_queue(void)
@@ -56,15 +58,17 @@ static void add_recv(void *ring, int fd, void *data, size_t size, uint64_t tag)
 
 static void give(struct pooled *p, uint32_t buffer)
 {
-	pool_put(&p->pool, p->data + buffer * p->size, p->size, buffer);
+	uint64_t from = p->region ? 0 : (uintptr_t)p->data;
+
+	pool_put_at(&p->pool, from + buffer * p->size, p->size, buffer);
 }
 
-static void make_pool(struct pooled *p, size_t size, unsigned int count)
+static void make_pool(struct pooled *p, char *data, size_t size, unsigned int count)
 {
 	unsigned int i;
 
 	p->size = size;
-	p->data = calloc(count, size);
+	p->data = data;
 	check(p->data && !pool_open(&p->queue, &p->pool, count), "pool");
 	for (i = 0; i < count; i++)
 		give(p, i);
@@ -75,7 +79,7 @@ static void add_recv_many(void *ring, int fd, size_t size, unsigned int count, u
 	struct pooled *p = ring;
 
 	if (!p->data)
-		make_pool(p, size, count);
+		make_pool(p, calloc(count, size), size, count);
 	queue_recv_many(&p->queue, fd, p->pool.id, tag);
 }
 
@@ -142,13 +146,13 @@ const struct rings poller_rings = {
 
 /**
  * struct regions - a queue, and the memory of all its messages
- * @queue: queue; the first member, as what all queues do is done with that
+ * @p: queue and pool; the first member, as what all queues do is done with that
  * @ctx: its context
- * @base: the memory
+ * @base: the memory, but for that of the pool
  * @region: number of the region that it is
  */
 struct regions {
-	struct queue queue;
+	struct pooled p;
 	int ctx;
 	char *base;
 	int64_t region;
@@ -156,12 +160,20 @@ struct regions {
 
 static void *open_regions(void)
 {
-	struct regions *r = malloc(sizeof(*r));
+	struct regions *r = calloc(1, sizeof(*r));
 
 	check(r, "memory");
 	r->ctx = open_ctx();
-	check(!queue_open(r->ctx, &r->queue, ENTRIES, 2 * ENTRIES), "queue");
+	check(!queue_open(r->ctx, &r->p.queue, ENTRIES, 2 * ENTRIES), "queue");
 	return r;
+}
+
+static int64_t make_region(struct regions *r, const char *data, size_t size)
+{
+	int64_t region = region_register(r->ctx, data, size, 0, NULL);
+
+	check(region > 0, "region");
+	return region;
 }
 
 static void region_memory(void *ring, char *data, size_t size)
@@ -169,14 +181,13 @@ static void region_memory(void *ring, char *data, size_t size)
 	struct regions *r = ring;
 
 	r->base = data;
-	r->region = region_register(r->ctx, data, size, 0, NULL);
-	check(r->region > 0, "region");
+	r->region = make_region(r, data, size);
 }
 
 static void add_region_send(void *ring, int fd, const void *data, size_t size, bool quiet)
 {
 	struct regions *r = ring;
-	struct rdmachan_sqe *sqe = region_send(&r->queue, fd, r->region,
+	struct rdmachan_sqe *sqe = region_send(&r->p.queue, fd, r->region,
 					       (const char *)data - r->base, size, 0);
 
 	if (quiet)
@@ -187,16 +198,30 @@ static void add_region_recv(void *ring, int fd, void *data, size_t size, uint64_
 {
 	struct regions *r = ring;
 
-	region_recv(&r->queue, fd, r->region, (char *)data - r->base, size, tag);
+	region_recv(&r->p.queue, fd, r->region, (char *)data - r->base, size, tag);
+}
+
+static void add_region_recv_many(void *ring, int fd, size_t size, unsigned int count,
+				 uint64_t tag)
+{
+	struct regions *r = ring;
+	char *data;
+
+	if (!r->p.data) {
+		data = page_memory(count * size);
+		r->p.region = make_region(r, data, count * size);
+		make_pool(&r->p, data, size, count);
+	}
+	in_region(queue_recv_many(&r->p.queue, fd, r->p.pool.id, tag), r->p.region, 0);
 }
 
 static void close_regions(void *ring)
 {
 	struct regions *r = ring;
+	int ctx = r->ctx;
 
-	queue_close(&r->queue);
-	close(r->ctx);
-	free(r);
+	close_queue(ring);
+	close(ctx);
 }
 
 const struct rings region_rings = {
@@ -204,6 +229,7 @@ const struct rings region_rings = {
 	.memory = region_memory,
 	.send = add_region_send,
 	.recv = add_region_recv,
+	.recv_many = add_region_recv_many,
 	.enter = enter,
 	.next = next,
 	.close = close_regions,

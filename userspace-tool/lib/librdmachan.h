@@ -741,12 +741,28 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  * the peer does not see an end.
  *
  * Messages are copied into the buffers. To have large ones come without a copy, use
- * rdmachan_queue_prep_recv_region(). Neither %RDMACHAN_SQE_F_REGION, %RDMACHAN_SQE_F_LINK nor
+ * rdmachan_queue_prep_recv_region(). Neither %RDMACHAN_SQE_F_LINK nor
  * %RDMACHAN_SQE_F_SKIP_SUCCESS can be added to this (EINVAL), but it may be the last of a
  * chain.
  */
 void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 				   const struct rdmachan_pool *pool);
+
+/**
+ * rdmachan_queue_prep_recv_pool_region() - prepare an entry: receive messages into a region
+ * @sqe: entry
+ * @chan: channel
+ * @pool: where the buffers come from: of rdmachan_pool_add_region()
+ * @region: region of the context that the queue comes from, where they are
+ *
+ * As rdmachan_queue_prep_recv_pool(), one after the other, into buffers that lie in a region: no
+ * message waits for a call of the program, and copying costs less. It ends for the same reasons,
+ * but with ERANGE, as the other with EFAULT, when the first buffer does not lie within the region;
+ * and at once with ENOENT, EPERM or EACCES: there is no such region, it is another program's, or it
+ * is read-only. The region is in use until it has ended.
+ */
+void rdmachan_queue_prep_recv_pool_region(struct rdmachan_sqe *sqe, int chan,
+					  const struct rdmachan_pool *pool, uint32_t region);
 
 /**
  * rdmachan_queue_prep_send_region() - prepare an entry: send a message from a region
@@ -1027,6 +1043,20 @@ void rdmachan_pool_close(struct rdmachan_pool *pool);
  * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed.
  */
 int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id);
+
+/**
+ * rdmachan_pool_add_region() - give a buffer away that lies in a region
+ * @pool: pool of rdmachan_queue_prep_recv_pool_region()
+ * @offset: where it begins in the region
+ * @size: bytes
+ * @id: comes back in the completion of the message that is in it
+ *
+ * Makes no call.
+ *
+ * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed.
+ */
+int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
+			     uint32_t id);
 
 /* Addresses - lib/addr.c */
 

@@ -202,6 +202,14 @@ void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 	sqe->pool = pool->id;
 }
 
+void rdmachan_queue_prep_recv_pool_region(struct rdmachan_sqe *sqe, int chan,
+					  const struct rdmachan_pool *pool, uint32_t region)
+{
+	rdmachan_queue_prep_recv_pool(sqe, chan, pool);
+	sqe->flags = RDMACHAN_SQE_F_REGION;
+	sqe->region = region;
+}
+
 static void fill_region(struct rdmachan_sqe *sqe, uint8_t opcode, int fd, uint32_t region,
 			uint64_t offset, uint64_t length)
 {
@@ -448,7 +456,8 @@ void rdmachan_pool_close(struct rdmachan_pool *pool)
 	free(pool);
 }
 
-int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id)
+int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
+			     uint32_t id)
 {
 	const struct rdmachan_ring *at = &pool->ring.at;
 	struct rdmachan_buffer *entry = (struct rdmachan_buffer *)(pool->ring.map + at->entries);
@@ -462,9 +471,14 @@ int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, u
 		return -1;
 	}
 	entry += pool->tail++ & (at->count - 1);
-	entry->addr = (uintptr_t)buffer;
+	entry->addr = offset;
 	entry->length = size;
 	entry->id = id;
 	store(&pool->ring, at->producer, pool->tail);
 	return 0;
+}
+
+int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id)
+{
+	return rdmachan_pool_add_region(pool, (uintptr_t)buffer, size, id);
 }
