@@ -8,7 +8,7 @@
 #include "bench.h"
 
 #define ENTRIES (2 * BATCH)
-/* Of channels: what is as large, or larger, may wait. */
+/* Of channels. Two batches are under way at a time, which may wait if they are as large. */
 #define SEND_BUFFER 1048576
 
 static void *open_ring(void)
@@ -33,8 +33,8 @@ static void add_send(void *ring, int fd, const void *data, size_t size, bool qui
 	io_uring_sqe_set_data64(sqe, 0);
 	if (quiet)
 		sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-	/* Threads may send those that wait in another order, and the last of many tells of all. */
-	if (quiet && size >= SEND_BUFFER)
+	/* Those that wait are sent in any order if they are not linked; the last tells of all. */
+	if (quiet && 2 * BATCH * size >= SEND_BUFFER)
 		sqe->flags |= IOSQE_IO_LINK;
 }
 
