@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "pool_scribble.h"
 #include "queue_fixture.h"
 
 #define MANY RDMACHAN_RECV_F_MULTISHOT
@@ -563,42 +564,28 @@ TEST_F(queue, pool_index_that_cannot_be)
 	EXPECT_EQ(pool_left(&pool), 3);
 }
 
-struct scribbler {
-	struct pool *pool;
-	pthread_t thread;
-	bool stop;
-};
-
 /* Entries and indices change all the time; addresses are those of buffers, or of nothing. */
-static void *scribble(void *arg)
+static void scribble_buffers(struct pool *pool, uint64_t random)
 {
-	struct scribbler *s = arg;
-	struct rdmachan_buffer *buffers = (void *)(s->pool->map + s->pool->at.entries);
-	uint64_t seed = 1, r;
+	struct rdmachan_buffer *buffer = pool_entry(pool, random);
 
-	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		r = next_random(&seed);
-		buffers[r % 8].addr = r & 0x100 ? (uintptr_t)memory[r % 64] : r;
-		buffers[r % 8].length = r & 0x200 ? SIZE : r;
-		*ring_word(s->pool->map, s->pool->at.producer) =
-			*ring_word(s->pool->map, s->pool->at.consumer) + (r >> 20) % 10;
-		if (!(r & 0xff000))
-			*ring_word(s->pool->map, s->pool->at.producer) = r;
-	}
-	return NULL;
+	buffer->addr = random & 0x100 ? (uintptr_t)memory[random % 64] : random;
+	buffer->length = random & 0x200 ? SIZE : random;
+	pool_pretend(pool, (random >> 20) % 10);
+	if (!(random & 0xff000))
+		*ring_word(pool->map, pool->at.producer) = random;
 }
 
 /* No message is lost, whatever the program does to its own pool. */
 TEST_F_TIMEOUT(queue, pool_under_a_hostile_writer, 120)
 {
-	struct scribbler s = { .stop = false };
 	uint32_t sent = 0, got = 0, tries = 0, i;
 	struct rdmachan_cqe cqe;
+	struct scribbler s;
 	struct pool pool;
 
 	make_pool(&self->q, &pool, 8, 8);
-	s.pool = &pool;
-	ASSERT_EQ(pthread_create(&s.thread, NULL, scribble, &s), 0);
+	scribbler_begin(&s, &pool, scribble_buffers);
 	queue_recv_many(&self->q, self->b, pool.id, 5);
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	while (got < 1000 && tries < 20000) {
@@ -617,8 +604,7 @@ TEST_F_TIMEOUT(queue, pool_under_a_hostile_writer, 120)
 	}
 	printf("# %u messages, %u errors\n", got, tries);
 	EXPECT_GT(got, 0);
-	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
-	pthread_join(s.thread, NULL);
+	scribbler_end(&s);
 	queue_cancel(&self->q, 5, 0, 6);
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	do {

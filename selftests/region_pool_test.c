@@ -4,12 +4,12 @@
  *
  * What pools do else, queue_pool_test.c tests.
  */
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "common.h"
 #include "harness.h"
+#include "pool_scribble.h"
 #include "region_fixture.h"
 
 #define MORE RDMACHAN_CQE_F_MORE
@@ -407,35 +407,22 @@ TEST_F(region, pool_by_a_poller)
 	queue_close(&q);
 }
 
-struct scribbler {
-	struct pool *pool;
-	pthread_t thread;
-	bool stop;
-};
-
 /* Entries and indices change all the time, to what is in the region and what is not. */
-static void *scribble(void *arg)
+static void scribble_region(struct pool *pool, uint64_t random)
 {
-	struct scribbler *s = arg;
-	struct rdmachan_buffer *buffers = (void *)(s->pool->map + s->pool->at.entries);
-	uint64_t seed = 1, r;
+	struct rdmachan_buffer *buffer = pool_entry(pool, random);
 
-	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
-		r = next_random(&seed);
-		buffers[r % 64].addr = r & 0x100 ? (r >> 40) % MIB : r >> (r >> 10) % 64;
-		buffers[r % 64].length = r & 0x200 ? PAGE : r >> 20;
-		*ring_word(s->pool->map, s->pool->at.producer) =
-			*ring_word(s->pool->map, s->pool->at.consumer) + (r >> 20) % 70;
-	}
-	return NULL;
+	buffer->addr = random & 0x100 ? (random >> 40) % MIB : random >> (random >> 10) % 64;
+	buffer->length = random & 0x200 ? PAGE : random >> 20;
+	pool_pretend(pool, (random >> 20) % 70);
 }
 
 /* Nothing but the region is ever written to, and no message is lost. */
 TEST_F_TIMEOUT(region, pool_under_a_hostile_writer, 120)
 {
 	uint32_t sent = 0, got = 0, tries = 0, part;
-	struct scribbler s = { .stop = false };
 	struct rdmachan_cqe cqe;
+	struct scribbler s;
 	struct pool pool;
 	int64_t region;
 
@@ -443,8 +430,7 @@ TEST_F_TIMEOUT(region, pool_under_a_hostile_writer, 120)
 	ASSERT_EQ(region_unregister(self->ctx, self->to_id), 0);
 	/* Not all of those pages: what is around it has the same neighbours in memory. */
 	region = region_of(self->ctx, self->to + MIB + 100, MIB);
-	s.pool = &pool;
-	ASSERT_EQ(pthread_create(&s.thread, NULL, scribble, &s), 0);
+	scribbler_begin(&s, &pool, scribble_region);
 	recv_many(&self->q, self->b, &pool, region, 5);
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	while (got < 1000 && tries < 20000) {
@@ -463,8 +449,7 @@ TEST_F_TIMEOUT(region, pool_under_a_hostile_writer, 120)
 		recv_many(&self->q, self->b, &pool, region, 5);
 		ASSERT_EQ(queue_submit(&self->q), 1);
 	}
-	__atomic_store_n(&s.stop, true, __ATOMIC_RELAXED);
-	pthread_join(s.thread, NULL);
+	scribbler_end(&s);
 	printf("# %u messages, %u errors\n", got, tries);
 	EXPECT_GT(got, 0);
 	queue_cancel(&self->q, 5, 0, 6);
