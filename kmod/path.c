@@ -24,6 +24,8 @@
  *     the path then, so its owner may free it.
  */
 #include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <rdma/ib_cm.h>
@@ -35,11 +37,19 @@
 #include "path_rdma.h"
 #include "rch.h"
 
-/* Retransmission: 4.096 us * 2^15 = 134 ms, for ever where the adapter can; the
- * owner's heartbeat decides when a peer is dead. RNR must not happen; if it does,
- * it shall not cost the 655 ms that are the default.
+/*
+ * Retransmission: for ever where the adapter can; the owner's heartbeat decides when a peer is
+ * dead. RNR must not happen; if it does, it shall not cost the 655 ms that are the default.
+ *
+ * The timeout is 4.096 us * 2^n. A packet that is tried again although it was not lost, as its
+ * peer's processor had no time for a while, is costly, and more than that with rxe: up to 6.12 at
+ * least its requester may lose its place in a message of many packets when acknowledgements of the
+ * first try come during the second. So n is 17, 537 ms, as rdma_cm's own is there; but four tries
+ * shall fit into the dead time, and 15, 134 ms, is enough.
  */
-#define RCH_ACK_TIMEOUT 15
+#define RCH_ACK_TIMEOUT_MIN 15
+#define RCH_ACK_TIMEOUT_MAX 17
+#define RCH_ACK_TRIES 4
 #define RCH_RETRY_COUNT 7
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
@@ -258,6 +268,13 @@ static u8 read_depth(const struct rch_path *path)
 	return clamp(most, 1, path->rd_depth ?: RCH_RD_DEPTH);
 }
 
+static u8 ack_timeout(void)
+{
+	u64 each = div_u64(READ_ONCE(rch_dead_ms) * (u64)NSEC_PER_MSEC, RCH_ACK_TRIES);
+
+	return clamp(ilog2(div_u64(each, 4096)), RCH_ACK_TIMEOUT_MIN, RCH_ACK_TIMEOUT_MAX);
+}
+
 /* Return: 0, or -ENODEV when the device is going. */
 static int settle_device(struct rch_path *path)
 {
@@ -266,7 +283,7 @@ static int settle_device(struct rch_path *path)
 		return -ENODEV;
 	}
 	path->rd_depth = read_depth(path);
-	rdma_set_ack_timeout(path->id, RCH_ACK_TIMEOUT);
+	rdma_set_ack_timeout(path->id, ack_timeout());
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
 	return 0;
 }

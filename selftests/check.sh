@@ -377,6 +377,7 @@ check_pairs() {
 	# rxe answers each frame out of order by going back: few of them cost much.
 	SIZE=1048576 uml_pair uml-bad-cable loss \
 		--cable-args "--delay 1 --duplicate 1 --reorder 0.1 --seed 2"
+	SIZE=1048576 uml_pair uml-far far --cable-args "--delay 100"
 	SIZE=67108864 uml_pair uml-cut cut
 	DEAD_MS=1000 IDLE_MS=100 uml_pair uml-crossing crossing --cable-args "--delay 20"
 	DEAD_MS=2000 uml_pair uml-dead dead --kill-b-on "kill host b now"

@@ -5,6 +5,7 @@
 #
 #   transfer      a file, its digest, an echo
 #   loss          the same over a cable that loses 1 % of the frames
+#   far           the same over a cable so long that answers take 200 ms
 #   busy          a transfer beside small messages, while the receiver's frames get lost
 #   cut           a transfer during which the cable is cut for two seconds
 #   grants        host b lends memory: written, read, and counted in
@@ -40,7 +41,7 @@ count() {
 }
 
 case $1 in
-transfer | loss)
+transfer | loss | far)
 	transfer || exit 1
 	./rdmachan ping -c 10 -i 0 -s 64 "$PEER_IP:7002" || exit 1
 	./rdmachan ping -c 2 -i 0 -s 1m "$PEER_IP:7002" || exit 1

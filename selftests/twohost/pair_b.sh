@@ -3,6 +3,16 @@
 #
 # pair_b.sh TEST - host b's part of a test of two hosts, see pair_a.sh
 
+# Nothing was lost, so that whatever was sent again was so in vain.
+few_repeated() {
+	for counters in /sys/class/infiniband/*/ports/1/hw_counters; do
+		repeated=$(cat "$counters/duplicate_request")
+		packets=$(cat "$counters/rcvd_pkts")
+		echo "$repeated of $packets packets were repeated"
+		[ $((repeated * 10)) -lt "$packets" ] || return 1
+	done
+}
+
 cd /test || exit 1
 insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" idle_ms="${IDLE_MS:-30000}" || exit 1
 mkdir -p /tmp/in
@@ -35,6 +45,9 @@ if [ "$1" = crossing ]; then
 fi
 lab-await finished 150 || exit 1
 cat /tmp/received
+if [ "$1" = far ]; then
+	few_repeated || exit 1
+fi
 # shellcheck disable=SC2086 # there may be none
 kill $echo $receiver $owner
 # shellcheck disable=SC2086
