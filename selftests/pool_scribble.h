@@ -25,11 +25,6 @@ struct scribbler {
 	bool stop;
 };
 
-static inline struct rdmachan_buffer *pool_entry(struct pool *pool, uint32_t number)
-{
-	return (struct rdmachan_buffer *)(pool->map + pool->at.entries) + number % pool->at.count;
-}
-
 /* The program has given so many away that were not taken. */
 static inline void pool_pretend(struct pool *pool, uint32_t left)
 {

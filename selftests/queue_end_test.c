@@ -449,8 +449,7 @@ static void write_entry(struct scribbler *s, struct rdmachan_sqe *sqe)
 
 static void write_buffer(struct scribbler *s)
 {
-	struct rdmachan_buffer *buffers = (void *)(s->pool.map + s->pool.at.entries);
-	struct rdmachan_buffer *buffer = &buffers[pick(s, HOSTILE_BUFFERS)];
+	struct rdmachan_buffer *buffer = pool_entry(&s->pool, pick(s, HOSTILE_BUFFERS));
 	uint32_t head = *ring_word(s->pool.map, s->pool.at.consumer);
 
 	buffer->addr = some_address(s, false);

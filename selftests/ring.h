@@ -262,13 +262,16 @@ static inline void pool_close(struct pool *pool)
 	munmap(pool->map, pool->at.length);
 }
 
+static inline struct rdmachan_buffer *pool_entry(struct pool *pool, uint32_t number)
+{
+	return (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
+	       (number & (pool->at.count - 1));
+}
+
 /* Give a buffer away, without a call: an address, or where it begins in a region. */
 static inline void pool_put_at(struct pool *pool, uint64_t addr, uint32_t length, uint32_t id)
 {
-	struct rdmachan_buffer *buffer = (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
-					 (pool->tail++ & (pool->at.count - 1));
-
-	*buffer = (struct rdmachan_buffer){ addr, length, id };
+	*pool_entry(pool, pool->tail++) = (struct rdmachan_buffer){ addr, length, id };
 	__atomic_store_n(ring_word(pool->map, pool->at.producer), pool->tail, __ATOMIC_RELEASE);
 }
 
