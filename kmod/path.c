@@ -41,11 +41,11 @@
  * Retransmission: for ever where the adapter can; the owner's heartbeat decides when a peer is
  * dead. RNR must not happen; if it does, it shall not cost the 655 ms that are the default.
  *
- * The timeout is 4.096 us * 2^n. A packet that is tried again although it was not lost, as its
- * peer's processor had no time for a while, is costly, and more than that with rxe: up to 6.12 at
- * least its requester may lose its place in a message of many packets when acknowledgements of the
- * first try come during the second. So n is 17, 537 ms, as rdma_cm's own is there; but four tries
- * shall fit into the dead time, and 15, 134 ms, is enough.
+ * The timeout is 4.096 us * 2^n. To repeat what is not lost, as when the peer's processor has no
+ * time for a while, is not harmless with rxe: in 6.12 its requester may lose its place in a request
+ * of many packets when acknowledgements of the first try come during the second, and the
+ * connection ends. So n is 17, 537 ms, as rdma_cm's own is there. It is less where four tries would
+ * not fit into our dead time; but not below 15, 134 ms.
  */
 #define RCH_ACK_TIMEOUT_MIN 15
 #define RCH_ACK_TIMEOUT_MAX 17
@@ -270,9 +270,10 @@ static u8 read_depth(const struct rch_path *path)
 
 static u8 ack_timeout(void)
 {
-	u64 each = div_u64(READ_ONCE(rch_dead_ms) * (u64)NSEC_PER_MSEC, RCH_ACK_TRIES);
+	u64 dead_ns = (u64)READ_ONCE(rch_dead_ms) * NSEC_PER_MSEC;
 
-	return clamp(ilog2(div_u64(each, 4096)), RCH_ACK_TIMEOUT_MIN, RCH_ACK_TIMEOUT_MAX);
+	return clamp(ilog2(div_u64(dead_ns, RCH_ACK_TRIES * 4096)), RCH_ACK_TIMEOUT_MIN,
+		     RCH_ACK_TIMEOUT_MAX);
 }
 
 /* Return: 0, or -ENODEV when the device is going. */
