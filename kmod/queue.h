@@ -225,7 +225,8 @@ struct rch_pool {
  * @slots: operations, as many as the completion ring has entries; immutable
  * @lines: table of the first place of each line; by @run_lock
  * @line_bits: its size; immutable
- * @run_lock: who takes entries, or runs operations
+ * @run_lock: who takes entries, or runs operations, and looks for more when it lets go: who finds
+ *	it taken leaves what is ready to that one
  * @in_call: who has @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; by @run_lock
@@ -246,7 +247,8 @@ struct rch_pool {
  * @completed: completions that were put into the ring; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
  * @pools: pools; a place is written once
- * @pool_count: of them; by @run_lock
+ * @pool_count: of them; by @pool_lock
+ * @pool_lock: who adds a pool, and nothing else is taken in it: operations go on meanwhile
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
  * @holding: operation whose transfer waits for @ops->flush too, or NULL; by @run_lock
@@ -301,6 +303,7 @@ struct rch_queue {
 	bool barrier;
 	struct rch_pool *pools[RDMACHAN_QUEUE_POOLS_MAX];
 	u32 pool_count;
+	struct mutex pool_lock;
 	struct rch_link *unsent;
 	struct rch_op *holding;
 

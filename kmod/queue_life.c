@@ -148,6 +148,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	queue->ops = ops;
 	kref_init(&queue->ref);
 	mutex_init(&queue->run_lock);
+	mutex_init(&queue->pool_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
 	INIT_WORK(&queue->work, rch_queue_work_run);

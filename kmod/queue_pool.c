@@ -46,7 +46,7 @@ static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 	struct rch_pool *pool;
 	int ret;
 
-	lockdep_assert_held(&queue->run_lock);
+	lockdep_assert_held(&queue->pool_lock);
 	if (queue->pool_count == RDMACHAN_QUEUE_POOLS_MAX)
 		return -EMFILE;
 	ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
@@ -80,10 +80,10 @@ int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 
 	if (current->mm != queue->mm)
 		return -EPERM;
-	if (mutex_lock_interruptible(&queue->run_lock))
+	if (mutex_lock_interruptible(&queue->pool_lock))
 		return -ERESTARTSYS;
 	ret = pool_add(queue, entries, error);
-	mutex_unlock(&queue->run_lock);
+	mutex_unlock(&queue->pool_lock);
 	if (ret >= 0)
 		rch_mapping_tell(&queue->pools[ret]->ring,
 				 POOL_OFFSET + (u64)ret * POOL_DISTANCE, ring);

@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include "pool_scribble.h"
@@ -620,6 +621,55 @@ TEST_F_TIMEOUT(queue, pool_under_a_hostile_writer, 120)
 	for (i = 0; got < sent; i++, got++) {
 		EXPECT_PART(&self->q, 7, 4, i);
 		EXPECT_EQ(memcmp(memory[i], &got, 4), 0);
+	}
+}
+
+/* Pools until there are as many as can be. */
+static void *make_pools(void *arg)
+{
+	struct queue *q = arg;
+	struct pool pool;
+	int i;
+
+	for (i = 0; i < RDMACHAN_QUEUE_POOLS_MAX; i++) {
+		if (pool_open(q, &pool, 1024))
+			return "pool_open";
+		pool_close(&pool);
+	}
+	return NULL;
+}
+
+/* A message that comes while a pool is made is received all the same, without a call for it. */
+TEST_F_TIMEOUT(queue, pools_are_made_while_messages_come, 120)
+{
+	int i, left = turns(20);
+	struct rdmachan_cqe cqe;
+	pthread_t thread;
+	int64_t until;
+	struct queue q;
+	void *ret;
+
+	/* Else it would take a call to have it present. */
+	memset(memory, 1, sizeof(memory));
+	while (left--) {
+		ASSERT_EQ(queue_open(self->ctx, &q, 4, 4), 0);
+		ASSERT_EQ(pthread_create(&thread, NULL, make_pools, &q), 0);
+		for (i = 0; i < 100; i++) {
+			queue_recv(&q, self->b, memory[0], SIZE, i);
+			ASSERT_EQ(queue_submit(&q), 1);
+			ASSERT_EQ(write(self->a, &i, sizeof(i)), sizeof(i));
+			until = now_ms() + 10000;
+			while (!queue_ready(&q)) {
+				ASSERT_GT(until, now_ms());
+				sched_yield();
+			}
+			ASSERT_TRUE(queue_next(&q, &cqe));
+			EXPECT_EQ(cqe.res, (int64_t)sizeof(i));
+			EXPECT_EQ(memcmp(memory[0], &i, sizeof(i)), 0);
+		}
+		ASSERT_EQ(pthread_join(thread, &ret), 0);
+		EXPECT_EQ((char *)ret == NULL, true);
+		queue_close(&q);
 	}
 }
 
