@@ -175,6 +175,8 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = service;
 	chan->wants_data = true;
+	chan->rts_serial = rch_first_number();
+	chan->lend_serial = chan->rts_serial;
 	INIT_LIST_HEAD(&chan->segments);
 	INIT_LIST_HEAD(&chan->heirs);
 	rch_window_init(&chan->window, tuning->recv_buffer);

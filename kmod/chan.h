@@ -260,7 +260,7 @@ enum rch_lent {
  * @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0
  * @cts: the answer, when it has come
  * @cts_lent: that is memory in @borrow
- * @rts_serial: of the last RTS; by who has claimed RCH_CHAN_TX, as the next two
+ * @rts_serial: of the last RTS, 0 is none; by who has claimed RCH_CHAN_TX, as the next two
  * @rts_skip: messages before RTS is tried again
  * @rts_penalty: how many there were the last time
  * @grants: those given and held; NULL until there is one, then immutable. Not under @lock

@@ -270,7 +270,8 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
 {
 	int ret;
 
-	rts->serial = ++chan->rts_serial;
+	chan->rts_serial = rch_seq_after(chan->rts_serial);
+	rts->serial = chan->rts_serial;
 	rch_chan_borrow_ask(chan, rts->total);
 	ret = rch_lane_rts(&chan->lane, rts, 0, 0, false);
 	return ret ? rch_chan_tx_check(chan) ?: ret : 0;

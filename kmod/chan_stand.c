@@ -41,6 +41,7 @@
  */
 #include "chan.h"
 #include "path_rdma.h"
+#include "pure/seq.h"
 #include "rch.h"
 
 /* Who never uses what is lent is lent some once in so many messages. */
@@ -93,7 +94,8 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 			u32 message)
 {
 	lockdep_assert_held(&chan->lock);
-	cts->serial = ++chan->lend_serial;
+	chan->lend_serial = rch_seq_after(chan->lend_serial);
+	cts->serial = chan->lend_serial;
 	cts->message = message;
 	cts->ahead = target != &chan->target;
 	WRITE_ONCE(target->state, RCH_GRANT_LENT);
@@ -623,12 +625,6 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 
 /* Sending */
 
-/* The peer may have counted a message that we are about to, and sees it whole all the same. */
-static u64 near(u64 count, u32 lowest)
-{
-	return count + (s32)(lowest - (u32)count);
-}
-
 /* What the peer has lent with that serial; or NULL. */
 static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 {
@@ -654,7 +650,8 @@ static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *bo
 
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	u64 number = near(READ_ONCE(chan->tx_messages), cts->message);
+	/* The peer may have counted a message that we are about to, and sees it whole all the same. */
+	u64 number = rch_seq_near64(READ_ONCE(chan->tx_messages), cts->message);
 	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);

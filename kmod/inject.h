@@ -25,7 +25,8 @@ struct seq_file;
  * @RCH_FAULT_KILL: the queue pair fails
  * @RCH_FAULT_WITHHOLD: the peer is not told that a buffer is free again
  * @RCH_FAULT_FORGET: the adapter has done an atomic operation, and has no result
- * @RCH_FAULT_WRAP: the indices of a ring are about to wrap when it is made
+ * @RCH_FAULT_WRAP: the indices of a ring, and the serials of a channel, are about to wrap when
+ *	it is made
  * @RCH_FAULT_NOMEM: an allocation fails
  * @RCH_FAULTS: how many there are
  */
@@ -95,6 +96,12 @@ static inline bool rch_inject_on(void)
 #else
 	return false;
 #endif
+}
+
+/** rch_first_number - where what counts to 2^32 begins: at 0, but for a test of its wrap */
+static inline u32 rch_first_number(void)
+{
+	return rch_inject_on() && rch_inject_hits(RCH_FAULT_WRAP, 0, NULL) ? -5 : 0;
 }
 
 /** rch_no_memory - whether an allocation shall fail */

@@ -10,9 +10,6 @@
 #include "pure/ring.h"
 #include "queue.h"
 
-/* How far from their wrap indices begin, when that is asked for. */
-#define WRAP_AHEAD 5
-
 /** rch_mapping_free - undo rch_mapping_alloc(). May sleep */
 void rch_mapping_free(struct rch_mapping *map)
 {
@@ -22,12 +19,9 @@ void rch_mapping_free(struct rch_mapping *map)
 	kvfree(map->pages);
 }
 
-/* Indices begin at 0, but for a test of what becomes of them after 2^32 entries. */
 static void set_first(struct rch_mapping *map)
 {
-	if (!rch_inject_on() || !rch_inject_hits(RCH_FAULT_WRAP, 0, NULL))
-		return;
-	map->first = -WRAP_AHEAD;
+	map->first = rch_first_number();
 	*rch_mapped(map, RCH_RING_PRODUCER) = map->first;
 	*rch_mapped(map, RCH_RING_CONSUMER) = map->first;
 }

@@ -747,6 +747,50 @@ TEST_F(inject, wrap)
 	inject_off("wrap");
 }
 
+/* Questions, most of which are taken back at once; then a message, which none is before. */
+TEST_F(inject, wrap_of_questions)
+{
+	const size_t len = 262144;
+	char *data, *back = malloc(len);
+	struct rdmachan_cqe cqe;
+	int i, j, taken_back = 0;
+	int64_t region, sent = 0;
+	struct queue q;
+
+	ASSERT_EQ(posix_memalign((void **)&data, 4096, len), 0);
+	close(self->a);
+	close(self->b);
+	inject("wrap", "count=0");
+	pair(self);
+	inject_off("wrap");
+	region = region_register(self->ctx, memset(data, 1, len), len, 0, NULL);
+	ASSERT_GT(region, 0);
+	ASSERT_EQ(queue_open(self->ctx, &q, 4, 4), 0);
+	for (i = 0; taken_back < 20 && i < 1000; i++) {
+		region_send(&q, self->a, region, 0, len, 1);
+		queue_cancel(&q, 1, 0, 2);
+		ASSERT_EQ(queue_submit(&q), 2);
+		for (j = 0; j < 2; j++) {
+			ASSERT_TRUE(queue_wait(&q, &cqe));
+			sent = cqe.user_data == 1 ? cqe.res : sent;
+		}
+		/* Who was refused lately does not ask. */
+		if (sent > 0)
+			ASSERT_EQ(do_recv(self->b, back, len, NULL, TIMEOUT(5000)), 0);
+		else
+			EXPECT_EQ(sent, -ECANCELED);
+		taken_back += sent < 0;
+		ASSERT_EQ(do_send(self->a, &i, sizeof(i), 0, TIMEOUT(5000)), 0);
+		ASSERT_EQ(do_recv(self->b, back, len, NULL, TIMEOUT(5000)), 0);
+		EXPECT_EQ(memcmp(back, &i, sizeof(i)), 0);
+	}
+	EXPECT_EQ(taken_back, 20);
+	queue_close(&q);
+	ASSERT_EQ(region_unregister(self->ctx, region), 0);
+	free(data);
+	free(back);
+}
+
 /* One message a frame, until none may be sent; one then waits. */
 static void use_up_credits(int from, int to)
 {

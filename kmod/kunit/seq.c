@@ -68,10 +68,38 @@ static void seq_near(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rch_seq_near(near, (u8)(near + ahead)), near + ahead);
 }
 
+/* The same with 32 of 64 bits, around and far from the places where those wrap. */
+static void seq_near64(struct kunit *test)
+{
+	static const s64 ahead[] = { -2147483648LL, -100, -1, 0, 1, 100, 2147483647LL };
+	u64 near = (5ULL << 32) + *(const u32 *)test->param_value;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ahead); i++)
+		KUNIT_EXPECT_EQ(test, rch_seq_near64(near, (u32)(near + ahead[i])),
+				near + ahead[i]);
+}
+
+static void seq_after(struct kunit *test)
+{
+	u32 number = *(const u32 *)test->param_value;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		u32 next = rch_seq_after(number);
+
+		KUNIT_EXPECT_NE(test, next, 0U);
+		KUNIT_EXPECT_EQ(test, next - number, number == U32_MAX ? 2U : 1U);
+		number = next;
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(seq_order, start_gen_params),
 	KUNIT_CASE_PARAM(seq_range, start_gen_params),
 	KUNIT_CASE_PARAM(seq_near, start_gen_params),
+	KUNIT_CASE_PARAM(seq_near64, start_gen_params),
+	KUNIT_CASE_PARAM(seq_after, start_gen_params),
 	{}
 };
 

@@ -34,4 +34,16 @@ static inline u32 rch_seq_near(u32 near, u8 low)
 	return near + (s8)(low - (u8)near);
 }
 
+/** rch_seq_near64 - the number nearest to @near whose lowest 32 bits are @low */
+static inline u64 rch_seq_near64(u64 near, u32 low)
+{
+	return near + (s32)(low - (u32)near);
+}
+
+/** rch_seq_after - the number after @number where 0 is none */
+static inline u32 rch_seq_after(u32 number)
+{
+	return number + 1 ?: 1;
+}
+
 #endif /* _RCH_PURE_SEQ_H */
