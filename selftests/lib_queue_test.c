@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include "grant.h"
+#include "inject.h"
 #include "lib_fixture.h"
 
 #define LARGE 262144UL
@@ -531,6 +532,55 @@ TEST_F(lib, pools_are_limited)
 	ASSERT_TRUE(!rdmachan_pool_open(self->q, 1, &err));
 	EXPECT_EQ(errno, EMFILE);
 	EXPECT_EQ(err.error, EMFILE);
+}
+
+/* Messages into a pool, until all indices have wrapped, and rings were full at it. */
+static void through_the_wrap(struct fixture_lib *self, struct rdmachan_queue *q)
+{
+	uint32_t values[100], sent = 0, got = 0, count;
+	struct rdmachan_pool *pool;
+	struct rdmachan_sqe *sqe;
+	struct rdmachan_cqe cqe;
+
+	ASSERT_TRUE(q);
+	pool = make_pool(q, 8, 8);
+	EXPECT_EQ(inject_done("wrap"), 3);
+	EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
+	rdmachan_queue_prep_recv_pool(entry(q, 1), self->b, pool);
+	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	while (sent < 80) {
+		/* A poller may not have taken the first one yet. */
+		for (count = 0; (sqe = rdmachan_queue_get_sqe(q)); count++) {
+			ASSERT_LT(count, 8);
+			values[sent] = 3 * sent;
+			rdmachan_queue_prep_send(sqe, self->a, &values[sent++], 4, 0);
+		}
+		ASSERT_EQ(rdmachan_queue_submit(q), count);
+		for (count *= 2; count; count--) {
+			next(q, &cqe);
+			ASSERT_EQ(cqe.res, 4);
+			if (!cqe.user_data)
+				continue;
+			ASSERT_EQ(cqe.buffer, got % 8);
+			EXPECT_EQ(memcmp(memory[cqe.buffer], &values[got++], 4), 0);
+			ASSERT_EQ(rdmachan_pool_add(pool, memory[cqe.buffer], SIZE, cqe.buffer), 0);
+		}
+	}
+	EXPECT_EQ(got, sent);
+	rdmachan_pool_close(pool);
+	rdmachan_queue_close(q);
+}
+
+/* Indices begin close to their wrap, as the fault has it (inject_test.c). */
+TEST_F(lib, wrap)
+{
+	if (access(INJECT "wrap", W_OK))
+		SKIP("the module has no faults");
+	inject("wrap", "count=3");
+	through_the_wrap(self, rdmachan_queue_open(self->ctx, 8, 16, NULL));
+	inject("wrap", "count=3");
+	through_the_wrap(self, rdmachan_queue_open_polled(self->ctx, 8, 16, 1, NULL));
+	inject_off("wrap");
 }
 
 /*

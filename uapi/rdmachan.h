@@ -1393,7 +1393,8 @@ struct rdmachan_atomic {
  * descriptor: the submission ring, in which the program puts entries and the kernel
  * takes them, and the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE
  * tells where in the mapping the parts of a ring are. Indices are 32 bits wide, only
- * grow, and wrap around; entry number i is at place i & (entries - 1).
+ * grow, and wrap around; entry number i is at place i & (entries - 1). They need not begin
+ * at 0: a program begins with what it finds in the ring.
  *
  * Who puts entries writes them, and then stores the new producer index with *release*;
  * who takes them loads the producer index with *acquire*, reads them, and then stores

@@ -2,9 +2,9 @@
 /*
  * queue.c - queues: operations put into a ring, completions read from another
  *
- * The program's own index of each ring is kept here; the ring's copy is only written.
- * Storing an index with release, and loading the kernel's with acquire, is all the order
- * there is (linux/rdmachan.h, "rings of a queue").
+ * The program's own index of each ring is kept here. It begins with what is in the ring, whose
+ * copy is only written from then on. Storing an index with release, and loading the kernel's
+ * with acquire, is all the order there is (linux/rdmachan.h, "rings of a queue").
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -121,6 +121,9 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 		lib_error_finish(err, -1);
 		return NULL;
 	}
+	queue->tail = load(&queue->sq, queue->sq.at.producer);
+	queue->published = queue->tail;
+	queue->head = load(&queue->cq, queue->cq.at.consumer);
 	return queue;
 }
 
@@ -441,6 +444,7 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
 		return NULL;
 	}
 	pool->id = create.out_pool;
+	pool->tail = load(&pool->ring, pool->ring.at.producer);
 	pool->queue = queue;
 	pool->next = queue->pools;
 	queue->pools = pool;
