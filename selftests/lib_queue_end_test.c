@@ -67,7 +67,7 @@ TEST_F(lib, poller_is_woken)
 		ASSERT_EQ(rdmachan_queue_submit(q), 1);
 		watch(q, i, 0);
 	}
-	/* Looking and waiting wake it as well. */
+	/* Waiting wakes it as well. */
 	ASSERT_TRUE(wait_asleep());
 	nop(q, 1);
 	EXPECT_DONE(q, 1, 0);

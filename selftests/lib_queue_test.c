@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include "grant.h"
 #include "inject.h"
@@ -424,6 +425,71 @@ TEST_F(lib, looking_makes_a_call)
 	EXPECT_EQ(cqe->res, 1);
 	EXPECT_EQ(*cold, 'x');
 	munmap(cold, PAGE);
+}
+
+static int look(struct rdmachan_queue *q)
+{
+	struct rdmachan_cqe *cqe;
+
+	return rdmachan_queue_peek_cqe(q, &cqe) - 1;
+}
+
+static int look_and_wait(struct rdmachan_queue *q)
+{
+	struct rdmachan_cqe *cqe;
+
+	return rdmachan_queue_wait_cqe(q, &cqe, 10000);
+}
+
+static int waiting_bytes(int chan)
+{
+	int bytes = -1;
+
+	ASSERT_EQ(ioctl(chan, FIONREAD, &bytes), 0);
+	return bytes;
+}
+
+/* The call that brings memory comes when an entry was got, and another is to follow it. */
+static void look_amid_a_chain(struct fixture_lib *self, struct rdmachan_queue *q,
+			      int (*use)(struct rdmachan_queue *))
+{
+	int64_t until = now_ms() + 10000;
+	char *cold = pages(PAGE);
+	struct rdmachan_sqe *sqe;
+
+	ASSERT_TRUE(q);
+	nop(q, 1);
+	rdmachan_queue_prep_recv(entry(q, 2), self->b, cold, PAGE);
+	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	while (!waiting_bytes(self->b) && now_ms() < until)
+		sleep_ms(1);
+	sqe = entry(q, 3);
+	while (waiting_bytes(self->b) && now_ms() < until) {
+		ASSERT_EQ(use(q), 0);
+		sleep_ms(1);
+	}
+	EXPECT_EQ(waiting_bytes(self->b), 0);
+	rdmachan_queue_prep_recv(sqe, -1, memory[0], SIZE);
+	sqe->flags = RDMACHAN_SQE_F_LINK;
+	ASSERT_EQ(use(q), 0);
+	nop(q, 4);
+	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	EXPECT_DONE(q, 1, 0);
+	EXPECT_DONE(q, 2, 1);
+	EXPECT_DONE(q, 3, -EBADF);
+	EXPECT_DONE(q, 4, -ECANCELED);
+	munmap(cold, PAGE);
+	rdmachan_queue_close(q);
+}
+
+TEST_F(lib, looking_submits_nothing)
+{
+	look_amid_a_chain(self, rdmachan_queue_open(self->ctx, 8, 8, NULL), look);
+	look_amid_a_chain(self, rdmachan_queue_open(self->ctx, 8, 8, NULL), look_and_wait);
+	look_amid_a_chain(self, rdmachan_queue_open_polled(self->ctx, 8, 8, 1, NULL), look);
+	look_amid_a_chain(self, rdmachan_queue_open_polled(self->ctx, 8, 8, 1, NULL),
+			  look_and_wait);
 }
 
 /*

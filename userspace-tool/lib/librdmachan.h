@@ -669,7 +669,9 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * rdmachan_queue_get_sqe() - get an entry to be filled in
  * @queue: queue
  *
- * It is zeroed. It goes out with the next call that submits. Set &rdmachan_sqe.user_data before
+ * It is zeroed, and does nothing (NOP) if it is not prepared. It goes out with the next call that
+ * submits: rdmachan_queue_submit(), rdmachan_queue_submit_and_wait(), or
+ * rdmachan_queue_wait_cqe() if that has to wait. Set &rdmachan_sqe.user_data before
  * or after one of the functions that prepare it, and &rdmachan_sqe.flags and
  * &rdmachan_sqe.timeout_ms, as needed, after it: these functions leave nothing else of what was
  * in the entry, so one may be prepared anew.
@@ -980,7 +982,9 @@ int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_co
  * @queue: queue
  * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
  *
- * Makes a call only when the kernel asks for one; entries that were got go out with it.
+ * Makes a call only when the kernel asks for one. Entries that were got do not go out with it,
+ * so that it may be used while a chain is being prepared; those for which there was no place when
+ * they were submitted do.
  *
  * Return: 1; 0 when there is none; or -1.
  */
@@ -992,8 +996,9 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
  * @timeout_ms: how long to wait, 0 is without limit
  *
- * If there is one already, a call is made only when the kernel asks for one. Entries that were
- * got go out with it.
+ * If there is one already, it does what rdmachan_queue_peek_cqe() does. If there is none, entries
+ * that were got go out before it waits, as the completion may be one of theirs: they are to be
+ * prepared by then, and a chain whole.
  *
  * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a signal came first.
  */

@@ -347,24 +347,24 @@ static bool call_needed(const struct rdmachan_queue *queue)
 }
 
 /*
- * Show the kernel the entries. @call: also when the poller would see them by itself. A full
- * ring needs a call as well: when it returns, entries can be got again, unless as many
+ * Show the kernel the entries up to @tail. @call: also when the poller would see them by itself.
+ * A full ring needs a call as well: when it returns, entries can be got again, unless as many
  * operations are under way as can be.
  */
-static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t timeout_ms,
-		 bool call)
+static int enter(struct rdmachan_queue *queue, uint32_t tail, uint32_t min_complete,
+		 uint32_t timeout_ms, bool call)
 {
 	const struct ring *sq = &queue->sq;
-	uint32_t fresh = queue->tail - queue->published;
+	uint32_t fresh = tail - queue->published;
 	struct rdmachan_enter args = {
 		.size = sizeof(args),
-		.to_submit = queue->tail - load(sq, sq->at.consumer),
+		.to_submit = tail - load(sq, sq->at.consumer),
 		.min_complete = min_complete,
 		.timeout_ms = timeout_ms,
 	};
 
-	store(sq, sq->at.producer, queue->tail);
-	queue->published = queue->tail;
+	store(sq, sq->at.producer, tail);
+	queue->published = tail;
 	if (queue->polled && poller_sleeps(queue))
 		args.flags = RDMACHAN_ENTER_F_WAKEUP;
 	call = call || !queue->polled || args.flags || args.to_submit == sq->at.count ||
@@ -376,13 +376,22 @@ static int enter(struct rdmachan_queue *queue, uint32_t min_complete, uint32_t t
 
 int rdmachan_queue_submit(struct rdmachan_queue *queue)
 {
-	return enter(queue, 0, 0, false);
+	return enter(queue, queue->tail, 0, 0, false);
 }
 
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
 				   uint32_t timeout_ms)
 {
-	return enter(queue, min_complete, timeout_ms, min_complete);
+	return enter(queue, queue->tail, min_complete, timeout_ms, min_complete);
+}
+
+/*
+ * A call that submits nothing new, as who looks may not have prepared what was got, or be in the
+ * middle of a chain. Entries that were submitted before go on.
+ */
+static int enter_to_look(struct rdmachan_queue *queue)
+{
+	return enter(queue, queue->published, 0, 0, true);
 }
 
 static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
@@ -403,7 +412,7 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 	if (*cqe && !call_needed(queue))
 		return 1;
 	/* Where there is a completion, whatever is wrong with the call is told by a later one. */
-	if (enter(queue, 0, 0, true) < 0 && !*cqe)
+	if (enter_to_look(queue) < 0 && !*cqe)
 		return -1;
 	*cqe = first(queue);
 	return *cqe ? 1 : 0;
@@ -413,10 +422,13 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 			    uint32_t timeout_ms)
 {
 	*cqe = first(queue);
-	if (*cqe && !call_needed(queue))
+	if (*cqe) {
+		/* As above. */
+		if (call_needed(queue))
+			enter_to_look(queue);
 		return 0;
-	/* As above. */
-	if (enter(queue, 1, timeout_ms, true) < 0 && !*cqe)
+	}
+	if (enter(queue, queue->tail, 1, timeout_ms, true) < 0)
 		return -1;
 	*cqe = first(queue);
 	return 0;
