@@ -864,6 +864,91 @@ TEST_F(lent, atomics)
 	EXPECT_EQ(alone(self->q), -EINVAL);
 }
 
+/* Two grants, and a message. */
+static void give_two(struct fixture_lent *self)
+{
+	struct rdmachan_grant_range ranges[2] = {
+		RANGE(self->region, MAY_READ, 0, 8), RANGE(self->region, MAY_READ, 8, 16),
+	};
+
+	ranges[1].cookie = MINE;
+	ASSERT_EQ(grant_send(self->owner, self->ctx, ranges, 2, "two", 3, NULL), 0);
+}
+
+static void expect_two(const struct rdmachan_cqe *cqe, void *buffer)
+{
+	struct rdmachan_events events;
+
+	ASSERT_EQ(cqe->res, (int64_t)(2 * sizeof(*events.events) + 3));
+	ASSERT_EQ(rdmachan_queue_events(cqe, buffer, &events), 0);
+	ASSERT_EQ(events.count, 2);
+	EXPECT_EQ(events.events[0].length, 8);
+	EXPECT_EQ(events.events[1].length, 16);
+	EXPECT_EQ(events.events[1].cookie, MINE);
+	ASSERT_EQ(events.length, 3);
+	EXPECT_EQ(memcmp(events.message, "two", 3), 0);
+}
+
+static void expect_plain(const struct rdmachan_cqe *cqe, void *buffer)
+{
+	struct rdmachan_events events;
+
+	ASSERT_EQ(rdmachan_queue_events(cqe, buffer, &events), 0);
+	EXPECT_EQ(events.count, 0);
+	ASSERT_EQ(events.length, 5);
+	EXPECT_EQ(memcmp(events.message, "plain", 5), 0);
+}
+
+TEST_F(lent, events)
+{
+	uint64_t room[SIZE / 8];
+	struct rdmachan_sqe *sqe;
+	struct rdmachan_cqe cqe;
+
+	give_two(self);
+	rdmachan_queue_prep_recv(entry(self->q, 1), self->holder, room, sizeof(room));
+	EXPECT_EQ(alone(self->q), -ENOMSG);
+	ASSERT_EQ(write(self->owner, "plain", 5), 5);
+	sqe = entry(self->q, 2);
+	rdmachan_queue_prep_recv(sqe, self->holder, room, sizeof(room));
+	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	expect_two(&cqe, room);
+	sqe = entry(self->q, 3);
+	rdmachan_queue_prep_recv(sqe, self->holder, room, sizeof(room));
+	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	expect_plain(&cqe, room);
+}
+
+TEST_F(lent, events_into_a_pool)
+{
+	struct rdmachan_pool *pool = rdmachan_pool_open(self->q, 2, NULL);
+	uint64_t room[2][SIZE / 8];
+	struct rdmachan_sqe *sqe;
+	struct rdmachan_cqe cqe;
+	int i;
+
+	ASSERT_TRUE(pool);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(rdmachan_pool_add(pool, room[i], SIZE, i), 0);
+	give_two(self);
+	ASSERT_EQ(write(self->owner, "plain", 5), 5);
+	rdmachan_queue_prep_recv_pool(entry(self->q, 1), self->holder, pool);
+	EXPECT_EQ(alone(self->q), -ENOMSG);
+	sqe = entry(self->q, 2);
+	rdmachan_queue_prep_recv_pool(sqe, self->holder, pool);
+	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	next(self->q, &cqe);
+	expect_two(&cqe, room[cqe.buffer]);
+	next(self->q, &cqe);
+	expect_plain(&cqe, room[cqe.buffer]);
+	rdmachan_pool_close(pool);
+}
+
 TEST_F(lent, release)
 {
 	rdmachan_queue_prep_release(entry(self->q, 1), self->holder, self->grant);

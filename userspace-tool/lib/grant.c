@@ -51,13 +51,22 @@ int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
 	return rdmachan_grant_many(chan, ctx, range, 1, NULL, 0, NULL, err);
 }
 
-/* Where the events end and the message begins. */
-static int split(void *buffer, size_t size, uint64_t length, struct rdmachan_events *events)
+static int check_aligned(const void *buffer)
+{
+	if ((uintptr_t)buffer % alignof(struct rdmachan_grant_event) == 0)
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+int lib_events_split(void *buffer, uint64_t length, struct rdmachan_events *events)
 {
 	const struct rdmachan_grant_event *event = buffer;
 	size_t bytes;
 
-	if (length > size || length < sizeof(*event) || !event->count) {
+	if (check_aligned(buffer) < 0)
+		return -1;
+	if (length < sizeof(*event) || !event->count) {
 		errno = EPROTO;
 		return -1;
 	}
@@ -83,17 +92,15 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 
 	memset(events, 0, sizeof(*events));
 	lib_error_prepare(err);
-	if ((uintptr_t)buffer % alignof(struct rdmachan_grant_event)) {
-		errno = EINVAL;
+	if (check_aligned(buffer) < 0)
 		return lib_error_finish(err, -1);
-	}
 	if (!transfer)
 		transfer = &own;
 	ret = lib_recv(chan, &iov, 1, transfer, RDMACHAN_IO_F_GRANTS, &found, err);
 	if (ret <= 0)
 		return ret;
 	if (found & RDMACHAN_RECV_OUT_GRANTS)
-		return split(buffer, size, transfer->length, events) < 0 ?
+		return lib_events_split(buffer, transfer->length, events) < 0 ?
 		       lib_error_finish(err, -1) : 1;
 	events->message = buffer;
 	events->length = transfer->length;

@@ -22,6 +22,9 @@ int lib_recv(int chan, const struct iovec *iov, unsigned int count,
 	     struct rdmachan_error *err);
 int lib_transfer_check(const struct rdmachan_transfer *transfer);
 
+/* grant.c: where the events end and the message begins */
+int lib_events_split(void *buffer, uint64_t length, struct rdmachan_events *events);
+
 /* names.c: words that only explanations need */
 const char *lib_op_text(uint32_t op);
 const char *lib_limit_name(uint64_t limit);

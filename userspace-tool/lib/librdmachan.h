@@ -460,7 +460,7 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
  * @err: why it failed, or NULL
  *
  * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
- * the next message begins with events.
+ * the next message begins with events. With a queue it is rdmachan_queue_events().
  *
  * Return: as rdmachan_recvv(); EINVAL: @buffer is not aligned.
  */
@@ -710,7 +710,8 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  *
  * It completes with the bytes of the message; with 0 and %RDMACHAN_CQE_F_EOF when the peer
  * sends no more. When the message is larger than @size it fails with EMSGSIZE,
- * &rdmachan_cqe.length tells what is needed, and the message stays.
+ * &rdmachan_cqe.length tells what is needed, and the message stays. So does one that begins with
+ * events of grants, with ENOMSG, unless the program knows them: see rdmachan_queue_events().
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
 
@@ -735,6 +736,7 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  *  - EFAULT: the memory of the first buffer is bad. This completion has
  *    %RDMACHAN_CQE_F_BUFFER, and the buffer is the program's again: look at that flag whether
  *    or not it is a success. The message stays.
+ *  - ENOMSG: the message begins with events of grants, and stays: see rdmachan_queue_events().
  *  - ECANCELED, ETIMEDOUT, or what has ended the channel.
  *
  * To end it, submit rdmachan_queue_prep_cancel(), wait for the completion without
@@ -948,6 +950,29 @@ void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t gra
  * Return: what was there before.
  */
 uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
+
+/**
+ * rdmachan_queue_events() - tell events of grants from the message that they came with
+ * @cqe: completion of receiving, a success
+ * @buffer: what was received into, at a multiple of 8 if there are events; with a pool it is the
+ *	buffer whose id is &rdmachan_cqe.buffer
+ * @events: what was received, which lies in @buffer
+ *
+ * What rdmachan_recv_events() is for rdmachan_recv(). Only an entry to which
+ * %RDMACHAN_RECV_F_GRANTS was added receives messages that begin with events. It receives
+ * ordinary ones as well, and the end, which are told here without events:
+ *
+ *	rdmachan_queue_prep_recv_pool(sqe, chan, pool);
+ *	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
+ *
+ * A buffer must have room for both: sizeof(struct rdmachan_grant_event) for each event, of which
+ * there may be %RDMACHAN_GRANTS_MAX, and the bytes of the largest message.
+ *
+ * Return: 0 or -1. EINVAL: there are events, and @buffer is not aligned; EPROTO: @buffer is not
+ * what was received.
+ */
+int rdmachan_queue_events(const struct rdmachan_cqe *cqe, void *buffer,
+			  struct rdmachan_events *events);
 
 /**
  * rdmachan_queue_submit() - submit the entries that were got

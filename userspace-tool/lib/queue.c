@@ -333,6 +333,17 @@ uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe)
 	return cqe->length | (uint64_t)cqe->buffer << 32;
 }
 
+int rdmachan_queue_events(const struct rdmachan_cqe *cqe, void *buffer,
+			  struct rdmachan_events *events)
+{
+	memset(events, 0, sizeof(*events));
+	if (cqe->flags & RDMACHAN_CQE_F_GRANTS)
+		return lib_events_split(buffer, cqe->res, events);
+	events->message = buffer;
+	events->length = cqe->res;
+	return 0;
+}
+
 static bool poller_sleeps(const struct rdmachan_queue *queue)
 {
 	/* The index must be seen before the flag is looked at; the poller has the same. */

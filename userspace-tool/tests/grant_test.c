@@ -71,6 +71,40 @@ static void test_message_with_grants(void)
 	ok(events.length == 5 && !memcmp(events.message, "hello", 5), "and the message apart");
 }
 
+/* As the completion of a RECV into the buffer tells it. */
+static int by_queue(uint32_t flags, void *where, int64_t length)
+{
+	const struct rdmachan_cqe cqe = { .res = length, .flags = flags };
+
+	return rdmachan_queue_events(&cqe, where, &events);
+}
+
+static void test_events_by_queue(void)
+{
+	struct rdmachan_grant_event *first = (void *)buffer;
+
+	memset(buffer, 0, sizeof(buffer));
+	first->count = 2;
+	ok(!by_queue(RDMACHAN_CQE_F_GRANTS, buffer, 2 * EVENT + 5) && events.count == 2 &&
+	   events.events == first && events.message == first + 2 && events.length == 5,
+	   "events that a queue has received");
+	ok(!by_queue(RDMACHAN_CQE_F_GRANTS | RDMACHAN_CQE_F_MORE, buffer, 2 * EVENT) &&
+	   events.count == 2 && !events.length, "and no message");
+	ok(!by_queue(0, buffer, 5) && !events.count && events.message == buffer &&
+	   events.length == 5, "an ordinary message has none, whatever is in it");
+	ok(!by_queue(0, (char *)buffer + 1, 5) && events.length == 5, "nor must it be aligned");
+	ok(!by_queue(RDMACHAN_CQE_F_EOF, buffer, 0) && !events.count && !events.length,
+	   "nor has the end");
+	ok(by_queue(RDMACHAN_CQE_F_GRANTS, (char *)buffer + 4, 3 * EVENT) < 0 &&
+	   errno == EINVAL && !events.count, "events that are not aligned");
+	ok(by_queue(RDMACHAN_CQE_F_GRANTS, buffer, 2 * EVENT - 1) < 0 && errno == EPROTO &&
+	   by_queue(RDMACHAN_CQE_F_GRANTS, buffer, EVENT - 1) < 0 && errno == EPROTO,
+	   "events that are cut");
+	first->count = 0;
+	ok(by_queue(RDMACHAN_CQE_F_GRANTS, buffer, 2 * EVENT) < 0 && errno == EPROTO &&
+	   !events.count, "a buffer without them");
+}
+
 static void test_ordinary_message(void)
 {
 	ok(!rdmachan_send(owner, "plain", 5, &err) &&
@@ -151,6 +185,7 @@ int main(int argc, char **argv)
 	}
 	test_begin();
 	test_message_with_grants();
+	test_events_by_queue();
 	test_ordinary_message();
 	test_accesses();
 	test_revoke();
