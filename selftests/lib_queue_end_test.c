@@ -266,6 +266,7 @@ TEST_F(lib, closed_with_a_pool)
 	EXPECT_EQ(mappings(), before - 2);
 	expect_ended(self, &r);
 	EXPECT_ERR(rdmachan_pool_add(r.pool, memory[0], SIZE, 1), EBADF);
+	EXPECT_EQ(rdmachan_pool_left(r.pool), 0);
 	rdmachan_pool_close(r.pool);
 	EXPECT_EQ(mappings(), before - 2);
 }

@@ -66,12 +66,14 @@ TEST_F(lib, entries_until_full)
 
 	for (round = 0; round < 100; round++) {
 		for (i = 0; i < ENTRIES; i++) {
+			EXPECT_EQ(rdmachan_queue_sq_space(self->q), ENTRIES - i);
 			sqe = rdmachan_queue_get_sqe(self->q);
 			ASSERT_TRUE(sqe);
 			EXPECT_EQ(memcmp(sqe, &zeros, sizeof(zeros)), 0);
 			rdmachan_queue_prep_nop(sqe);
 			sqe->user_data = data + i;
 		}
+		EXPECT_EQ(rdmachan_queue_sq_space(self->q), 0);
 		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
 		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
 		ASSERT_EQ(rdmachan_queue_submit(self->q), ENTRIES);
@@ -401,6 +403,7 @@ TEST_F(lib, more_entries_than_operations)
 		rdmachan_queue_prep_recv(entry(q, i), self->b, memory[i], SIZE);
 	ASSERT_EQ(rdmachan_queue_submit(q), 2);
 	EXPECT_EQ(rdmachan_queue_submit(q), 0);
+	EXPECT_EQ(rdmachan_queue_sq_space(q), 6);
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(write(self->a, "four", i + 1), i + 1);
 	for (i = 0; i < 2; i++)
@@ -492,6 +495,50 @@ TEST_F(lib, looking_submits_nothing)
 			  look_and_wait);
 }
 
+/* Several at a time, through the ring's end, and more than fit into it. */
+TEST_F(lib, many_completions)
+{
+	struct rdmachan_queue *q = rdmachan_queue_open(self->ctx, 8, 8, NULL);
+	struct rdmachan_cqe *cqes[9];
+	uint64_t put = 0, seen = 0;
+	int round, got, i;
+
+	ASSERT_TRUE(q);
+	EXPECT_EQ(rdmachan_queue_cq_ready(q), 0);
+	EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 0);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 5; i++)
+			nop(q, put++);
+		ASSERT_EQ(rdmachan_queue_submit(q), 5);
+		EXPECT_EQ(rdmachan_queue_cq_ready(q), 5);
+		EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 0), 0);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 3), 3);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 5);
+		for (i = 0; i < 5; i++)
+			EXPECT_EQ(cqes[i]->user_data, seen++);
+		rdmachan_queue_cqes_seen(q, 4);
+		EXPECT_EQ(rdmachan_queue_cq_ready(q), 1);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 1);
+		EXPECT_EQ(cqes[0]->user_data, seen - 1);
+		rdmachan_queue_cqes_seen(q, 1);
+	}
+	EXPECT_EQ(rdmachan_queue_cq_overflow(q), 0);
+	for (i = 0; i < 12; i++) {
+		nop(q, put++);
+		ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	}
+	EXPECT_EQ(rdmachan_queue_cq_ready(q), 8);
+	EXPECT_EQ(rdmachan_queue_cq_overflow(q), 4);
+	while ((got = rdmachan_queue_peek_cqes(q, cqes, 9)) > 0) {
+		for (i = 0; i < got; i++)
+			EXPECT_EQ(cqes[i]->user_data, seen++);
+		rdmachan_queue_cqes_seen(q, got);
+	}
+	EXPECT_EQ(got, 0);
+	EXPECT_EQ(seen, put);
+	rdmachan_queue_close(q);
+}
+
 /*
  * Pools
  */
@@ -502,6 +549,7 @@ TEST_F(lib, messages_into_a_pool)
 	struct rdmachan_cqe cqe;
 	uint32_t i;
 
+	EXPECT_EQ(rdmachan_pool_left(pool), 8);
 	EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
 	rdmachan_queue_prep_recv_pool(entry(self->q, MINE), self->b, pool);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
@@ -516,6 +564,7 @@ TEST_F(lib, messages_into_a_pool)
 		ASSERT_EQ(cqe.buffer, i % 8);
 		EXPECT_EQ(memcmp(memory[i % 8], &i, 4), 0);
 		EXPECT_TRUE(is_all(memory[i % 8] + 4, SIZE - 4, 1));
+		EXPECT_EQ(rdmachan_pool_left(pool), 7);
 		ASSERT_EQ(rdmachan_pool_add(pool, memory[i % 8], SIZE, i % 8), 0);
 		EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
 	}

@@ -685,6 +685,16 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
 struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
 
 /**
+ * rdmachan_queue_sq_space() - how many entries can be got now
+ * @queue: queue
+ *
+ * For a chain, say, which is to be submitted whole. Makes no call.
+ *
+ * Return: how often rdmachan_queue_get_sqe() will give one, at least: a poller may make room.
+ */
+uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue);
+
+/**
  * rdmachan_queue_prep_nop() - prepare an entry: do nothing
  * @sqe: entry
  */
@@ -1037,6 +1047,48 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
 
 /**
+ * rdmachan_queue_peek_cqes() - look for several completions
+ * @queue: queue
+ * @cqes: set to those that there are, in their order, which stay there until
+ *	rdmachan_queue_cqes_seen()
+ * @max: elements of @cqes
+ *
+ * As rdmachan_queue_peek_cqe(), and with one call at most.
+ *
+ * Return: how many elements of @cqes were set, 0 when there is none; or -1.
+ */
+int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe **cqes,
+			     uint32_t max);
+
+/**
+ * rdmachan_queue_cqes_seen() - the first completions were looked at: their places are free
+ * @queue: queue
+ * @count: how many: no more than there are
+ */
+void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count);
+
+/**
+ * rdmachan_queue_cq_ready() - how many completions there are
+ * @queue: queue
+ *
+ * Makes no call, and so does not find what needs one: rdmachan_queue_peek_cqe() does.
+ *
+ * Return: their number, without those that were seen.
+ */
+uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_queue_cq_overflow() - how often a completion found the ring full
+ * @queue: queue
+ *
+ * None is lost by that: each waits until there is room, and costs a call. Where the number grows
+ * the completion ring is too small, or is not looked at often enough. Makes no call.
+ *
+ * Return: the number, since the queue was made; it wraps around.
+ */
+uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
+
+/**
  * rdmachan_pool_open() - make a pool of buffers to be received into
  * @queue: queue
  * @entries: how many buffers it can have: a power of two, at most
@@ -1087,6 +1139,17 @@ int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, u
  */
 int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
 			     uint32_t id);
+
+/**
+ * rdmachan_pool_left() - how many buffers are left in a pool
+ * @pool: pool
+ *
+ * Makes no call.
+ *
+ * Return: buffers that were given away and that no message has taken yet; 0 when the queue was
+ * closed.
+ */
+uint32_t rdmachan_pool_left(const struct rdmachan_pool *pool);
 
 /* Addresses - lib/addr.c */
 

@@ -152,12 +152,17 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue)
 	return queue->fd;
 }
 
+uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue)
+{
+	return queue->sq.at.count - (queue->tail - load(&queue->sq, queue->sq.at.consumer));
+}
+
 struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
 {
 	const struct ring *sq = &queue->sq;
 	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(sq->map + sq->at.entries);
 
-	if (queue->tail - load(sq, sq->at.consumer) >= sq->at.count)
+	if (!rdmachan_queue_sq_space(queue))
 		return NULL;
 	sqe += queue->tail++ & (sq->at.count - 1);
 	memset(sqe, 0, sizeof(*sqe));
@@ -405,28 +410,50 @@ static int enter_to_look(struct rdmachan_queue *queue)
 	return enter(queue, queue->published, 0, 0, true);
 }
 
-static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
+uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue)
+{
+	return load(&queue->cq, queue->cq.at.producer) - queue->head;
+}
+
+uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue)
+{
+	return load(&queue->cq, queue->cq.at.overflow);
+}
+
+static struct rdmachan_cqe *completion(const struct rdmachan_queue *queue, uint32_t index)
 {
 	const struct ring *cq = &queue->cq;
-	struct rdmachan_cqe *cqe = (struct rdmachan_cqe *)(cq->map + cq->at.entries);
 
-	if (load(cq, cq->at.producer) == queue->head)
-		return NULL;
-	return cqe + (queue->head & (cq->at.count - 1));
+	return (struct rdmachan_cqe *)(cq->map + cq->at.entries) + (index & (cq->at.count - 1));
+}
+
+static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
+{
+	return rdmachan_queue_cq_ready(queue) ? completion(queue, queue->head) : NULL;
+}
+
+int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe **cqes,
+			     uint32_t max)
+{
+	uint32_t ready = rdmachan_queue_cq_ready(queue), i;
+
+	if (!ready && !load(&queue->cq, queue->cq.at.flags))
+		return 0;
+	if (!ready || call_needed(queue)) {
+		/* Where there is one, whatever is wrong with the call is told by a later one. */
+		if (enter_to_look(queue) < 0 && !ready)
+			return -1;
+		ready = rdmachan_queue_cq_ready(queue);
+	}
+	for (i = 0; i < ready && i < max; i++)
+		cqes[i] = completion(queue, queue->head + i);
+	return i;
 }
 
 int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe)
 {
-	*cqe = first(queue);
-	if (!*cqe && !load(&queue->cq, queue->cq.at.flags))
-		return 0;
-	if (*cqe && !call_needed(queue))
-		return 1;
-	/* Where there is a completion, whatever is wrong with the call is told by a later one. */
-	if (enter_to_look(queue) < 0 && !*cqe)
-		return -1;
-	*cqe = first(queue);
-	return *cqe ? 1 : 0;
+	*cqe = NULL;
+	return rdmachan_queue_peek_cqes(queue, cqe, 1);
 }
 
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
@@ -445,9 +472,15 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 	return 0;
 }
 
+void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count)
+{
+	queue->head += count;
+	store(&queue->cq, queue->cq.at.consumer, queue->head);
+}
+
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue)
 {
-	store(&queue->cq, queue->cq.at.consumer, ++queue->head);
+	rdmachan_queue_cqes_seen(queue, 1);
 }
 
 struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
@@ -483,6 +516,11 @@ void rdmachan_pool_close(struct rdmachan_pool *pool)
 	free(pool);
 }
 
+uint32_t rdmachan_pool_left(const struct rdmachan_pool *pool)
+{
+	return pool->queue ? pool->tail - load(&pool->ring, pool->ring.at.consumer) : 0;
+}
+
 int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
 			     uint32_t id)
 {
@@ -493,7 +531,7 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
 		errno = EBADF;
 		return -1;
 	}
-	if (pool->tail - load(&pool->ring, at->consumer) >= at->count) {
+	if (rdmachan_pool_left(pool) >= at->count) {
 		errno = ENOBUFS;
 		return -1;
 	}
