@@ -174,6 +174,54 @@ TEST_F(queue, poll_and_epoll)
 	EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), 0);
 }
 
+/* An event for each completion, also when the ring is not empty. */
+TEST_F(queue, epoll_edges)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int i, epoll = epoll_create1(0);
+	char back[3][64];
+
+	for (i = 0; i < 3; i++)
+		queue_recv(&self->q, self->b, back[i], sizeof(back[i]), i);
+	ASSERT_EQ(queue_submit(&self->q), 3);
+	ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, self->q.fd, &event), 0);
+	EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(write(self->a, "x", 1), 1);
+		EXPECT_EQ(epoll_wait(epoll, &event, 1, 10000), 1);
+		EXPECT_EQ(queue_ready(&self->q), i + 1);
+		EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+	}
+	for (i = 0; i < 3; i++)
+		EXPECT_CQE(&self->q, i, 1);
+	close(epoll);
+}
+
+/* The same for what needs a call, with nothing in the ring. */
+TEST_F(queue, epoll_edge_of_a_flag)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int epoll = epoll_create1(0);
+	char *cold = fresh_pages(4096);
+
+	queue_recv(&self->q, self->b, cold, 4096, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, self->q.fd, &event), 0);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_EQ(epoll_wait(epoll, &event, 1, 10000), 1);
+	EXPECT_EQ(queue_ready(&self->q), 0);
+	EXPECT_EQ(queue_flags(&self->q), RDMACHAN_RING_F_ENTER);
+	EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+	/* Without EPOLLET it is told until the call is made. */
+	EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), POLLIN);
+	EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), POLLIN);
+	ASSERT_EQ(queue_enter(&self->q, 0, 0, 0), 0);
+	EXPECT_CQE(&self->q, 1, 1);
+	EXPECT_EQ(poll_mask(self->q.fd, POLLIN, 0), 0);
+	munmap(cold, 4096);
+	close(epoll);
+}
+
 /* What is not present cannot be fetched behind the program's back: it is asked to call. */
 TEST_F(queue, memory_that_is_not_present)
 {
