@@ -51,7 +51,11 @@
  * of a channel can be had by %RDMACHAN_QUERY as well.
  */
 
-/** RDMACHAN_ABI_VERSION - grows when the interface grows; it never breaks */
+/**
+ * RDMACHAN_ABI_VERSION - version of the interface, which grows and never breaks
+ *
+ * What has a bit in &enum rdmachan_calls does not change it.
+ */
 #define RDMACHAN_ABI_VERSION	1
 
 /** RDMACHAN_MESSAGE_MAX - bytes of the largest message, 1 GiB */
@@ -677,8 +681,9 @@ enum rdmachan_io_flags {
  * Errors, besides those of "rules of the interface":
  *
  *  - EMSGSIZE: The message is larger than the receiver takes
- *    (%RDMACHAN_CAUSE_MESSAGE_SIZE), or the call does not block and the message
- *    is larger than the send buffer.
+ *    (%RDMACHAN_CAUSE_MESSAGE_SIZE; &rdmachan_object.peer_message_max), or the call does
+ *    not block and the message is larger than the send buffer
+ *    (&rdmachan_object.send_buffer).
  *  - EPIPE: This end was shut down for sending, or the peer has closed or reads
  *    no more. Unlike with sockets there is no SIGPIPE.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
@@ -1409,13 +1414,13 @@ struct rdmachan_atomic {
 
 /**
  * enum rdmachan_opcode - operations of a queue
- * @RDMACHAN_OPCODE_NOP: Succeeds with 0
+ * @RDMACHAN_OPCODE_NOP: Succeeds with 0. fd must be 0
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
  *	the channel fd. Succeeds with its bytes
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
- *	rdmachan_fd_flags. Succeeds with a file descriptor
+ *	rdmachan_fd_flags. Succeeds with a file descriptor: %RDMACHAN_QUERY tells the peer
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
  *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
  *	call to look at it. Succeeds with a file descriptor
@@ -1523,8 +1528,8 @@ enum rdmachan_cancel_flags {
  * @opcode: &enum rdmachan_opcode
  * @flags: &enum rdmachan_sqe_flags
  * @__reserved: Must be 0
- * @fd: File descriptor of a channel or listener. It is looked up when the entry is taken or,
- *	where a poller cannot, in a later call
+ * @fd: File descriptor of a channel or listener; 0 for NOP, and -1 for CONNECT and CANCEL. It is
+ *	looked up when the entry is taken or, where a poller cannot, in a later call
  * @addr: An address in the program
  * @operand: FETCH_ADD, COMPARE_SWAP: instead of @addr
  * @length: How many bytes are there

@@ -30,7 +30,9 @@
  *    queue and its pools are such arguments, and are not locked: one thread at a
  *    time may use them.
  *  - File descriptors are ordinary ones: poll(), epoll, close(), fork() and
- *    SCM_RIGHTS work, and so do read() and write(), one message each.
+ *    SCM_RIGHTS work, and so do read() and write(), one message each. A queue and
+ *    a region serve only the program that has made them: to another one that has
+ *    the descriptor their functions give EPERM.
  */
 #ifndef LIBRDMACHAN_H
 #define LIBRDMACHAN_H
@@ -659,7 +661,8 @@ void rdmachan_queue_close(struct rdmachan_queue *queue);
  * rdmachan_queue_fd() - the queue's file descriptor, for poll()
  * @queue: queue
  *
- * It is readable when rdmachan_queue_peek_cqe() would find something to do.
+ * It is readable when rdmachan_queue_peek_cqe() would find something to do, which may be no
+ * completion but a call: so use that function, also when rdmachan_queue_cq_ready() is 0.
  *
  * Return: the descriptor, which stays the queue's.
  */
@@ -707,6 +710,11 @@ void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe);
  * @data: the message, which must stay as it is until the operation has completed
  * @length: bytes of it
  * @msg_flags: 16 bits that travel with the message
+ *
+ * It completes with the bytes of the message. It fails with EMSGSIZE when the message is larger
+ * than the peer takes, or than the send buffer: &rdmachan_object.peer_message_max and
+ * &rdmachan_object.send_buffer of rdmachan_query(). rdmachan_queue_prep_send_region() can send what
+ * is larger than the latter.
  */
 void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *data,
 			      size_t length, uint32_t msg_flags);
@@ -812,7 +820,8 @@ void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_
  * @listener: listener
  * @flags: &enum rdmachan_fd_flags
  *
- * It completes with the channel's file descriptor. With EMFILE or ENFILE there is none left,
+ * It completes with the channel's file descriptor, of which rdmachan_query() tells the peer's
+ * address and user. With EMFILE or ENFILE there is none left,
  * and the channel waits on: submit it again when one was closed, as it would fail at once.
  */
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
