@@ -26,6 +26,10 @@ struct fake_header {
 int fake_move(int fd, struct iovec *iov, int count, bool out);
 int fake_send(int fd, struct rdmachan_send *send);
 
+/* fake_queue.c: file descriptor, or -1 */
+int fake_queue_create(struct rdmachan_queue_create *create);
+int fake_queue_ioctl(int fd, unsigned long request, void *argument);
+
 /* fake_grant.c */
 int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv *recv);
 int fake_region_ioctl(unsigned long request, void *argument);

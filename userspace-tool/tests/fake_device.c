@@ -9,7 +9,7 @@
  * A channel is a local stream socket on which a header goes before each message. It
  * shows what programs do with the interface, not what the module does.
  *
- * Grants are in fake_grant.c.
+ * Grants are in fake_grant.c, queues in fake_queue.c.
  *
  * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
  * timeouts count for the beginning only; tuning is ignored, but for message_max.
@@ -34,7 +34,7 @@
 #define EXPORT	__attribute__((visibility("default")))
 #define FDS	1024
 
-enum kind { NOTHING, CONTEXT, LISTENER, CHANNEL };
+enum kind { NOTHING, CONTEXT, LISTENER, CHANNEL, QUEUE };
 
 static enum kind kinds[FDS];
 
@@ -290,6 +290,12 @@ static int fake_list(struct rdmachan_list *list)
 	return 0;
 }
 
+static int fake_queue(struct rdmachan_queue_create *create)
+{
+	create->out_fd = set_kind(fake_queue_create(create), QUEUE, 0);
+	return create->out_fd < 0 ? -1 : 0;
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *argument)
 {
 	enum kind kind = kind_of(fd);
@@ -312,6 +318,10 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 		return fake_shutdown(fd, argument);
 	if (request == RDMACHAN_QUERY && kind == CHANNEL)
 		return 0;
+	if (request == RDMACHAN_QUEUE_CREATE && kind == CONTEXT)
+		return fake_queue(argument);
+	if (kind == QUEUE)
+		return fake_queue_ioctl(fd, request, argument);
 	if (kind == CONTEXT)
 		return fake_region_ioctl(request, argument);
 	if (kind == CHANNEL)

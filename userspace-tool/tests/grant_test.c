@@ -4,11 +4,10 @@
  */
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <librdmachan.h>
 
+#include "preload.h"
 #include "tap.h"
 
 #define EVENT	sizeof(struct rdmachan_grant_event)
@@ -170,19 +169,8 @@ static void test_revoke(void)
 
 int main(int argc, char **argv)
 {
-	char path[4096];
-
 	(void)argc;
-	if (!getenv("RDMACHAN_FAKE")) {
-		snprintf(path, sizeof(path), "%s/tests/fake_device.so", getenv("BUILD"));
-		setenv("LD_PRELOAD", path, 1);
-		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
-		snprintf(path, sizeof(path), "%d", (int)getpid());
-		setenv("RDMACHAN_FAKE", path, 1);
-		execv(argv[0], argv);
-		perror(argv[0]);
-		return 2;
-	}
+	fake_preload(argv);
 	test_begin();
 	test_message_with_grants();
 	test_events_by_queue();
