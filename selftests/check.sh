@@ -47,8 +47,8 @@ of_uml=2 of_emulated=3 of_uml_pair=2 of_emulated_pair=4
 begun=$SECONDS
 
 # What every adapter runs.
-honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_row_test
-	queue_pool_test queue_time_test lib_queue_test lib_queue_end_test busy_test end_test
+honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_cancel_test
+	queue_row_test queue_pool_test queue_time_test lib_queue_test lib_queue_end_test busy_test end_test
 	place_test region_test region_pool_test region_end_test stand_test ahead_test grant_test
 	grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test
 	grant_give_test grant_ask_test grant_key_test inject_test conn_test)
@@ -260,8 +260,8 @@ check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
 	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
-		gather_test wait_test queue_test queue_end_test queue_row_test queue_pool_test \
-		queue_time_test queue_poller_test lib_queue_test lib_queue_end_test busy_test \
+		gather_test wait_test queue_test queue_end_test queue_cancel_test queue_row_test \
+		queue_pool_test queue_time_test queue_poller_test lib_queue_test lib_queue_end_test busy_test \
 		end_test place_test region_test region_pool_test region_end_test stand_test \
 		ahead_test grant_test grant_return_test grant_data_test grant_end_test grant_link_test \
 		grant_queue_test grant_give_test grant_key_test
@@ -314,8 +314,8 @@ check_stock() {
 	local kernel
 	local -A programs
 
-	programs[stock-6.1]="abi_test chan_test queue_test queue_end_test queue_pool_test"
-	programs[stock-6.1]+=" queue_poller_test place_test:place region_test region_pool_test"
+	programs[stock-6.1]="abi_test chan_test queue_test queue_end_test queue_cancel_test"
+	programs[stock-6.1]+=" queue_pool_test queue_poller_test place_test:place region_test region_pool_test"
 	programs[stock-6.1]+=" memory_test uring_test uring_end_test"
 	programs[stock-6.12]="abi_test chan_test gather_test wait_test:link queue_test queue_row_test"
 	programs[stock-6.12]+=" queue_pool_test queue_time_test busy_test end_test region_test region_pool_test"

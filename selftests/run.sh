@@ -14,7 +14,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs='abi_test abi_fuzz chan_test gather_test wait_test queue_test queue_end_test'
-programs="$programs queue_row_test queue_pool_test queue_time_test queue_poller_test"
+programs="$programs queue_cancel_test queue_row_test queue_pool_test queue_time_test"
+programs="$programs queue_poller_test"
 programs="$programs lib_queue_test lib_queue_end_test"
 programs="$programs busy_test end_test place_test region_test region_pool_test region_end_test"
 programs="$programs stand_test ahead_test grant_test grant_return_test grant_data_test"
