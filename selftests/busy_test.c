@@ -2,12 +2,13 @@
 /*
  * busy_test.c - calls that look for a while before they sleep
  *
- * That it is faster is for a benchmark to show; here it must be right. The last test tells
- * how long a round trip takes with and without, for who wants to know.
+ * That it is faster is for a benchmark to show; here it must be right, and look. The last test
+ * tells how long a round trip takes with and without, for who wants to know.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include "common.h"
 #include "harness.h"
@@ -67,6 +68,66 @@ TEST_F(queue, busy_ends)
 	close(self->a);
 	self->a = -1;
 	EXPECT_EQ(read(self->b, &byte, 1), 0);
+}
+
+#define WAIT_MS 40
+
+static int64_t thread_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Waits in vain for a message, or a completion. */
+static void wait_in_vain(struct fixture_queue *self, bool by_queue)
+{
+	char byte;
+
+	if (by_queue)
+		EXPECT_ERR(queue_enter(&self->q, 0, 1, WAIT_MS), ETIMEDOUT);
+	else
+		EXPECT_ERR(do_recv(self->b, &byte, 1, NULL, TIMEOUT(WAIT_MS)), ETIMEDOUT);
+}
+
+/*
+ * Of waits, those in which the thread was at work for half the time or more: it looked. Others may
+ * want the processor, which ends that. Return: how many, of up to @tries; @enough are
+ */
+static int looks(struct fixture_queue *self, bool by_queue, int tries, int enough)
+{
+	int64_t begun;
+	int count = 0;
+
+	while (tries-- && count < enough) {
+		begun = thread_us();
+		wait_in_vain(self, by_queue);
+		count += thread_us() - begun >= WAIT_MS * 500;
+	}
+	return count;
+}
+
+static void busy_looks(struct fixture_queue *self, int fd, bool by_queue)
+{
+	/* The harness looks every few milliseconds whether the test has ended. */
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP("who looks needs a processor that nobody else wants");
+	EXPECT_LT(looks(self, by_queue, 10, 5), 5);
+	ASSERT_EQ(busy_poll(fd, MOST), 0);
+	EXPECT_EQ(looks(self, by_queue, 50, 5), 5);
+	ASSERT_EQ(busy_poll(fd, 0), 0);
+	EXPECT_LT(looks(self, by_queue, 10, 5), 5);
+}
+
+TEST_F(queue, busy_looks_for_messages)
+{
+	busy_looks(self, self->b, false);
+}
+
+TEST_F(queue, busy_looks_for_completions)
+{
+	busy_looks(self, self->q.fd, true);
 }
 
 /* Nanoseconds of a round trip of 64 bytes; the other end is a child. */
