@@ -321,7 +321,7 @@ check_stock() {
 	programs[stock-6.12]+=" queue_pool_test queue_time_test busy_test end_test region_test region_pool_test"
 	programs[stock-6.12]+=" stand_test ahead_test"
 	programs[stock-6.12]+=" region_end_test:killed grant_return_test grant_end_test:races"
-	programs[stock-6.12]+=" place_test:memory conn_test life_test"
+	programs[stock-6.12]+=" place_test:memory conn_test life_test uring_test"
 	for kernel in stock-6.1 stock-6.12; do
 		stage "selftests, $kernel, two CPUs"
 		payload $kernel
