@@ -650,7 +650,7 @@ static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *bo
 
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	/* The peer may have counted a message that we are about to, and sees it whole all the same. */
+	/* The peer may have counted a message that we are about to, and sees it whole. */
 	u64 number = rch_seq_near64(READ_ONCE(chan->tx_messages), cts->message);
 	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
 

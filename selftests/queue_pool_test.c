@@ -668,7 +668,7 @@ TEST_F_TIMEOUT(queue, pools_are_made_while_messages_come, 120)
 			EXPECT_EQ(memcmp(memory[0], &i, sizeof(i)), 0);
 		}
 		ASSERT_EQ(pthread_join(thread, &ret), 0);
-		EXPECT_EQ((char *)ret == NULL, true);
+		EXPECT_TRUE(!ret);
 		queue_close(&q);
 	}
 }
