@@ -140,6 +140,8 @@ static void link_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->tx_frames = link->tx_frames;
 	out->rx_frames = link->rx_frames;
 	out->tx_stalls = link->stalls;
+	out->tx_posts = link->tx_posts;
+	out->tx_signals = link->tx_signals;
 	spin_unlock_bh(&link->lock);
 }
 

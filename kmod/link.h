@@ -145,6 +145,8 @@ struct rch_link_faults {
  * @tick_work: heartbeat, idle time, retries of failed allocations
  * @tick_at: when it is to run, in jiffies; written by who queues it
  * @tx_frames: frames sent
+ * @tx_posts: chains of them
+ * @tx_signals: those of them that were signalled
  * @rx_frames: frames received
  * @stalls: how often a frame waited for credit
  * @faults: injected ones
@@ -220,6 +222,8 @@ struct rch_link {
 	struct delayed_work tick_work;
 	unsigned long tick_at;
 	u64 tx_frames;
+	u64 tx_posts;
+	u64 tx_signals;
 	u64 rx_frames;
 	u64 stalls;
 	struct rch_link_faults faults;

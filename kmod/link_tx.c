@@ -480,7 +480,9 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	    txf->seq + 1 - link->signalled >= RCH_SIGNAL_EACH) {
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->signalled = txf->seq + 1;
+		link->tx_signals++;
 	}
+	link->tx_posts++;
 	if (records)
 		rch_link_gather_sent(link);
 	if (told)

@@ -350,23 +350,33 @@ void set_parameter(const char *name, unsigned int value)
 	}
 }
 
-/* Frames that all links have sent. */
-uint64_t frames_sent(int ctx)
+/* What all links together have sent: tx_frames, tx_posts, tx_signals. */
+struct rdmachan_object links_sent(int ctx)
 {
 	static struct rdmachan_object objects[64];
+	struct rdmachan_object sum = { 0 };
 	struct rdmachan_list list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
 		.object_size = sizeof(*objects),
 	};
-	uint64_t sum = 0;
 	uint32_t i;
 
 	if (ioctl(ctx, RDMACHAN_LIST, &list))
-		return 0;
-	for (i = 0; i < list.out_count; i++)
-		if (objects[i].kind == RDMACHAN_KIND_LINK)
-			sum += objects[i].tx_frames;
+		return sum;
+	for (i = 0; i < list.out_count; i++) {
+		if (objects[i].kind != RDMACHAN_KIND_LINK)
+			continue;
+		sum.tx_frames += objects[i].tx_frames;
+		sum.tx_posts += objects[i].tx_posts;
+		sum.tx_signals += objects[i].tx_signals;
+	}
 	return sum;
+}
+
+/* Frames that all links have sent. */
+uint64_t frames_sent(int ctx)
+{
+	return links_sent(ctx).tx_frames;
 }
 
 /* What the module counts in debugfs: "keys" or "items"; -1 where there is no debugfs. */

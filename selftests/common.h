@@ -80,6 +80,7 @@ void pair_up_again(int ctx, int fds[2]);
 void set_parameter(const char *name, unsigned int value);
 
 int turns(int full);
+struct rdmachan_object links_sent(int ctx);
 uint64_t frames_sent(int ctx);
 int module_count(const char *what);
 int64_t now_ms(void);

@@ -857,6 +857,29 @@ TEST_F(inject, reset_with_answer_due)
 	close(listener);
 }
 
+/* What had to wait for credit is handed to the adapter in chains, and not frame by frame. */
+TEST_F(inject, frames_go_in_chains)
+{
+	struct rdmachan_object before, after;
+	static char back[7000];
+	int waiting;
+
+	inject("withhold", "link=%llu count=0", (unsigned long long)self->b_link);
+	use_up_credits(self->a, self->b);
+	/* That one, and more for several frames. */
+	waiting = 1 + fill_up(self->a, sizeof(back));
+	ASSERT_GE(waiting, 7);
+	before = links_sent(self->ctx);
+	inject_off("withhold");
+	while (waiting--)
+		ASSERT_EQ(do_recv(self->b, back, sizeof(back), NULL, PATIENCE), 0);
+	after = links_sent(self->ctx);
+	printf("# %d frames in %d chains\n", (int)(after.tx_frames - before.tx_frames),
+	       (int)(after.tx_posts - before.tx_posts));
+	EXPECT_LE(after.tx_posts - before.tx_posts + 2, after.tx_frames - before.tx_frames);
+	talk(self->a, self->b);
+}
+
 /* Faults come and go in the middle of traffic, and with them the way that frames take. */
 TEST_F(inject, on_and_off)
 {

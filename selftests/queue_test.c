@@ -501,6 +501,27 @@ TEST_F(queue, sends_share_frames)
 	EXPECT_LT(frames_sent(self->ctx) - before, 20);
 }
 
+/* Of frames that are answered the adapter need not tell that they are sent, but for each 8th. */
+TEST_F(queue, few_frames_are_signalled)
+{
+	struct rdmachan_object before, after;
+	uint64_t frames, signals;
+	int i, back;
+
+	before = links_sent(self->ctx);
+	for (i = 0; i < 400; i++) {
+		ASSERT_EQ(write(i % 2 ? self->a : self->b, &i, sizeof(i)), sizeof(i));
+		ASSERT_EQ(read(i % 2 ? self->b : self->a, &back, sizeof(back)), sizeof(back));
+	}
+	after = links_sent(self->ctx);
+	frames = after.tx_frames - before.tx_frames;
+	signals = after.tx_signals - before.tx_signals;
+	printf("# %d of %d frames were signalled\n", (int)signals, (int)frames);
+	EXPECT_GE(frames, 400);
+	EXPECT_GE(signals, frames / 10);
+	EXPECT_LE(signals, frames / 5);
+}
+
 #define CHANNELS 8U
 #define EACH 8U
 

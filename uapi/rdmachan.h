@@ -894,6 +894,9 @@ enum rdmachan_state {
  *	%RDMACHAN_RIGHT_BY_DEVICE, if atomic operations on what this end lends are its
  *	adapter's, or 0
  * @cookie: Cookie of a grant
+ * @tx_posts: How often frames of a link were handed to the adapter, one chain of them and one
+ *	doorbell each time: @tx_frames divided by it is the length of a chain
+ * @tx_signals: Frames of @tx_frames of which the adapter tells the module that they are sent
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -940,6 +943,8 @@ struct rdmachan_object {
 	__u32 grant;
 	__u32 rights;
 	__aligned_u64 cookie;
+	__aligned_u64 tx_posts;
+	__aligned_u64 tx_signals;
 };
 
 /**

@@ -23,6 +23,8 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 	json_number(json, "rx_bytes", object->rx_bytes);
 	json_number(json, "tx_frames", object->tx_frames);
 	json_number(json, "rx_frames", object->rx_frames);
+	json_number(json, "tx_posts", object->tx_posts);
+	json_number(json, "tx_signals", object->tx_signals);
 	json_number(json, "tx_queued", object->tx_queued);
 	json_number(json, "rx_queued", object->rx_queued);
 	json_number(json, "rx_next", object->rx_next);
