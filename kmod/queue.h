@@ -248,7 +248,8 @@ struct rch_pool {
  * @barrier: the last that began has DRAIN; by @run_lock
  * @pools: pools; a place is written once
  * @pool_count: of them; by @pool_lock
- * @pool_lock: who adds a pool, and nothing else is taken in it: operations go on meanwhile
+ * @pool_lock: who adds a pool, while operations go on; inside no lock of the queue, and none of
+ *	its locks inside
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
  * @holding: operation whose transfer waits for @ops->flush too, or NULL; by @run_lock
