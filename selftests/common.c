@@ -350,6 +350,24 @@ void set_parameter(const char *name, unsigned int value)
 	}
 }
 
+/* Links that nobody uses end, here with the next look at them. */
+void await_no_links(int ctx)
+{
+	const int64_t until = now_ms() + 60000;
+	struct rdmachan_info info;
+
+	set_parameter("idle_ms", 100);
+	do {
+		sleep_ms(10);
+		if (get_info(ctx, &info) || now_ms() > until) {
+			printf("# there are links yet: %u\n", info.out_links);
+			fflush(stdout);
+			_exit(1);
+		}
+	} while (info.out_links);
+	set_parameter("idle_ms", 30000);
+}
+
 /* What all links together have sent: tx_frames, tx_posts, tx_signals. */
 struct rdmachan_object links_sent(int ctx)
 {

@@ -78,6 +78,7 @@ int connect_again(int ctx);
 void pair_up_again(int ctx, int fds[2]);
 
 void set_parameter(const char *name, unsigned int value);
+void await_no_links(int ctx);
 
 int turns(int full);
 struct rdmachan_object links_sent(int ctx);

@@ -467,6 +467,9 @@ static void look_amid_a_chain(struct fixture_lib *self, struct rdmachan_queue *q
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	while (!waiting_bytes(self->b) && now_ms() < until)
 		sleep_ms(1);
+	/* With none at hand, who waits submits; a poller may not have come to the first yet. */
+	while (!rdmachan_queue_cq_ready(q) && now_ms() < until)
+		sleep_ms(1);
 	sqe = entry(q, 3);
 	while (waiting_bytes(self->b) && now_ms() < until) {
 		ASSERT_EQ(use(q), 0);

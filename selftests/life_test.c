@@ -380,19 +380,11 @@ TEST_TIMEOUT(no_unload_in_traffic, LIMIT_S)
 /* The module beats for a program that does not run: nobody is given up. */
 TEST_TIMEOUT(stopped_for_longer_than_the_dead_time, LIMIT_S)
 {
-	const int64_t until = now_ms() + PATIENCE;
 	const unsigned int dead_ms = 1000;
-	struct rdmachan_info info;
 	int i, ctx = open_ctx();
 
 	/* On a link that knows of this dead time. */
-	set_parameter("idle_ms", 100);
-	do {
-		ASSERT_EQ(get_info(ctx, &info), 0);
-		ASSERT_LT(now_ms(), until);
-		sleep_ms(10);
-	} while (info.out_links);
-	set_parameter("idle_ms", 30000);
+	await_no_links(ctx);
 	set_parameter("dead_ms", dead_ms);
 	start_crowd();
 	score->calm = true;
