@@ -48,10 +48,11 @@ begun=$SECONDS
 
 # What every adapter runs.
 honest=(abi_test chan_test gather_test wait_test queue_test queue_end_test queue_cancel_test
-	queue_row_test queue_pool_test queue_time_test lib_queue_test lib_queue_end_test busy_test end_test
-	place_test region_test region_pool_test region_end_test stand_test ahead_test grant_test
-	grant_return_test grant_data_test grant_end_test grant_link_test grant_queue_test
-	grant_give_test grant_ask_test grant_key_test inject_test conn_test)
+	queue_row_test queue_pool_test queue_time_test lib_queue_test lib_queue_grant_test
+	lib_queue_end_test busy_test end_test place_test region_test region_pool_test
+	region_end_test stand_test ahead_test grant_test grant_return_test grant_data_test
+	grant_end_test grant_link_test grant_queue_test grant_give_test grant_ask_test
+	grant_key_test inject_test conn_test)
 # What is the same for each adapter, and takes long.
 above=(queue_poller_test uring_test uring_end_test)
 # What is not the same in each series of the kernel.
@@ -259,12 +260,13 @@ check_uml() {
 check_san() {
 	stage "KUnit and selftests, User Mode Linux with sanitizers"
 	payload uml-6.12-san
-	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 abi_test chan_test \
-		gather_test wait_test queue_test queue_end_test queue_cancel_test queue_row_test \
-		queue_pool_test queue_time_test queue_poller_test lib_queue_test lib_queue_end_test busy_test \
-		end_test place_test region_test region_pool_test region_end_test stand_test \
-		ahead_test grant_test grant_return_test grant_data_test grant_end_test grant_link_test \
-		grant_queue_test grant_give_test grant_key_test
+	environment=FEW_TURNS=1 uml_guest san uml-6.12-san rxe 2048 \
+		abi_test chan_test gather_test wait_test queue_test queue_end_test \
+		queue_cancel_test queue_row_test queue_pool_test queue_time_test \
+		queue_poller_test lib_queue_test lib_queue_grant_test lib_queue_end_test \
+		busy_test end_test place_test region_test region_pool_test region_end_test \
+		stand_test ahead_test grant_test grant_return_test grant_data_test \
+		grant_end_test grant_link_test grant_queue_test grant_give_test grant_key_test
 	environment=FEW_TURNS=1 uml_guest san-more uml-6.12-san rxe 2048 inject_test conn_test \
 		quota_test abi_fuzz fault_test fault_grant_test nomem_test hostile_region \
 		hostile_stand hostile_cross hostile_deep hostile_grant uring_test uring_end_test
