@@ -6,7 +6,8 @@
  * small message would have a frame of its own. So the open frame is held back for what may
  * follow, while all of this is true:
  *
- *  - it has nothing but data: whatever else there is to say is said at once;
+ *  - it has nothing but whole messages: whatever else there is to say is said at once, and so
+ *    is the rest of a message whose first part went in a frame of its own;
  *  - the peer has sent no record since the last frame with some: a message that answers
  *    another, and waits for its own answer, is not held back;
  *  - not longer than gather_us have passed since that frame: nor is the first message

@@ -173,6 +173,23 @@ TEST_F(gather, an_answer_is_not_held)
 	expect_nothing_held(self, answer_rounds);
 }
 
+static void long_rounds(struct fixture_gather *self)
+{
+	/* A frame of 16 KiB, and little more. */
+	static char data[17000];
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(write(self->a, data, sizeof(data)), sizeof(data));
+		ASSERT_EQ(read(self->b, data, sizeof(data)), sizeof(data));
+	}
+}
+
+TEST_F(gather, the_rest_of_a_message_is_not_held)
+{
+	expect_nothing_held(self, long_rounds);
+}
+
 /* A call of ENTER says what belongs together. */
 static void queue_rounds(struct fixture_gather *self)
 {
