@@ -360,9 +360,6 @@ struct rch_chan {
 /** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
 #define RCH_POLL_NOTHING EPOLLMSG
 
-/** RCH_PLACE_MIN - smaller messages from regions are copied, see rch_chan_rts_wanted() */
-#define RCH_PLACE_MIN (32U * 1024)
-
 /** RCH_CHAN_TX - bit of busy: somebody sends */
 #define RCH_CHAN_TX 0
 /** RCH_CHAN_RX - bit of busy: somebody receives */

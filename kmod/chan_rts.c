@@ -22,10 +22,9 @@
 #include "error.h"
 #include "mem.h"
 #include "path_rdma.h"
+#include "pure/way.h"
 #include "rch.h"
 
-/* Below this, copying is cheaper than pinning and asking. */
-#define RCH_RTS_MIN (64U * 1024)
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
@@ -68,19 +67,18 @@ bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr
 }
 
 /**
- * rch_chan_rts_wanted - which way a message goes: whether its sender shall ask first
+ * rch_chan_rts_wanted - whether the sender of a message shall ask to place it
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @length: bytes
  * @pinned: its pages are pinned: it lies in a region
  *
- * Asking costs two records more and the wait for the answer, and saves two copies. That
- * pays from a size on which is measured (:doc:`internals`). It needs a peer that knows how,
+ * Asking costs two records more and the wait for the answer. It needs a peer that knows how,
  * on this link; that its adapter can register memory is the peer's to say. Who was refused
  * does not ask again for a while.
  */
 bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned)
 {
-	if (length < (pinned ? RCH_PLACE_MIN : RCH_RTS_MIN) ||
+	if (!rch_way_is_placed(length, pinned) ||
 	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
 		return false;
 	if (!chan->rts_skip)

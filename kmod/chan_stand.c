@@ -42,6 +42,7 @@
 #include "chan.h"
 #include "path_rdma.h"
 #include "pure/seq.h"
+#include "pure/way.h"
 #include "rch.h"
 
 /* Who never uses what is lent is lent some once in so many messages. */
@@ -75,7 +76,7 @@ static bool understood_crossing(const struct rch_chan *chan)
  */
 bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
-	return READ_ONCE(chan->lends) && room >= RCH_PLACE_MIN && understood(chan) &&
+	return READ_ONCE(chan->lends) && rch_way_is_placed(room, true) && understood(chan) &&
 	       !READ_ONCE(chan->complete) && !READ_ONCE(chan->offered) &&
 	       !READ_ONCE(chan->heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
@@ -292,7 +293,7 @@ static u32 heirs_max(const struct rch_chan *chan)
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
 	return !READ_ONCE(chan->heirs_lost) && READ_ONCE(chan->lends) &&
-	       room >= RCH_PLACE_MIN && understood_ahead(chan) &&
+	       rch_way_is_placed(room, true) && understood_ahead(chan) &&
 	       READ_ONCE(chan->heir_count) < heirs_max(chan) &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }

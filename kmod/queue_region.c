@@ -17,6 +17,7 @@
 #include "chan.h"
 #include "chan_place.h"
 #include "link.h"
+#include "pure/way.h"
 #include "queue.h"
 #include "queue_region.h"
 #include "region.h"
@@ -160,7 +161,7 @@ s64 rch_op_region_send(struct rch_op *op)
 	int res;
 
 	if (!op->place) {
-		if (op->sqe.length < RCH_PLACE_MIN)
+		if (!rch_way_is_placed(op->sqe.length, true))
 			return send_small(op);
 		ret = begin_send(op);
 		if (!op->place)
@@ -282,7 +283,7 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 	struct rch_chan *chan = op->object;
 	bool lent;
 
-	if (op->sqe.length < RCH_PLACE_MIN || !rch_place_all_sent(before->place))
+	if (!rch_way_is_placed(op->sqe.length, true) || !rch_place_all_sent(before->place))
 		return 0;
 	lent = rch_chan_may_borrow(chan, op->sqe.length);
 	/* Else what tells of the one before would come behind the bytes of this one. */
