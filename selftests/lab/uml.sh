@@ -7,8 +7,9 @@
 #
 # --kernel K      a name that kernel.sh knows, or a directory of its (uml-6.12)
 # --provider P    rxe, siw or none                  (rxe)
-# --net KIND      veth, dummy, none, or fd:N, an inherited datagram socket that
-#                 carries Ethernet frames (see uml-pair.sh)   (veth)
+# --net KIND      veth, dummy, none, hosts, several in this kernel (see vt.sh), or fd:N, an
+#                 inherited datagram socket that carries Ethernet frames (see uml-pair.sh)   (veth)
+# --preload FILE  a library for the kernel's own process
 # --control FIFO  the cable's, for lab-cable in the guest
 # --share DIR     the folder of the host that the guest may write, at /share (OUT/share)
 # --payload --out --timeout --mem --host --ip --ip6 --mac --mtu --append
@@ -25,7 +26,7 @@ set -euo pipefail
 
 KERNEL=uml-6.12 PAYLOAD='' OUT='' TIMEOUT=60 MEM=1024 NET=veth SHARE='' CONTROL=''
 HOST=a IP=10.77.0.1/24 IP6=fd77::1/64 MAC='' MTU=4200 PROVIDER=rxe
-APPEND='' PREFIX='' KILL_ON=''
+APPEND='' PREFIX='' KILL_ON='' PRELOAD=''
 COMMAND=()
 
 parse_arguments() {
@@ -52,6 +53,7 @@ parse_arguments() {
 		--mtu) MTU=$2 ;;
 		--provider) PROVIDER=$2 ;;
 		--append) APPEND=$2 ;;
+		--preload) PRELOAD=$2 ;;
 		--prefix) PREFIX=$2 ;;
 		--kill-on) KILL_ON=$2 ;;
 		*) die "unknown option $1" ;;
@@ -112,7 +114,8 @@ main() {
 	# shellcheck disable=SC2016 # for the inner shell
 	run_and_scan "$OUT/uml.log" sh -c \
 		'side=$1 console=$2; shift 2; exec "$@" 3>>"$side" >"$console" 2>&1' \
-		uml "$OUT/side.log" "$OUT/console.log" "${UML[@]}"
+		uml "$OUT/side.log" "$OUT/console.log" \
+		env ${PRELOAD:+"LD_PRELOAD=$PRELOAD"} "${UML[@]}"
 }
 
 main "$@"

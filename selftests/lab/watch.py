@@ -68,7 +68,7 @@ class SideChannel:
                 self.pause = int(pause.group(1)) / 1000
             elif line.startswith(CABLE) and self.control:
                 self.control.write(line[len(CABLE):] + b"\n")
-            elif line != MARK + b"ready":
+            elif line != MARK + b"ready" and not line.startswith(MARK + b"clock "):
                 self._show(line)
             return None
         # The guest puts an empty line before its result: hold empty ones back.

@@ -8,7 +8,10 @@
 #
 #   lab.side=DEV      terminal for the command's output and for the result
 #   lab.host=NAME     host name
-#   lab.net=KIND      veth, dummy, none, or the name of an existing interface
+#   lab.net=KIND      veth, dummy, none, hosts (hosts.sh), or the name of an existing interface
+#   lab.hosts=N       how many hosts, with lab.net=hosts; lab.delay=US between two of them,
+#                     lab.cable=WORD,VALUE,... what is wrong with the cables from the start,
+#                     lab.seed=N where random choices come from
 #   lab.ip= lab.ip6=  addresses with prefix lengths
 #   lab.mac= lab.mtu=
 #   lab.provider=P    rxe, siw or none: the RDMA device is called P0
@@ -29,6 +32,8 @@ lab_say() { echo "rdmachan-lab: $*"; }
 lab_parameters() {
 	lab_host=guest lab_net=veth lab_ip=10.77.0.1/24 lab_ip6=fd77::1/64
 	lab_mac='' lab_mtu=4200 lab_provider=rxe lab_side=/dev/console
+	# shellcheck disable=SC2034 # those of hosts.sh
+	lab_hosts=1 lab_delay=20 lab_cable='' lab_seed='' lab_tc=tc
 	# shellcheck disable=SC2034 # uml-init's
 	lab_dir='' lab_run='' lab_modules='' lab_share=''
 	read -r lab_words </proc/cmdline
@@ -42,12 +47,18 @@ lab_parameters() {
 		lab.ip6=*) lab_ip6=$lab_value ;;
 		lab.mac=*) lab_mac=$lab_value ;;
 		lab.mtu=*) lab_mtu=$lab_value ;;
+		lab.hosts=*) lab_hosts=$lab_value ;;
+		lab.delay=*) lab_delay=$lab_value ;;
+		lab.cable=*) lab_cable=$lab_value ;;
+		lab.seed=*) lab_seed=$lab_value ;;
+		lab.tc=*) lab_tc=$lab_value ;;
 		lab.provider=*) lab_provider=$lab_value ;;
 		lab.side=*) lab_side=$lab_value ;;
 		lab.dir=*) lab_dir=$lab_value ;;
 		lab.run=*) lab_run=$lab_value ;;
 		lab.modules=*) lab_modules=$lab_value ;;
 		lab.share=*) lab_share=$lab_value ;;
+		time-travel=*) export LAB_VIRTUAL=1 ;;
 		esac
 	done
 }
@@ -129,6 +140,9 @@ lab_network() {
 	veth)
 		LAB_DEV=veth0
 		modprobe -q veth ;;
+	hosts)
+		lab_hosts_network
+		return ;;
 	dummy)
 		LAB_DEV=dummy0
 		: "${lab_mac:=02:77:00:00:00:01}"
@@ -173,15 +187,19 @@ lab_gid_of_digits() {
 	done
 }
 
-# Does the device's GID table hold every address of the interface? Programs that
-# come before it does fail to find a route. Only the table's start is read: it
-# has a thousand entries.
-lab_gids_complete() {
+# Set lab_table to the start of the device's GID table, which has a thousand entries.
+lab_gid_table() {
 	lab_table=''
 	for lab_i in 0 1 2 3 4 5 6 7; do
 		read -r lab_entry <"$lab_port/gids/$lab_i" || lab_entry=''
 		lab_table="$lab_table $lab_entry"
 	done
+}
+
+# Does the device's GID table hold every address of the interface? Programs that
+# come before it does fail to find a route.
+lab_gids_complete() {
+	lab_gid_table
 	case $lab_table in
 	*"$lab_gid4"*) ;;
 	*) return 1 ;;
@@ -221,7 +239,12 @@ lab_rdma() {
 		echo 2 >/proc/sys/net/ipv4/tcp_syn_retries
 		;;
 	esac
-	[ "$lab_net" != none ] || return 0
+	case $lab_net in
+	none) return 0 ;;
+	hosts)
+		lab_hosts_rdma
+		return ;;
+	esac
 	LAB_RDMA=${lab_provider}0
 	lab_port=/sys/class/infiniband/$LAB_RDMA/ports/1
 	lab_gid_of_ip4 "${lab_ip%/*}"
@@ -268,5 +291,7 @@ lab_main() {
 	fi
 	# A command may have left its last line unfinished.
 	echo
+	read -r lab_clock _ </proc/uptime
+	lab_say "clock $lab_clock"
 	lab_say "exit $lab_status"
 }

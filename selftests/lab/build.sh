@@ -15,9 +15,9 @@
 
 set -euo pipefail
 # shellcheck source=selftests/lab/lib.sh
-. "$(dirname "$0")/lab/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 
 # build DIR PART...: these folders of modules, in DIR, by the arguments in "args", for "out"
 build() {
@@ -47,7 +47,7 @@ copy() {
 	mkdir -p "$1"
 	rsync -rlp "${@:2}" --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' \
 		--exclude='.*.cmd' --exclude='*.gcno' --exclude=Module.symvers --exclude=modules.order \
-		"$top/kmod" "$top/uapi" "$top/selftests/floor" "$1/"
+		"$top/kmod" "$top/uapi" "$top/selftests/bench/floor" "$1/"
 }
 
 # build_in_cache ARGUMENT...: for the kernel "name", and bring all to "out"

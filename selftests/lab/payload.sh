@@ -10,11 +10,11 @@
 
 set -euo pipefail
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 build=${RDMACHAN_BUILD:-$top/build}
 kernel=$1 dir=$2
 
-"$top/selftests/build.sh" "$kernel" "$build/$kernel"
+"$top/selftests/lab/build.sh" "$kernel" "$build/$kernel"
 # The guests' image has no libmd, so the tool takes it in.
 make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
 	LIBMD_LIBS=-l:libmd.a all
@@ -27,11 +27,9 @@ cp "$build/guest-tool/rdmachan" "$dir/"
 cp -P "$build"/guest-tool/librdmachan.so* "$dir/"
 find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
 	-exec cp -t "$dir/examples" {} +
-cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/*.sh \
-	"$top"/selftests/twohost/*.sh "$dir/"
-if [ -e "$top/selftests/Makefile" ]; then
-	make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
-		LIBRARY="$build/guest-tool/librdmachan.a"
-	find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
-	cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
-fi
+cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/guest/*.sh \
+	"$top"/selftests/bench/bench_guest.sh "$dir/"
+make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
+	LIBRARY="$build/guest-tool/librdmachan.a"
+find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
+cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
