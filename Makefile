@@ -16,7 +16,7 @@ all: module tool
 # The module for the running kernel, in a copy of the sources: the tree stays clean.
 module:
 	@if [ -e "$(KDIR)/Makefile" ]; then \
-		selftests/build.sh --kdir "$(KDIR)" "$(B)/module"; \
+		selftests/lab/build.sh --kdir "$(KDIR)" "$(B)/module"; \
 	else \
 		echo "The module is not built: the headers of the running kernel are missing"; \
 		echo "($(KDIR)). On Debian: apt install linux-headers-$$(uname -r),"; \
@@ -66,10 +66,10 @@ soak:
 	@selftests/check.sh soak
 
 coverage:
-	@selftests/coverage.sh
+	@selftests/coverage/coverage.sh
 
 bench:
-	@selftests/bench.sh
+	@selftests/bench/bench.sh
 
 help:
 	@echo "make               build module (for the running kernel) and tool into build/"

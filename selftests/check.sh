@@ -181,7 +181,7 @@ compile() {
 	[ -z "${compiled[$1]:-}" ] || return 0
 	compiled[$1]=1
 	[ "$1" != stock-6.1 ] || ended static/sparse
-	begin one_test 0 "compile/$1" "${@:2}" "$top/selftests/build.sh" "$1" \
+	begin one_test 0 "compile/$1" "${@:2}" "$lab/build.sh" "$1" \
 		"$RDMACHAN_BUILD/$1"
 }
 
@@ -191,7 +191,7 @@ payload() {
 	given[$1]=1
 	compile "$1"
 	ended "compile/$1"
-	"$top/selftests/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1 ||
+	"$lab/payload.sh" "$1" "$out/payload-$1" >"$out/payload-$1.log" 2>&1 ||
 		fail "payload for $1, see $out/payload-$1.log"
 }
 

@@ -21,7 +21,7 @@ fail() { echo "demo: $*"; echo "demo: FAIL"; exit 1; }
 
 "$lab/packages.sh" demo || fail "packages are missing"
 dir=$("$lab/kernel.sh" "$kernel") || fail "no kernel"
-"$top/selftests/payload.sh" "$kernel" "$out/payload" || fail "the build failed"
+"$lab/payload.sh" "$kernel" "$out/payload" || fail "the build failed"
 
 # A real file: the kernel's own image and as many of its modules as make 40 MiB.
 list=$out/files

@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 /* A message with a file, to whoever takes it: maybe another process. */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define PICK(table, value) ((table)[(value) % (sizeof(table) / sizeof(*(table)))])

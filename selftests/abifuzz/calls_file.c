@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 long call_open(struct actor *actor, const struct call *call)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define PICK(table, value) ((table)[(value) % (sizeof(table) / sizeof(*(table)))])

@@ -11,7 +11,7 @@
 
 #include <linux/kcov.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define KCOV "/sys/kernel/debug/kcov"

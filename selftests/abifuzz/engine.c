@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define HIGH 800

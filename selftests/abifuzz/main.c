@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define PARAMETERS "/sys/module/rdmachan/parameters/"

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 static unsigned int below(uint64_t *seed, unsigned int limit)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "../common.h"
+#include "common.h"
 #include "abi_fuzz.h"
 
 #define FILE_CASES_MAX 4096

@@ -54,7 +54,7 @@ main() {
 	local left=${1:-600} seed=${ABI_FUZZ_SEED:-1} seconds calls=0 round log leaks=on
 
 	mkdir -p "$out"
-	"$top/selftests/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
+	"$top/selftests/lab/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
 		{ tail "$out/payload.log" >&2; die "no payload"; }
 	while [ "$left" -gt 0 ]; do
 		seconds=$((left < ROUND_S ? left : ROUND_S))

@@ -23,7 +23,7 @@
 
 set -euo pipefail
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/bench
@@ -34,7 +34,7 @@ results=() status=0
 # payload KERNEL: what guests with it need; made once
 payload() {
 	[ ! -e "$out/payload-$1.made" ] || return 0
-	"$top/selftests/payload.sh" "$1" "$out/payload-$1" >/dev/null || return
+	"$lab/payload.sh" "$1" "$out/payload-$1" >/dev/null || return
 	touch "$out/payload-$1.made"
 }
 

@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "../common.h"
+#include "common.h"
 #include "bench.h"
 
 /* One for all channels of a process. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../grant.h"
-#include "../region.h"
+#include "grant.h"
+#include "region.h"
 #include "bench.h"
 
 /* What the server's memory is full of. */

@@ -12,14 +12,14 @@
 
 set -euo pipefail
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 out=${RDMACHAN_BUILD:-$top/build}/profile
 kernel=${KERNEL:-stock-6.1}
 way=$1 size=$2 count=$3
 option=()
 
 "$top/selftests/lab/packages.sh" check
-"$top/selftests/payload.sh" "$kernel" "$out/payload" >/dev/null
+"$top/selftests/lab/payload.sh" "$kernel" "$out/payload" >/dev/null
 cat >"$out/payload/profile_guest.sh" <<'EOF'
 insmod ./rdmachan.ko ${PARAMS-} && ./cost "$@" || exit 1
 [ -n "${FAST-}" ] && exit

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "../region.h"
+#include "region.h"
 #include "bench.h"
 
 /* More are never put in before they are handed over. */

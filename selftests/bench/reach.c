@@ -2,7 +2,7 @@
 /*
  * reach.c - lent memory by calls, one access at a time
  */
-#include "../grant.h"
+#include "grant.h"
 #include "bench.h"
 
 static void access_once(struct end *end, uint32_t grant)

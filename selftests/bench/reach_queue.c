@@ -2,8 +2,8 @@
 /*
  * reach_queue.c - lent memory by a queue, from and to a region
  */
-#include "../grant_ring.h"
-#include "../region.h"
+#include "grant_ring.h"
+#include "region.h"
 #include "bench.h"
 
 /* As many are under way at a time. */

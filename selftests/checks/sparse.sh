@@ -21,10 +21,10 @@ sources() {
 
 	kernel=$(selftests/lab/kernel.sh --quiet "$1")
 	{
-		cat "$kernel"/{version,make.args} selftests/build.sh selftests/checks/sparse.sh
+		cat "$kernel"/{version,make.args} selftests/lab/build.sh selftests/checks/sparse.sh
 		sparse --version
 		echo "${RDMACHAN_INJECT:-}"
-		find kmod uapi selftests/floor -type f | LC_ALL=C sort | xargs sha256sum
+		find kmod uapi selftests/bench/floor -type f | LC_ALL=C sort | xargs sha256sum
 	} 2>&1 | hash_of -
 }
 
@@ -33,7 +33,7 @@ check_kernel() {
 	local kernel=$1 found=$2 log=$BUILD/$1/build.log tree=$CACHE/modules/$1 status=0
 
 	# What it finds fails the build, as warnings do.
-	selftests/build.sh "$kernel" "$BUILD/$kernel" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 ||
+	selftests/lab/build.sh "$kernel" "$BUILD/$kernel" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 ||
 		status=$?
 	grep -q " CHECK .*$tree" "$log" || { tail -n 5 "$log" >&2; die "$kernel: nothing was checked"; }
 	CHECKED=$((CHECKED + $(grep -c " CHECK .*$tree" "$log")))

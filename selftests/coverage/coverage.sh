@@ -12,7 +12,7 @@
 
 set -uo pipefail
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../.." && pwd)
 lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/coverage
@@ -77,7 +77,7 @@ run_bad_cable() { SIZE=1048576 pair bad_cable loss \
 
 mkdir -p "$out"
 "$lab/packages.sh" check && "$lab/kernel.sh" --quiet $kernel >/dev/null || exit 1
-"$top/selftests/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
+"$lab/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
 	{ tail "$out/payload.log"; exit 1; }
 # Counts of a module that was another do not fit this one.
 for counts in "$out"/counts/*; do
@@ -87,6 +87,6 @@ done
 for name in "$@"; do
 	"run_$name"
 done
-"$top/selftests/coverage.py" --objects "$RDMACHAN_BUILD/$kernel/kmod" \
+"$top/selftests/coverage/coverage.py" --objects "$RDMACHAN_BUILD/$kernel/kmod" \
 	--pure "$out/counts/kunit/a" --report "$out/report.txt" "$out"/counts/*/* || failed=1
 [ $failed -eq 0 ]

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +21,74 @@
 
 static const struct opts none;
 
+static void give_up(const char *what)
+{
+	printf("# %s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+/* As SKIP() of the harness. */
+static void skip(const char *why)
+{
+	printf("# SKIP %s\n", why);
+	fflush(stdout);
+	_exit(4);
+}
+
 int open_ctx(void)
 {
 	int ctx = open(DEVICE, O_RDWR | O_CLOEXEC);
 
-	if (ctx >= 0)
-		return ctx;
-	printf("# %s: %s\n", DEVICE, strerror(errno));
-	exit(1);
+	if (ctx < 0 && errno == ENOENT)
+		skip("there is no " DEVICE ": the module is not loaded");
+	if (ctx < 0)
+		give_up(DEVICE);
+	return ctx;
+}
+
+/* Whether there is another host than this one, and a wire between them. */
+bool has_peer(void)
+{
+	return getenv("LAB_PEER_NETNS");
+}
+
+/*
+ * Go to the other host, which is a network namespace, and return a descriptor for leave_peer().
+ * What this thread opens until then it opens there. Nothing happens, and -1 is returned, where
+ * the other host is this one.
+ */
+int enter_peer(void)
+{
+	const char *path = getenv("LAB_PEER_NETNS");
+	int here, there;
+
+	if (!path)
+		return -1;
+	here = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	there = open(path, O_RDONLY | O_CLOEXEC);
+	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET))
+		give_up(path);
+	close(there);
+	return here;
+}
+
+void leave_peer(int here)
+{
+	if (here < 0)
+		return;
+	if (setns(here, CLONE_NEWNET))
+		give_up("the way back from the other host");
+	close(here);
+}
+
+/* A context of the other host, as a program that runs there would have it. */
+int open_peer(void)
+{
+	int here = enter_peer(), ctx = open_ctx();
+
+	leave_peer(here);
+	return ctx;
 }
 
 struct rdmachan_addr address_of(const char *text)
@@ -42,24 +103,36 @@ struct rdmachan_addr address_of(const char *text)
 	return addr;
 }
 
-static struct rdmachan_addr address_in(const char *name)
+static struct rdmachan_addr address_in(const char *name, const char *or)
 {
 	const char *text = getenv(name);
 
+	text = text ? text : getenv(or);
 	if (text)
 		return address_of(text);
-	printf("# %s is not set\n", name);
+	printf("# %s is not set\n", or);
 	exit(1);
 }
 
 struct rdmachan_addr own_address(void)
 {
-	return address_in("LAB_IP");
+	return address_in("LAB_IP", "LAB_IP");
 }
 
 struct rdmachan_addr own_address6(void)
 {
-	return address_in("LAB_IP6");
+	return address_in("LAB_IP6", "LAB_IP6");
+}
+
+/* Of the host that open_peer() is on. */
+struct rdmachan_addr peer_address(void)
+{
+	return address_in("LAB_PEER_IP", "LAB_IP");
+}
+
+struct rdmachan_addr peer_address6(void)
+{
+	return address_in("LAB_PEER_IP6", "LAB_IP6");
 }
 
 static void prepare(struct rdmachan_error *error)
@@ -93,7 +166,7 @@ void fill_connect(struct rdmachan_connect *connect, uint32_t service, const stru
 	connect->timeout_ms = o->timeout_ms;
 	connect->tuning = o->tuning;
 	connect->error_ptr = (uintptr_t)o->error;
-	connect->addr = own_address();
+	connect->addr = peer_address();
 	prepare(o->error);
 }
 
@@ -127,7 +200,7 @@ int do_connect_to(int ctx, const struct rdmachan_addr *addr, uint32_t service,
 
 int do_connect(int ctx, uint32_t service, const struct opts *o)
 {
-	struct rdmachan_addr addr = own_address();
+	struct rdmachan_addr addr = peer_address();
 
 	return do_connect_to(ctx, &addr, service, o);
 }
@@ -201,11 +274,14 @@ int get_error(int fd, struct rdmachan_error *error)
 	return ioctl(fd, RDMACHAN_QUERY, &query);
 }
 
-/* A channel of this host with itself: fds[0] is the active end. Failure ends the test. */
+/*
+ * A channel to the other host: fds[0] is the active end, here, and fds[1] the other, there. Failure
+ * ends the test.
+ */
 void pair_up(int ctx, int fds[2], const struct opts *o)
 {
 	struct opts with_error = o ? *o : (struct opts){};
-	int listener = do_listen(ctx, SERVICE, o);
+	int peer = open_peer(), listener = do_listen(peer, SERVICE, o);
 	struct rdmachan_error error = {};
 
 	with_error.error = &error;
@@ -218,6 +294,7 @@ void pair_up(int ctx, int fds[2], const struct opts *o)
 		_exit(1);
 	}
 	close(listener);
+	close(peer);
 }
 
 /* Send messages until there is no room. Return: how many, or -1 */
@@ -323,7 +400,7 @@ bool await_channels(int ctx, uint64_t count)
 /* As pair_up(), with a device that has just come back. */
 void pair_up_again(int ctx, int fds[2])
 {
-	int listener = do_listen(ctx, SERVICE, NULL);
+	int peer = open_peer(), listener = do_listen(peer, SERVICE, NULL);
 
 	fds[0] = connect_again(ctx);
 	fds[1] = fds[0] < 0 ? -1 : do_accept(listener, TIMEOUT(5000));
@@ -333,6 +410,7 @@ void pair_up_again(int ctx, int fds[2])
 		_exit(1);
 	}
 	close(listener);
+	close(peer);
 }
 
 /* A parameter of the module; 0644, as root. */
@@ -421,6 +499,24 @@ int module_count(const char *what)
 int turns(int full)
 {
 	return getenv("FEW_TURNS") ? (full + 9) / 10 : full;
+}
+
+/* Whether computing takes no time, and sleeping as long as it should: a bound is exact then. */
+bool time_is_virtual(void)
+{
+	return getenv("LAB_VIRTUAL");
+}
+
+/*
+ * For loops that wait for somebody else without a call that sleeps: where time is virtual nobody
+ * else would ever run. Elsewhere nothing happens, so that what races goes on racing.
+ */
+void let_time_pass(void)
+{
+	const struct timespec moment = { 0, 1000 };
+
+	if (time_is_virtual())
+		nanosleep(&moment, NULL);
 }
 
 int64_t now_ms(void)

@@ -44,9 +44,32 @@ struct opts {
 		later_;						\
 	})
 
+/*
+ * @ms have passed since @begun, which is of now_ms(). Where time is virtual no more than @late ms on
+ * top: what the timer is known to be late by, such as a tick of the link, and never a guess. Elsewhere
+ * any time may have passed on top.
+ */
+#define EXPECT_TOOK(begun, ms, late)					\
+	do {								\
+		int64_t took_ = now_ms() - (begun);			\
+									\
+		EXPECT_GE(took_, (ms));					\
+		if (time_is_virtual())					\
+			EXPECT_LE(took_, (ms) + (late));		\
+	} while (0)
+
+/* The clock of a kernel whose time is virtual ticks so often, in ms: timers end with a tick. */
+#define KERNEL_TICK_MS 10
+
 int open_ctx(void);
+bool has_peer(void);
+int enter_peer(void);
+void leave_peer(int here);
+int open_peer(void);
 struct rdmachan_addr own_address(void);
 struct rdmachan_addr own_address6(void);
+struct rdmachan_addr peer_address(void);
+struct rdmachan_addr peer_address6(void);
 struct rdmachan_addr address_of(const char *text);
 
 void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o);
@@ -84,6 +107,8 @@ int turns(int full);
 struct rdmachan_object links_sent(int ctx);
 uint64_t frames_sent(int ctx);
 int module_count(const char *what);
+bool time_is_virtual(void);
+void let_time_pass(void);
 int64_t now_ms(void);
 void sleep_ms(unsigned int ms);
 void on_alarm(unsigned int ms, bool restart);

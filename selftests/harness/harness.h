@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * harness.h - tests in C that speak TAP
+ * harness.h - tests in C that speak KTAP
  *
  * The names are those of the kernel's kselftest_harness.h, so that the tests read as
- * others do. Each test runs in a child with its own process group and a time limit;
+ * others do, and so are the exit codes. Each test runs in a child with its own process group and a time limit;
  * whatever it leaves behind is killed with it.
  */
 #ifndef RDMACHAN_HARNESS_H
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,6 +24,7 @@
 
 #define HARNESS_SKIPPED 4
 #define HARNESS_TIMEOUT_S 60
+#define HARNESS_REASON 128
 
 struct harness_test {
 	const char *name;
@@ -31,8 +33,14 @@ struct harness_test {
 	struct harness_test *next;
 };
 
+enum harness_result { HARNESS_PASS, HARNESS_FAIL, HARNESS_SKIP };
+
 static struct harness_test *harness_first, **harness_last = &harness_first;
 static int harness_failures;
+/* Why the test that runs was skipped; it tells its parent here. */
+static char *harness_reason;
+/* Which signals were blocked before the harness blocked its own. */
+static sigset_t harness_signals;
 
 static inline void harness_add(struct harness_test *test)
 {
@@ -130,7 +138,7 @@ static inline void harness_end(void)
 
 #define SKIP(reason)								\
 	do {									\
-		printf("# SKIP %s\n", reason);					\
+		snprintf(harness_reason, HARNESS_REASON, "%s", reason);		\
 		fflush(stdout);							\
 		_exit(HARNESS_SKIPPED);						\
 	} while (0)
@@ -138,6 +146,7 @@ static inline void harness_end(void)
 static inline void harness_child(struct harness_test *test)
 {
 	setpgid(0, 0);
+	sigprocmask(SIG_SETMASK, &harness_signals, NULL);
 	test->run();
 	fflush(stdout);
 	_exit(harness_failures ? 1 : 0);
@@ -180,15 +189,39 @@ static inline void harness_show_stacks(void)
 	fflush(stdout);
 }
 
-/* Wait for the test; returns its status, or -1 when it took too long. */
+/* What is left of @timeout_s seconds since @begun; never negative. */
+static inline struct timespec harness_left(const struct timespec *begun, int timeout_s)
+{
+	struct timespec now, left;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left.tv_sec = begun->tv_sec + timeout_s - now.tv_sec;
+	left.tv_nsec = begun->tv_nsec - now.tv_nsec;
+	if (left.tv_nsec < 0) {
+		left.tv_sec--;
+		left.tv_nsec += 1000000000;
+	}
+	if (left.tv_sec < 0)
+		left = (struct timespec){ 0, 0 };
+	return left;
+}
+
+/* Wait for the test; returns its status, or -1 when it took too long. SIGCHLD is blocked. */
 static inline int harness_wait(pid_t child, int timeout_s)
 {
-	const struct timespec tick = { 0, 5000000 };
-	int status = -1, tries = timeout_s * 200;
+	struct timespec begun, left;
+	sigset_t signals;
+	int status = -1;
 
-	while (tries-- && waitpid(child, &status, WNOHANG) != child) {
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	while (waitpid(child, &status, WNOHANG) != child) {
 		status = -1;
-		nanosleep(&tick, NULL);
+		left = harness_left(&begun, timeout_s);
+		if (!left.tv_sec && !left.tv_nsec)
+			break;
+		sigtimedwait(&signals, NULL, &left);
 	}
 	if (status == -1)
 		harness_show_stacks();
@@ -200,13 +233,14 @@ static inline int harness_wait(pid_t child, int timeout_s)
 	return status;
 }
 
-static inline bool harness_run(struct harness_test *test, int number)
+static inline enum harness_result harness_run(struct harness_test *test, int number)
 {
 	time_t begun = time(NULL);
 	int status;
 	pid_t child;
 
 	fflush(stdout);
+	*harness_reason = '\0';
 	child = fork();
 	if (!child)
 		harness_child(test);
@@ -217,12 +251,12 @@ static inline bool harness_run(struct harness_test *test, int number)
 	else if (WIFSIGNALED(status))
 		printf("# %s: ended by signal %d\n", test->name, WTERMSIG(status));
 	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == HARNESS_SKIPPED) {
-		printf("ok %d %s # SKIP\n", number, test->name);
-		return true;
+		printf("ok %d %s # SKIP %s\n", number, test->name, harness_reason);
+		return HARNESS_SKIP;
 	}
 	printf("%sok %d %s # %d s\n", status ? "not " : "", number, test->name,
 	       (int)(time(NULL) - begun));
-	return !status;
+	return status ? HARNESS_FAIL : HARNESS_PASS;
 }
 
 /* Arguments are words; tests whose name holds one of them run, or all. */
@@ -236,22 +270,82 @@ static inline bool harness_wanted(const struct harness_test *test, int argc, cha
 	return argc < 2;
 }
 
+/* How many letters of @word have to be added, taken away or changed, so that @name holds it. */
+static inline int harness_distance(const char *word, const char *name)
+{
+	int row[128], before, above, best, i, len = strlen(word);
+
+	for (i = 0; i <= len; i++)
+		row[i] = i;
+	for (best = len; *name; name++) {
+		before = 0;
+		for (i = 1; i <= len; i++) {
+			above = row[i];
+			row[i] = before + (word[i - 1] != *name);
+			row[i] = row[i] > above + 1 ? above + 1 : row[i];
+			row[i] = row[i] > row[i - 1] + 1 ? row[i - 1] + 1 : row[i];
+			before = above;
+		}
+		best = row[len] < best ? row[len] : best;
+	}
+	return best;
+}
+
+/* Return: whether a test's name holds @word; if not, the nearest name is told. */
+static inline bool harness_knows(const char *program, const char *word)
+{
+	const struct harness_test *test, *nearest = harness_first;
+	int distance, best = 1000;
+
+	for (test = harness_first; test; test = test->next) {
+		if (strstr(test->name, word))
+			return true;
+		distance = harness_distance(word, test->name);
+		if (distance < best) {
+			best = distance;
+			nearest = test;
+		}
+	}
+	fprintf(stderr, "%s: no test has '%s' in its name; did you mean '%s'?\n"
+		"usage: %s [WORD...]    runs the tests whose names hold a word, or all\n",
+		program, word, nearest ? nearest->name : "", program);
+	return false;
+}
+
+/*
+ * Return: 0 all passed, 1 something failed or nothing could run, 4 all were skipped; as the
+ * kernel's own tests do.
+ */
 static inline int harness_main(int argc, char **argv)
 {
+	int i, count = 0, results[3] = { 0 };
 	struct harness_test *test;
-	int count = 0, failed = 0;
+	sigset_t signals;
 
+	for (i = 1; i < argc; i++)
+		if (strlen(argv[i]) > 100 || !harness_knows(argv[0], argv[i]))
+			return 1;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	harness_reason = mmap(NULL, HARNESS_REASON, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (harness_reason == MAP_FAILED)
+		return 1;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &signals, &harness_signals);
 	for (test = harness_first; test; test = test->next)
 		count += harness_wanted(test, argc, argv);
 	printf("TAP version 13\n1..%d\n", count);
 	count = 0;
 	for (test = harness_first; test; test = test->next)
 		if (harness_wanted(test, argc, argv))
-			failed += !harness_run(test, ++count);
-	printf("# %d of %d failed\n", failed, count);
-	return failed ? 1 : 0;
+			results[harness_run(test, ++count)]++;
+	printf("# Totals: pass:%d fail:%d xfail:0 xpass:0 skip:%d error:0\n",
+	       results[HARNESS_PASS], results[HARNESS_FAIL], results[HARNESS_SKIP]);
+	if (results[HARNESS_FAIL] || !count)
+		return 1;
+	return results[HARNESS_PASS] ? 0 : HARNESS_SKIPPED;
 }
 
 #define TEST_HARNESS_MAIN							\

@@ -38,7 +38,7 @@ static void *scribble(void *arg)
 	uint64_t seed = 1;
 
 	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED))
-		s->write(s->pool, next_random(&seed));
+		{ s->write(s->pool, next_random(&seed)); let_time_pass(); }
 	return NULL;
 }
 

@@ -12,9 +12,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include "../kmod/pure/credit.h"
-#include "../kmod/pure/grant.h"
-#include "../kmod/pure/wire.h"
+#include "../../kmod/pure/credit.h"
+#include "../../kmod/pure/grant.h"
+#include "../../kmod/pure/wire.h"
 
 #define HOSTILE_PORT 7599
 #define HOSTILE_DEPTH 64
