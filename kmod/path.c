@@ -411,6 +411,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->order = get_order(frame_size);
 	path->mtu = packet_size(path);
 	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
+	path->write_flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
 	WRITE_ONCE(path->atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {

@@ -150,6 +150,9 @@ struct rch_io {
  * @rd_depth: RDMA READs and atomics that may be under way, each way
  * @patience: jiffies that a write or a registration may take
  * @write_sges: elements of a work request that writes
+ * @write_flags: of each of them. Over iWARP a work request is over when TCP has the data, and siw
+ *	hands over the program's pages themselves when it is not to signal the end; what the
+ *	program writes there afterwards then reaches the peer. So there each one is signalled
  * @atomics: the adapter does atomic operations on what is lent
  * @empty: receive buffers that could not be replaced
  * @cm_done: the connection manager has answered, or @aborted
@@ -215,6 +218,7 @@ struct rch_path {
 	u8 rd_depth;
 	unsigned long patience;
 	u32 write_sges;
+	int write_flags;
 	bool atomics;
 	u32 empty;
 	struct completion cm_done;

@@ -249,6 +249,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 		w->wrs[i] = (struct ib_rdma_wr) {
 			.wr.wr_cqe = &w->quiet,
 			.wr.opcode = IB_WR_RDMA_WRITE,
+			.wr.send_flags = path->write_flags,
 			.remote_addr = addr + *sent,
 			.rkey = rkey,
 		};
