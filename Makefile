@@ -8,8 +8,8 @@ B := $(CURDIR)/build
 # Seconds of a fuzzing campaign.
 TIME ?= 600
 
-.PHONY: all module tool install modules_install clean demo check check-debug soak coverage fuzz \
-	abi-fuzz bench help
+.PHONY: all module tool install modules_install clean demo check check-all steady soak coverage \
+	fuzz abi-fuzz bench help
 
 all: module tool
 
@@ -59,8 +59,11 @@ abi-fuzz:
 	@selftests/lab/packages.sh check
 	@selftests/abifuzz/run.sh $(TIME)
 
-check-debug:
-	@selftests/check.sh cocci debug kcsan
+check-all:
+	@selftests/check.sh all
+
+steady:
+	@selftests/steady.sh
 
 soak:
 	@selftests/check.sh soak
@@ -79,7 +82,8 @@ help:
 	@echo "make check         all tests, in guests; installs what is missing"
 	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
 	@echo "make abi-fuzz      fuzz the calls of programs, in a guest; TIME=600 seconds"
-	@echo "make check-debug   the selftests on kernels with sanitizers, one of two CPUs; long"
+	@echo "make check-all     that, and what takes long: hours"
+	@echo "make steady        make check four times on a busy machine: the same verdict each time"
 	@echo "make soak          life and death under load, 200 times each; hours"
 	@echo "make coverage      what of the module the tests execute: build/coverage"
 	@echo "make bench         beside verbs, rsockets, TCP, ...; BEDS=icount ROWS=lat64 for one row"

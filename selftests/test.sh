@@ -25,7 +25,7 @@ usage() {
 }
 
 main() {
-	local bed program kernel out
+	local bed kernel out
 	local -a programs=() options=() command=()
 
 	[ $# -gt 0 ] || usage

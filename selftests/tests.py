@@ -2,34 +2,50 @@
 # SPDX-License-Identifier: GPL-2.0
 """tests.py - what tests.list says, for scripts
 
-usage: tests.py beds [STAGE]        the beds, in their order; of STAGE check or check-all
-       tests.py bed BED             its script and options, a word a line
-       tests.py kernel BED          its kernel, as kernel.sh knows it
-       tests.py groups BED          the guests of a bed: a folder, or "all"
+usage: tests.py stages WHEN...      beds, and stages of "run" and "pair", for check, all or named
+       tests.py guests STAGE        the guests of a stage: STAGE/GROUP of a bed, or their names
+       tests.py words GUEST         "run" or "pair", the script, its options, --, and the command
+       tests.py kernel STAGE        the kernels that it needs, as kernel.sh knows them
+       tests.py bed BED             the script of a bed and its options, a word a line
        tests.py run BED GROUP       the programs of a guest, with their words: NAME or NAME:WORD
        tests.py folder NAME         where a program's source is
-       tests.py table               a table for Documentation: where each program runs
+       tests.py near KIND NAME WORD...   say that no KIND is called NAME, and which is nearest
+       tests.py table               for Documentation: where each program runs
        tests.py verify              TAP: the list and the tree name the same, and say why
 
-A bed or program that is not there ends this with status 2 and the nearest name.
+A name that is not there ends this with status 2, and the nearest one is told.
 """
 import difflib
 import os
 import re
+import shlex
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = os.path.join(HERE, "tests.list")
 # Every program runs in this bed, or the list says why not.
 USUAL = "vt"
+# When something runs: by "make check", by "make check-all" too, or when it is named.
+WHENS = ("check", "all", "named")
 
 
 class Bed:
-    """A line "bed NAME STAGE GROUPS SCRIPT OPTION..."."""
+    """A line "bed NAME WHEN GUESTS SCRIPT OPTION..."."""
 
     def __init__(self, words):
-        self.name, self.stage, self.groups = words[:3]
+        self.name, self.when, self.groups = words[:3]
         self.command = words[3:]
+
+
+class Run:
+    """A line "run STAGE/NAME WHEN SCRIPT OPTION... -- COMMAND...", or one of a pair."""
+
+    def __init__(self, kind, words):
+        self.kind, self.name, self.when = kind, words[0], words[1]
+        self.stage = self.name.split("/")[0]
+        self.words = words[2:]
+        if "--" not in self.words:
+            sys.exit(f"tests.list: {self.name} has no command")
 
 
 class Program:
@@ -44,25 +60,81 @@ class Program:
         self.why = why
 
 
-def read(path=LIST):
-    beds, programs = {}, {}
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.split("#")[0].strip() if line.startswith("#") else line.strip()
-            if not line:
-                continue
-            if line.startswith("bed "):
-                bed = Bed(line.split()[1:])
-                beds[bed.name] = bed
-                continue
+class Tests:
+    """All of tests.list, by name and in its order."""
+
+    def __init__(self, path=LIST):
+        self.beds, self.runs, self.programs = {}, {}, {}
+        with open(path, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip() and not line.startswith("#"):
+                    self._take(line, number)
+        for what in ("beds", "runs", "programs"):
+            if not getattr(self, what):
+                sys.exit(f"tests.list has no {what}")
+
+    def _take(self, line, number):
+        if "|" in line:
             parts = [part.strip() for part in line.split("|")]
             if len(parts) not in (2, 3) or parts[0].count("/") != 1:
                 sys.exit(f"tests.list:{number}: not FOLDER/NAME | BEDS | why: {line}")
             program = Program(*parts, *[""] * (3 - len(parts)))
-            programs[program.name] = program
-    if not beds or not programs:
-        sys.exit("tests.list: no beds or no programs")
-    return beds, programs
+            self.programs[program.name] = program
+            return
+        kind, *words = shlex.split(line)
+        if kind == "bed":
+            self.beds[words[0]] = Bed(words)
+        elif kind in ("run", "pair"):
+            self.runs[words[0]] = Run(kind, words)
+        else:
+            sys.exit(f"tests.list:{number}: neither bed nor run, pair or program: {line}")
+
+    def stages(self, whens):
+        """Names of stages; a stage is of the earliest time at which something of it runs."""
+        names = {}
+        for thing in [*self.beds.values(), *self.runs.values()]:
+            stage = thing.name if isinstance(thing, Bed) else thing.stage
+            if thing.when in whens:
+                names[stage] = 0
+        return list(names)
+
+    def chosen(self, stage):
+        """The runs of a stage that WHEN of the environment names, or those of its earliest time."""
+        mine = [run for run in self.runs.values() if run.stage == stage]
+        whens = os.environ.get("WHEN", "").split()
+        if not whens:
+            whens = [when for when in WHENS if any(run.when == when for run in mine)][:1]
+        return [run for run in mine if run.when in whens]
+
+    def guests(self, stage):
+        if stage in self.beds:
+            return [f"{stage}/{group}" for group in self.groups(self.beds[stage])]
+        return [run.name for run in self.chosen(stage)]
+
+    def groups(self, bed):
+        """The guests of a bed: by folder, in the order of the list, or all in one."""
+        mine = [p for p in self.programs.values() if bed.name in p.words]
+        if bed.groups == "one":
+            return ["all"] if mine else []
+        return list(dict.fromkeys(p.folder for p in mine))
+
+    def to_run(self, bed, group):
+        for program in self.programs.values():
+            if bed.name in program.words and group in ("all", program.folder):
+                for word in program.words[bed.name]:
+                    yield program.name + (":" + word if word else "")
+
+    def words(self, guest):
+        if guest in self.runs:
+            return [self.runs[guest].kind, *self.runs[guest].words]
+        name, _, group = guest.partition("/")
+        bed = known("bed", name, self.beds)
+        return ["run", *bed.command, "--", "sh", "run.sh", *self.to_run(bed, group)]
+
+    def kernels(self, stage):
+        commands = [self.beds[stage].command] if stage in self.beds else [
+            run.words for run in self.chosen(stage)]
+        return sorted({command[command.index("--kernel") + 1] for command in commands})
 
 
 def known(kind, name, names):
@@ -75,21 +147,6 @@ def known(kind, name, names):
     sys.exit(2)
 
 
-def groups(bed, programs):
-    """The guests of a bed: by folder, in the order of the list, or all in one."""
-    mine = [p for p in programs.values() if bed.name in p.words]
-    if bed.groups == "one":
-        return ["all"] if mine else []
-    return list(dict.fromkeys(p.folder for p in mine))
-
-
-def to_run(bed, group, programs):
-    for program in programs.values():
-        if bed.name in program.words and group in ("all", program.folder):
-            for word in program.words[bed.name]:
-                yield program.name + (":" + word if word else "")
-
-
 def sources():
     """Programs of the tree, as FOLDER/NAME: files that have a main() of tests."""
     for folder in sorted(os.listdir(HERE)):
@@ -100,12 +157,13 @@ def sources():
             if not name.endswith(".c"):
                 continue
             with open(os.path.join(path, name), encoding="utf-8") as file:
-                if re.search(r"^TEST_HARNESS_MAIN", file.read(), re.M):
+                if re.search(r"^TEST_HARNESS_MAIN|harness_main\(", file.read(), re.M):
                     yield f"{folder}/{name[:-2]}"
 
 
-def verify(beds, programs):
+def verify(tests):
     wrong = []
+    beds, programs = tests.beds, tests.programs
     listed = {f"{p.folder}/{p.name}" for p in programs.values()}
     found = set(sources())
     wrong += [f"{name} is not in tests.list" for name in sorted(found - listed)]
@@ -117,19 +175,28 @@ def verify(beds, programs):
         wrong += [f"{program.name}: there is no bed {bed}"
                   for bed in program.words if bed not in beds and bed != "host"]
         if program.words.get(USUAL) != [""] and not program.why:
-            wrong.append(f"{program.name} is not, or not all of it, in {USUAL}: the list says no why")
+            wrong.append(f"{program.name}: not all of it is in {USUAL}, and the list says no why")
+    for thing in [*beds.values(), *tests.runs.values()]:
+        command = thing.command if isinstance(thing, Bed) else thing.words
+        if thing.when not in WHENS:
+            wrong.append(f"{thing.name}: {thing.when} is neither check nor all nor named")
+        if not os.access(os.path.join(HERE, "lab", command[0]), os.X_OK):
+            wrong.append(f"{thing.name}: there is no script lab/{command[0]}")
+        if "--kernel" not in command:
+            wrong.append(f"{thing.name} names no kernel")
     wrong += [f"no program runs in bed {bed.name}" for bed in beds.values()
-              if bed.groups != "none" and not groups(bed, programs)]
+              if bed.when != "named" and not tests.groups(bed)]
     for line in wrong:
         print("#", line)
-    print(f"{'not ok' if wrong else 'ok'} 1 - tests.list: {len(programs)} programs, {len(beds)} beds")
+    print("not ok" if wrong else "ok", "1 - tests.list:", len(programs), "programs,",
+          len(beds), "beds,", len(tests.runs), "other runs")
     return 1 if wrong else 0
 
 
-def table(beds, programs):
-    names = [bed.name for bed in beds.values() if bed.groups != "none"]
+def table(tests):
+    names = [bed.name for bed in tests.beds.values() if bed.when != "named"]
     rows = [["program"] + names]
-    for program in programs.values():
+    for program in tests.programs.values():
         row = [f"``{program.folder}/{program.name}``"]
         for name in names:
             words = program.words.get(name)
@@ -146,27 +213,33 @@ def table(beds, programs):
 
 
 def main(args):
-    beds, programs = read()
+    tests = Tests()
+    stages = dict.fromkeys(tests.stages(WHENS))
     match args:
-        case ["beds", *stage]:
-            print("\n".join(b.name for b in beds.values() if not stage or b.stage == stage[0]))
+        case ["stages", *when]:
+            print("\n".join(tests.stages(when)))
+        case ["guests", stage]:
+            known("stage", stage, stages)
+            print("\n".join(tests.guests(stage)))
+        case ["words", guest]:
+            print("\n".join(tests.words(guest)))
+        case ["kernel", stage]:
+            known("stage or bed", stage, stages)
+            print("\n".join(tests.kernels(stage)))
         case ["bed", name]:
-            print("\n".join(known("bed", name, beds).command))
-        case ["kernel", name]:
-            command = known("bed", name, beds).command
-            print(command[command.index("--kernel") + 1])
-        case ["groups", name]:
-            print("\n".join(groups(known("bed", name, beds), programs)))
+            print("\n".join(known("bed", name, tests.beds).command))
         case ["run", name, group]:
-            bed = known("bed", name, beds)
-            known("group", group, dict.fromkeys(groups(bed, programs) + ["all"], group))
-            print("\n".join(to_run(bed, group, programs)))
+            bed = known("bed", name, tests.beds)
+            known("group", group, dict.fromkeys(tests.groups(bed) + ["all"], group))
+            print("\n".join(tests.to_run(bed, group)))
         case ["folder", name]:
-            print(known("program", name, programs).folder)
+            print(known("program", name, tests.programs).folder)
+        case ["near", kind, name, *words]:
+            known(kind, name, dict.fromkeys(words, 0))
         case ["table"]:
-            table(beds, programs)
+            table(tests)
         case ["verify"]:
-            return verify(beds, programs)
+            return verify(tests)
         case _:
             print(__doc__.strip(), file=sys.stderr)
             return 2

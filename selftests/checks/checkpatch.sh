@@ -64,7 +64,11 @@ ask() {
 		places+=("${PLACES[i - 1]}")
 	done
 	[ ${#files[@]} -gt 0 ] || return 0
-	(run_checkpatch "${files[@]}") >"$SCRATCH/found"
+	# One more, in which something is wrong, shows that what is wrong is found.
+	mkdir "$SCRATCH/wrong"
+	printf '// SPDX-License-Identifier: GPL-2.0\nint  a ;\n' >"$SCRATCH/wrong/wrong.c"
+	(run_checkpatch "${files[@]}" wrong/wrong.c) >"$SCRATCH/found"
+	grep -q '^wrong/wrong.c:2:' "$SCRATCH/found" || die "$CHECKPATCH does not find what is wrong"
 	[ ! -s "$SCRATCH/errors" ] || { cat "$SCRATCH/errors" >&2; exit 2; }
 	for i in "${!files[@]}"; do
 		part=$(mktemp "$KEPT/part.XXXXXX")

@@ -39,6 +39,15 @@ excepted() {
 	return 1
 }
 
+# Whether a mistake is found that one of the patches knows.
+try_spatch() {
+	mkdir "$SCRATCH/wrong"
+	printf '%s\n' 'void f(void *p)' '{' 'if (p)' 'kfree(p);' '}' >"$SCRATCH/wrong/wrong.c"
+	(cd "$SCRATCH/wrong" && spatch -D report --very-quiet --no-includes --include-headers \
+		--cocci-file "$PATCHES/free/ifnullfree.cocci" wrong.c 2>/dev/null) | grep -q . ||
+		die "spatch does not find what is wrong"
+}
+
 main() {
 	local line found=0 but=0
 
@@ -51,6 +60,8 @@ main() {
 	[ $# -gt 0 ] || mapfile -t patches < <(cd "$PATCHES" &&
 		grep -rl --include='*.cocci' '^virtual report' . | sed 's|^\./||' | sort)
 	[ $# -eq 0 ] || patches=("$@")
+	[ ${#patches[@]} -gt 0 ] || die "there are no semantic patches in $PATCHES"
+	try_spatch
 	# shellcheck disable=SC2016 # the other shell's
 	printf '%s\0' "${patches[@]}" |
 		xargs -0 -n 1 -P "$(nproc)" bash -c 'look "$1"' look >"$SCRATCH/found" || :

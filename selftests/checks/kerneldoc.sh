@@ -30,6 +30,23 @@ find_kernel_doc() {
 	die "no kernel-doc in the packages of the lab's kernels"
 }
 
+# Whether a comment that is wrong is found: another kernel-doc may speak in another way.
+try_kernel_doc() {
+	local scratch
+
+	scratch=$(mktemp -d)
+	printf '%s\n' '/**' ' * f - does nothing' ' * @a: not there' ' */' 'int f(int b)' '{' '}' \
+		>"$scratch/wrong.c"
+	look "$scratch/wrong.c" | grep -q . || die "$KERNEL_DOC does not find what is wrong"
+	rm -r "$scratch"
+}
+
+# look FILE...: a line for each finding. A file without any such comment is no fault.
+look() {
+	"$KERNEL_DOC" -none "$@" 2>&1 |
+		grep -E ': (warning|error):' | grep -v 'no structured comments found' || :
+}
+
 main() {
 	local findings found
 
@@ -41,9 +58,8 @@ main() {
 	fi
 	[ $# -gt 0 ] || die "no files"
 	find_kernel_doc
-	# A file without any such comment is no fault.
-	findings=$("$KERNEL_DOC" -none "$@" 2>&1 |
-		grep -E ': (warning|error):' | grep -v 'no structured comments found' || :)
+	try_kernel_doc
+	findings=$(look "$@")
 	found=0
 	if [ -n "$findings" ]; then
 		echo "$findings"

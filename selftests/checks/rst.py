@@ -66,8 +66,10 @@ def main():
             texts[page] = file.read()
     found_in_contents = {name for text in texts.values() for name in pages_named(text)[1]}
     register()
-    bad = 0
+    bad = not pages
     print(f"1..{len(pages)}")
+    if not pages:
+        print(f"# there are no pages in {top}")
     for number, page in enumerate(pages, 1):
         findings = Findings()
         docutils.core.publish_doctree(

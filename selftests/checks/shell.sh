@@ -19,7 +19,7 @@ is_script() {
 }
 
 main() {
-	local file findings found=0
+	local file findings found=0 status=0
 	local -a files=()
 
 	command -v shellcheck >/dev/null || die "shellcheck is not installed"
@@ -31,7 +31,9 @@ main() {
 		files=("$@")
 	fi
 	[ ${#files[@]} -gt 0 ] || die "no scripts"
-	findings=$(shellcheck -x -f gcc "${files[@]}" || :)
+	findings=$(shellcheck -x -f gcc "${files[@]}") || status=$?
+	# 1 is for findings.
+	[ "$status" -le 1 ] || die "shellcheck failed"
 	if [ -n "$findings" ]; then
 		echo "$findings"
 		found=$(wc -l <<<"$findings")

@@ -30,13 +30,17 @@ sources() {
 
 # check_kernel KERNEL FOUND: what sparse says of our files goes to FOUND, paths as in the tree
 check_kernel() {
-	local kernel=$1 found=$2 log=$BUILD/$1/build.log tree=$CACHE/modules/$1 status=0
+	local checked wanted kernel=$1 found=$2 log=$BUILD/$1/build.log tree=$CACHE/modules/$1 status=0
 
 	# What it finds fails the build, as warnings do.
 	selftests/lab/build.sh "$kernel" "$BUILD/$kernel" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 ||
 		status=$?
 	grep -q " CHECK .*$tree" "$log" || { tail -n 5 "$log" >&2; die "$kernel: nothing was checked"; }
-	CHECKED=$((CHECKED + $(grep -c " CHECK .*$tree" "$log")))
+	checked=$(grep -o " CHECK .*${tree}[^ ]*" "$log" | sort -u | wc -l)
+	# Each source of the module, and those of the suites where they are compiled.
+	wanted=$(find "$tree/kmod" "$tree/floor" -name '*.c' ! -name '*.mod.c' ! -path '*/kunit/*' | wc -l)
+	[ "$checked" -ge "$wanted" ] || die "$kernel: only $checked of $wanted sources were checked"
+	CHECKED=$((CHECKED + checked))
 	grep -E "^$tree/[^ ]*: (warning|error):" "$log" |
 		sed "s|$tree/||g; s|^|$kernel: |" >"$found" || :
 	[ "$status" -eq 0 ] || [ -s "$found" ] || die "$kernel: it does not build, see $log"

@@ -3,12 +3,13 @@
 """
 coverage.py - add up the counts of gcov of several runs
 
-usage: coverage.py --objects DIR --pure DIR --report FILE COUNTS...
+usage: coverage.py --objects DIR --pure DIR --report FILE COUNTS
 
-COUNTS are trees of .gcda files, one of each run; DIR of --objects is where the module
-was built, with the .gcno files in the same places. --pure is the run, among COUNTS or
-not, whose branches of the pure layer count. The report has a line for each file and
-then, file by file, the lines that nothing executed. Prints the last line of it, too.
+COUNTS is a tree that holds, below a folder of each run and host, .gcda files in the places of the
+sources; DIR of --objects is where the module was compiled, with the .gcno files in the same places.
+--pure is the part of COUNTS whose branches of the pure layer count. The report has a line for
+each file and then, file by file, the lines that nothing executed. Prints the table, and the last
+line. Exits 1 when there is a source without a count, or a run without any.
 """
 import argparse
 import collections
@@ -21,15 +22,44 @@ import sys
 import tempfile
 
 
-def gcov(objects, counts):
-    """Yield what gcov says of each source file of the module, for each .gcda."""
+def objects_of(objects):
+    """Names, without their end, of what the module was compiled of: chan, pure/wire, ..."""
+    return {os.path.relpath(os.path.join(folder, name), objects)[:-5]
+            for folder, _, names in os.walk(objects) for name in names
+            if name.endswith(".gcno") and not name.endswith(".mod.gcno")}
+
+
+def counted(counts):
+    """Yield each .gcda file; the part of its path that is the module's is not known here."""
     for folder, _, names in os.walk(counts):
         for name in sorted(names):
-            if not name.endswith(".gcda"):
-                continue
-            gcda = os.path.join(folder, name)
-            gcno = os.path.join(objects, os.path.relpath(gcda, counts))[:-2] + "no"
-            yield from gcov_one(gcda, gcno, objects)
+            if name.endswith(".gcda"):
+                yield os.path.join(folder, name)
+
+
+def gcov(known, objects, counts):
+    """Yield what gcov says of each source file of the module, for each .gcda."""
+    for gcda in counted(counts):
+        name = object_of(known, gcda)
+        if name is None:
+            sys.exit(f"coverage.py: {gcda} is of no object below {objects}")
+        yield from gcov_one(gcda, os.path.join(objects, name + ".gcno"), objects)
+
+
+def object_of(known, gcda):
+    """The longest end of a path that is the name of an object."""
+    parts = gcda[:-5].split(os.sep)
+    for i in range(len(parts)):
+        if "/".join(parts[i:]) in known:
+            return "/".join(parts[i:])
+    return None
+
+
+def empty_runs(counts):
+    """Folders of counts without any, for example vt/chan/a."""
+    for folder, folders, names in os.walk(counts):
+        if not folders and not any(name.endswith(".gcda") for name in names):
+            yield os.path.relpath(folder, counts)
 
 
 def gcov_one(gcda, gcno, objects):
@@ -68,10 +98,9 @@ class Counts:
                 key = place + (len(line["branches"]), number)
                 self.branches[key] += branch["count"]
 
-    def read(self, objects, trees):
-        for tree in trees:
-            for path, source in gcov(objects, tree):
-                self.add(path, source)
+    def read(self, known, objects, tree):
+        for path, source in gcov(known, objects, tree):
+            self.add(path, source)
         return self
 
 
@@ -93,7 +122,7 @@ def best_variants(branches):
 
 
 def share(part, whole):
-    return 100.0 * part / whole if whole else 100.0
+    return 100.0 * part / whole if whole else 0.0
 
 
 def ratio(counts, path=None):
@@ -134,14 +163,21 @@ def main():
     parser.add_argument("--objects", required=True)
     parser.add_argument("--pure", required=True)
     parser.add_argument("--report", required=True)
-    parser.add_argument("counts", nargs="+")
+    parser.add_argument("counts")
     args = parser.parse_args()
     objects = os.path.realpath(args.objects)
 
-    everything = Counts().read(objects, args.counts)
-    pure = Counts().read(objects, [args.pure]) if os.path.isdir(args.pure) else Counts()
+    known = objects_of(objects)
+    everything = Counts().read(known, objects, args.counts)
+    pure = Counts().read(known, objects, args.pure)
     branches = best_variants({key: n for key, n in pure.branches.items()
                               if key[0].startswith("pure/")})
+    files = {place[0] for place in everything.lines}
+    wrong = [f"{name}.c has no count" for name in sorted(known)
+             if not name.startswith("kunit/") and name + ".c" not in files]
+    wrong += [f"{run} has no count" for run in empty_runs(args.counts)]
+    if not known or not branches:
+        wrong.append("there is nothing to count: no objects, or no branches of the pure layer")
     summary = "coverage: kmod %.1f %% of lines, pure %.1f %% of branches\n" % (
         share(*ratio(everything.lines)), share(*ratio(branches)))
     with open(args.report, "w", encoding="utf-8") as out:
@@ -151,8 +187,11 @@ def main():
         out.write("\n" + summary)
     with open(args.report, encoding="utf-8") as report:
         sys.stdout.write(report.read().split("\n\n")[0] + "\n")
+    for line in wrong:
+        sys.stdout.write(line + "\n")
     sys.stdout.write(summary)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,42 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# coverage.sh - what of the module the tests execute
+# coverage.sh - what of the module the tests execute; TAP
 #
 # usage: coverage.sh [RUN...]
 #
-# Runs, all without arguments: kunit rxe siw transfer dead bad_cable. Each is a guest, or
-# a pair of them, whose module counts. build/coverage/report.txt then has the figures of
-# each file and the lines that were not executed; counts of runs that are not named are
-# those of the last time. The exit status is 0 when all tests passed.
+# Runs, all without arguments: kunit, those of the beds vt and siw that tests.list has, a folder
+# each (vt/chan, siw/chan, ...), and cable. Each is a guest whose module counts. Then
+# build/coverage/report.txt has the figures of each file and the lines that nothing executed; counts
+# of runs that are not named are those of the last time. Tests that fail are told, and count
+# nevertheless. It is an error when a source of the module has no count, or a run has none.
 
 set -uo pipefail
+# shellcheck source=selftests/lab/lib.sh
+. "$(dirname "$0")/../lab/lib.sh"
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-lab=$top/selftests/lab
+here=$top/selftests
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/coverage
-kernel=uml-6.12-cov
+kernel=uml-7.2-cov
 failed=0
 
-# begin NAME: forget the run's last counts
-begin() {
-	echo "== $1"
-	rm -rf "${out:?}/counts/$1"
-	mkdir -p "$out/counts/$1" "$out/run"
+# verdict STATUS NAME
+verdict() {
+	[ "$1" = 0 ] || { failed=1; echo -n "not "; }
+	echo "ok - $2"
 }
 
-# result NAME STATUS
-result() {
-	grep -hE '^not ok|passed, .* failed' "$out/run/$1.log" | tail -n 20
-	[ "$2" -eq 0 ] && return
-	echo "$1: exit status $2 (log: $out/run/$1.log)"
-	failed=1
-}
-
-# guest NAME OPTION... -- COMMAND...
+# guest NAME OPTION... -- COMMAND...: one that counts anew
 guest() {
-	local name=$1
+	local name=$1 log=$out/run/$1.log status
 	local -a options=()
 
 	shift
@@ -45,48 +39,57 @@ guest() {
 		shift
 	done
 	shift
-	begin "$name"
+	rm -rf "${out:?}/counts/$name"
+	mkdir -p "$out/counts/$name" "$(dirname "$log")"
 	# Faults are had in single slab caches, which must not be one with others.
-	"$lab/uml.sh" --kernel "$kernel" "${options[@]}" --timeout 1200 --append slab_nomerge \
+	"$LAB/vt.sh" --kernel "$kernel" --mem 2048 "${options[@]}" --timeout 2400 --append slab_nomerge \
 		--payload "$out/payload" --out "$out/run/$name" \
-		--share "$out/counts/$name" -- sh gcov.sh "$@" >"$out/run/$name.log" 2>&1
-	result "$name" $?
+		--share "$out/counts/$name" -- sh gcov.sh "$@" >"$log" 2>&1
+	status=$?
+	grep -h '^not ok' "$log" | sed 's/^/# /'
+	verdict $status "$name ($(grep -c '^ *ok ' "$log") tests)"
 }
 
-# pair NAME TEST OPTION...
-pair() {
-	local name=$1 test=$2
+# run NAME
+run() {
+	local bed=${1%%/*} provider=rxe
+	local -a programs
 
-	shift 2
-	begin "$name"
-	"$lab/uml-pair.sh" --kernel "$kernel" --timeout 200 --payload "$out/payload" \
-		--out "$out/run/$name" --share "$out/counts/$name" \
-		--a "DEAD_MS=2000 sh gcov.sh sh pair_a.sh $test" \
-		--b "DEAD_MS=2000 sh gcov.sh sh pair_b.sh $test" "$@" \
-		>"$out/run/$name.log" 2>&1
-	result "$name" $?
+	[ "$bed" != siw ] || provider=siw
+	case $1 in
+	kunit) guest kunit --hosts 1 --provider none -- sh kunit.sh ;;
+	cable) guest cable -- bash cable.sh ;;
+	*)
+		mapfile -t programs < <("$here/tests.py" run "$bed" "${1#*/}")
+		[ ${#programs[@]} -gt 0 ] || die "there is no run $1"
+		guest "$1" --provider $provider -- sh run.sh "${programs[@]}" ;;
+	esac
 }
 
-run_kunit() { guest kunit --net none --provider none -- sh kunit.sh; }
-run_rxe() { guest rxe --provider rxe --mem 2048 -- sh -c 'bash run.sh && bash run.sh memory_test'; }
-run_siw() { guest siw --provider siw --mem 2048 -- bash run.sh; }
-run_transfer() { pair transfer transfer; }
-run_dead() { pair dead dead --kill-b-on "kill host b now"; }
-run_bad_cable() { SIZE=1048576 pair bad_cable loss \
-	--cable-args "--delay 1 --duplicate 1 --reorder 0.1 --seed 2"; }
+main() {
+	local name
 
-mkdir -p "$out"
-"$lab/packages.sh" check && "$lab/kernel.sh" --quiet $kernel >/dev/null || exit 1
-"$lab/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
-	{ tail "$out/payload.log"; exit 1; }
-# Counts of a module that was another do not fit this one.
-for counts in "$out"/counts/*; do
-	[ "$counts" -nt "$RDMACHAN_BUILD/$kernel/kmod/rdmachan.ko" ] || rm -rf "$counts"
-done
-[ $# -gt 0 ] || set -- kunit rxe siw transfer dead bad_cable
-for name in "$@"; do
-	"run_$name"
-done
-"$top/selftests/coverage/coverage.py" --objects "$RDMACHAN_BUILD/$kernel/kmod" \
-	--pure "$out/counts/kunit/a" --report "$out/report.txt" "$out"/counts/*/* || failed=1
-[ $failed -eq 0 ]
+	# shellcheck disable=SC2046 # words
+	[ $# -gt 0 ] ||
+		set -- kunit cable $("$here/tests.py" guests vt) $("$here/tests.py" guests siw)
+	mkdir -p "$out"
+	"$LAB/packages.sh" check && "$LAB/kernel.sh" --quiet $kernel >/dev/null || exit 1
+	"$LAB/payload.sh" $kernel "$out/payload" >"$out/payload.log" 2>&1 ||
+		{ tail "$out/payload.log"; exit 1; }
+	# Counts of a module that was another do not fit this one.
+	if ! cmp -s "$out/payload/rdmachan.ko" "$out/counted.ko"; then
+		rm -rf "$out/counts"
+		cp "$out/payload/rdmachan.ko" "$out/counted.ko"
+	fi
+	for name; do
+		run "$name"
+	done
+	# The objects are named as they were when they were compiled.
+	"$here/coverage/coverage.py" --objects "$CACHE/modules/$kernel/kmod" \
+		--pure "$out/counts/kunit" --report "$out/report.txt" "$out/counts" >"$out/table" 2>&1
+	verdict $? "each source of the module has counts"
+	sed 's/^/# /' "$out/table"
+	[ $failed -eq 0 ]
+}
+
+main "$@"

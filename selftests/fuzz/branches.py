@@ -19,6 +19,13 @@ import sys
 PLACE, TRUE, FALSE, FILE = slice(0, 4), 4, 5, 6
 
 
+def sources(export, folder):
+    """Names of the sources in the folder whose functions the export has."""
+    return {os.path.basename(function["filenames"][0])
+            for data in export["data"] for function in data["functions"]
+            if os.path.dirname(os.path.realpath(function["filenames"][0])) == folder}
+
+
 def branches(export, folder):
     """Yield (place, how often true, how often false) for each instance of a branch."""
     for data in export["data"]:
@@ -36,7 +43,11 @@ def branches(export, folder):
 def main():
     folder = os.path.realpath(sys.argv[1])
     taken = {}
-    for place, true, false in branches(json.load(sys.stdin), folder):
+    export = json.load(sys.stdin)
+    unseen = {name for name in os.listdir(folder) if name.endswith(".c")} - sources(export, folder)
+    for name in sorted(unseen):
+        print(f"{name}: no function of it was seen")
+    for place, true, false in branches(export, folder):
         old = taken.get(place, (0, 0))
         taken[place] = (old[0] + true, old[1] + false)
 
@@ -54,7 +65,7 @@ def main():
     percent = 100 * (ways - gone) / ways if ways else 0
     # Rounded down: 100.0 is all of them.
     print(f"coverage: pure {int(percent * 10) / 10:.1f} % of branches")
-    return 1 if gone or not ways else 0
+    return 1 if gone or unseen or not ways else 0
 
 
 if __name__ == "__main__":

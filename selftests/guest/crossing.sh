@@ -8,12 +8,12 @@ round=0
 while [ $((round += 1)) -le "${ROUNDS:-5}" ]; do
 	until ./rdmachan list --links --json | grep -q '^\[\]'; do sleep 0.05; done
 	lab-signal "$1$round" || exit 1
-	lab-await "$2$round" 60 || exit 1
+	lab-await "$2$round" || exit 1
 	./rdmachan ping -c 3 -i 0 "$PEER_IP:7002" >/tmp/crossing 2>&1 && continue
 	cat /tmp/crossing
 	exit 1
 done
 # The peer may not have done with this host's program.
 lab-signal "$1$round" || exit 1
-lab-await "$2$round" 60 || exit 1
+lab-await "$2$round" || exit 1
 echo "$((round - 1)) times"

@@ -12,6 +12,10 @@
 "$@"
 status=$?
 to=/share/${LAB_HOST:-a}
+if ! find /sys/kernel/debug/gcov -name '*.gcda' | grep -q /kmod/; then
+	echo "not ok - the module has counted"
+	exit 1
+fi
 # Files of debugfs have no size: they must be read to their end.
 find /sys/kernel/debug/gcov -name '*.gcda' | while read -r file; do
 	name=$to/${file##*/kmod/}

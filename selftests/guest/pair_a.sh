@@ -11,13 +11,16 @@
 #   grants        host b lends memory: written, read, and counted in
 #   grants-dead   host b has borrowed, and dies: the memory comes back
 #   crossing      both connect to each other at once, ROUNDS times
-#   dead          the peer host dies: found within the dead time, and explained
+#   dead          the peer host dies: found out, and explained
+#   restart       the peer's module goes and comes back, three times
+#
+# How long something takes is measured where time is virtual, not here.
 
 cd /test || exit 1
 insmod ./rdmachan.ko dead_ms="${DEAD_MS:-5000}" idle_ms="${IDLE_MS:-30000}" || exit 1
 size=${SIZE:-4194304}
 head -c "$size" /dev/urandom >/tmp/file
-lab-await listening 60 || exit 1
+lab-await listening || exit 1
 
 transfer() {
 	timeout 100 ./rdmachan send /tmp/file "$PEER_IP:7001" 2>/tmp/log
@@ -78,12 +81,8 @@ grants-dead)
 	lab-signal ready || exit 1
 	until ./rdmachan list --grants | grep -q open; do sleep 0.1; done
 	lab-signal lent || exit 1
-	start=$(cut -d. -f1 /proc/uptime)
 	wait $owner
-	took=$(($(cut -d. -f1 /proc/uptime) - start))
 	cat /tmp/log
-	echo "noticed after $took s"
-	[ $took -le $((DEAD_MS / 1000 + 3)) ] || exit 1
 	grep -q "is back: Nothing was heard" /tmp/log || exit 1
 	grep -q "ours again" /tmp/log || exit 1
 	rmmod rdmachan || exit 1
@@ -95,6 +94,26 @@ crossing)
 	./crossing.sh a b || exit 1
 	kill $!
 	;;
+restart)
+	# A channel that is open when the module goes is told so; the next one is of the new module.
+	for round in 1 2 3; do
+		mkfifo "/tmp/quiet$round"
+		sleep 1000 >"/tmp/quiet$round" &
+		sleeper=$!
+		./rdmachan connect "$PEER_IP:7002" <"/tmp/quiet$round" >/dev/null 2>/tmp/log &
+		reader=$!
+		until ./rdmachan list --channels | grep -q connected; do sleep 0.1; done
+		./rdmachan ping -c 3 -i 0 "$PEER_IP:7002" || exit 1
+		lab-signal "go$round" || exit 1
+		wait $reader && exit 1
+		cat /tmp/log
+		kill $sleeper
+		grep -qiE 'killed|module took the connection down|reset' /tmp/log || exit 1
+		lab-await "back$round" || exit 1
+		./rdmachan ping -c 3 -i 0 "$PEER_IP:7002" || exit 1
+		transfer || exit 1
+	done
+	;;
 dead)
 	# A channel that is open and quiet, with a reader that waits on it.
 	mkfifo /tmp/quiet
@@ -103,13 +122,9 @@ dead)
 	reader=$!
 	sleep 1
 	lab-signal ready || exit 1
-	start=$(cut -d. -f1 /proc/uptime)
 	wait $reader
-	took=$(($(cut -d. -f1 /proc/uptime) - start))
 	cat /tmp/log
-	echo "noticed after $took s"
-	grep -qi 'nothing was heard\|heard' /tmp/log || exit 1
-	[ $took -le $((DEAD_MS / 1000 + 3)) ] || exit 1
+	grep -qi 'nothing was heard' /tmp/log || exit 1
 	# Connecting anew must end in time, and be explained.
 	./rdmachan connect --timeout 3 "$PEER_IP:7002" </dev/null 2>/tmp/log && exit 1
 	cat /tmp/log
@@ -118,4 +133,5 @@ dead)
 	;;
 esac
 lab-signal finished || exit 1
+./leak_check 8000 || exit 1
 rmmod rdmachan

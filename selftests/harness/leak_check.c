@@ -22,11 +22,19 @@ static bool is_given_back(const struct rdmachan_info *info)
 	       !info->out_use_grants.all;
 }
 
+/* Where the lab made the guest there is debugfs. */
+static bool items_are_gone(void)
+{
+	const int items = module_count("items");
+
+	return !items || (items < 0 && !getenv("LAB_HOST"));
+}
+
 static bool is_clean(const struct rdmachan_info *info)
 {
 	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
 	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments &&
-	       module_count("items") <= 0;
+	       items_are_gone();
 }
 
 int main(int argc, char **argv)

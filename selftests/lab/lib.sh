@@ -178,7 +178,10 @@ run_and_scan() {
 	125) say "$PREFIX""the guest ended without a result: see $OUT/console.log, $log" ;;
 	esac
 	[ ! -s "$log" ] || cat "$log" >&2
-	if ! "$LAB/splat-scan.sh" "$OUT/console.log" >"$OUT/splats.log"; then
+	if ! grep -qs 'Linux version' "$OUT/console.log"; then
+		say "$PREFIX""the kernel has not said a word in $OUT/console.log"
+		[ "$status" -ne 0 ] || status=123
+	elif ! "$LAB/splat-scan.sh" "$OUT/console.log" >"$OUT/splats.log"; then
 		say "$PREFIX""the kernel complained:"
 		cat "$OUT/splats.log" >&2
 		[ "$status" -ne 0 ] || status=123

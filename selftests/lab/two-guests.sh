@@ -19,7 +19,7 @@
 # PEER_IP6 and the commands
 #
 #   lab-signal NAME    tell the other guest that NAME happened
-#   lab-await NAME [SECONDS]   wait until the other one has told so (30)
+#   lab-await NAME [SECONDS]   wait until the other one has told so (600)
 #
 # in its path. Each guest powers off when its command is over: the one that must
 # stay for the other ends by awaiting its word.

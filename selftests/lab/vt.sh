@@ -8,7 +8,8 @@
 # --hosts N       a, b, c, ...; 64 at most      (2; with siw 1)
 # --delay US      that each cable has at least, in one direction     (20)
 # --cable TEXT    what is wrong with the cables: "loss 1", "delay 10 ab, rate 1000"
-# --seed N        where all random choices come from, those of the kernel included
+# --seed N        where all random choices come from, those of the kernel and of its cables included
+#                 (1): the same run again, to the last packet. 0: another one each time
 # --kernel K      a name that kernel.sh knows, or a directory of its (uml-7.2)
 # --provider P    rxe, siw or none              (rxe)
 # --payload --out --timeout --mem --mtu --append --share --prefix --kill-on   as in uml.sh,
@@ -30,7 +31,7 @@ set -euo pipefail
 # shellcheck source=selftests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-KERNEL=uml-7.2 HOSTS='' DELAY=20 CABLE='' SEED='' PROVIDER=rxe OUT='' APPEND=''
+KERNEL=uml-7.2 HOSTS='' DELAY=20 CABLE='' SEED=1 PROVIDER=rxe OUT='' APPEND=''
 COMMON=()
 COMMAND=()
 
@@ -61,11 +62,10 @@ parse_arguments() {
 	[ ${#COMMAND[@]} -gt 0 ] || die "no command"
 	[ "$PROVIDER" != siw ] || : "${HOSTS:=1}"
 	: "${HOSTS:=2}"
-	[[ $HOSTS =~ ^[0-9]+$ ]] && [ "$HOSTS" -ge 1 ] && [ "$HOSTS" -le 64 ] ||
-		die "--hosts: 1 to 64"
+	[[ $HOSTS =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] || die "--hosts: 1 to 64"
 	[ "$PROVIDER" != siw ] || [ "$HOSTS" = 1 ] || die "siw serves one host only"
 	[[ $DELAY =~ ^[0-9]+$ ]] || die "--delay: microseconds"
-	[[ ${SEED:-0} =~ ^[0-9]+$ ]] || die "--seed: a number"
+	[[ $SEED =~ ^[0-9]+$ ]] || die "--seed: a number"
 }
 
 # A library that answers the kernel's question for random bytes; set PRELOAD to it.
@@ -86,13 +86,15 @@ main() {
 	kernel=$(kernel_dir "$KERNEL")
 	grep -qs '^CONFIG_UML_TIME_TRAVEL_SUPPORT=y' "$kernel/build/.config" ||
 		die "$KERNEL has no virtual time: it lacks CONFIG_UML_TIME_TRAVEL_SUPPORT"
-	append="time-travel=inf-cpu seccomp=on lab.hosts=$HOSTS lab.delay=$DELAY"
+	# Without a pause between grace periods the thread that makes them may go on for ever: what waits
+	# for them runs when it sleeps, or when time passes.
+	append="time-travel=inf-cpu seccomp=on rcutree.gp_init_delay=1 lab.hosts=$HOSTS lab.delay=$DELAY"
 	[ -z "$CABLE" ] || append+=" lab.cable=$(cable_words)"
-	if [ -n "$SEED" ]; then
+	if [ "$SEED" != 0 ]; then
 		build_seeded
 		export RDMACHAN_LAB_SEED=$SEED
 		options+=(--preload "$PRELOAD")
-		append+=" norandmaps"
+		append+=" norandmaps time-travel-start=1767225600000000000"
 	fi
 	begun=$(date +%s%N)
 	"$LAB/uml.sh" --kernel "$kernel" --provider "$PROVIDER" --net hosts --out "$OUT" \
@@ -100,7 +102,7 @@ main() {
 		status=$?
 	wall=$((($(date +%s%N) - begun) / 1000000))
 	guest=$(sed -n 's/^rdmachan-lab: clock \([0-9.]*\)\r*$/\1/p' "$OUT/side.log" | tail -n 1)
-	echo "vt: $HOSTS hosts, ${guest:-unknown} s on their clock, $((wall / 1000)).$(printf '%03d' $((wall % 1000))) s on the wall"
+	echo "vt: $HOSTS hosts, seed $SEED, ${guest:-unknown} s on their clock, $((wall / 1000)).$(printf '%03d' $((wall % 1000))) s on the wall"
 	exit $status
 }
 

@@ -9,15 +9,34 @@ set -u
 build=$1
 here=$(dirname "$0")
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.one" "$log.status"' EXIT
+
+# One program; what it has said is in "one". One that dies says so by its exit code only, or by
+# having told of less tests than it announces at its end.
+run_one() {
+	name=$(basename "$1")
+	printf '# %s\n' "$name"
+	{
+		BUILD=$build "$1" 2>&1
+		echo $? >"$log.status"
+	} | tee "$log.one"
+	status=$(cat "$log.status")
+	told=$(grep -cE '^(not )?ok ' "$log.one")
+	if [ "$status" -gt 1 ]; then
+		printf 'not ok - %s ended with code %s\n' "$name" "$status"
+	elif [ "$told" -eq 0 ] || ! grep -q "^1\.\.$told\$" "$log.one"; then
+		printf 'not ok - %s has told of %s tests, and announced others\n' "$name" "$told"
+	elif [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$log.one"; then
+		printf 'not ok - %s ended with code %s, and no test failed\n' "$name" "$status"
+	fi
+}
 
 for test in "$build"/tests/*_test "$here"/*_test.sh; do
-	[ -x "$test" ] || continue
-	printf '# %s\n' "$(basename "$test")"
-	BUILD=$build "$test" 2>&1
-	status=$?
-	# A program that dies says so by its exit code only.
-	[ "$status" -le 1 ] || printf 'not ok - %s ended with code %s\n' "$(basename "$test")" "$status"
+	if [ -x "$test" ]; then
+		run_one "$test"
+	else
+		printf 'not ok - there is no program %s\n' "$test"
+	fi
 done | tee "$log"
 
 passed=$(grep -c '^ok ' "$log")

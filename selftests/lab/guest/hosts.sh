@@ -11,6 +11,8 @@
 #
 # siw serves one host only: its sockets are all in the first namespace. Its wire is lo.
 
+# shellcheck disable=SC2154,SC2034 # setup.sh has them
+
 # Set lab_name to the name of host number $1, which is also the name of its namespace.
 lab_host_name() {
 	lab_name=h$1
@@ -27,7 +29,7 @@ lab_hosts_file() {
 	while [ $((lab_n += 1)) -le "$lab_hosts" ]; do
 		lab_host_name $lab_n
 		echo "10.77.0.$lab_n $lab_name"
-		printf 'fd77::%x %s6\n' $lab_n $lab_name
+		printf 'fd77::%x %s6\n' "$lab_n" "$lab_name"
 	done
 }
 
@@ -73,6 +75,11 @@ lab_hosts_network() {
 	lab_hosts_file >/etc/hosts
 	# Namespaces begin with the settings of the first one.
 	echo 1 >/proc/sys/net/core/devconf_inherit_init_net
+	# One table has the neighbours of all hosts.
+	for lab_n in 1 2 3; do
+		echo 65536 >/proc/sys/net/ipv4/neigh/default/gc_thresh$lab_n
+		echo 65536 >/proc/sys/net/ipv6/neigh/default/gc_thresh$lab_n
+	done
 	busybox mkdir -p /run/netns /run/cable
 	ip netns attach a 1 || return
 	modprobe -q veth
@@ -86,12 +93,10 @@ lab_hosts_network() {
 	while [ $((lab_n += 1)) -le "$lab_hosts" ]; do
 		lab_host_name $lab_n
 		lab_hosts_host $lab_n >/run/ip-commands
-		ip -n $lab_name -batch /run/ip-commands || return
+		ip -n "$lab_name" -batch /run/ip-commands || return
 	done
 	echo "$lab_hosts" >/run/cable/hosts
 	echo "$lab_delay" >/run/cable/delay
-	echo "$lab_seed" >/run/cable/seed
-	echo "$lab_tc" >/run/cable/tc
 	LAB_DEV=eth0
 }
 
@@ -115,7 +120,7 @@ lab_hosts_rdma() {
 	lab_n=0
 	while [ $((lab_n += 1)) -le "$lab_hosts" ]; do
 		lab_host_name $lab_n
-		nsenter --net=/run/netns/$lab_name \
+		nsenter --net="/run/netns/$lab_name" \
 			rdma link add "$lab_provider$((lab_n - 1))" type "$lab_provider" \
 			netdev eth0 || return
 		lab_port=/sys/class/infiniband/$lab_provider$((lab_n - 1))/ports/1

@@ -10,8 +10,7 @@
 #   lab.host=NAME     host name
 #   lab.net=KIND      veth, dummy, none, hosts (hosts.sh), or the name of an existing interface
 #   lab.hosts=N       how many hosts, with lab.net=hosts; lab.delay=US between two of them,
-#                     lab.cable=WORD,VALUE,... what is wrong with the cables from the start,
-#                     lab.seed=N where random choices come from
+#                     lab.cable=WORD,VALUE,... what is wrong with the cables from the start
 #   lab.ip= lab.ip6=  addresses with prefix lengths
 #   lab.mac= lab.mtu=
 #   lab.provider=P    rxe, siw or none: the RDMA device is called P0
@@ -33,7 +32,7 @@ lab_parameters() {
 	lab_host=guest lab_net=veth lab_ip=10.77.0.1/24 lab_ip6=fd77::1/64
 	lab_mac='' lab_mtu=4200 lab_provider=rxe lab_side=/dev/console
 	# shellcheck disable=SC2034 # those of hosts.sh
-	lab_hosts=1 lab_delay=20 lab_cable='' lab_seed='' lab_tc=tc
+	lab_hosts=1 lab_delay=20 lab_cable=''
 	# shellcheck disable=SC2034 # uml-init's
 	lab_dir='' lab_run='' lab_modules='' lab_share=''
 	read -r lab_words </proc/cmdline
@@ -50,8 +49,6 @@ lab_parameters() {
 		lab.hosts=*) lab_hosts=$lab_value ;;
 		lab.delay=*) lab_delay=$lab_value ;;
 		lab.cable=*) lab_cable=$lab_value ;;
-		lab.seed=*) lab_seed=$lab_value ;;
-		lab.tc=*) lab_tc=$lab_value ;;
 		lab.provider=*) lab_provider=$lab_value ;;
 		lab.side=*) lab_side=$lab_value ;;
 		lab.dir=*) lab_dir=$lab_value ;;

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# guards.sh - whether checks fail that have looked at nothing; TAP
+#
+# Each check has its input taken away here: no sources, no counts, no log, no list, a tool that says
+# nothing. One that passes then would pass always.
+
+# shellcheck disable=SC2317,SC2030,SC2031 # refuses calls them; what is in parentheses stays there
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+
+top=$PWD
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+number=0 failed=0
+mkdir "$scratch/empty"
+printf '#!/bin/sh\n' >"$scratch/silent"
+chmod +x "$scratch/silent"
+
+# refuses NAME WORD COMMAND...: it fails, and says WORD
+refuses() {
+	local name=$1 word=$2 status
+
+	shift 2
+	"$@" >"$scratch/said" 2>&1
+	status=$?
+	number=$((number + 1))
+	if [ $status = 0 ] || ! grep -qi -- "$word" "$scratch/said"; then
+		echo "# exit status $status:"
+		sed 's/^/# /' "$scratch/said"
+		echo -n "not "
+		failed=1
+	fi
+	echo "ok $number - $name"
+}
+
+# judge STATUS LINE...: what runs.sh makes of a run that has ended so and said these lines; nothing
+# else ran
+judge() {
+	local status=$1
+
+	shift
+	printf '%s\n' "$@" >"$scratch/run.log"
+	(
+		export out=$scratch
+		# shellcheck source=selftests/lab/runs.sh
+		. selftests/lab/runs.sh
+		tap_tests run "$status"
+		sum_up
+	)
+}
+
+# A guest whose console stays empty.
+silent_guest() {
+	(
+		set -e
+		. selftests/lab/lib.sh
+		# shellcheck disable=SC2034 # run_and_scan's
+		OUT=$scratch TIMEOUT=10 PREFIX='' KILL_ON=''
+		: >"$scratch/console.log"
+		echo 'rdmachan-lab: exit 0' >"$scratch/what"
+		run_and_scan "$scratch/emulator.log" sh -c "cat $scratch/what >>$scratch/side.log"
+	)
+}
+
+# Make with a list that names nothing.
+make_of_nothing() {
+	cp selftests/Makefile "$scratch/empty/"
+	: >"$scratch/empty/tests.list"
+	make -C "$scratch/empty"
+}
+
+list_of_nothing() {
+	python3 -B -c "import sys; sys.path.insert(0, 'selftests'); import tests
+tests.Tests('/dev/null')"
+}
+
+# A program that announces more tests than it tells of.
+tool_tests() {
+	mkdir -p "$scratch/build/tests" "$scratch/tests"
+	cp userspace-tool/tests/run.sh "$scratch/tests/"
+	[ -z "${1:-}" ] || printf '#!/bin/sh\n%s\n' "$1" >"$scratch/build/tests/a_test"
+	chmod +x "$scratch"/build/tests/* 2>/dev/null
+	"$scratch/tests/run.sh" "$scratch/build"
+}
+
+# A configuration that has lost what a fragment asks for.
+lost_option() {
+	(
+		. selftests/lab/lib.sh
+		eval "$(sed -n '/^report_lost_options()/,/^}/p' selftests/lab/kernel.sh)"
+		echo "CONFIG_KUNIT=y" >"$scratch/fragments"
+		echo "# CONFIG_KUNIT is not set" >"$scratch/.config"
+		report_lost_options "$scratch"
+	)
+}
+
+# A tree of counts with one run that has none.
+no_counts() {
+	mkdir -p "$scratch/counts/$1" "$scratch/objects"
+	selftests/coverage/coverage.py --objects "$scratch/objects" --pure "$scratch/counts" \
+		--report "$scratch/report" "$scratch/counts"
+}
+
+harness_word() {
+	cat >"$scratch/one.c" <<-'END'
+	#include "harness.h"
+	TEST(reads) { }
+	TEST_HARNESS_MAIN
+	END
+	cc -D_GNU_SOURCE -Iselftests/harness -o "$scratch/one" "$scratch/one.c" || return 0
+	"$scratch/one" "$1"
+}
+
+refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch/empty"
+refuses "pages that are not there" "no pages" selftests/checks/rst.py "$scratch/empty"
+refuses "a script that is not there" "failed" selftests/checks/shell.sh "$scratch/none.sh"
+refuses "a kernel-doc that says nothing" "does not find" \
+	env KERNEL_DOC="$scratch/silent" selftests/checks/kerneldoc.sh kmod/main.c
+mkdir "$scratch/patch"
+echo 'exit 0' >"$scratch/patch/checkpatch.pl"
+refuses "a checkpatch that says nothing" "does not find" \
+	env CHECKPATCH="$scratch/patch/checkpatch.pl" selftests/checks/checkpatch.sh kmod/main.c
+refuses "a file that checkpatch is to read" "no file" selftests/checks/checkpatch.sh none.c
+refuses "a log that is not there" "no file" selftests/lab/splat-scan.sh "$scratch/none.log"
+refuses "a kernel that has not said a word" "has not said a word" silent_guest
+refuses "a run that says nothing" "0 passed, 1 failed" judge 0
+refuses "a run of tests that are all skipped" "0 passed, 1 failed" judge 0 "1..1" "ok 1 a # SKIP"
+refuses "a run that ends before its last test" "3 tests announced, 2 told" \
+	judge 0 "1..3" "ok 1 a" "ok 2 b"
+refuses "a run whose emulator fails" "exit status 125" judge 125 "1..1" "ok 1 a"
+refuses "a folder without suites" "no rdmachan_kunit.ko" \
+	sh selftests/guest/kunit.sh "$scratch/empty"
+refuses "suites without results" "0 suites" sh -c \
+	"$(sed -n '/^sum_up() {/,/^}/p' selftests/guest/kunit.sh); echo 'KTAP version 1' | sum_up"
+refuses "a module that has not counted" "not ok" sh selftests/guest/gcov.sh true
+refuses "coverage without counts" "nothing to count" no_counts kunit/a
+refuses "coverage of a run without counts" "kunit/b has no count" no_counts kunit/b
+refuses "branches without functions" "no function" \
+	sh -c "echo '{\"data\": []}' | selftests/fuzz/branches.py kmod/pure"
+refuses "a list of tests that is empty" "has no beds" list_of_nothing
+refuses "a Makefile with an empty list" "names no program" make_of_nothing
+refuses "a test program of the tool that is not there" "no program" tool_tests
+refuses "one that says nothing" "told of 0 tests" tool_tests "exit 0"
+refuses "one that ends too early" "told of 1 tests" tool_tests "echo ok 1; echo 1..2"
+refuses "one that fails without a word" "no test failed" tool_tests "echo ok 1; echo 1..1; exit 1"
+refuses "an option that a kernel has not got" "has no CONFIG_KUNIT" lost_option
+refuses "tests of a host without programs" "no programs" selftests/run_tests.sh "$scratch"
+refuses "a bed that is not there" "did you mean 'vt'" selftests/test.sh vtt
+refuses "a test program that is not there" "did you mean 'chan_test'" selftests/test.sh vt chantest
+refuses "a stage that is not there" "did you mean 'static'" selftests/check.sh statik
+refuses "a test that is not there" "did you mean 'reads'" harness_word raeds
+refuses "sixty-five hosts" "1 to 64" selftests/lab/vt.sh --hosts 65 --out "$scratch" -- true
+mkdir -p "$scratch/kernel/build"
+refuses "a kernel without virtual time" "has no virtual time" \
+	selftests/lab/vt.sh --kernel "$scratch/kernel" --out "$scratch/vt" -- true
+echo "1..$number"
+cd "$top" || exit 1
+exit $failed
