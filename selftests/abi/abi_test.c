@@ -21,29 +21,41 @@
 FIXTURE(abi)
 {
 	int ctx;
+	/* A context of the peer's host, where the listener and the peer's end are. */
+	int there;
 	int listener;
 	int chan;
 	int peer;
 	struct queue queue;
 	struct rdmachan_object object;
 	uint64_t memory[8];
+	/* Of that memory, with all rights: of a region here, and of one of the peer. */
+	struct rdmachan_grant_range own;
 	struct rdmachan_grant_range range;
+	/* The peer has granted its range. */
 	uint32_t held;
 };
+
+static struct rdmachan_grant_range whole_memory(struct fixture_abi *self, int ctx)
+{
+	return RANGE(region_register(ctx, self->memory, sizeof(self->memory), 0, NULL), MAY_ALL,
+		     0, sizeof(self->memory));
+}
 
 FIXTURE_SETUP(abi)
 {
 	self->ctx = open_ctx();
-	self->listener = do_listen(self->ctx, SERVICE, NULL);
+	self->there = open_peer();
+	self->listener = do_listen(self->there, SERVICE, NULL);
 	ASSERT_GE(self->listener, 0);
 	self->chan = do_connect(self->ctx, SERVICE, NULL);
 	ASSERT_GE(self->chan, 0);
 	self->peer = do_accept(self->listener, NULL);
 	ASSERT_GE(self->peer, 0);
 	ASSERT_EQ(queue_open(self->ctx, &self->queue, 8, 8), 0);
-	self->range = RANGE(region_register(self->ctx, self->memory, sizeof(self->memory), 0,
-					    NULL), MAY_ALL, 0, sizeof(self->memory));
-	self->held = grant_range(self->peer, self->ctx, &self->range);
+	self->own = whole_memory(self, self->ctx);
+	self->range = whole_memory(self, self->there);
+	self->held = grant_range(self->peer, self->there, &self->range);
 	ASSERT_TRUE(grant_held(self->chan, self->held));
 }
 
@@ -53,6 +65,7 @@ FIXTURE_TEARDOWN(abi)
 	close(self->peer);
 	close(self->chan);
 	close(self->listener);
+	close(self->there);
 	close(self->ctx);
 }
 
@@ -180,7 +193,7 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 		arg->region_register.length = 1;
 		break;
 	case RDMACHAN_GRANT:
-		grant_fill(&arg->grant, self->ctx, &self->range, 1, NULL);
+		grant_fill(&arg->grant, self->ctx, &self->own, 1, NULL);
 		break;
 	case RDMACHAN_READ:
 	case RDMACHAN_WRITE:
@@ -394,7 +407,7 @@ TEST_F(abi, reserved_members_of_grants)
 {
 	struct rdmachan_release release = { .size = sizeof(release), .__reserved = 1 };
 	struct rdmachan_region_unregister unreg = {
-		.size = sizeof(unreg), .region = self->range.region, .__reserved = 1,
+		.size = sizeof(unreg), .region = self->own.region, .__reserved = 1,
 	};
 	struct rdmachan_access access = {
 		.size = sizeof(access), .grant = self->held, .msg_flags = 1,
@@ -488,7 +501,6 @@ TEST_F(abi, bad_argument)
 /* A structure that can be read only: the outputs do not arrive, and nothing is lost. */
 TEST_F(abi, output_nowhere)
 {
-	struct rdmachan_info before, after;
 	struct rdmachan_connect *connect;
 	struct rdmachan_accept *accept;
 	struct rdmachan_listen *listen;
@@ -510,14 +522,14 @@ TEST_F(abi, output_nowhere)
 
 	chan = do_connect(self->ctx, SERVICE, NULL);
 	ASSERT_GE(chan, 0);
-	ASSERT_TRUE(wait_readable(self->listener, 1000));
+	ASSERT_TRUE(wait_readable(self->listener, 20000));
 	mprotect(page, 4096, PROT_READ | PROT_WRITE);
 	accept = page;
 	memset(page, 0, 4096);
 	accept->size = sizeof(*accept);
 	mprotect(page, 4096, PROT_READ);
 	EXPECT_ERR(ioctl(self->listener, RDMACHAN_ACCEPT, accept), EFAULT);
-	fd = do_accept(self->listener, &(struct opts){ .timeout_ms = 1000 });
+	fd = do_accept(self->listener, TIMEOUT(20000));
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(write(fd, "x", 1), 1);
 	close(fd);
@@ -527,13 +539,11 @@ TEST_F(abi, output_nowhere)
 	connect = page;
 	fill_connect(connect, SERVICE, NULL);
 	mprotect(page, 4096, PROT_READ);
-	sleep_ms(100);
-	ASSERT_EQ(get_info(self->ctx, &before), 0);
+	/* The two of the fixture. */
+	ASSERT_TRUE(await_channels(self->ctx, 2));
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, connect), EFAULT);
-	close(do_accept(self->listener, &(struct opts){ .timeout_ms = 1000 }));
-	sleep_ms(100);
-	ASSERT_EQ(get_info(self->ctx, &after), 0);
-	EXPECT_EQ(after.out_channels, before.out_channels);
+	close(do_accept(self->listener, TIMEOUT(20000)));
+	EXPECT_TRUE(await_channels(self->ctx, 2));
 }
 
 TEST_F(abi, bad_vectors)
@@ -640,7 +650,7 @@ TEST_F(abi, services)
 	EXPECT_ERR(do_connect(self->ctx, 0xffffffffU, NULL), EINVAL);
 	EXPECT_GE(do_listen(self->ctx, 0xfffffffeU, NULL), 0);
 	EXPECT_GE(do_listen(self->ctx, 1, NULL), 0);
-	EXPECT_ERR(do_listen(self->ctx, SERVICE, NULL), EADDRINUSE);
+	EXPECT_ERR(do_listen(self->there, SERVICE, NULL), EADDRINUSE);
 	fill_connect(&connect, SERVICE, NULL);
 	connect.timeout_ms = 3600001;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
@@ -792,7 +802,7 @@ TEST_F(abi, error_without_a_connection)
 	const struct opts told = { .error = &error };
 	struct rlimit files;
 
-	EXPECT_ERR(do_listen(self->ctx, SERVICE, &told), EADDRINUSE);
+	EXPECT_ERR(do_listen(self->there, SERVICE, &told), EADDRINUSE);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
 	EXPECT_EQ(error.error, 0);
 	ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
@@ -841,7 +851,7 @@ TEST_F(abi, grant_output_nowhere)
 	range = page;
 	*range = self->range;
 	mprotect(page, 4096, PROT_READ);
-	EXPECT_ERR(grant_ranges(self->peer, self->ctx, range, 1), EFAULT);
+	EXPECT_ERR(grant_ranges(self->peer, self->there, range, 1), EFAULT);
 	EXPECT_EQ(grants_in_use(self->ctx), grants);
 	mprotect(page, 4096, PROT_READ | PROT_WRITE);
 	memset(page, 0, 4096);
@@ -855,7 +865,7 @@ TEST_F(abi, grant_output_nowhere)
 	EXPECT_EQ(self->memory[0], before + 1);
 }
 
-/* As a user of whom no other test has left a link. */
+/* As a user of the peer's host, of whom no other test has left a link. */
 TEST_F(abi, unprivileged)
 {
 	const uid_t nobody_else = 7654;
@@ -870,6 +880,7 @@ TEST_F(abi, unprivileged)
 	int ctx;
 
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	enter_peer();
 	ASSERT_EQ(setuid(nobody_else), 0);
 	ctx = open_ctx();
 	EXPECT_ERR(do_listen(ctx, 1, NULL), EACCES);

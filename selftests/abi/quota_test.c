@@ -84,6 +84,15 @@ static int open_as(uid_t uid)
 	return ctx;
 }
 
+/* The same on the peer's host. */
+static int open_there_as(uid_t uid)
+{
+	int here = enter_peer(), ctx = open_as(uid);
+
+	leave_peer(here);
+	return ctx;
+}
+
 static struct rdmachan_use use_of(int ctx, enum rdmachan_limit limit)
 {
 	struct rdmachan_info info;
@@ -124,6 +133,10 @@ FIXTURE(quota)
 	int root;
 	int alice;
 	int bob;
+	/* The same users on the peer's host. */
+	int root_there;
+	int alice_there;
+	int bob_there;
 };
 
 FIXTURE_SETUP(quota)
@@ -133,8 +146,13 @@ FIXTURE_SETUP(quota)
 	self->root = open_ctx();
 	self->alice = open_as(ALICE);
 	self->bob = open_as(BOB);
+	self->root_there = open_peer();
+	self->alice_there = open_there_as(ALICE);
+	self->bob_there = open_there_as(BOB);
 	ASSERT_GE(self->alice, 0);
 	ASSERT_GE(self->bob, 0);
+	ASSERT_GE(self->alice_there, 0);
+	ASSERT_GE(self->bob_there, 0);
 	/* What an earlier test has closed. */
 	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
 	EXPECT_EQ(wait_use(self->bob, RDMACHAN_LIMIT_CHANNELS, 0), 0);
@@ -144,16 +162,19 @@ FIXTURE_SETUP(quota)
 FIXTURE_TEARDOWN(quota)
 {
 	restore();
+	close(self->bob_there);
+	close(self->alice_there);
+	close(self->root_there);
 	close(self->bob);
 	close(self->alice);
 	close(self->root);
 }
 
-/* All that a program does. */
-static void works(int ctx)
+/* All that a program does, with contexts of both hosts. */
+static void works(int ctx, int there)
 {
 	const struct opts o = { .tuning = small };
-	int listener = do_listen(ctx, SERVICE + 9, &o), a, b;
+	int listener = do_listen(there, SERVICE + 9, &o), a, b;
 
 	ASSERT_GE(listener, 0);
 	a = do_connect(ctx, SERVICE + 9, &o);
@@ -179,17 +200,18 @@ TEST_F(quota, contexts_of_a_user)
 {
 	int one;
 
-	ASSERT_EQ(set("user_contexts", 3), 0);
+	/* Two of the fixture. */
+	ASSERT_EQ(set("user_contexts", 4), 0);
 	one = open_as(ALICE);
 	ASSERT_GE(one, 0);
 	ASSERT_GE(open_as(ALICE), 0);
 	EXPECT_ERR(open_as(ALICE), EMFILE);
 	EXPECT_GE(open_as(BOB), 0);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	close(one);
 	EXPECT_GE(open_as(ALICE), 0);
 	EXPECT_ERR(open_as(ALICE), EMFILE);
-	EXPECT_EQ(CONTEXTS(self->alice).user, 3);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 4);
 }
 
 TEST_F(quota, contexts_in_all)
@@ -199,7 +221,7 @@ TEST_F(quota, contexts_in_all)
 	EXPECT_ERR(open_as(BOB), ENFILE);
 	/* Nobody is exempt from this. */
 	EXPECT_ERR(open(DEVICE, O_RDWR), ENFILE);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 }
 
 static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
@@ -253,7 +275,7 @@ TEST_F(quota, listeners_of_a_user)
 	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_LISTEN,
 		      RDMACHAN_LIMIT_LISTENERS);
 	EXPECT_EQ(error.service, SERVICE + 2);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	close(one);
 	EXPECT_GE(do_listen(self->alice, SERVICE + 2, NULL), 0);
 	/* A failure for another reason charges nothing, and says nothing of limits. */
@@ -279,7 +301,7 @@ TEST_F(quota, channels_of_a_user)
 {
 	struct rdmachan_error error;
 	const struct opts told = { .error = &error };
-	int listener = do_listen(self->root, SERVICE, NULL), one, two, accepted;
+	int listener = do_listen(self->root_there, SERVICE, NULL), one, two, accepted;
 
 	ASSERT_EQ(set("user_channels", 2), 0);
 	one = do_connect(self->alice, SERVICE, NULL);
@@ -289,10 +311,10 @@ TEST_F(quota, channels_of_a_user)
 	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_CHANNELS);
 	EXPECT_EQ(error.service, SERVICE);
-	EXPECT_EQ(error.peer.family, own_address().family);
+	EXPECT_EQ(error.peer.family, peer_address().family);
 	EXPECT_ERR(do_connect(self->alice, SERVICE,
 			      &(struct opts){ .flags = RDMACHAN_FD_F_NONBLOCK }), EMFILE);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	accepted = do_accept(listener, TIMEOUT(5000));
 	talk(one, accepted);
 	close(one);
@@ -306,7 +328,7 @@ TEST_F(quota, channels_in_all)
 	struct rdmachan_error error;
 
 	/* One for each end. */
-	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
 	ASSERT_EQ(set("all_channels", CHANNELS(self->root).all + 2), 0);
 	ASSERT_GE(do_connect(self->alice, SERVICE, NULL), 0);
 	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
@@ -317,7 +339,7 @@ TEST_F(quota, channels_in_all)
 /* Channels that a peer opens are charged to who listens. */
 TEST_F(quota, channels_that_come)
 {
-	int listener = do_listen(self->alice, SERVICE, NULL), mine[3], theirs[3], i;
+	int listener = do_listen(self->alice_there, SERVICE, NULL), mine[3], theirs[3], i;
 	struct rdmachan_error error;
 	const struct opts told = { .error = &error };
 
@@ -338,7 +360,7 @@ TEST_F(quota, channels_that_come)
 		talk(mine[i], theirs[i]);
 	}
 	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	close(theirs[1]);
 	close(mine[1]);
 	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 2), 2);
@@ -354,9 +376,10 @@ TEST_F(quota, connects_in_progress)
 		.flags = RDMACHAN_FD_F_NONBLOCK, .timeout_ms = 2000, .error = &error,
 	};
 	struct rdmachan_addr addr = address_of(ABSENT);
+	int64_t begun = now_ms();
 	int fds[3], i;
 
-	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
 	ASSERT_EQ(set("user_pending", 3), 0);
 	for (i = 0; i < 3; i++) {
 		fds[i] = do_connect_to(self->alice, &addr, SERVICE, &later);
@@ -366,10 +389,11 @@ TEST_F(quota, connects_in_progress)
 	EXPECT_ERR(do_connect(self->alice, SERVICE, &later), EMFILE);
 	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_PENDING);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	/* They fail, and are channels still but not pending. */
 	for (i = 0; i < 3; i++)
-		ASSERT_TRUE(wait_state(fds[i], RDMACHAN_STATE_FAILED, 8000));
+		ASSERT_TRUE(poll_mask(fds[i], POLLOUT, 40000) & POLLERR);
+	EXPECT_TOOK(begun, 2000, LIMIT_LATE(2000));
 	EXPECT_EQ(PENDING(self->alice).user, 0);
 	EXPECT_EQ(CHANNELS(self->alice).user, 3);
 	for (i = 0; i < 4; i++)
@@ -394,7 +418,7 @@ TEST_F(quota, connects_given_up)
 
 TEST_F(quota, channels_that_wait)
 {
-	int listener = do_listen(self->alice, SERVICE, NULL), mine[3], theirs;
+	int listener = do_listen(self->alice_there, SERVICE, NULL), mine[3], theirs;
 	struct rdmachan_error error;
 	const struct opts told = { .error = &error };
 
@@ -406,7 +430,7 @@ TEST_F(quota, channels_that_wait)
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
 	/* One that was closed by its peer waits all the same. */
 	close(mine[1]);
-	sleep_ms(50);
+	EXPECT_EQ(wait_use(self->root, RDMACHAN_LIMIT_CHANNELS, 1), 1);
 	EXPECT_ERR(do_connect(self->root, SERVICE, NULL), ECONNREFUSED);
 	theirs = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(theirs, 0);
@@ -424,7 +448,7 @@ TEST_F(quota, pending_in_all)
 {
 	struct rdmachan_error error;
 
-	ASSERT_GE(do_listen(self->root, SERVICE, NULL), 0);
+	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
 	ASSERT_EQ(set("all_pending", PENDING(self->root).all), 0);
 	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
 	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
@@ -437,7 +461,7 @@ TEST_F(quota, bytes_of_a_user)
 	struct rdmachan_error error;
 	const struct opts o = { .tuning = half, .error = &error };
 	const struct opts less = { .tuning = small };
-	int listener = do_listen(self->root, SERVICE, NULL), one, accepted;
+	int listener = do_listen(self->root_there, SERVICE, NULL), one, accepted;
 
 	ASSERT_EQ(set("user_buffer_mib", 2), 0);
 	one = do_connect(self->alice, SERVICE, &o);
@@ -448,7 +472,7 @@ TEST_F(quota, bytes_of_a_user)
 	EXPECT_RECORD(error, ENOBUFS, RDMACHAN_CAUSE_USER_BYTES, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_BYTES);
 	EXPECT_GE(do_connect(self->alice, SERVICE, &less), 0);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	accepted = do_accept(listener, TIMEOUT(5000));
 	talk(one, accepted);
 }
@@ -461,7 +485,7 @@ TEST_F(quota, bytes_in_all)
 	int i;
 
 	ASSERT_EQ(BYTES(self->root).all, 0);
-	ASSERT_GE(do_listen(self->root, SERVICE, &o), 0);
+	ASSERT_GE(do_listen(self->root_there, SERVICE, &o), 0);
 	ASSERT_EQ(set("all_buffer_mib", 4), 0);
 	for (i = 0; i < 2; i++)
 		ASSERT_GE(do_connect(self->alice, SERVICE, &o), 0);
@@ -474,7 +498,7 @@ TEST_F(quota, bytes_of_channels_that_come)
 {
 	const struct rdmachan_tuning half = { 512 * KIB, 512 * KIB, 0, 0 };
 	const struct opts o = { .tuning = half };
-	int listener = do_listen(self->alice, SERVICE, &o), one, accepted;
+	int listener = do_listen(self->alice_there, SERVICE, &o), one, accepted;
 	struct rdmachan_error error;
 
 	ASSERT_EQ(set("user_buffer_mib", 1), 0);
@@ -503,7 +527,7 @@ static void pair_of_two(struct fixture_quota *self, int listener, int fds[2])
 TEST_F(quota, message_larger_than_the_buffer)
 {
 	const struct opts o = { .tuning = small };
-	int listener = do_listen(self->alice, SERVICE, &o), fds[2];
+	int listener = do_listen(self->alice_there, SERVICE, &o), fds[2];
 	char *data = calloc(1, LARGE);
 	uint64_t idle;
 	pid_t child;
@@ -526,7 +550,7 @@ TEST_F(quota, message_larger_than_the_buffer)
 TEST_F(quota, message_beyond_the_limit)
 {
 	const struct opts o = { .tuning = small };
-	int listener = do_listen(self->alice, SERVICE, &o), fds[2], other[2];
+	int listener = do_listen(self->alice_there, SERVICE, &o), fds[2], other[2];
 	char *data = calloc(1, LARGE);
 	struct rdmachan_error error;
 	pid_t child;
@@ -552,7 +576,7 @@ TEST_F(quota, message_beyond_the_limit)
 	close(fds[0]);
 	close(fds[1]);
 	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_BYTES, 128 * KIB), 128 * KIB);
-	works(self->bob);
+	works(self->bob, self->bob_there);
 	free(data);
 }
 
@@ -562,16 +586,17 @@ TEST_F(quota, exempt)
 	const char *const user[] = {
 		"user_contexts", "user_listeners", "user_channels", "user_pending",
 	};
+	int ctx, there;
 	size_t i;
-	int ctx;
 
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(set(user[i], 0), 0);
 	ASSERT_EQ(set("user_buffer_mib", 1), 0);
 	ctx = open(DEVICE, O_RDWR);
 	ASSERT_GE(ctx, 0);
-	works(ctx);
-	ASSERT_GE(do_listen(ctx, SERVICE, NULL), 0);
+	there = open_peer();
+	works(ctx, there);
+	ASSERT_GE(do_listen(there, SERVICE, NULL), 0);
 	EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
 	EXPECT_ERR(open_as(ALICE), EMFILE);
 	EXPECT_ERR(do_listen(self->alice, SERVICE + 1, NULL), EMFILE);
@@ -580,7 +605,7 @@ TEST_F(quota, exempt)
 
 TEST_F(quota, set_at_run_time)
 {
-	int listener = do_listen(self->alice, SERVICE, NULL), fds[2], again;
+	int listener = do_listen(self->alice_there, SERVICE, NULL), fds[2], again;
 
 	ASSERT_GE(listener, 0);
 	pair_of_two(self, listener, fds);
@@ -615,11 +640,11 @@ TEST_F(quota, info_tells)
 	EXPECT_GT(BYTES(self->alice).user_max, 64 * MIB);
 	EXPECT_GT(BYTES(self->alice).all_max, BYTES(self->alice).user_max);
 
-	listener = do_listen(self->alice, SERVICE, &o);
+	listener = do_listen(self->alice_there, SERVICE, &o);
 	a = do_connect(self->root, SERVICE, &o);
 	ASSERT_GE(a, 0);
-	EXPECT_EQ(CONTEXTS(self->alice).user, 1);
-	EXPECT_EQ(CONTEXTS(self->alice).all, 3);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 2);
+	EXPECT_EQ(CONTEXTS(self->alice).all, 6);
 	EXPECT_EQ(LISTENERS(self->alice).user, 1);
 	EXPECT_EQ(LISTENERS(self->root).user, 0);
 	EXPECT_EQ(PENDING(self->alice).user, 1);
@@ -642,7 +667,7 @@ TEST_F(quota, info_tells)
 TEST_F(quota, lingering)
 {
 	const struct opts o = { .tuning = small };
-	int listener = do_listen(self->root, SERVICE, &o), a, b, sent, got = 0;
+	int listener = do_listen(self->root_there, SERVICE, &o), a, b, sent, got = 0;
 	char data[4096];
 
 	ASSERT_EQ(set("user_channels", 1), 0);
@@ -669,12 +694,13 @@ TEST_F(quota, lingering)
 static int thousand_pairs(void)
 {
 	const struct opts o = { .tuning = small };
-	int ctx, listener, a, b, i;
+	int ctx, there, listener, a, b, i;
 
-	ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
 	for (i = 0; i < turns(1000); i++) {
-		ctx = open_ctx();
-		listener = do_listen(ctx, SERVICE, &o);
+		ctx = open_as(ALICE);
+		there = open_there_as(ALICE);
+		ASSERT_EQ(setresuid(-1, ALICE, -1), 0);
+		listener = do_listen(there, SERVICE, &o);
 		ASSERT_GE(listener, 0);
 		a = do_connect(ctx, SERVICE, &o);
 		ASSERT_GE(a, 0);
@@ -689,6 +715,8 @@ static int thousand_pairs(void)
 		ASSERT_EQ(BYTES(ctx).user, 0);
 		ASSERT_EQ(PENDING(ctx).user, 0);
 		close(ctx);
+		close(there);
+		ASSERT_EQ(setresuid(-1, 0, -1), 0);
 	}
 	return 0;
 }
@@ -698,7 +726,8 @@ TEST_F_TIMEOUT(quota, a_thousand_times, 120)
 	pid_t child;
 
 	close(self->alice);
-	ASSERT_EQ(set("user_contexts", 1), 0);
+	close(self->alice_there);
+	ASSERT_EQ(set("user_contexts", 2), 0);
 	ASSERT_EQ(set("user_listeners", 1), 0);
 	ASSERT_EQ(set("user_channels", 2), 0);
 	ASSERT_EQ(set("user_pending", 2), 0);
@@ -713,7 +742,7 @@ TEST_F_TIMEOUT(quota, a_thousand_times, 120)
 TEST_F(quota, refused_a_thousand_times)
 {
 	struct rdmachan_error error;
-	int listener = do_listen(self->alice, SERVICE, NULL), i;
+	int listener = do_listen(self->alice_there, SERVICE, NULL), i;
 
 	ASSERT_GE(listener, 0);
 	ASSERT_EQ(set("user_channels", 0), 0);
@@ -752,7 +781,7 @@ TEST_F(quota, many_at_once)
 {
 	const int ctx[] = { self->alice, self->bob, self->alice, self->bob };
 	const struct opts o = { .tuning = small };
-	int listener = do_listen(self->bob, SERVICE, &o), i;
+	int listener = do_listen(self->bob_there, SERVICE, &o), i;
 	pid_t acceptor, children[4];
 
 	ASSERT_GE(listener, 0);
@@ -765,7 +794,7 @@ TEST_F(quota, many_at_once)
 		if (!children[i])
 			_exit(knock(ctx[i], 3));
 	}
-	works(self->root);
+	works(self->root, self->root_there);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(child_status(children[i]), 0);
 	kill(acceptor, SIGKILL);
@@ -788,9 +817,9 @@ TEST_F(quota, killed_program)
 	if (!child) {
 		int ctx, listener;
 
+		listener = do_listen(open_there_as(ALICE), SERVICE, NULL);
 		ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
 		ctx = open_ctx();
-		listener = do_listen(ctx, SERVICE, NULL);
 		for (i = 0; i < 10; i++)
 			ASSERT_GE(do_connect(ctx, SERVICE, NULL), 0);
 		for (i = 0; i < 5; i++)
@@ -806,7 +835,7 @@ TEST_F(quota, killed_program)
 	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_CHANNELS, 0), 0);
 	EXPECT_EQ(PENDING(self->alice).user, 0);
 	EXPECT_EQ(LISTENERS(self->alice).user, 0);
-	EXPECT_EQ(CONTEXTS(self->alice).user, 1);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 2);
 	EXPECT_EQ(BYTES(self->alice).user, 0);
 }
 
@@ -838,7 +867,7 @@ TEST_F(quota, memory_of_who_sends)
 {
 	const struct opts little = { .tuning = small };
 	const struct opts much = { .tuning = { 16 * MIB, 64 * KIB, 0, 0 } };
-	int listener = do_listen(self->root, SERVICE, &little), a;
+	int listener = do_listen(self->root_there, SERVICE, &little), a;
 	long long before;
 
 	if ((mkdir(GROUP, 0755) && errno != EEXIST) ||

@@ -20,6 +20,7 @@
 struct command {
 	unsigned int cmd;
 	size_t size;
+	bool there; /* on the peer's host */
 	union {
 		unsigned char bytes[ARG_MAX_SIZE];
 		uint32_t words[ARG_MAX_SIZE / 4];
@@ -120,6 +121,7 @@ static struct rdmachan_tuning tuning_of(unsigned int value)
 	return PICK(tunings, value);
 }
 
+/* The peer's, at most. */
 static struct rdmachan_addr address_value(unsigned int value)
 {
 	static const char *const texts[] = {
@@ -132,7 +134,15 @@ static struct rdmachan_addr address_value(unsigned int value)
 	value %= 24;
 	if (value >= 10)
 		return address_of(texts[value - 10]);
-	addr = value == 4 || value == 5 ? own_address6() : own_address();
+	switch (value) {
+	case 3:
+		return own_address();
+	case 4:
+		return own_address6();
+	case 5:
+		return peer_address6();
+	}
+	addr = peer_address();
 	if (value == 6)
 		addr.port = htons(7);
 	if (value == 7)
@@ -217,7 +227,8 @@ static long issue(struct actor *actor, const struct call *call, struct command *
 		size = command->arg.size_member;
 	place = memory_args(actor, call->value[0] % 16, size);
 	memory_copy(actor, memory_writable(place), &command->arg, size);
-	ret = ioctl(fd_of(call->slot), command->cmd, place);
+	ret = ioctl(command->there ? fd_there(call->slot) : fd_of(call->slot), command->cmd,
+		    place);
 	error = errno;
 	memory_copy(actor, &command->arg, place, command->size);
 	errno = error;
@@ -265,6 +276,7 @@ long call_listen(struct actor *actor, const struct call *call)
 	struct command command = { RDMACHAN_LISTEN, sizeof(struct rdmachan_listen) };
 	struct rdmachan_listen *listen = &command.arg.listen;
 
+	command.there = true;
 	listen->flags = fd_flags_of(call->value[2]);
 	listen->service = service_of(call->value[3]);
 	listen->backlog = PICK(backlogs, call->value[4]);

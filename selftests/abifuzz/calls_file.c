@@ -24,13 +24,13 @@ long call_open(struct actor *actor, const struct call *call)
 	};
 
 	(void)actor;
-	return fd_put(call->to, open(DEVICE, flags[call->value[0] % 6]));
+	return fd_open(call->to, DEVICE, flags[call->value[0] % 6]);
 }
 
 long call_close(struct actor *actor, const struct call *call)
 {
 	(void)actor;
-	return close(fd_of(call->slot));
+	return fd_close(call->slot);
 }
 
 long call_dup(struct actor *actor, const struct call *call)

@@ -10,6 +10,7 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,9 @@ static atomic_uint generation, begun, running;
 static atomic_bool stop;
 static bool followed;
 static atomic_int fds[SLOTS]; /* each -1, or above those the process came with */
+/* The same context on the peer's host, or -1. */
+static atomic_int twins[SLOTS];
+static int peer_host = -1, own_host;
 static atomic_int children[CHILDREN_MAX];
 static atomic_uint children_count;
 static __thread struct actor *self;
@@ -67,12 +71,60 @@ int fd_of(unsigned int slot)
 	return fds[slot % SLOTS];
 }
 
-/* A new file, or an error. The file that was in the slot stays open. */
+/* What listens does so on the peer's host, if there is one. */
+int fd_there(unsigned int slot)
+{
+	int twin = twins[slot % SLOTS];
+
+	return twin < 0 ? fd_of(slot) : twin;
+}
+
+static void drop_twin(unsigned int slot)
+{
+	int twin = atomic_exchange(&twins[slot % SLOTS], -1);
+
+	if (twin >= 0)
+		close(twin);
+}
+
+/* A new file, or an error. The file that was in the slot stays open, but for a twin. */
 long fd_put(unsigned int slot, long fd)
 {
-	if (fd >= 0)
-		fds[slot % SLOTS] = fd;
+	if (fd < 0)
+		return fd;
+	drop_twin(slot);
+	fds[slot % SLOTS] = fd;
 	return fd;
+}
+
+/* A thread that is another user by now cannot go to the peer's host. */
+static int open_there(const char *path, int flags)
+{
+	int fd;
+
+	if (peer_host < 0 || setns(peer_host, CLONE_NEWNET))
+		return -1;
+	fd = open(path, flags);
+	setns(own_host, CLONE_NEWNET);
+	return fd;
+}
+
+/* The device, here and there. */
+long fd_open(unsigned int slot, const char *path, int flags)
+{
+	long fd = fd_put(slot, open(path, flags));
+	int error = errno;
+
+	if (fd >= 0)
+		twins[slot % SLOTS] = open_there(path, flags);
+	errno = error;
+	return fd;
+}
+
+long fd_close(unsigned int slot)
+{
+	drop_twin(slot);
+	return close(fd_of(slot));
 }
 
 /* A file of the engine's own. */
@@ -335,7 +387,7 @@ static void tidy(void)
 	end_children();
 	close_range(3, HIGH - 1, 0);
 	for (i = 0; i < SLOTS; i++)
-		fds[i] = -1;
+		fds[i] = twins[i] = -1;
 	memory_reset();
 	queue_reset();
 }
@@ -392,6 +444,10 @@ void engine_start(const struct engine_options *wanted)
 	catch_all();
 	for (i = 0; i < 2; i++)
 		options.exchange[i] = fd_high(options.exchange[i]);
+	if (has_peer()) {
+		own_host = fd_high(open("/proc/self/ns/net", O_RDONLY));
+		peer_host = fd_high(open(getenv("LAB_PEER_NETNS"), O_RDONLY));
+	}
 	running = options.threads;
 	for (i = 0; i < options.threads; i++) {
 		actors[i].index = i;

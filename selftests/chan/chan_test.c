@@ -65,9 +65,9 @@ TEST_F(chan, many_pieces)
 TEST_F(chan, ipv6)
 {
 	struct rdmachan_accept accept = { .size = sizeof(accept) };
-	struct rdmachan_addr addr = own_address6();
-	int listener = do_listen(self->ctx, SERVICE, NULL);
-	int chan = do_connect_to(self->ctx, &addr, SERVICE, NULL);
+	struct rdmachan_addr addr = own_address6(), there = peer_address6();
+	int listener = do_listen(self->peer, SERVICE, NULL);
+	int chan = do_connect_to(self->ctx, &there, SERVICE, NULL);
 	char back[8];
 
 	ASSERT_GE(chan, 0);
@@ -82,7 +82,7 @@ TEST_F(chan, accept_tells_the_peer)
 {
 	struct rdmachan_accept accept = { .size = sizeof(accept) };
 	struct rdmachan_addr addr = own_address();
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	int chan = do_connect(self->ctx, SERVICE, NULL);
 
 	ASSERT_GE(chan, 0);
@@ -259,11 +259,11 @@ TEST_F(chan, full_channel_empties_again)
 	count = fill_up(self->a, len);
 	ASSERT_GT(count, 10);
 	for (i = 0; i < count; i++)
-		ASSERT_EQ(do_recv(self->b, data, len, NULL, TIMEOUT(3000)), 0);
+		ASSERT_EQ(do_recv(self->b, data, len, NULL, TIMEOUT(20000)), 0);
 	EXPECT_ERR(do_recv(self->b, data, len, NULL, DONTWAIT), EAGAIN);
-	EXPECT_EQ(poll_mask(self->a, POLLOUT, 2000), POLLOUT);
-	EXPECT_EQ(do_send(self->a, data, 100, 0, TIMEOUT(2000)), 0);
-	EXPECT_EQ(do_recv(self->b, data, len, NULL, TIMEOUT(2000)), 0);
+	EXPECT_EQ(poll_mask(self->a, POLLOUT, 20000), POLLOUT);
+	EXPECT_EQ(do_send(self->a, data, 100, 0, TIMEOUT(20000)), 0);
+	EXPECT_EQ(do_recv(self->b, data, len, NULL, TIMEOUT(20000)), 0);
 }
 
 /* Who does not read stops the own channel only. */
@@ -279,10 +279,10 @@ TEST_F(chan, slow_reader)
 	EXPECT_EQ(one.link_id, two.link_id);
 	ASSERT_GT(fill_up(self->a, 30000), 10);
 	for (i = 0; i < 1000; i++) {
-		ASSERT_EQ(do_send(other[0], data, 1 + i * 4, 0, TIMEOUT(2000)), 0);
-		ASSERT_EQ(do_recv(other[1], data, sizeof(data), NULL, TIMEOUT(2000)), 0);
-		ASSERT_EQ(do_send(other[1], data, 1 + i * 4, 0, TIMEOUT(2000)), 0);
-		ASSERT_EQ(do_recv(other[0], data, sizeof(data), NULL, TIMEOUT(2000)), 0);
+		ASSERT_EQ(do_send(other[0], data, 1 + i * 4, 0, TIMEOUT(20000)), 0);
+		ASSERT_EQ(do_recv(other[1], data, sizeof(data), NULL, TIMEOUT(20000)), 0);
+		ASSERT_EQ(do_send(other[1], data, 1 + i * 4, 0, TIMEOUT(20000)), 0);
+		ASSERT_EQ(do_recv(other[0], data, sizeof(data), NULL, TIMEOUT(20000)), 0);
 	}
 	ASSERT_EQ(get_object(self->a, &one), 0);
 	EXPECT_GT(one.tx_stalls, 0);
@@ -338,24 +338,24 @@ TEST_F(chan, larger_than_message_max)
 TEST_F(chan, poll_masks)
 {
 	const short all = POLLIN | POLLOUT | POLLRDHUP;
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	char c;
 	int chan;
 
 	EXPECT_EQ(poll_mask(listener, all, 0), 0);
 	chan = do_connect(self->ctx, SERVICE, NULL);
-	EXPECT_EQ(poll_mask(listener, all, 1000), POLLIN);
+	EXPECT_EQ(poll_mask(listener, all, 20000), POLLIN);
 	close(do_accept(listener, NULL));
 	EXPECT_EQ(poll_mask(listener, all, 0), 0);
-	EXPECT_EQ(poll_mask(chan, POLLIN | POLLRDHUP, 2000), POLLIN | POLLRDHUP | POLLHUP);
+	EXPECT_EQ(poll_mask(chan, POLLIN | POLLRDHUP, 20000), POLLIN | POLLRDHUP | POLLHUP);
 	EXPECT_EQ(poll_mask(self->a, all, 0), POLLOUT);
 	EXPECT_EQ(write(self->b, "x", 1), 1);
-	EXPECT_EQ(poll_mask(self->a, POLLIN, 1000), POLLIN);
+	EXPECT_EQ(poll_mask(self->a, POLLIN, 20000), POLLIN);
 	EXPECT_EQ(poll_mask(self->a, all, 0), POLLIN | POLLOUT);
 	EXPECT_EQ(read(self->a, &c, 1), 1);
 	EXPECT_EQ(poll_mask(self->a, all, 0), POLLOUT);
 	EXPECT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_SEND), 0);
-	EXPECT_EQ(poll_mask(self->a, POLLIN | POLLRDHUP, 1000), POLLIN | POLLRDHUP);
+	EXPECT_EQ(poll_mask(self->a, POLLIN | POLLRDHUP, 20000), POLLIN | POLLRDHUP);
 	EXPECT_EQ(poll_mask(self->a, all, 0), POLLIN | POLLOUT | POLLRDHUP);
 }
 
@@ -389,7 +389,7 @@ TEST_F(chan, epoll_edges)
 	EXPECT_EQ(epoll_wait(ep, &event, 1, 0), 0);
 	for (i = 0; i < 200; i++) {
 		ASSERT_EQ(write(self->a, "x", 1), 1);
-		ASSERT_EQ(epoll_wait(ep, &event, 1, 2000), 1);
+		ASSERT_EQ(epoll_wait(ep, &event, 1, 20000), 1);
 		ASSERT_EQ(read(self->b, &c, 1), 1);
 	}
 	EXPECT_EQ(epoll_wait(ep, &event, 1, 10), 0);
@@ -398,7 +398,7 @@ TEST_F(chan, epoll_edges)
 TEST_F(chan, connect_without_waiting)
 {
 	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	struct rdmachan_error error;
 	struct rdmachan_object object;
 	int chan, back;
@@ -412,7 +412,7 @@ TEST_F(chan, connect_without_waiting)
 	EXPECT_EQ(object.state, RDMACHAN_STATE_OPEN);
 	back = do_accept(listener, NULL);
 	EXPECT_EQ(write(chan, "x", 1), 1);
-	EXPECT_TRUE(wait_readable(back, 1000));
+	EXPECT_TRUE(wait_readable(back, 20000));
 
 	chan = do_connect(self->ctx, SERVICE + 1, &nonblock);
 	ASSERT_GE(chan, 0);
@@ -450,13 +450,12 @@ TEST_F(chan, use_while_connecting)
 		int64_t begun_ = now_ms();					\
 										\
 		EXPECT_ERR(call, ETIMEDOUT);					\
-		EXPECT_GE(now_ms() - begun_, (ms) - 10);			\
-		EXPECT_LE(now_ms() - begun_, (ms) + 500);			\
+		EXPECT_TOOK(begun_, ms, LIMIT_LATE(ms));			\
 	} while (0)
 
 TEST_F(chan, timeouts)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	char *data = calloc(1, BIG);
 	int len;
 
@@ -485,7 +484,7 @@ TEST_F(chan, timeouts)
 TEST_F(chan, signals)
 {
 	struct rdmachan_addr addr = address_of("10.77.0.97");
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	char *data = calloc(1, BIG);
 
 	EXPECT_EINTR(do_accept(listener, NULL));
@@ -502,7 +501,7 @@ TEST_F(chan, signals)
 /* With a timeout SA_RESTART does not restart. */
 TEST_F(chan, signals_with_timeout)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	char data[8];
 
 	on_alarm(100, true);
@@ -516,7 +515,7 @@ TEST_F(chan, signals_with_timeout)
 
 TEST_F(chan, signals_restart)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	char *data = calloc(1, 30000);
 
 	on_alarm(100, true);
@@ -606,7 +605,7 @@ TEST_F(chan, query_and_list)
 		.objects_max = 64,
 		.object_size = sizeof(*objects),
 	};
-	struct rdmachan_addr addr = own_address();
+	struct rdmachan_addr addr = own_address(), there = peer_address();
 	char back[100];
 	uint64_t link;
 	int found = 0;
@@ -615,7 +614,7 @@ TEST_F(chan, query_and_list)
 	EXPECT_EQ(write(self->a, back, 100), 100);
 	EXPECT_EQ(write(self->a, back, 50), 50);
 	EXPECT_EQ(read(self->b, back, 100), 100);
-	EXPECT_TRUE(wait_readable(self->b, 1000));
+	EXPECT_TRUE(wait_readable(self->b, 20000));
 	ASSERT_EQ(get_object(self->b, &object), 0);
 	EXPECT_EQ(object.kind, RDMACHAN_KIND_CHANNEL);
 	EXPECT_EQ(object.state, RDMACHAN_STATE_OPEN);
@@ -631,7 +630,7 @@ TEST_F(chan, query_and_list)
 	EXPECT_EQ(object.active, 1);
 	EXPECT_EQ(object.tx_messages, 2);
 	EXPECT_EQ(object.tx_bytes, 150);
-	EXPECT_EQ(memcmp(object.peer.addr, addr.addr, 16), 0);
+	EXPECT_EQ(memcmp(object.peer.addr, there.addr, 16), 0);
 	EXPECT_EQ(memcmp(object.local.addr, addr.addr, 16), 0);
 	EXPECT_EQ(object.dev_port, 1);
 	EXPECT_GT(strlen(object.device), 0);
@@ -655,7 +654,7 @@ TEST_F(chan, query_and_list)
 
 TEST_F(chan, waiting_channel_listed)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	int chan = do_connect(self->ctx, SERVICE, NULL);
 	struct rdmachan_object object;
 
@@ -674,7 +673,7 @@ TEST_F(chan, waiting_channel_listed)
 /* A message sent before the channel was accepted waits there. */
 TEST_F(chan, send_before_accept)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	int chan = do_connect(self->ctx, SERVICE, NULL);
 	char back[8];
 	int peer;
@@ -682,7 +681,7 @@ TEST_F(chan, send_before_accept)
 	EXPECT_EQ(write(chan, "early", 5), 5);
 	close(chan);
 	sleep_ms(50);
-	peer = do_accept(listener, TIMEOUT(1000));
+	peer = do_accept(listener, TIMEOUT(20000));
 	ASSERT_GE(peer, 0);
 	EXPECT_EQ(read(peer, back, 8), 5);
 	EXPECT_EQ(read(peer, back, 8), 0);

@@ -64,6 +64,7 @@ static long free_kib(void)
 FIXTURE(memory)
 {
 	int ctx;
+	int peer;
 	int listener;
 };
 
@@ -71,15 +72,17 @@ FIXTURE_SETUP(memory)
 {
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
 	self->ctx = open_ctx();
+	self->peer = open_peer();
 	/* None of a test before this one ends while memory is counted. */
 	await_no_links(self->ctx);
-	self->listener = do_listen(self->ctx, SERVICE, &small);
+	self->listener = do_listen(self->peer, SERVICE, &small);
 	ASSERT_GE(self->listener, 0);
 }
 
 FIXTURE_TEARDOWN(memory)
 {
 	close(self->listener);
+	close(self->peer);
 	close(self->ctx);
 }
 
@@ -211,7 +214,7 @@ TEST_F_TIMEOUT(memory, idle_again, 120)
 		ASSERT_EQ(seteuid(0), 0);
 	}
 	close(self->listener);
-	self->listener = do_listen(self->ctx, SERVICE, &large);
+	self->listener = do_listen(self->peer, SERVICE, &large);
 	before = free_kib();
 	for (i = 0; i < BUSY; i++) {
 		fds[i][0] = do_connect(ctx[i], SERVICE, &large);

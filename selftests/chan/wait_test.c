@@ -53,7 +53,7 @@ static void receive_number(int chan, uint64_t number)
 	static char data[ROOM];
 	struct rdmachan_recv recv;
 
-	ASSERT_EQ(do_recv(chan, data, ROOM, &recv, TIMEOUT(5000)), 0);
+	ASSERT_EQ(do_recv(chan, data, ROOM, &recv, TIMEOUT(20000)), 0);
 	ASSERT_EQ(recv.out_length, size_of(number));
 	ASSERT_EQ(recv.out_msg_flags, number & 0xffff);
 	ASSERT_TRUE(is_random(data, recv.out_length, number));
@@ -103,7 +103,7 @@ TEST_F(waiting, in_order)
 		half = received + (sent - received) / 2;
 		while (received < half)
 			receive_number(self->b, received++);
-		ASSERT_EQ(poll_mask(self->a, POLLOUT, 5000), POLLOUT);
+		ASSERT_EQ(poll_mask(self->a, POLLOUT, 20000), POLLOUT);
 	}
 	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
 	while (received < sent)
@@ -155,7 +155,7 @@ static void rows_of(int ctx, int from, int to, size_t len)
 	EXPECT_GT(added, 150);
 	EXPECT_LT(object.tx_queued, RDMACHAN_BUFFER_MIN + len + 64);
 	for (i = 0; i < added; i++) {
-		ASSERT_EQ(do_recv(to, back, sizeof(back), NULL, TIMEOUT(5000)), 0);
+		ASSERT_EQ(do_recv(to, back, sizeof(back), NULL, TIMEOUT(20000)), 0);
 		ASSERT_EQ(memcmp(back, data, len), 0);
 	}
 	while (q.head < added) {
@@ -207,7 +207,7 @@ TEST_F(waiting, bad_memory)
 	EXPECT_ERR(do_send(self->a, (void *)8, 4, 0, TIMEOUT(10000)), EFAULT);
 	ASSERT_EQ(do_send(self->a, &count, 4, 0, TIMEOUT(10000)), 0);
 	for (i = 0; i <= count; i++) {
-		ASSERT_EQ(do_recv(self->b, back, 8, NULL, TIMEOUT(5000)), 0);
+		ASSERT_EQ(do_recv(self->b, back, 8, NULL, TIMEOUT(20000)), 0);
 		ASSERT_EQ(memcmp(back, &i, 4), 0);
 	}
 }
@@ -259,7 +259,7 @@ TEST_F(waiting, fetched_first)
 	/* Each counts as 64 bytes more than it has; the first and the last have memory alone. */
 	expect_items(1, (int)RDMACHAN_BUFFER_MIN / PAGE + 2);
 	for (i = 0; i < count; i++) {
-		ASSERT_EQ(do_recv(fds[1], back, 8, NULL, TIMEOUT(5000)), 0);
+		ASSERT_EQ(do_recv(fds[1], back, 8, NULL, TIMEOUT(20000)), 0);
 		ASSERT_EQ(memcmp(back, &i, 4), 0);
 	}
 	expect_items(0, 0);

@@ -26,7 +26,7 @@ def objects_of(objects):
     """Names, without their end, of what the module was compiled of: chan, pure/wire, ..."""
     return {os.path.relpath(os.path.join(folder, name), objects)[:-5]
             for folder, _, names in os.walk(objects) for name in names
-            if name.endswith(".gcno") and not name.endswith(".mod.gcno")}
+            if name.endswith(".gcno") and not name.endswith(".mod.gcno") and name[0] != "."}
 
 
 def counted(counts):

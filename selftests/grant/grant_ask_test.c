@@ -95,8 +95,7 @@ FIXTURE_SETUP(ask)
 	/* So that no answer is late, on a kernel that checks all it does. */
 	put(PARAMETERS "dead_ms", "6000");
 	self->root = open_ctx();
-	self->ctx = fault_ctx_of(22800);
-	pair_up(self->ctx, fds, NULL);
+	self->ctx = fault_pair_of(22800, fds);
 	self->owner = fds[0];
 	self->holder = fds[1];
 	if (by_device(self->holder)) {

@@ -71,6 +71,7 @@ static void there_and_back(struct fixture_grant *self, struct lent *lent, char *
 	memset(lent->around, 0x55, lent->before + len + AROUND);
 	fill_random(own, len, seed);
 	ASSERT_EQ(grant_write(self->holder, lent->grant, 0, own, len), 0);
+	await_written(self->holder, lent->grant);
 	EXPECT_TRUE(is_random(lent->memory, len, seed));
 	lent_expect_neighbours(lent, 0x55);
 	fill_random(lent->memory, len, seed + 1);
@@ -131,6 +132,7 @@ TEST_F_TIMEOUT(grant, parts_of_it, 120)
 		fill_random(copy + at, len, i);
 		ASSERT_EQ(grant_write(self->holder, lent.grant, at, copy + at, len), 0);
 	}
+	await_written(self->holder, lent.grant);
 	EXPECT_EQ(memcmp(lent.memory, copy, LARGE), 0);
 	lent_expect_neighbours(&lent, 0x44);
 	ASSERT_EQ(grant_read(self->holder, lent.grant, 0, mine, LARGE), 0);
@@ -157,6 +159,7 @@ TEST_F(grant, across_a_page)
 			fill_random(text, len, len);
 			ASSERT_EQ(grant_write(self->holder, grant, 3 * PAGE - before - 1, text,
 					      len), 0);
+			await_written(self->holder, grant);
 			ASSERT_TRUE(is_random(self->memory + 3 * PAGE - before, len, len));
 		}
 	}
@@ -174,6 +177,7 @@ TEST_F(grant, scattered_pages)
 	grant = lend(self, MAY_READ | MAY_WRITE, 3, SIZE - 5);
 	fill_random(mine, SIZE, 4);
 	ASSERT_EQ(grant_write(self->holder, grant, 0, mine, SIZE - 5), 0);
+	await_written(self->holder, grant);
 	EXPECT_TRUE(is_random(self->memory + 3, SIZE - 5, 4));
 	fill_random(self->memory + 3, SIZE - 5, 5);
 	ASSERT_EQ(grant_read(self->holder, grant, 0, mine, SIZE - 5), 0);
@@ -208,6 +212,7 @@ TEST_F(grant, huge_pages)
 	ASSERT_TRUE(grant_held(self->holder, grant));
 	fill_random(mine, len, 9);
 	ASSERT_EQ(grant_write(self->holder, grant, 0, mine, len), 0);
+	await_written(self->holder, grant);
 	EXPECT_TRUE(is_random(memory + 3, len, 9));
 	EXPECT_EQ(memory[2], 0);
 	EXPECT_EQ(memory[3 + len], 0);
@@ -230,10 +235,12 @@ TEST_F(grant, own_memory_of_any_kind)
 	region_of(self->ctx, shared, MIB);
 	fill_random(shared, MIB, 1);
 	ASSERT_EQ(grant_write(self->holder, grant, 5, shared, MIB), 0);
+	await_written(self->holder, grant);
 	EXPECT_TRUE(is_random(self->memory + 5, MIB, 1));
 	ASSERT_EQ(grant_read(self->holder, grant, 5, self->memory + 2 * MIB, MIB), 0);
 	EXPECT_TRUE(is_random(self->memory + 2 * MIB, MIB, 1));
 	ASSERT_EQ(grant_write(self->holder, grant, 5, self->memory + 5, MIB), 0);
+	await_written(self->holder, grant);
 	EXPECT_TRUE(is_random(self->memory + 5, MIB, 1));
 }
 
@@ -414,6 +421,7 @@ static void *read_a_page(void *arg)
 {
 	struct reader *reader = arg;
 
+	slow_undisturbed();
 	reader->result = grant_read(reader->chan, reader->grant, 0, reader->to, PAGE) ? errno : 0;
 	return NULL;
 }
@@ -431,7 +439,7 @@ TEST_F(grant, slow_own_memory)
 	reader.grant = worker.grant;
 	reader.to = slow.memory;
 	ASSERT_EQ(pthread_create(&reader.thread, NULL, read_a_page, &reader), 0);
-	sleep_ms(50);
+	slow_met(&slow);
 	read_and_write(&worker);
 	EXPECT_TRUE(worker.ok);
 	slow_end(&slow);
@@ -608,8 +616,10 @@ TEST_F_TIMEOUT(grant, sum_with_the_owner, 120)
 	if (event.rights & RDMACHAN_RIGHT_BY_DEVICE)
 		SKIP("the adapter does them");
 	child = LATER(0, _exit(add_many(self->holder, grant, turns)));
-	for (i = 0; waitpid(child, NULL, WNOHANG) == 0; i++)
+	for (i = 0; waitpid(child, NULL, WNOHANG) == 0; i++) {
 		__atomic_fetch_add((uint64_t *)self->memory, 1, __ATOMIC_RELAXED);
+		let_time_pass();
+	}
 	EXPECT_EQ(*(uint64_t *)self->memory, (uint64_t)i + turns);
 }
 

@@ -115,4 +115,34 @@ static inline int try_swap(int chan, uint32_t grant, uint64_t offset)
 	return grant_swap(chan, grant, offset, 0, 0, NULL) ? errno : 0;
 }
 
+static inline bool over_iwarp(void)
+{
+	const char *device = getenv("LAB_RDMA");
+
+	return device && !strncmp(device, "siw", 3);
+}
+
+/*
+ * What was written is in the owner's memory. With iWARP a WRITE is done when it is sent, and its
+ * bytes have come when a later READ is answered.
+ */
+static inline void await_written(int holder, uint32_t grant)
+{
+	char byte;
+
+	if (over_iwarp())
+		ASSERT_EQ(grant_read(holder, grant, 0, &byte, 1), 0);
+}
+
+/* How end 0 or 1 of a pair hears of the removal of the device of end 0. */
+static inline int removal_error(int end)
+{
+	return end && has_peer() ? ECONNRESET : ENODEV;
+}
+
+static inline uint32_t removal_cause(int end)
+{
+	return end && has_peer() ? RDMACHAN_CAUSE_DISCONNECTED : RDMACHAN_CAUSE_DEVICE_REMOVED;
+}
+
 #endif /* _SELFTESTS_GRANT_FIXTURE_H */

@@ -133,13 +133,14 @@ TEST_F(grant, release_without_room)
 	EXPECT_EQ(try_add(self->holder, grant, 0), 0);
 	EXPECT_EQ(try_read(self->holder, grant, 0, 64), 0);
 	EXPECT_EQ(grant_release(self->holder, grant), 0);
-	while (!grant_recv(self->owner, back, 4096, &recv, TIMEOUT(1000))) {
+	while (got + returned <= sent) {
+		ASSERT_EQ(grant_recv(self->owner, back, 4096, &recv, TIMEOUT(20000)), 0);
 		if (recv.out_flags & RDMACHAN_RECV_OUT_GRANTS)
 			returned += recv.out_length == EVENT;
 		else
 			got += recv.out_length == 4096;
 	}
-	EXPECT_EQ(errno, ETIMEDOUT);
+	EXPECT_ERR(grant_recv(self->owner, back, 4096, &recv, TIMEOUT(50)), ETIMEDOUT);
 	EXPECT_EQ(got, sent);
 	EXPECT_EQ(returned, 1);
 	free(back);
@@ -238,7 +239,7 @@ TEST_F(grant, expires)
 	ASSERT_TRUE(grant_held(self->holder, range.out_grant));
 	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), 0);
 	EXPECT_TRUE(grant_returned(self->owner, range.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
-	EXPECT_GE(now_ms() - begun, 200);
+	EXPECT_TOOK(begun, 200, LIMIT_LATE(200));
 	EXPECT_EQ(try_write(self->holder, range.out_grant, 0, 8), EKEYREVOKED);
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
@@ -337,16 +338,18 @@ TEST_F(grant, unregister_and_revoke)
 	EXPECT_ERR(unregister(self->ctx, more, 2), EOPNOTSUPP);
 }
 
-/* The grants of all channels. */
+/* The grants of all channels; atomic operations of a region are one adapter's. */
 TEST_F(grant, unregister_and_revoke_everywhere)
 {
 	uint32_t grants[5];
+	uint32_t rights;
 	int fds[5][2], i;
 
 	for (i = 0; i < 5; i++) {
 		pair_up(self->ctx, fds[i], NULL);
+		rights = i % 2 && has_peer() ? MAY_READ | MAY_WRITE : MAY_ALL;
 		grants[i] = grant_range(fds[i][i % 2], self->ctx,
-					&RANGE(self->region, MAY_ALL, i * 64, 64));
+					&RANGE(self->region, rights, i * 64, 64));
 		ASSERT_TRUE(grant_held(fds[i][!(i % 2)], grants[i]));
 	}
 	EXPECT_EQ(unregister(self->ctx, self->region, RDMACHAN_UNREGISTER_F_REVOKE), 0);

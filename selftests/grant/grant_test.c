@@ -71,7 +71,7 @@ TEST_F(grant, rights_are_told)
 	EXPECT_EQ(object.rights, device ? RDMACHAN_RIGHT_BY_DEVICE : 0);
 	EXPECT_TRUE(!device || !kernel);
 	if (getenv("LAB_RDMA"))
-		EXPECT_EQ(!device, !strncmp(getenv("LAB_RDMA"), "siw", 3));
+		EXPECT_EQ(!device, over_iwarp());
 }
 
 static void expect_message(int chan, const char *text, bool with_event)
@@ -346,10 +346,13 @@ TEST_F(grant, poll_and_fionread)
 TEST_F(grant, waits_for_the_event)
 {
 	struct rdmachan_grant_event event;
+	int64_t begun;
 	pid_t child;
 
 	EXPECT_ERR(grant_recv(self->holder, &event, EVENT, NULL, DONTWAIT), EAGAIN);
+	begun = now_ms();
 	EXPECT_ERR(grant_recv(self->holder, &event, EVENT, NULL, TIMEOUT(20)), ETIMEDOUT);
+	EXPECT_TOOK(begun, 20, LIMIT_LATE(20));
 	child = LATER(100, lend_later(self));
 	EXPECT_TRUE(grant_next(self->holder, &event));
 	EXPECT_EQ(event.length, 5);
@@ -467,6 +470,30 @@ TEST_F(grant, read_only_region)
 			EXPECT_ERR(grant_range(self->owner, self->ctx,
 					       &RANGE(fixed, rights, 0, 8)), EACCES);
 	}
+}
+
+/* Two adapters would not see each other's atomic operations; the kernel sees all. */
+TEST_F(grant, atomics_of_one_adapter)
+{
+	uint32_t first = lend(self, MAY_ATOMIC, 0, 8);
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_ALL, 8, 8);
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
+	struct rdmachan_object object;
+
+	ASSERT_EQ(get_object(self->owner, &object), 0);
+	if (has_peer() && by_device(object.rights)) {
+		EXPECT_ERR(grant_send(self->holder, self->ctx, &range, 1, NULL, 0, &told), EBUSY);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_ATOMICS);
+		EXPECT_EQ(error.op, RDMACHAN_OP_GRANT);
+		/* Without them it is lent, and with them when the first has ended. */
+		range.rights = MAY_READ | MAY_WRITE;
+		EXPECT_EQ(grant_ranges(self->holder, self->ctx, &range, 1), 0);
+		EXPECT_TRUE(grant_held(self->owner, range.out_grant));
+		EXPECT_EQ(grant_revoke(self->owner, first, NULL), 0);
+		range.rights = MAY_ALL;
+	}
+	EXPECT_EQ(grant_ranges(self->holder, self->ctx, &range, 1), 0);
 }
 
 /* Not of this context, not of this program, and none at all. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +54,20 @@ bool has_peer(void)
 	return getenv("LAB_PEER_NETNS");
 }
 
+/* Only root may go to another host: a test that is another user for a while is so there as well. */
+static int go_to(int host)
+{
+	const uid_t user = geteuid();
+	int ret;
+
+	if (user && seteuid(0))
+		return -1;
+	ret = setns(host, CLONE_NEWNET);
+	if (user && seteuid(user))
+		return -1;
+	return ret;
+}
+
 /*
  * Go to the other host, which is a network namespace, and return a descriptor for leave_peer().
  * What this thread opens until then it opens there. Nothing happens, and -1 is returned, where
@@ -67,7 +82,7 @@ int enter_peer(void)
 		return -1;
 	here = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 	there = open(path, O_RDONLY | O_CLOEXEC);
-	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET))
+	if (here < 0 || there < 0 || go_to(there))
 		give_up(path);
 	close(there);
 	return here;
@@ -77,7 +92,7 @@ void leave_peer(int here)
 {
 	if (here < 0)
 		return;
-	if (setns(here, CLONE_NEWNET))
+	if (go_to(here))
 		give_up("the way back from the other host");
 	close(here);
 }
@@ -393,6 +408,8 @@ bool await_channels(int ctx, uint64_t count)
 
 	do {
 		same = !get_info(ctx, &info) && info.out_use_channels.user == count;
+		if (!same)
+			sleep_ms(1);
 	} while (!same && now_ms() < until);
 	return same;
 }
@@ -446,7 +463,7 @@ void await_no_links(int ctx)
 	set_parameter("idle_ms", 30000);
 }
 
-/* What all links together have sent: tx_frames, tx_posts, tx_signals. */
+/* What all links together have counted: tx_frames, tx_posts, tx_signals, rx_frames. */
 struct rdmachan_object links_sent(int ctx)
 {
 	static struct rdmachan_object objects[64];
@@ -465,6 +482,7 @@ struct rdmachan_object links_sent(int ctx)
 		sum.tx_frames += objects[i].tx_frames;
 		sum.tx_posts += objects[i].tx_posts;
 		sum.tx_signals += objects[i].tx_signals;
+		sum.rx_frames += objects[i].rx_frames;
 	}
 	return sum;
 }
@@ -473,6 +491,31 @@ struct rdmachan_object links_sent(int ctx)
 uint64_t frames_sent(int ctx)
 {
 	return links_sent(ctx).tx_frames;
+}
+
+/* Frames that all links have received. */
+uint64_t frames_received(int ctx)
+{
+	return links_sent(ctx).rx_frames;
+}
+
+/* What all links of both hosts have sent, which may be one. */
+struct rdmachan_object pair_sent(int ctx, int peer)
+{
+	struct rdmachan_object sum = links_sent(ctx), theirs;
+
+	if (!has_peer())
+		return sum;
+	theirs = links_sent(peer);
+	sum.tx_frames += theirs.tx_frames;
+	sum.tx_posts += theirs.tx_posts;
+	sum.tx_signals += theirs.tx_signals;
+	return sum;
+}
+
+uint64_t pair_frames(int ctx, int peer)
+{
+	return pair_sent(ctx, peer).tx_frames;
 }
 
 /* What the module counts in debugfs: "keys" or "items"; -1 where there is no debugfs. */
@@ -519,12 +562,60 @@ void let_time_pass(void)
 		nanosleep(&moment, NULL);
 }
 
-int64_t now_ms(void)
+/*
+ * How late a timer of the kernel may end that lasts @ms, in ms. Timers end with a tick; the wheel
+ * has levels, each eight times as long and as coarse as the one below, the first 63 ticks long.
+ */
+int timer_late(unsigned int ms)
+{
+	unsigned int late = KERNEL_TICK_MS;
+
+	while (ms >= 63 * late)
+		late *= 8;
+	return late;
+}
+
+/* Change the cable between the hosts: the words are those of lab-cable, "cut" and so on. */
+void cable(const char *words)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "lab-cable %s", words);
+	if (system(command))
+		give_up(command);
+}
+
+int64_t clock_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t now_ms(void)
+{
+	return clock_ns() / 1000000;
+}
+
+/*
+ * So long, and no longer. A sleep is exact where time is virtual and the thread allows it no slack;
+ * elsewhere the thread looks at the clock, and others may have the processor meanwhile.
+ */
+void pause_ns(int64_t ns)
+{
+	const int64_t until = clock_ns() + ns;
+	const struct timespec rest = { ns / 1000000000, ns % 1000000000 };
+	const int slack = prctl(PR_GET_TIMERSLACK);
+
+	if (!time_is_virtual()) {
+		while (clock_ns() < until)
+			sched_yield();
+		return;
+	}
+	prctl(PR_SET_TIMERSLACK, 1);
+	nanosleep(&rest, NULL);
+	prctl(PR_SET_TIMERSLACK, slack);
 }
 
 void sleep_ms(unsigned int ms)
@@ -540,10 +631,10 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* A signal that comes once, after @ms; with SA_RESTART or without. */
-void on_alarm(unsigned int ms, bool restart)
+/* A signal that comes once, after @us, or never if that is 0; with SA_RESTART or without. */
+void on_alarm_us(unsigned int us, bool restart)
 {
-	struct itimerval timer = { { 0, 0 }, { ms / 1000, (ms % 1000) * 1000 } };
+	struct itimerval timer = { { 0, 0 }, { us / 1000000, us % 1000000 } };
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
@@ -551,6 +642,11 @@ void on_alarm(unsigned int ms, bool restart)
 	action.sa_flags = restart ? SA_RESTART : 0;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void on_alarm(unsigned int ms, bool restart)
+{
+	on_alarm_us(ms * 1000, restart);
 }
 
 /* The state of a thread of this program, as ps shows it. */

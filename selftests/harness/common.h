@@ -61,6 +61,11 @@ struct opts {
 /* The clock of a kernel whose time is virtual ticks so often, in ms: timers end with a tick. */
 #define KERNEL_TICK_MS 10
 
+int timer_late(unsigned int ms);
+/* A call with a time limit ends so late at most: the module counts a tick on top. */
+#define LIMIT_LATE(ms) (timer_late(ms) + KERNEL_TICK_MS)
+void cable(const char *words);
+
 int open_ctx(void);
 bool has_peer(void);
 int enter_peer(void);
@@ -106,11 +111,17 @@ void await_no_links(int ctx);
 int turns(int full);
 struct rdmachan_object links_sent(int ctx);
 uint64_t frames_sent(int ctx);
+uint64_t frames_received(int ctx);
+struct rdmachan_object pair_sent(int ctx, int peer);
+uint64_t pair_frames(int ctx, int peer);
 int module_count(const char *what);
 bool time_is_virtual(void);
 void let_time_pass(void);
+int64_t clock_ns(void);
 int64_t now_ms(void);
+void pause_ns(int64_t ns);
 void sleep_ms(unsigned int ms);
+void on_alarm_us(unsigned int us, bool restart);
 void on_alarm(unsigned int ms, bool restart);
 int child_status(pid_t child);
 void await_sleep(const pid_t *tid);

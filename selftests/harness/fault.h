@@ -129,6 +129,27 @@ static inline int fault_ctx_of(int user)
 	return ctx;
 }
 
+/* The same on the other host. */
+static inline int fault_peer_of(int user)
+{
+	int here = enter_peer(), ctx = fault_ctx_of(user);
+
+	leave_peer(here);
+	return ctx;
+}
+
+/* A channel both ends of which are that user's. Return: the context of the first end */
+static inline int fault_pair_of(int user, int fds[2])
+{
+	int ctx;
+
+	ASSERT_EQ(seteuid(user), 0);
+	ctx = open_ctx();
+	pair_up(ctx, fds, NULL);
+	ASSERT_EQ(seteuid(0), 0);
+	return ctx;
+}
+
 /* The file that says which of the next faults of a task happens; 0 is this one. */
 static inline int fault_nth_of(pid_t pid)
 {

@@ -19,11 +19,12 @@ static inline void talk(int a, int b)
 	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
-/* The fixture of tests that begin with it. */
+/* The fixture of tests that begin with it: @a is of host @ctx is on, @b of the one of @peer. */
 #define FIXTURE_PAIR(name)				\
 FIXTURE(name)						\
 {							\
 	int ctx;					\
+	int peer;					\
 	int a;						\
 	int b;						\
 };							\
@@ -33,6 +34,7 @@ FIXTURE_SETUP(name)					\
 	int fds[2];					\
 							\
 	self->ctx = open_ctx();				\
+	self->peer = open_peer();			\
 	pair_up(self->ctx, fds, NULL);			\
 	self->a = fds[0];				\
 	self->b = fds[1];				\
@@ -42,6 +44,7 @@ FIXTURE_TEARDOWN(name)					\
 {							\
 	close(self->a);					\
 	close(self->b);					\
+	close(self->peer);				\
 	close(self->ctx);				\
 }
 

@@ -37,8 +37,10 @@ static void *scribble(void *arg)
 	struct scribbler *s = arg;
 	uint64_t seed = 1;
 
-	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED))
-		{ s->write(s->pool, next_random(&seed)); let_time_pass(); }
+	while (!__atomic_load_n(&s->stop, __ATOMIC_RELAXED)) {
+		s->write(s->pool, next_random(&seed));
+		let_time_pass();
+	}
 	return NULL;
 }
 

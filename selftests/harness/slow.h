@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,6 +36,18 @@ static inline bool slow_begin(struct slow *slow, size_t len)
 	where.range.start = (uintptr_t)slow->memory;
 	where.range.len = len;
 	return !ioctl(slow->fd, UFFDIO_API, &api) && !ioctl(slow->fd, UFFDIO_REGISTER, &where);
+}
+
+/*
+ * For a thread that will run into it: no signal comes to it. The kernel would not let a thread with
+ * a signal sleep there, but have it ask for the memory again and again.
+ */
+static inline void slow_undisturbed(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
 /* Wait until somebody has run into it. */

@@ -79,7 +79,7 @@ tap_tests() {
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	echo "$name: $good passed, $bad failed, $skip skipped ($((SECONDS - begun)) s)"
 	if [ "$bad" -gt 0 ]; then
-		mapfile -t -O ${#failures[@]} failures < <(not_ok "$log" | sed "s/^not/$name: not/")
+		mapfile -t -O ${#failures[@]} failures < <(not_ok "$log" | sed "s|^not|$name: not|")
 	elif [ "$status" != 0 ] || [ "$good" -eq 0 ]; then
 		show "$log"
 		fail "$name: exit status $status (log: $log)"

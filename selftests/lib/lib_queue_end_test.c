@@ -149,7 +149,7 @@ static int do_wait(struct rdmachan_queue *q)
  */
 static void accept_on(struct rdmachan_queue *q, int ctx, int (*use)(struct rdmachan_queue *))
 {
-	int listener = do_listen(ctx, SERVICE, NULL), chan, fd;
+	int peer = open_peer(), listener = do_listen(peer, SERVICE, NULL), chan, fd;
 	int64_t until;
 
 	nop(q, 1);
@@ -173,6 +173,7 @@ static void accept_on(struct rdmachan_queue *q, int ctx, int (*use)(struct rdmac
 	close(fd);
 	close(chan);
 	close(listener);
+	close(peer);
 }
 
 TEST_F(lib, accept_on_a_busy_queue)

@@ -16,7 +16,10 @@
 #include "inject.h"
 #include "region_fixture.h"
 
-/* Messages tell their number in their first bytes, and are full of it. */
+/*
+ * Messages tell their number in their first bytes, and are full of it. For some of them the
+ * receiver waits, and others wait for the receiver.
+ */
 static void write_numbered(int chan, size_t len)
 {
 	char *data = pages(len);
@@ -25,6 +28,8 @@ static void write_numbered(int chan, size_t len)
 	for (i = 1; ; i++) {
 		memset(data, (int)i, len);
 		memcpy(data, &i, sizeof(i));
+		if (i % 3 == 0)
+			pause_ns(i * 61 % 500 * 1000);
 		if (write(chan, data, len) < 0)
 			break;
 	}
@@ -75,7 +80,7 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 	for (i = 0; i < turns(200); i++) {
 		region_recv(&self->q, self->b, self->to_id, 0, MIB, 1);
 		ASSERT_EQ(queue_submit(&self->q), 1);
-		usleep(i * 37 % 4000);
+		pause_ns(i * 37 % (i % 2 ? 100 : 4000) * 1000);
 		queue_cancel(&self->q, 1, 0, 2);
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		both(&self->q, &recv, &cancel);
@@ -96,6 +101,7 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 		ASSERT_TRUE(is_all(self->to, MIB, 0x77));
 	}
 	printf("# %d of %d were cancelled\n", cancelled, i);
+	expect_both(cancelled, i);
 	kill(child, SIGKILL);
 	child_status(child);
 }
@@ -103,6 +109,9 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 TEST_F_TIMEOUT(region, send_cancelled, 120)
 {
 	int64_t sent = 0, cancel = 0;
+	/* Where computing takes no time, a message takes less than a millisecond. */
+	const int longest = time_is_virtual() ? 1000 : 6000;
+	const int messages = turns(time_is_virtual() ? 60 : 200);
 	char *back = malloc(SIZE);
 	uint64_t wanted[200];
 	int i, count = 0, got = 0;
@@ -112,13 +121,13 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 		/* Some are read by who waits, and some by who does not. */
 		for (i = 0; read(self->b, back, SIZE) > 1; i++)
 			if (i % 3)
-				usleep(i * 61 % 3000);
+				pause_ns(i * 61 % 3000 * 1000);
 		_exit(*back == 'x' ? i % 251 : 255);
 	}));
-	for (i = 0; i < turns(200); i++) {
+	for (i = 0; i < messages; i++) {
 		region_send(&self->q, self->a, self->from_id, 0, SIZE - i, 1);
 		ASSERT_EQ(queue_submit(&self->q), 1);
-		usleep(i * 37 % 6000);
+		pause_ns(i * 37 % longest * 1000);
 		queue_cancel(&self->q, 1, 0, 2);
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		both(&self->q, &sent, &cancel);
@@ -130,22 +139,11 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 	}
 	printf("# %d of %d were sent, the last with %llu bytes\n", count, i,
 	       count ? (unsigned long long)wanted[count - 1] : 0);
+	expect_both(count, i);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	got = WEXITSTATUS(child_status(child));
 	EXPECT_EQ(got, count % 251);
 	free(back);
-}
-
-static bool unregister_soon(int ctx, uint32_t region)
-{
-	int64_t until = now_ms() + 20000;
-
-	while (region_unregister(ctx, region)) {
-		if (errno != EBUSY || now_ms() > until)
-			return false;
-		usleep(500);
-	}
-	return true;
 }
 
 /* What was not told of is with the channel, or the channel has failed. */
@@ -183,8 +181,10 @@ TEST_F_TIMEOUT(region, unregister_at_once, 100)
 		ASSERT_EQ(queue_poke(&q), 0);
 		for (j = 0; j < 2; j++) {
 			/* There may be one processor. */
-			while (!queue_next(&q, &cqe))
+			while (!queue_next(&q, &cqe)) {
 				sched_yield();
+				let_time_pass();
+			}
 			EXPECT_EQ(cqe.res, (int64_t)sizes[i % 2]);
 			id = cqe.user_data == 1 ? to_id : from_id;
 			EXPECT_EQ(region_unregister(self->ctx, id), 0);
@@ -211,7 +211,7 @@ TEST_F_TIMEOUT(region, queue_closed, 200)
 		region_recv(&q, fds[1], id, 0, MIB, 1);
 		region_recv(&q, fds[1], id, MIB, MIB, 1);
 		ASSERT_EQ(queue_enter(&q, 2, i % 2, 10000), 2);
-		usleep(i * 97 % 5000);
+		pause_ns(i * 97 % (i % 2 ? 500 : 5000) * 1000);
 		for (told = 0; queue_next(&q, &cqe); told++)
 			EXPECT_EQ(cqe.res, (int64_t)MIB);
 		queue_close(&q);
@@ -226,6 +226,7 @@ TEST_F_TIMEOUT(region, queue_closed, 200)
 		close(fds[1]);
 	}
 	printf("# %d of %d channels failed\n", failed, i);
+	expect_both(failed, i);
 }
 
 static int wait_more(struct queue *q)
@@ -269,6 +270,12 @@ static int flow(int ctx, int chan, uint8_t opcode, size_t len)
 #define SENDS RDMACHAN_OPCODE_SEND
 #define RECVS RDMACHAN_OPCODE_RECV
 
+/* Some time, so that it is in the middle of anything. Where computing takes none, less will do. */
+static void flow_for(unsigned int ms)
+{
+	usleep(ms * (time_is_virtual() ? 19 : 1000));
+}
+
 static void killed(struct fixture_region *self, uint8_t opcode)
 {
 	struct rdmachan_error error;
@@ -283,7 +290,7 @@ static void killed(struct fixture_region *self, uint8_t opcode)
 			_exit(flow(open_ctx(), fds[1], opcode, MIB));
 		}
 		close(fds[1]);
-		LATER(20 + 7 * i, kill(child, SIGKILL));
+		LATER(0, ({ flow_for(20 + 7 * i); kill(child, SIGKILL); }));
 		EXPECT_EQ(flow(self->ctx, fds[0], opcode == SENDS ? RECVS : SENDS, MIB),
 			  ECONNRESET);
 		EXPECT_EQ(get_error(fds[0], &error), 0);
@@ -332,19 +339,22 @@ static void begin_flows(struct flowing f[4], int ctx, const int fds[2])
 	}
 }
 
-static void end_flows(struct flowing f[4], int error)
+/* @errors: that of each end, or NULL for any */
+static void end_flows(struct flowing f[4], const int errors[2])
 {
 	int i;
 
 	for (i = 0; i < 4; i++) {
 		pthread_join(f[i].thread, NULL);
-		if (error)
-			EXPECT_EQ(f[i].result, error);
+		if (errors)
+			EXPECT_EQ(f[i].result, errors[i / 2]);
 	}
 }
 
 TEST_TIMEOUT(device_removed, 200)
 {
+	/* Another host hears of it as the connection ends. */
+	const int errors[] = { ENODEV, has_peer() ? ECONNRESET : ENODEV };
 	int ctx = open_ctx(), fds[2], i;
 	struct flowing f[4];
 
@@ -353,9 +363,9 @@ TEST_TIMEOUT(device_removed, 200)
 	for (i = 0; i < turns(10); i++) {
 		pair_up_again(ctx, fds);
 		begin_flows(f, ctx, fds);
-		sleep_ms(30 + 17 * i);
+		flow_for(30 + 17 * i);
 		EXPECT_EQ(remove_device(), 0);
-		end_flows(f, ENODEV);
+		end_flows(f, errors);
 		close(fds[0]);
 		close(fds[1]);
 		EXPECT_EQ(add_device(), 0);
@@ -374,9 +384,9 @@ TEST_TIMEOUT(link_killed, 200)
 		ctx = fault_ctx_of(21000 + i);
 		pair_up(ctx, fds, NULL);
 		begin_flows(f, ctx, fds);
-		sleep_ms(10 + i * 7 % 40);
+		flow_for(10 + i * 7 % 40);
 		inject("kill", "skip=%d", i % 7);
-		end_flows(f, 0);
+		end_flows(f, NULL);
 		inject_off("kill");
 		close(fds[0]);
 		close(fds[1]);
@@ -394,11 +404,11 @@ TEST_F_TIMEOUT(region, shut_down, 100)
 	for (i = 0; i < turns(20); i++) {
 		pair_up(self->ctx, fds, NULL);
 		begin_flows(f, self->ctx, fds);
-		sleep_ms(5 + i);
+		flow_for(5 + i);
 		for (j = 0; j < 2; j++)
 			EXPECT_EQ(do_shutdown(fds[j], RDMACHAN_SHUTDOWN_SEND |
 					      RDMACHAN_SHUTDOWN_RECV), 0);
-		end_flows(f, 0);
+		end_flows(f, NULL);
 		close(fds[0]);
 		close(fds[1]);
 	}

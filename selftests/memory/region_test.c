@@ -667,9 +667,12 @@ static bool await_keys(int least, int most)
 	int64_t until = now_ms() + 10000;
 	int keys;
 
-	do {
+	for (;;) {
 		keys = module_count("keys");
-	} while ((keys < least || keys > most) && now_ms() < until);
+		if ((keys >= least && keys <= most) || now_ms() > until)
+			break;
+		sleep_ms(1);
+	}
 	return keys >= least && keys <= most;
 }
 

@@ -66,16 +66,13 @@ static void receive(struct fixture_region *self, size_t room)
 	ASSERT_EQ(queue_submit(&self->q), 1);
 }
 
-/* The same; the peer hears of it, as a frame goes out. */
+/* The same; the sender has heard of it, as a frame has come. */
 static void lend(struct fixture_region *self, size_t room)
 {
-	uint64_t frames = frames_sent(self->ctx);
-	int64_t until = now_ms() + 3000;
+	uint64_t frames = frames_received(self->ctx);
 
 	receive(self, room);
-	while (frames_sent(self->ctx) == frames && now_ms() < until)
-		sleep_ms(1);
-	ASSERT_NE(frames_sent(self->ctx), frames);
+	await_frame(self, frames);
 }
 
 static bool is_untouched(const struct fixture_region *self, size_t from)
@@ -124,13 +121,13 @@ TEST_F(region, saves_frames)
 
 	first_message(self);
 	for (i = 0; i < 40; i++) {
-		frames = frames_sent(self->ctx);
+		frames = frames_both_ways(self);
 		lend(self, LEN);
 		one_message(self, LEN - i, i);
-		cheap += frames_sent(self->ctx) - frames <= 2;
+		cheap += frames_both_ways(self) - frames <= 2;
 	}
 	printf("# %d of %d messages with two frames\n", cheap, i);
-	EXPECT_GE(cheap, i / 2);
+	EXPECT_GE(cheap, time_is_virtual() ? i : i / 2);
 	ASSERT_EQ(get_object(self->a, &object), 0);
 	EXPECT_EQ(object.tx_placed, 41);
 	EXPECT_EQ(object.tx_messages, 41);
@@ -169,13 +166,13 @@ TEST_F(region, lends_with_the_message)
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	for (i = 0; i < 60; i++) {
 		if (i == 20)
-			frames = frames_sent(self->ctx);
+			frames = frames_both_ways(self);
 		ask(self, i % 2 ? self->b : self->a, i % 2 ? 0 : LEN);
 		answer_comes(self);
 	}
-	frames = frames_sent(self->ctx) - frames;
+	frames = frames_both_ways(self) - frames;
 	printf("# %llu frames for 40 messages\n", (unsigned long long)frames);
-	EXPECT_LE(frames, 60);
+	EXPECT_LE(frames, time_is_virtual() ? 40 : 60);
 	ASSERT_EQ(get_object(self->a, &object), 0);
 	EXPECT_GE(object.tx_placed, 25);
 }
@@ -287,6 +284,21 @@ TEST_F(region, cancelled)
 	}
 }
 
+/* The message, and the cancel before it, behind it, or some time before it. */
+static void cancel_and_send(struct fixture_region *self, int i)
+{
+	if (i % 3)
+		queue_cancel(&self->q, RECV, 0, CANCEL);
+	if (i % 3 == 2) {
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		pause_ns(i * 7 % 60 * 1000);
+	}
+	region_send(&self->q, self->a, self->from_id, 0, LEN, SEND);
+	if (!(i % 3))
+		queue_cancel(&self->q, RECV, 0, CANCEL);
+	ASSERT_EQ(queue_submit(&self->q), i % 3 == 2 ? 1 : 2);
+}
+
 /* Either the message comes, or the receive is cancelled and the next one gets it. */
 TEST_F_TIMEOUT(region, cancelled_in_the_middle, 120)
 {
@@ -296,13 +308,8 @@ TEST_F_TIMEOUT(region, cancelled_in_the_middle, 120)
 	for (i = 0; i < 200; i++) {
 		first_message(self);
 		receive(self, LEN);
-		usleep(i * 37 % 500);
-		if (i % 3)
-			queue_cancel(&self->q, RECV, 0, CANCEL);
-		region_send(&self->q, self->a, self->from_id, 0, LEN, SEND);
-		if (!(i % 3))
-			queue_cancel(&self->q, RECV, 0, CANCEL);
-		ASSERT_EQ(queue_submit(&self->q), 2);
+		pause_ns(i * 37 % 500 * 1000);
+		cancel_and_send(self, i);
 		results(&self->q, 3, res);
 		ASSERT_EQ(res[SEND], LEN);
 		if (res[RECV] < 0) {
@@ -318,19 +325,26 @@ TEST_F_TIMEOUT(region, cancelled_in_the_middle, 120)
 		ASSERT_TRUE(is_random(self->to, LEN, 77));
 	}
 	printf("# %d of %d were cancelled\n", cancelled, i);
+	expect_both(cancelled, i);
 }
 
 TEST_F(region, time_is_over)
 {
-	int64_t res[4] = {};
-	int i;
+	int64_t res[4] = {}, begun;
+	unsigned int ms;
 
-	for (i = 0; i < 5; i++) {
+	for (ms = 1; ms < 50; ms += 10) {
 		first_message(self);
-		region_recv(&self->q, self->b, self->to_id, 0, LEN, RECV)->timeout_ms = 1 + 10 * i;
+		region_recv(&self->q, self->b, self->to_id, 0, LEN, RECV)->timeout_ms = ms;
+		begun = now_ms();
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		results(&self->q, 1, res);
 		ASSERT_EQ(res[RECV], -ETIMEDOUT);
+		/*
+		 * Whole ticks, whose count is behind by one at times, and the round trip in which
+		 * the memory is asked back.
+		 */
+		EXPECT_TOOK(begun, ms, 2 * KERNEL_TICK_MS + LIMIT_LATE(ms) + 1);
 	}
 	goes_on(self);
 }
@@ -390,7 +404,7 @@ TEST_F(region, killed_there)
 /* The region is free soon, and nothing is lost. */
 TEST_F(region, queue_closed)
 {
-	int64_t res[4] = {}, until;
+	int64_t res[4] = {};
 	struct queue other;
 	int i;
 
@@ -399,11 +413,9 @@ TEST_F(region, queue_closed)
 		ASSERT_EQ(queue_open(self->ctx, &other, 8, 8), 0);
 		region_recv(&other, self->b, self->to_id, 0, LEN, RECV);
 		ASSERT_EQ(queue_submit(&other), 1);
-		usleep(i * 97 % 2000);
+		pause_ns(i * 97 % (i % 2 ? 100 : 2000) * 1000);
 		queue_close(&other);
-		until = now_ms() + 5000;
-		while (region_unregister(self->ctx, self->to_id) && now_ms() < until)
-			ASSERT_EQ(errno, EBUSY);
+		ASSERT_TRUE(unregister_soon(self->ctx, self->to_id));
 		self->to_id = region_of(self->ctx, self->to, SIZE);
 		memset(self->to, 0x55, SIZE);
 		send_now(self, LEN, i);
@@ -447,25 +459,37 @@ TEST_F(region, more_channels_than_keys)
 	}
 }
 
+/*
+ * Where a message is. siw takes the bytes from the program's pages even after it has said that they
+ * are sent, as TCP has the pages then and not the bytes: with it, the next message is elsewhere.
+ */
+static uint64_t place_of(uint64_t number)
+{
+	const char *device = getenv("LAB_RDMA");
+
+	return device && !strncmp(device, "siw", 3) ? number % 16 * (SIZE / 16) : 0;
+}
+
 /* Sends messages of all kinds, each filled by its number. Ends with one of no bytes. */
 static void *send_mixed(void *arg)
 {
 	struct fixture_region *self = arg;
 	struct rdmachan_cqe cqe;
-	uint64_t seed = 5, i, len;
+	uint64_t seed = 5, i, len, at;
 	struct queue q;
 
 	if (queue_open(self->ctx, &q, 8, 8))
 		return NULL;
 	for (i = 0; i < 400; i++) {
 		len = 1 + next_random(&seed) % (i % 3 ? 200 : LEN * 3);
-		fill_random(self->from, len, i);
+		at = place_of(i);
+		fill_random(self->from + at, len, i);
 		if (i % 5) {
-			region_send(&q, self->a, self->from_id, 0, len, SEND);
+			region_send(&q, self->a, self->from_id, at, len, SEND);
 			if (queue_submit(&q) != 1 || !queue_wait(&q, &cqe) ||
 			    cqe.res != (int64_t)len)
 				break;
-		} else if (write(self->a, self->from, len) != (ssize_t)len) {
+		} else if (write(self->a, self->from + at, len) != (ssize_t)len) {
 			break;
 		}
 		if (!(next_random(&seed) % 4))
