@@ -132,25 +132,32 @@ TEST_F(memory, idle_channel)
 	close(first[1]);
 }
 
+/* What the test's own functions send from and receive into: its pages are no part of a link. */
+static struct {
+	char data[LARGE];
+	char copy[16][LARGE];
+	char lent[65536] __attribute__((aligned(4096)));
+	char from[65536] __attribute__((aligned(4096)));
+	char to[8][65536];
+} own;
+
 /* Messages that wait in as many pages as a link has, both ways, until they are read. */
 static void fill_and_empty(const int fds[2])
 {
-	static char data[LARGE];
 	int i, j;
 
 	for (i = 0; i < 2; i++) {
 		for (j = 0; j < 40; j++)
-			ASSERT_EQ(do_send(fds[i], data, LARGE, 0, NULL), 0);
+			ASSERT_EQ(do_send(fds[i], own.data, LARGE, 0, NULL), 0);
 		for (j = 0; j < 40; j++)
-			ASSERT_EQ(do_recv(fds[!i], data, LARGE, NULL, NULL), 0);
+			ASSERT_EQ(do_recv(fds[!i], own.data, LARGE, NULL, NULL), 0);
 	}
 }
 
 /* READs that were under way at a time, of each size that is copied. */
 static void borrow(int ctx, const int fds[2])
 {
-	static char lent[65536] __attribute__((aligned(4096))), copy[16][LARGE];
-	const int64_t region = region_register(ctx, lent, sizeof(lent), 0, NULL);
+	const int64_t region = region_register(ctx, own.lent, sizeof(own.lent), 0, NULL);
 	struct rdmachan_grant_event event;
 	struct rdmachan_grant_range range;
 	struct rdmachan_cqe cqe;
@@ -159,13 +166,13 @@ static void borrow(int ctx, const int fds[2])
 	int i;
 
 	ASSERT_GT(region, 0);
-	range = RANGE(region, RDMACHAN_RIGHT_READ, 0, sizeof(lent));
+	range = RANGE(region, RDMACHAN_RIGHT_READ, 0, sizeof(own.lent));
 	ASSERT_EQ(grant_ranges(fds[0], ctx, &range, 1), 0);
 	ASSERT_TRUE(grant_next(fds[1], &event));
 	ASSERT_EQ(queue_open(ctx, &q, 16, 16), 0);
 	for (size = 256; size <= LARGE; size *= 4) {
 		for (i = 0; i < 16; i++)
-			queue_read(&q, fds[1], event.grant, 0, copy[i], size, i);
+			queue_read(&q, fds[1], event.grant, 0, own.copy[i], size, i);
 		ASSERT_EQ(queue_submit(&q), 16);
 		for (i = 0; i < 16; i++)
 			ASSERT_TRUE(queue_wait(&q, &cqe) && cqe.res == (int64_t)size);
@@ -176,9 +183,8 @@ static void borrow(int ctx, const int fds[2])
 /* Messages from region to region, as many at a time as the link lends memory for. */
 static void stream(int ctx, const int fds[2])
 {
-	static char from[65536] __attribute__((aligned(4096))), to[8][65536];
-	const int64_t source = region_register(ctx, from, sizeof(from), 0, NULL);
-	const int64_t target = region_register(ctx, (char *)to, sizeof(to), 0, NULL);
+	const int64_t source = region_register(ctx, own.from, sizeof(own.from), 0, NULL);
+	const int64_t target = region_register(ctx, (char *)own.to, sizeof(own.to), 0, NULL);
 	struct rdmachan_cqe cqe;
 	struct queue q;
 	int i, round;
@@ -187,13 +193,13 @@ static void stream(int ctx, const int fds[2])
 	ASSERT_EQ(queue_open(ctx, &q, 16, 16), 0);
 	for (round = 0; round < 8; round++) {
 		for (i = 0; i < 8; i++)
-			region_recv(&q, fds[1], target, i * sizeof(from), sizeof(from), i);
+			region_recv(&q, fds[1], target, i * sizeof(own.from), sizeof(own.from), i);
 		ASSERT_EQ(queue_submit(&q), 8);
 		for (i = 0; i < 8; i++)
-			region_send(&q, fds[0], source, 0, sizeof(from), i);
+			region_send(&q, fds[0], source, 0, sizeof(own.from), i);
 		ASSERT_EQ(queue_submit(&q), 8);
 		for (i = 0; i < 16; i++)
-			ASSERT_TRUE(queue_wait(&q, &cqe) && cqe.res == sizeof(from));
+			ASSERT_TRUE(queue_wait(&q, &cqe) && cqe.res == sizeof(own.from));
 	}
 	queue_close(&q);
 	ASSERT_EQ(region_unregister(ctx, source), 0);
@@ -215,6 +221,7 @@ TEST_F_TIMEOUT(memory, idle_again, 120)
 	}
 	close(self->listener);
 	self->listener = do_listen(self->peer, SERVICE, &large);
+	memset(&own, 1, sizeof(own));
 	before = free_kib();
 	for (i = 0; i < BUSY; i++) {
 		fds[i][0] = do_connect(ctx[i], SERVICE, &large);

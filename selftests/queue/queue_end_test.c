@@ -86,7 +86,7 @@ static struct rdmachan_addr silent_address(void)
 
 TEST_F(queue, cancel_connect_and_accept)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL);
+	int listener = do_listen(self->peer, SERVICE, NULL);
 	struct rdmachan_connect connect;
 
 	if (!getenv("LAB_DEV"))
@@ -276,6 +276,9 @@ struct scribbler {
 	struct pool pool;
 	bool polled;
 	int fds[6];
+	/* A context of the other host, and the same memory as a region there. */
+	int peer;
+	uint32_t region_there;
 	/*
 	 * A region, read-only and not; behind it the submission ring, and nothing: whatever is
 	 * received there, the program itself is spared.
@@ -485,23 +488,26 @@ static void *scribble(void *arg)
 		if (!pick(s, 4))
 			write_buffer(s);
 		/* There may be one processor. */
-		if (!pick(s, 64))
+		if (!pick(s, 64)) {
 			sched_yield();
+			let_time_pass();
+		}
 	}
 	return NULL;
 }
 
-/* Those of @fd that @peer holds then. */
-static void lend_some(struct scribbler *s, int fd, int peer, uint32_t grants[4])
+/* By one end of the channel to the other, which holds them then. */
+static void lend_some(struct scribbler *s, int end, uint32_t grants[4])
 {
+	const uint32_t region = end ? s->region_there : s->regions[0];
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		int64_t grant = grant_range(fd, s->fds[4],
-					    &RANGE(s->regions[0], MAY_ALL, 0, HOSTILE_BYTES));
+		int64_t grant = grant_range(s->fds[end], end ? s->peer : s->fds[4],
+					    &RANGE(region, MAY_ALL, 0, HOSTILE_BYTES));
 
 		ASSERT_GT(grant, 0);
-		ASSERT_TRUE(grant_held(peer, grant));
+		ASSERT_TRUE(grant_held(s->fds[!end], grant));
 		grants[i] = grant;
 	}
 }
@@ -517,6 +523,7 @@ static void hostile_memory(struct scribbler *s, int ctx)
 	s->regions[0] = region_register(ctx, s->memory, HOSTILE_BYTES, 0, NULL);
 	s->regions[1] = region_register(ctx, s->memory, HOSTILE_BYTES,
 					RDMACHAN_REGION_F_READ_ONLY, NULL);
+	s->region_there = region_register(s->peer, s->memory, HOSTILE_BYTES, 0, NULL);
 }
 
 static void scribbler_begin(struct scribbler *s, int ctx, bool polled, uint64_t seed)
@@ -529,15 +536,16 @@ static void scribbler_begin(struct scribbler *s, int ctx, bool polled, uint64_t 
 	*s = (struct scribbler){ .polled = polled, .seed = seed };
 	ASSERT_EQ(queue_open_with(ctx, &s->q, 64, 64, polled ? RDMACHAN_QUEUE_F_POLLER : 0, 0), 0);
 	ASSERT_EQ(pool_open(&s->q, &s->pool, HOSTILE_BUFFERS), 0);
+	s->peer = open_peer();
 	hostile_memory(s, ctx);
 	pair_up(ctx, s->fds, &o);
-	s->fds[2] = do_listen(ctx, HOSTILE_SERVICE, &o);
+	s->fds[2] = do_listen(s->peer, HOSTILE_SERVICE, &o);
 	s->fds[3] = s->q.fd;
 	s->fds[4] = ctx;
 	s->fds[5] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	ASSERT_GE(s->fds[2], 0);
-	lend_some(s, s->fds[0], s->fds[1], s->grants);
-	lend_some(s, s->fds[1], s->fds[0], s->grants + 4);
+	lend_some(s, 0, s->grants);
+	lend_some(s, 1, s->grants + 4);
 	s->calls = mmap(NULL, sizeof(*s->calls), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_TRUE(s->calls != MAP_FAILED);
@@ -566,6 +574,7 @@ static void scribbler_end(struct scribbler *s, int ctx)
 	ASSERT_EQ(close_range(last + 1, ~0U, 0), 0);
 	region_unregister(ctx, s->regions[0]);
 	region_unregister(ctx, s->regions[1]);
+	close(s->peer);
 	ASSERT_TRUE(await_channels(ctx, 2));
 }
 
@@ -657,7 +666,7 @@ TEST_F_TIMEOUT(queue, thousand_channels, 240)
 
 	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	ASSERT_EQ(queue_open(self->ctx, &q, 1024, 1024), 0);
-	listener = do_listen(self->ctx, SERVICE, &o);
+	listener = do_listen(self->peer, SERVICE, &o);
 	ASSERT_GE(listener, 0);
 	for (i = 0; i < 1000; i++) {
 		ends[i][0] = do_connect(self->ctx, SERVICE, &o);

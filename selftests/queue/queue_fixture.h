@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * queue_fixture.h - a queue, and a pair of channels for it to work on
+ *
+ * The queue and the end @a are of the host @ctx is on, the end @b is of the one of @peer.
  */
 #ifndef _SELFTESTS_QUEUE_FIXTURE_H
 #define _SELFTESTS_QUEUE_FIXTURE_H
@@ -17,6 +19,7 @@
 FIXTURE(queue)
 {
 	int ctx;
+	int peer;
 	int a;
 	int b;
 	struct queue q;
@@ -27,6 +30,7 @@ FIXTURE_SETUP(queue)
 	int fds[2];
 
 	self->ctx = open_ctx();
+	self->peer = open_peer();
 	pair_up(self->ctx, fds, NULL);
 	self->a = fds[0];
 	self->b = fds[1];
@@ -38,6 +42,7 @@ FIXTURE_TEARDOWN(queue)
 	queue_close(&self->q);
 	close(self->a);
 	close(self->b);
+	close(self->peer);
 	close(self->ctx);
 }
 

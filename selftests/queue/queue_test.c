@@ -344,7 +344,7 @@ struct bad_entry {
 
 TEST_F(queue, bad_entries)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
+	int listener = do_listen(self->peer, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
 	struct rdmachan_connect connect = { .size = 8 };
 	const struct bad_entry bad[] = {
 		{ { .opcode = OP(REVOKE) + 1 }, EOPNOTSUPP },
@@ -508,12 +508,12 @@ TEST_F(queue, few_frames_are_signalled)
 	uint64_t frames, signals;
 	int i, back;
 
-	before = links_sent(self->ctx);
+	before = pair_sent(self->ctx, self->peer);
 	for (i = 0; i < 400; i++) {
 		ASSERT_EQ(write(i % 2 ? self->a : self->b, &i, sizeof(i)), sizeof(i));
 		ASSERT_EQ(read(i % 2 ? self->b : self->a, &back, sizeof(back)), sizeof(back));
 	}
-	after = links_sent(self->ctx);
+	after = pair_sent(self->ctx, self->peer);
 	frames = after.tx_frames - before.tx_frames;
 	signals = after.tx_signals - before.tx_signals;
 	printf("# %d of %d frames were signalled\n", (int)signals, (int)frames);
@@ -589,7 +589,7 @@ TEST_F(queue, sends_before_one_that_fails)
 
 TEST_F(queue, connect_and_accept)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL), ends[2] = { -1, -1 }, i;
+	int listener = do_listen(self->peer, SERVICE, NULL), ends[2] = { -1, -1 }, i;
 	struct rdmachan_connect connect;
 	struct rdmachan_cqe cqe;
 	char back[8];
@@ -616,7 +616,7 @@ TEST_F(queue, connect_and_accept)
 /* A file descriptor is made only in a call, which the flags and poll() ask for. */
 TEST_F(queue, accept_asks_for_a_call)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL), chan;
+	int listener = do_listen(self->peer, SERVICE, NULL), chan;
 	struct rdmachan_cqe cqe;
 
 	queue_add(&self->q, OP(ACCEPT), listener, 3);
@@ -635,7 +635,7 @@ TEST_F(queue, accept_asks_for_a_call)
 
 TEST_F(queue, no_descriptor_left)
 {
-	int listener = do_listen(self->ctx, SERVICE, NULL), chan;
+	int listener = do_listen(self->peer, SERVICE, NULL), chan;
 	struct rlimit limit = { 0, 0 };
 	struct rdmachan_cqe cqe;
 	rlim_t all;
@@ -681,7 +681,7 @@ TEST_F(queue, connect_is_refused)
 TEST_F(queue, sends_when_connected)
 {
 	const struct opts o = { .flags = RDMACHAN_FD_F_NONBLOCK };
-	int listener = do_listen(self->ctx, SERVICE, NULL), chan, peer;
+	int listener = do_listen(self->peer, SERVICE, NULL), chan, peer;
 	char back[8];
 
 	chan = do_connect(self->ctx, SERVICE, &o);
