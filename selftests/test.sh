@@ -25,14 +25,13 @@ usage() {
 }
 
 main() {
-	local bed kernel out
-	local -a programs=() options=() command=()
+	local bed kernel out i
+	local -a programs=() options=() words=()
 
 	[ $# -gt 0 ] || usage
 	bed=$1
 	shift
 	kernel=$("$here/tests.py" kernel "$bed") || exit 2
-	mapfile -t command < <("$here/tests.py" bed "$bed")
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		"$here/tests.py" folder "${1%%:*}" >/dev/null || exit 2
 		programs+=("$1")
@@ -40,13 +39,18 @@ main() {
 	done
 	options=("${@:2}")
 	[ ${#programs[@]} -gt 0 ] || mapfile -t programs < <("$here/tests.py" run "$bed" all)
+	# Without the first word, and in two: the bed's script with its options, and the command.
+	mapfile -t words < <("$here/tests.py" words "$bed" "${programs[@]}")
+	for ((i = 1; i < ${#words[@]}; i++)); do
+		[ "${words[i]}" != -- ] || break
+	done
 	out=$RDMACHAN_BUILD/test/$bed
 	mkdir -p "$out"
 	"$here/lab/packages.sh" check
 	"$here/lab/payload.sh" "$kernel" "$out/payload" >"$out/payload.log" 2>&1 ||
 		{ tail -n 20 "$out/payload.log" >&2; exit 2; }
-	exec "$here/lab/${command[0]}" "${command[@]:1}" --payload "$out/payload" --out "$out/run" \
-		--timeout 1200 "${options[@]}" -- sh run.sh "${programs[@]}"
+	exec "$here/lab/${words[1]}" "${words[@]:2:i - 2}" --payload "$out/payload" --out "$out/run" \
+		--timeout 1200 "${options[@]}" "${words[@]:i}"
 }
 
 main "$@"

@@ -5,8 +5,9 @@
 usage: tests.py stages WHEN...      beds, and stages of "run" and "pair", for check, all or named
        tests.py guests STAGE        the guests of a stage: STAGE/GROUP of a bed, or their names
        tests.py words GUEST         "run" or "pair", the script, its options, --, and the command
+       tests.py words BED PROGRAM[:WORD]...   the same for a guest that runs these
+       tests.py beds                their names
        tests.py kernel STAGE        the kernels that it needs, as kernel.sh knows them
-       tests.py bed BED             the script of a bed and its options, a word a line
        tests.py run BED GROUP       the programs of a guest, with their words: NAME or NAME:WORD
        tests.py folder NAME         where a program's source is
        tests.py near KIND NAME WORD...   say that no KIND is called NAME, and which is nearest
@@ -30,11 +31,19 @@ WHENS = ("check", "all", "named")
 
 
 class Bed:
-    """A line "bed NAME WHEN GUESTS SCRIPT OPTION..."."""
+    """A line "bed NAME WHEN GUESTS SCRIPT OPTION... [-- VARIABLE=VALUE...]"."""
 
     def __init__(self, words):
         self.name, self.when, self.groups = words[:3]
         self.command = words[3:]
+        self.environment = []
+        if "--" in self.command:
+            at = self.command.index("--")
+            self.environment = ["env", *self.command[at + 1:]]
+            del self.command[at:]
+
+    def words(self, programs):
+        return ["run", *self.command, "--", *self.environment, "sh", "run.sh", *programs]
 
 
 class Run:
@@ -129,7 +138,7 @@ class Tests:
             return [self.runs[guest].kind, *self.runs[guest].words]
         name, _, group = guest.partition("/")
         bed = known("bed", name, self.beds)
-        return ["run", *bed.command, "--", "sh", "run.sh", *self.to_run(bed, group)]
+        return bed.words(self.to_run(bed, group))
 
     def kernels(self, stage):
         commands = [self.beds[stage].command] if stage in self.beds else [
@@ -157,8 +166,10 @@ def sources():
             if not name.endswith(".c"):
                 continue
             with open(os.path.join(path, name), encoding="utf-8") as file:
-                if re.search(r"^TEST_HARNESS_MAIN|harness_main\(", file.read(), re.M):
-                    yield f"{folder}/{name[:-2]}"
+                text = file.read()
+            if re.search(r"^TEST_HARNESS_MAIN|^int main\(", text, re.M) and re.search(
+                    r"^TEST(_F)?(_TIMEOUT)?\(|harness_main\(", text, re.M):
+                yield f"{folder}/{name[:-2]}"
 
 
 def verify(tests):
@@ -167,7 +178,7 @@ def verify(tests):
     listed = {f"{p.folder}/{p.name}" for p in programs.values()}
     found = set(sources())
     wrong += [f"{name} is not in tests.list" for name in sorted(found - listed)]
-    wrong += [f"{name} has no source with TEST_HARNESS_MAIN"
+    wrong += [f"{name} has no source with tests and a main()"
               for name in sorted(listed - found - {"abifuzz/abi_fuzz"})]
     for program in programs.values():
         if not program.words:
@@ -221,13 +232,15 @@ def main(args):
         case ["guests", stage]:
             known("stage", stage, stages)
             print("\n".join(tests.guests(stage)))
+        case ["words", name, _, *_] if name in tests.beds:
+            print("\n".join(tests.beds[name].words(args[2:])))
         case ["words", guest]:
             print("\n".join(tests.words(guest)))
+        case ["beds"]:
+            print("\n".join(tests.beds))
         case ["kernel", stage]:
             known("stage or bed", stage, stages)
             print("\n".join(tests.kernels(stage)))
-        case ["bed", name]:
-            print("\n".join(known("bed", name, tests.beds).command))
         case ["run", name, group]:
             bed = known("bed", name, tests.beds)
             known("group", group, dict.fromkeys(tests.groups(bed) + ["all"], group))

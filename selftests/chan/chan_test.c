@@ -374,7 +374,7 @@ TEST_F(chan, poll_when_sends_are_refused)
 	pair_up(self->ctx, fds, NULL);
 	ASSERT_GT(fill_up(fds[0], sizeof(data)), 0);
 	LATER(50, do_shutdown(fds[1], RDMACHAN_SHUTDOWN_RECV));
-	EXPECT_EQ(poll_mask(fds[0], POLLOUT, 5000), POLLOUT);
+	EXPECT_EQ(poll_mask(fds[0], POLLOUT, 20000), POLLOUT);
 	EXPECT_ERR(write(fds[0], data, 1), EPIPE);
 }
 
@@ -405,7 +405,7 @@ TEST_F(chan, connect_without_waiting)
 
 	chan = do_connect(self->ctx, SERVICE, &nonblock);
 	ASSERT_GE(chan, 0);
-	EXPECT_EQ(poll_mask(chan, POLLOUT, 5000), POLLOUT);
+	EXPECT_EQ(poll_mask(chan, POLLOUT, 20000), POLLOUT);
 	ASSERT_EQ(get_error(chan, &error), 0);
 	EXPECT_EQ(error.error, 0);
 	ASSERT_EQ(get_object(chan, &object), 0);
@@ -416,7 +416,7 @@ TEST_F(chan, connect_without_waiting)
 
 	chan = do_connect(self->ctx, SERVICE + 1, &nonblock);
 	ASSERT_GE(chan, 0);
-	EXPECT_EQ(poll_mask(chan, POLLOUT, 5000) & POLLOUT, POLLOUT);
+	EXPECT_EQ(poll_mask(chan, POLLOUT, 20000) & POLLOUT, POLLOUT);
 	EXPECT_TRUE(poll_mask(chan, POLLOUT, 0) & POLLERR);
 	ASSERT_EQ(get_error(chan, &error), 0);
 	EXPECT_EQ(error.error, ECONNREFUSED);

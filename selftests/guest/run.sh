@@ -72,6 +72,12 @@ for program in "$@"; do
 done
 rmmod rdmachan
 verdict $? "the module is unloaded"
+# That KCSAN reports nothing says something only if it has looked at the module.
+if [ -f /sys/kernel/debug/kcsan ]; then
+	watched=$(sed -n 's/^setup_watchpoints: //p' /sys/kernel/debug/kcsan)
+	[ "${watched:-0}" -gt 1000 ]
+	verdict $? "KCSAN watched $watched accesses"
+fi
 rm -rf "$scratch"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

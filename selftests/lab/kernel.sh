@@ -152,7 +152,7 @@ stock_kernel() {
 #
 
 # What the lab changes of a kernel's source; MENDED is another when that is.
-MENDED=mended-3
+MENDED=mended-4
 
 # User Mode Linux's vector device takes the locks of its queues both in softirqs
 # and, when it is opened or asked for statistics, with softirqs enabled. It does
@@ -190,10 +190,24 @@ mend_waits_by_looking() {
 	sed -i 's/time_travel_ndelay(1);/time_travel_ndelay(1000);/' "$processor"
 }
 
+# Sanitizers keep the stack of each allocation. User Mode Linux asks of each word that is on it
+# whether a module has code there, and lockdep has a look at each of these questions: that is two
+# thirds of the time. No code is but in the kernel's text and in what vmalloc() gives.
+mend_stack_walk() {
+	local walk=$1/arch/um/kernel/stacktrace.c
+
+	grep -q '<asm/sections.h>' "$walk" ||
+		sed -i 's,^#include <asm/stacktrace.h>,#include <linux/mm.h>\n#include <asm/sections.h>\n&,' "$walk"
+	sed -i 's/if (__kernel_text_address(addr)) {/if ((is_kernel_text(addr) || is_kernel_inittext(addr) ||\n\t\t     is_vmalloc_addr((void *)addr)) \&\& __kernel_text_address(addr)) {/' "$walk"
+	grep -q 'is_vmalloc_addr' "$walk" ||
+		die "stacks are walked in another way than mend_stack_walk() knows"
+}
+
 mend_source() {
 	mend_vector_locks "$1"
 	mend_register_room "$1"
 	mend_waits_by_looking "$1"
+	mend_stack_walk "$1"
 	echo $MENDED >"$1/.mended"
 }
 

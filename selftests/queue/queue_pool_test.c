@@ -202,16 +202,6 @@ static void *far_run(void *arg)
 	return NULL;
 }
 
-static void spin(int64_t ns)
-{
-	struct timespec begun, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &begun);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < ns);
-}
-
 /* The second message comes at any moment of what the first one wakes, and nothing after it. */
 TEST_F_TIMEOUT(queue, another_while_it_runs, 240)
 {
@@ -226,7 +216,7 @@ TEST_F_TIMEOUT(queue, another_while_it_runs, 240)
 	ASSERT_EQ(pthread_create(&thread, NULL, far_run, &far), 0);
 	for (i = 0; i < far.rounds; i++) {
 		ASSERT_EQ(write(self->a, "one", 4), 4);
-		spin(i % 400 * 500);
+		pause_ns(i % 400 * 500);
 		ASSERT_EQ(write(self->a, "two", 4), 4);
 		ASSERT_EQ(do_recv(self->a, back, 8, NULL, TIMEOUT(15000)), 0);
 	}
@@ -662,6 +652,7 @@ TEST_F_TIMEOUT(queue, pools_are_made_while_messages_come, 120)
 			while (!queue_ready(&q)) {
 				ASSERT_GT(until, now_ms());
 				sched_yield();
+				let_time_pass();
 			}
 			ASSERT_TRUE(queue_next(&q, &cqe));
 			EXPECT_EQ(cqe.res, (int64_t)sizeof(i));

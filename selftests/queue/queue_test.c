@@ -574,12 +574,12 @@ TEST_F(queue, sends_before_one_that_fails)
 	queue_send(&self->q, self->a, "x", 1, 1);
 	queue_send(&self->q, -1, "x", 1, 2);
 	ASSERT_EQ(queue_submit(&self->q), 2);
-	EXPECT_TRUE(wait_readable(self->b, 1000));
+	EXPECT_TRUE(wait_readable(self->b, 20000));
 	EXPECT_EQ(read(self->b, back, 64), 1);
 	queue_send(&self->q, self->a, "y", 1, 3);
 	queue_send(&self->q, self->a, fresh_pages(4096), 2U << 20, 4);
 	ASSERT_EQ(queue_submit(&self->q), 2);
-	EXPECT_TRUE(wait_readable(self->b, 1000));
+	EXPECT_TRUE(wait_readable(self->b, 20000));
 	EXPECT_EQ(read(self->b, back, 64), 1);
 	EXPECT_CQE(&self->q, 1, 1);
 	EXPECT_CQE(&self->q, 2, -EBADF);

@@ -223,9 +223,10 @@ struct left {
 
 static void leaver_start(struct fixture_uring *self, enum leaving how, struct left *left)
 {
-	int listener = do_listen(self->ctx, SERVICE + 1, NULL), line[2];
+	int peer = open_peer(), listener = do_listen(peer, SERVICE + 1, NULL), line[2];
 	char c;
 
+	close(peer);
 	ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
 	left->child = fork();
 	if (!left->child) {
