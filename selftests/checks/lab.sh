@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# lab.sh - what the lab's scripts do without a guest: locks, and complaints of kernels
+# lab.sh - what the lab's scripts do without a guest: locks, complaints of kernels, the cable
 
 set -uo pipefail
 
@@ -62,4 +62,33 @@ splat 1 "a queue pair of the module's" "$post" "Call Trace:" "$mad" "$ours" "$en
 splat 1 "datagrams, and no end" "$post" "Call Trace:" "$mad"
 splat 1 "datagrams, and a complaint amid them" "$post" "Call Trace:" "BUG: foo" "$mad" "$end"
 splat 1 "datagrams, and a complaint behind" "$post" "Call Trace:" "$mad" "$end" "BUG: foo"
+
+# One end sends numbered frames until it is killed, the other ends when some are missing between
+# two that have come: the cable was cut and mended.
+cable=$RDMACHAN_CACHE/cable
+cat >"$RDMACHAN_CACHE/send.py" <<'END'
+import os, socket, time
+end = socket.socket(fileno=int(os.environ["CABLE_FD"]))
+number = 0
+while True:
+    end.send(number.to_bytes(60, "big"))
+    number += 1
+    time.sleep(0.001)
+END
+cat >"$RDMACHAN_CACHE/receive.py" <<'END'
+import os, socket
+end = socket.socket(fileno=int(os.environ["CABLE_FD"]))
+last = int.from_bytes(end.recv(100), "big")
+while True:
+    number = int.from_bytes(end.recv(100), "big")
+    if number != last + 1:
+        break
+    last = number
+END
+gcc -O2 -Wall -Wextra -Werror -o "$cable" "$lab/cable.c" &&
+	timeout 60 "$cable" --flap 50 "exec python3 $RDMACHAN_CACHE/send.py" \
+		"python3 $RDMACHAN_CACHE/receive.py; pkill -f $RDMACHAN_CACHE/send.py" \
+		>"$RDMACHAN_CACHE/cable.log" 2>&1
+grep -qE 'ab received .* cut [1-9]' "$RDMACHAN_CACHE/cable.log"
+verdict $? "a cable that flaps is cut and mended"
 exit $failed

@@ -350,7 +350,7 @@ TEST_F(grant, waits_for_the_event)
 	pid_t child;
 
 	EXPECT_ERR(grant_recv(self->holder, &event, EVENT, NULL, DONTWAIT), EAGAIN);
-	begun = now_ms();
+	begun = tick_ms();
 	EXPECT_ERR(grant_recv(self->holder, &event, EVENT, NULL, TIMEOUT(20)), ETIMEDOUT);
 	EXPECT_TOOK(begun, 20, LIMIT_LATE(20));
 	child = LATER(100, lend_later(self));

@@ -599,6 +599,20 @@ int64_t now_ms(void)
 }
 
 /*
+ * When a limit begins that the kernel counts in ticks. A busy machine may count them late: then the
+ * limit ends too early by now_ms(), and never by the time of the last tick that was counted.
+ */
+int64_t tick_ms(void)
+{
+	struct timespec ts;
+
+	if (time_is_virtual())
+		return now_ms();
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/*
  * So long, and no longer. A sleep is exact where time is virtual and the thread allows it no slack;
  * elsewhere the thread looks at the clock, and others may have the processor meanwhile.
  */

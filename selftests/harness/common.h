@@ -45,8 +45,8 @@ struct opts {
 	})
 
 /*
- * @ms have passed since @begun, which is of now_ms(). Where time is virtual no more than @late ms on
- * top: what the timer is known to be late by, such as a tick of the link, and never a guess. Elsewhere
+ * @ms have passed since @begun, which is of tick_ms(). Where time is virtual no more than @late ms
+ * on top: the timer is known to be so late, as by a tick of the link. It is never a guess. Elsewhere
  * any time may have passed on top.
  */
 #define EXPECT_TOOK(begun, ms, late)					\
@@ -119,6 +119,7 @@ bool time_is_virtual(void);
 void let_time_pass(void);
 int64_t clock_ns(void);
 int64_t now_ms(void);
+int64_t tick_ms(void);
 void pause_ns(int64_t ns);
 void sleep_ms(unsigned int ms);
 void on_alarm_us(unsigned int us, bool restart);

@@ -31,6 +31,8 @@ struct harness_test {
 	void (*run)(void);
 	int timeout_s;
 	struct harness_test *next;
+	/* Which row of its table it is for, of those that have one. */
+	int row;
 };
 
 enum harness_result { HARNESS_PASS, HARNESS_FAIL, HARNESS_SKIP };
@@ -83,6 +85,49 @@ static inline void harness_add(struct harness_test *test)
 		struct fixture_##fixture *self __attribute__((unused)))
 
 #define TEST_F(fixture, name) TEST_F_TIMEOUT(fixture, name, HARNESS_TIMEOUT_S)
+
+/* The row of the test that runs. */
+static int harness_row;
+
+static inline void harness_add_row(const char *title, const char *row_name, int row,
+				   void (*run)(void), int limit)
+{
+	struct harness_test *test = calloc(1, sizeof(*test));
+	char *name = NULL;
+
+	if (!test || asprintf(&name, "%s.%s", title, row_name) < 0)
+		abort();
+	*test = (struct harness_test){ name, run, limit, NULL, row };
+	harness_add(test);
+}
+
+/*
+ * A test for each row of @table, an array whose elements have a @name: FIXTURE.NAME.ROW. It finds its
+ * row in @row.
+ */
+#define TEST_F_ROWS(fixture, id, table)						\
+	static void body_##fixture##_##id(struct fixture_##fixture *self,	\
+					  const __typeof__(*(table)) *row);	\
+	static void test_##fixture##_##id(void)					\
+	{									\
+		struct fixture_##fixture self;					\
+										\
+		memset(&self, 0, sizeof(self));					\
+		setup_##fixture(&self);						\
+		body_##fixture##_##id(&self, &(table)[harness_row]);		\
+		teardown_##fixture(&self);					\
+	}									\
+	static void __attribute__((constructor)) harness_add_##fixture##_##id(void) \
+	{									\
+		size_t i;							\
+										\
+		for (i = 0; i < sizeof(table) / sizeof(*(table)); i++)		\
+			harness_add_row(#fixture "." #id, (table)[i].name, i,	\
+					test_##fixture##_##id, HARNESS_TIMEOUT_S); \
+	}									\
+	static void body_##fixture##_##id(					\
+		struct fixture_##fixture *self __attribute__((unused)),		\
+		const __typeof__(*(table)) *row)
 
 static inline void harness_end(void)
 {
@@ -147,6 +192,7 @@ static inline void harness_child(struct harness_test *test)
 {
 	setpgid(0, 0);
 	sigprocmask(SIG_SETMASK, &harness_signals, NULL);
+	harness_row = test->row;
 	test->run();
 	fflush(stdout);
 	_exit(harness_failures ? 1 : 0);

@@ -56,17 +56,19 @@ enum {
 #define REORDER_HOLD	(2 * NSEC_PER_MSEC)
 
 enum quality_name {
-	LOSS, DUPLICATE, REORDER, CORRUPT, DELAY, JITTER, RATE, NR_QUALITIES
+	LOSS, DUPLICATE, REORDER, CORRUPT, DELAY, JITTER, RATE, FLAP, NR_QUALITIES
 };
 
 /**
  * struct quality - what a direction does to frames
  * @value: One number for each name, see qualities[]
  * @cut: Everything is dropped
+ * @flaps_since: When it was told to flap; it is cut first
  */
 struct quality {
 	double value[NR_QUALITIES];
 	bool cut;
+	uint64_t flaps_since;
 };
 
 static const struct {
@@ -79,6 +81,7 @@ static const struct {
 	[DELAY]		= { "delay", "ms that each frame takes" },
 	[JITTER]	= { "jitter", "ms at most on top of that, at random; reorders" },
 	[RATE]		= { "rate", "Mbit/s, 0 for no limit" },
+	[FLAP]		= { "flap", "ms cut, as long mended, and so on; 0 no more" },
 };
 
 struct frame {
@@ -279,6 +282,15 @@ static void corrupt(struct direction *dir, uint8_t *data, size_t len)
 	dir->stats.corrupted++;
 }
 
+static bool is_cut(const struct direction *dir, uint64_t now)
+{
+	const uint64_t flap = dir->quality.value[FLAP] * NSEC_PER_MSEC;
+
+	if (flap && (now - dir->quality.flaps_since) / flap % 2 == 0)
+		return true;
+	return dir->quality.cut;
+}
+
 static void take_frame(struct direction *dir, uint8_t *data, size_t len,
 		       uint64_t now)
 {
@@ -289,7 +301,7 @@ static void take_frame(struct direction *dir, uint8_t *data, size_t len,
 	lost = strikes(dir, LOSS);
 	corrupted = strikes(dir, CORRUPT);
 	duplicated = strikes(dir, DUPLICATE);
-	if (dir->quality.cut) {
+	if (is_cut(dir, now)) {
 		dir->stats.cut++;
 		return;
 	}
@@ -387,6 +399,8 @@ static bool set_quality(struct direction *dir, const char *word, double value)
 	for (i = 0; i < NR_QUALITIES; i++) {
 		if (!strcmp(word, qualities[i].name)) {
 			dir->quality.value[i] = value;
+			if (i == FLAP)
+				dir->quality.flaps_since = now_ns();
 			return true;
 		}
 	}
@@ -666,8 +680,8 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
 		if (opt < NR_QUALITIES) {
-			directions[0].quality.value[opt] = strtod(optarg, NULL);
-			directions[1].quality.value[opt] = strtod(optarg, NULL);
+			set_quality(&directions[0], qualities[opt].name, strtod(optarg, NULL));
+			set_quality(&directions[1], qualities[opt].name, strtod(optarg, NULL));
 		} else if (opt == 's') {
 			seed = strtoull(optarg, NULL, 0);
 		} else if (opt == 'c') {

@@ -131,7 +131,7 @@ static void connect_fails(int ctx, const struct rdmachan_addr *addr, int code, u
 	struct rdmachan_error error;
 	const struct opts waits = { .error = &error };
 	const struct opts later = { .flags = RDMACHAN_FD_F_NONBLOCK };
-	int64_t begun = now_ms();
+	int64_t begun = tick_ms();
 	int chan = do_connect_to(ctx, addr, SERVICE, &later);
 
 	ASSERT_GE(chan, 0);
@@ -214,7 +214,7 @@ static void cut_a_pair(struct fixture_time *self, struct ends *ends, const char 
 {
 	pair_up(self->ctx, ends->fds, NULL);
 	talk(ends->fds[0], ends->fds[1]);
-	ends->begun = now_ms();
+	ends->begun = tick_ms();
 	cable(words);
 }
 
@@ -291,7 +291,7 @@ TEST_F(time, dead_in_traffic)
 	children[1] = busy_until_dead(fds[1], false);
 	sleep_ms(KERNEL_TICK_MS);
 	/* The last frames are under way, or have come within this millisecond. */
-	begun = now_ms() - 1;
+	begun = tick_ms() - 1;
 	cable("cut");
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(child_status(children[i]), 0);
@@ -387,7 +387,7 @@ TEST_F(time, cut_while_connecting)
 		SKIP("there is no other host: the cable has one way");
 	ASSERT_GE(do_listen(self->there, SERVICE, NULL), 0);
 	cable("cut ba");
-	begun = now_ms();
+	begun = tick_ms();
 	chan = do_connect(self->ctx, SERVICE, &later);
 	sleep_ms(KERNEL_TICK_MS);
 	EXPECT_EQ(link_state(self->there), RDMACHAN_STATE_CONNECTING);
@@ -433,7 +433,7 @@ static int64_t leave(const int fds[2])
 	int64_t begun;
 
 	talk(fds[0], fds[1]);
-	begun = now_ms();
+	begun = tick_ms();
 	close(fds[0]);
 	close(fds[1]);
 	return begun;
@@ -521,7 +521,7 @@ TEST_F_TIMEOUT(time, linger, LIMIT_S)
 	int fds[2];
 
 	pair_up_and_fill(self, fds);
-	begun = now_ms();
+	begun = tick_ms();
 	close(fds[0]);
 	EXPECT_EQ(poll_mask(fds[1], 0, 10 * LINGER_MS), POLLERR | POLLHUP);
 	EXPECT_TOOK(begun, LINGER_MS, timer_late(LINGER_MS));
@@ -556,7 +556,7 @@ TEST_F(time, lingering_when_the_cable_is_cut)
 	pair_up_and_fill(self, fds);
 	/* Both ends hear of each other once more, for it is the same link. */
 	talk(other[0], other[1]);
-	begun = now_ms();
+	begun = tick_ms();
 	cable("cut");
 	close(fds[0]);
 	EXPECT_EQ(poll_mask(fds[1], 0, 10 * DEAD_MS), POLLERR | POLLHUP);

@@ -50,7 +50,7 @@ static void on_alarms(bool on)
 /* What ends a wait ends it while the thread looks, too. */
 TEST_F(queue, busy_ends)
 {
-	int64_t begun = now_ms();
+	int64_t begun = tick_ms();
 	char byte;
 
 	ASSERT_EQ(busy_poll(self->b, MOST), 0);
@@ -146,7 +146,7 @@ static int64_t round_trips(int a, int b, int count)
 				_exit(1);
 		_exit(0);
 	}
-	begun = now_ms();
+	begun = tick_ms();
 	for (i = 0; i < count; i++) {
 		memcpy(data, &i, sizeof(i));
 		ASSERT_EQ(write(a, data, sizeof(data)), sizeof(data));
