@@ -513,7 +513,7 @@ TEST_F_TIMEOUT(place, killed_reader, 120)
 	pid_t child;
 	int fds[2], i;
 
-	for (i = 0; i < 20; i++) {
+	for (i = 0; i < turns(20); i++) {
 		pair_up(self->ctx, fds, NULL);
 		child = fork();
 		if (!child) {
@@ -704,7 +704,7 @@ TEST_TIMEOUT(device_removed_in_message, 120)
 
 	if (!device_may_go())
 		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < turns(10); i++) {
 		pair_up_again(ctx, fds);
 		reader = LATER(0, ({ read_for_ever(fds[1], 16 * MIB); _exit(errno); }));
 		writer = LATER(0, ({ write_for_ever(fds[0], 16 * MIB); _exit(errno); }));

@@ -118,36 +118,41 @@ struct rdmachan_addr address_of(const char *text)
 	return addr;
 }
 
-static struct rdmachan_addr address_in(const char *name, const char *or)
+/* The lab tells it; on another host it is looked for, once. */
+static struct rdmachan_addr address_in(const char *name, int family)
 {
+	static struct rdmachan_addr found[2];
+	struct rdmachan_addr *addr = &found[family == AF_INET6];
 	const char *text = getenv(name);
 
-	text = text ? text : getenv(or);
 	if (text)
 		return address_of(text);
-	printf("# %s is not set\n", or);
+	if (addr->family || host_address(family, addr))
+		return *addr;
+	printf("# %s is not set, and no interface with an RDMA device that is up has an address\n",
+	       name);
 	exit(1);
 }
 
 struct rdmachan_addr own_address(void)
 {
-	return address_in("LAB_IP", "LAB_IP");
+	return address_in("LAB_IP", AF_INET);
 }
 
 struct rdmachan_addr own_address6(void)
 {
-	return address_in("LAB_IP6", "LAB_IP6");
+	return address_in("LAB_IP6", AF_INET6);
 }
 
 /* Of the host that open_peer() is on. */
 struct rdmachan_addr peer_address(void)
 {
-	return address_in("LAB_PEER_IP", "LAB_IP");
+	return address_in(has_peer() ? "LAB_PEER_IP" : "LAB_IP", AF_INET);
 }
 
 struct rdmachan_addr peer_address6(void)
 {
-	return address_in("LAB_PEER_IP6", "LAB_IP6");
+	return address_in(has_peer() ? "LAB_PEER_IP6" : "LAB_IP6", AF_INET6);
 }
 
 static void prepare(struct rdmachan_error *error)

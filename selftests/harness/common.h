@@ -75,6 +75,7 @@ struct rdmachan_addr own_address(void);
 struct rdmachan_addr own_address6(void);
 struct rdmachan_addr peer_address(void);
 struct rdmachan_addr peer_address6(void);
+bool host_address(int family, struct rdmachan_addr *addr);
 struct rdmachan_addr address_of(const char *text);
 
 void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o);
