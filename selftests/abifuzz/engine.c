@@ -386,8 +386,10 @@ static void tidy(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 	end_children();
 	close_range(3, HIGH - 1, 0);
-	for (i = 0; i < SLOTS; i++)
-		fds[i] = twins[i] = -1;
+	for (i = 0; i < SLOTS; i++) {
+		fds[i] = -1;
+		twins[i] = -1;
+	}
 	memory_reset();
 	queue_reset();
 }

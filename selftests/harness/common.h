@@ -46,8 +46,8 @@ struct opts {
 
 /*
  * @ms have passed since @begun, which is of tick_ms(). Where time is virtual no more than @late ms
- * on top: the timer is known to be so late, as by a tick of the link. It is never a guess. Elsewhere
- * any time may have passed on top.
+ * on top: the timer is known to be so late, as by a tick of the link. It is never a guess.
+ * Elsewhere any time may have passed on top.
  */
 #define EXPECT_TOOK(begun, ms, late)					\
 	do {								\

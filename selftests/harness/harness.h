@@ -2,8 +2,8 @@
 /*
  * harness.h - tests in C that speak KTAP
  *
- * The names are those of the kernel's kselftest_harness.h, so that the tests read as
- * others do, and so are the exit codes. Each test runs in a child with its own process group and a time limit;
+ * The names are those of the kernel's kselftest_harness.h, so that the tests read as others do, and
+ * so are the exit codes. Each test runs in a child with its own process group and a time limit;
  * whatever it leaves behind is killed with it.
  */
 #ifndef RDMACHAN_HARNESS_H
@@ -102,8 +102,8 @@ static inline void harness_add_row(const char *title, const char *row_name, int 
 }
 
 /*
- * A test for each row of @table, an array whose elements have a @name: FIXTURE.NAME.ROW. It finds its
- * row in @row.
+ * A test for each row of @table, an array whose elements have a @name: FIXTURE.NAME.ROW. The test
+ * finds its row in @row.
  */
 #define TEST_F_ROWS(fixture, id, table)						\
 	static void body_##fixture##_##id(struct fixture_##fixture *self,	\

@@ -4,9 +4,9 @@
  *
  * A crowd of programs talks through the module and checks every byte, while one thing
  * or another is taken away: a program, the device, its interface, the module, a network
- * namespace. The crowd's server is on the peer's host. After each round the crowd must go on. Whatever a call of the crowd fails
- * with must be an error that tells of such an end; a call that takes longer than
- * PATIENCE hangs.
+ * namespace. The crowd's server is on the peer's host. After each round the crowd must go on. An
+ * error of a call of the crowd must tell of such an end; a call that takes longer than PATIENCE
+ * hangs.
  *
  * LIFE_ROUNDS in the environment tells how often: 3 times if not set, and 200 times in
  * "make soak". LIFE_SEED gives other moments and victims than 1 does.

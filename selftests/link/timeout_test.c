@@ -196,7 +196,7 @@ TEST_F(time, connect_to_a_peer_not_found)
 	connect_fails(self->ctx, &addr, EHOSTUNREACH, RDMACHAN_CAUSE_ADDRESS,
 		      RDMACHAN_OP_RESOLVE, RESOLVE_MS, timer_late(RESOLVE_MS));
 	cable("mend");
-	/* A search that fails in a moment may be under way: it would take the next connect with it. */
+	/* A search that fails in a moment may be under way, and the next connect would with it. */
 	run("ip neigh del %s dev %s", getenv("LAB_PEER_IP"), NULL);
 	find_peer(self->ctx);
 }
