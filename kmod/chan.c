@@ -586,7 +586,8 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 
 	spin_lock_bh(&chan->lock);
 	state = chan->state;
-	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED) {
+	/* Only once: an operation of a queue waits there itself, is woken, and comes here again. */
+	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED && how & ~chan->shut) {
 		WRITE_ONCE(chan->shut, chan->shut | how);
 		/* Whoever waits to send or receive finds out now, and lets us. */
 		wake_up_interruptible_all(&chan->wait);
