@@ -19,7 +19,7 @@
 #include "link.h"
 #include "rch.h"
 
-#define RCH_STALE_TRIES 5
+#define CONNECT_TRIES 5
 
 /*
  * Whether peers may close keys here. The adapter must do so with none but the very key, once
@@ -187,11 +187,15 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 }
 
 /*
- * The peer still has a connection with our queue pair's number, from before this
- * host's adapter or module was restarted. Being asked makes it forget.
+ * Whether another try may succeed at once. In one case the peer still has a connection with this
+ * queue pair's number, from before this host's adapter or module was restarted: being asked makes
+ * the peer forget it. In the other the connection manager of iWARP has chosen a random port, which
+ * is that of a connection to the same peer that ended lately: it chooses another one.
  */
-static bool is_stale(const struct rch_path *path)
+static bool connect_may_be_repeated(const struct rch_path *path)
 {
+	if (path->error.cause == RDMACHAN_CAUSE_UNREACHABLE)
+		return path->error.cm_status == -EADDRNOTAVAIL;
 	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
 	       path->error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
 }
@@ -207,7 +211,7 @@ static void connect_link(struct rch_link *link)
 		if (tries)
 			rch_path_destroy(path);
 		ret = connect_once(link, &mine, &theirs);
-	} while (ret && is_stale(path) && ++tries < RCH_STALE_TRIES);
+	} while (ret && connect_may_be_repeated(path) && ++tries < CONNECT_TRIES);
 	if (ret) {
 		error = path->error;
 		explain_refusal(link, &error);
