@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * fault_fixture.h - a channel between a program and itself, and calls that fail at each point
+ * fault_fixture.h - a channel between two hosts, and calls that fail at each point
  */
 #ifndef _SELFTESTS_FAULT_FIXTURE_H
 #define _SELFTESTS_FAULT_FIXTURE_H
@@ -17,6 +17,7 @@ FIXTURE(fault)
 {
 	int nth;
 	int ctx;
+	int peer;
 	int listener;
 	int a;
 	int b;
@@ -30,7 +31,8 @@ FIXTURE_SETUP(fault)
 	fault_begin();
 	self->nth = fault_nth_of(0);
 	self->ctx = fault_ctx_of(USER);
-	self->listener = do_listen(self->ctx, SERVICE + 1, NULL);
+	self->peer = fault_peer_of(USER);
+	self->listener = do_listen(self->peer, SERVICE + 1, NULL);
 	ASSERT_GE(self->listener, 0);
 	self->a = do_connect(self->ctx, SERVICE + 1, NULL);
 	self->b = do_accept(self->listener, NULL);
@@ -45,6 +47,7 @@ FIXTURE_TEARDOWN(fault)
 	close(self->a);
 	close(self->b);
 	close(self->listener);
+	close(self->peer);
 	close(self->ctx);
 }
 

@@ -76,8 +76,8 @@ TEST(read_only_recv)
 TEST(read_only_accept)
 {
 	struct rdmachan_accept accept = { .size = sizeof(accept) };
-	int ctx = open_ctx(), listener = do_listen(ctx, SERVICE, NULL);
-	int chan = do_connect(ctx, SERVICE, NULL);
+	int listener = do_listen(open_peer(), SERVICE, NULL);
+	int chan = do_connect(open_ctx(), SERVICE, NULL);
 
 	ASSERT_GE(chan, 0);
 	EXPECT_ERR(ioctl(listener, RDMACHAN_ACCEPT, read_only(&accept, sizeof(accept))),

@@ -32,6 +32,7 @@ static int next_user;
 FIXTURE(nomem)
 {
 	int ctx;
+	int peer;
 	int listener;
 	int a;
 	int b;
@@ -55,8 +56,9 @@ FIXTURE_SETUP(nomem)
 	inject_begin();
 	put(PARAMETERS "depth", "8");
 	next_user = 100000 + getpid() * 1000;
+	self->peer = fault_peer_of(next_user);
 	self->ctx = new_ctx();
-	self->listener = do_listen(self->ctx, SERVICE, NULL);
+	self->listener = do_listen(self->peer, SERVICE, NULL);
 	ASSERT_GE(self->listener, 0);
 	pair(self);
 }
@@ -66,6 +68,7 @@ FIXTURE_TEARDOWN(nomem)
 	close(self->a);
 	close(self->b);
 	close(self->listener);
+	close(self->peer);
 	inject_end(self->ctx);
 }
 
@@ -496,6 +499,7 @@ TEST_F(nomem, placed)
 
 struct life {
 	int ctx;
+	int peer;
 	int chans[3];
 	const char *step;
 	int error;
@@ -512,10 +516,10 @@ static bool step(struct life *life, const char *name, int ret)
 	return false;
 }
 
-static bool live_open(struct life *life, int user)
+/* The channel's user has a context on each host. */
+static bool live_contexts(struct life *life, int user)
 {
-	struct opts o = { .timeout_ms = 5000, .error = &life->record };
-	int *chans = life->chans;
+	int here;
 
 	ASSERT_EQ(seteuid(user), 0);
 	life->ctx = open(DEVICE, O_RDWR | O_CLOEXEC);
@@ -523,7 +527,23 @@ static bool live_open(struct life *life, int user)
 	ASSERT_EQ(seteuid(0), 0);
 	if (life->ctx < 0)
 		return false;
-	chans[2] = do_listen(life->ctx, SERVICE + 2, &o);
+	here = enter_peer();
+	ASSERT_EQ(seteuid(user), 0);
+	life->peer = open(DEVICE, O_RDWR | O_CLOEXEC);
+	step(life, "open there", life->peer);
+	ASSERT_EQ(seteuid(0), 0);
+	leave_peer(here);
+	return life->peer >= 0;
+}
+
+static bool live_open(struct life *life, int user)
+{
+	struct opts o = { .timeout_ms = 5000, .error = &life->record };
+	int *chans = life->chans;
+
+	if (!live_contexts(life, user))
+		return false;
+	chans[2] = do_listen(life->peer, SERVICE + 2, &o);
 	if (!step(life, "listen", chans[2]))
 		return false;
 	chans[0] = do_connect(life->ctx, SERVICE + 2, &o);
@@ -555,7 +575,7 @@ static bool live(struct life *life, int user)
 	static const size_t lengths[] = { 100, 3000, 9000, LONGEST };
 	size_t i;
 
-	*life = (struct life){ .ctx = -1, .chans = { -1, -1, -1 } };
+	*life = (struct life){ .ctx = -1, .peer = -1, .chans = { -1, -1, -1 } };
 	if (!live_open(life, user))
 		return false;
 	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
@@ -571,6 +591,8 @@ static void end(struct life *life)
 	for (i = 0; i < 3; i++)
 		if (life->chans[i] >= 0)
 			EXPECT_EQ(close(life->chans[i]), 0);
+	if (life->peer >= 0)
+		EXPECT_EQ(close(life->peer), 0);
 	if (life->ctx >= 0)
 		EXPECT_EQ(close(life->ctx), 0);
 }

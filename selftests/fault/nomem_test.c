@@ -23,11 +23,10 @@
 #define USER 4600
 #define PURPOSE "rdmachan test: memory fails on purpose "
 
-static int next_user = USER + 1;
-
 FIXTURE(nomem)
 {
 	int ctx;
+	int peer;
 	int listener;
 	int a;
 	int b;
@@ -45,7 +44,8 @@ FIXTURE_SETUP(nomem)
 {
 	fault_begin();
 	self->ctx = fault_ctx_of(USER);
-	self->listener = do_listen(self->ctx, SERVICE, NULL);
+	self->peer = fault_peer_of(USER);
+	self->listener = do_listen(self->peer, SERVICE, NULL);
 	ASSERT_GE(self->listener, 0);
 	pair(self);
 }
@@ -56,6 +56,7 @@ FIXTURE_TEARDOWN(nomem)
 	close(self->a);
 	close(self->b);
 	close(self->listener);
+	close(self->peer);
 	close(self->ctx);
 }
 
@@ -182,24 +183,34 @@ TEST_F(nomem, frames)
 	talk(self->a, self->b);
 }
 
-/* The adapter breaks when its own packets have no memory: they are made small. */
+/* The adapter breaks when its own packets have no memory: they are made small, at both ends. */
 static void set_mtu(const char *mtu)
 {
 	char command[80];
+	int here;
 
 	snprintf(command, sizeof(command), "ip link set %s mtu %s", getenv("LAB_DEV"), mtu);
 	ASSERT_EQ(system(command), 0);
+	here = enter_peer();
+	ASSERT_EQ(system(command), 0);
+	leave_peer(here);
+}
+
+/* Another pair, of a link of its own: nothing goes there of channels that other tests have left. */
+static void pair_apart(struct fixture_nomem *self)
+{
+	close(self->a);
+	close(self->b);
+	close(self->ctx);
+	self->ctx = fault_ctx_of(10000 + getpid());
+	pair(self);
 }
 
 /* Pages of 16 KiB that may not be waited for; in a pair of a link of its own. */
 static void fail_pages(struct fixture_nomem *self, const char *percent)
 {
-	close(self->a);
-	close(self->b);
-	close(self->ctx);
 	set_mtu("1500");
-	self->ctx = fault_ctx_of(next_user++);
-	pair(self);
+	pair_apart(self);
 	fault_set("fail_page_alloc", "min-order", "2");
 	fault_set("fail_page_alloc", "ignore-gfp-wait", "Y");
 	fault_set("fail_page_alloc", "probability", percent);
@@ -280,6 +291,8 @@ TEST_F(nomem, message)
 	struct rdmachan_error error;
 	char data[1980];
 
+	/* The adapter breaks when a frame of many records has no memory: none is on this link. */
+	pair_apart(self);
 	fail_cache("kmalloc-2k", "100");
 	do_send(self->a, data, sizeof(data), 0, NULL);
 	EXPECT_TRUE(poll_mask(self->b, POLLIN, 10000) & POLLERR);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "hostile_attack.h"
@@ -207,16 +208,31 @@ static void choose_hello(struct attack *a)
 		a->h.mine.frame_size = a->frame_size;
 }
 
-/* Be let in as the active side, with HELLO said. */
+uint32_t links(struct attack *a)
+{
+	struct rdmachan_info info;
+
+	return get_info(a->ctx, &info) ? ~0U : info.out_links;
+}
+
+bool links_down_to(struct attack *a, uint32_t count, int timeout_ms)
+{
+	int64_t until = now_ms() + timeout_ms;
+
+	while (links(a) > count && now_ms() < until)
+		sleep_ms(10);
+	return links(a) <= count;
+}
+
+/* Be let in as the active side, with HELLO said: when not too many former links are being ended. */
 bool attack_link(struct attack *a)
 {
-	struct rdmachan_addr addr = own_address();
-
 	a->passive = false;
 	hostile_begin(&a->h);
+	links_down_to(a, a->before.out_links + CROWD / 2, 60000);
 	hostile_hello(&a->h, PREY);
 	choose_hello(a);
-	if (hostile_connect(&a->h, &addr) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
+	if (hostile_connect(&a->h) || hostile_pure(&a->h, RCH_FRAME_F_HELLO)) {
 		printf("# the module does not let us in: event %d, status %d\n", a->h.event,
 		       a->h.status);
 		return false;
@@ -245,13 +261,13 @@ bool attack_open(struct attack *a, u32 mine, u32 *number, int *chan)
 }
 
 /* Have the module connect to us. Return: its channel, which is being connected. */
-int attack_request(struct attack *a)
+int attack_request(struct attack *a, u32 timeout_ms)
 {
-	struct rdmachan_addr addr = own_address();
+	struct rdmachan_addr addr = peer_address();
 	struct opts o = prey_opts;
 
 	o.flags = RDMACHAN_FD_F_NONBLOCK;
-	o.timeout_ms = 8000;
+	o.timeout_ms = timeout_ms;
 	addr.port = htons(HOSTILE_PORT);
 	return do_connect_to(a->ctx, &addr, PREY, &o);
 }
@@ -260,7 +276,11 @@ int attack_request(struct attack *a)
 int attack_invite(struct attack *a)
 {
 	if (hostile_await_request(&a->h, 5000)) {
-		printf("# the module does not ask\n");
+		struct rdmachan_error error;
+
+		get_error(a->victim, &error);
+		printf("# the module does not ask: cause %u, cm_status %d\n", error.cause,
+		       error.cm_status);
 		return -1;
 	}
 	hostile_hello(&a->h, 0);
@@ -287,19 +307,18 @@ bool attack_answer(struct attack *a, u32 mine, u32 *number, int chan)
 static bool connect_passive(struct attack *a)
 {
 	u8 data[sizeof(struct rch_wire_hello)];
-	struct rdmachan_addr addr = own_address();
 
 	hostile_begin(&a->h);
-	if (hostile_listen(&a->h, &addr))
+	if (hostile_listen(&a->h))
 		return false;
-	a->victim = attack_request(a);
+	a->victim = attack_request(a, 8000);
 	if (a->victim < 0 || attack_invite(a))
 		return false;
 	rch_wire_hello_put(data, &a->h.mine);
 	if (hostile_accept(&a->h, data, sizeof(data)) ||
 	    !attack_answer(a, VICTIM_MINE, &a->victim_no, a->victim))
 		return false;
-	a->witness = attack_request(a);
+	a->witness = attack_request(a, 8000);
 	return a->witness >= 0 &&
 	       attack_answer(a, WITNESS_MINE, &a->witness_no, a->witness);
 }
@@ -340,17 +359,59 @@ void attack_disconnect(struct attack *a)
 	drop(&a->witness);
 }
 
+/* Ask for what is not there. The answer tells that the module has taken all that came before. */
+bool attack_heard(struct attack *a)
+{
+	u32 answers = a->h.count[RCH_REC_REJECT];
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_open(&f, HOSTILE_MINE + 99, NO_PREY);
+	return !hostile_say(&a->h, &f) &&
+	       HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_REJECT] > answers, 20000);
+}
+
+/* Frames that the module has received on the victim's link. */
+static u64 frames_taken(const struct attack *a)
+{
+	struct rdmachan_object chan, link;
+	struct rdmachan_list list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)&link, .objects_max = 1,
+		.object_size = sizeof(link),
+	};
+
+	if (get_object(a->victim, &chan))
+		return 0;
+	list.after = chan.link_id - 1;
+	return ioctl(a->ctx, RDMACHAN_LIST, &list) ? 0 : link.rx_frames;
+}
+
+/* Acknowledge all that came, and wait until the module knows: then it has nothing under way. */
+bool attack_acknowledged(struct attack *a)
+{
+	int64_t until = now_ms() + 20000;
+
+	if (hostile_pure(&a->h, 0))
+		return false;
+	while (frames_taken(a) != a->h.credit.tx_next - a->h.theirs.next_seq) {
+		if (a->h.ended || now_ms() > until)
+			return false;
+		hostile_pump(&a->h, 1);
+	}
+	return true;
+}
+
 /*
- * How the link of a channel has ended. Return: the rule, VERDICT_CAUSE() of another
+ * How the link of a channel ends within @ms. Return: the rule, VERDICT_CAUSE() of another
  * cause, or VERDICT_ALIVE.
  */
-int attack_verdict(struct attack *a, int chan)
+int attack_verdict_within(struct attack *a, int chan, int ms)
 {
 	struct rdmachan_error error;
 	int64_t begun = now_ms(), beat = begun + 1000;
 
 	while (!(poll_mask(chan, POLLIN, 0) & POLLERR)) {
-		if (now_ms() > begun + 5000)
+		if (now_ms() > begun + ms)
 			return VERDICT_ALIVE;
 		/* That we are silent is no lie. */
 		if (a->h.qp && !a->h.ended && now_ms() > beat) {
@@ -367,4 +428,10 @@ int attack_verdict(struct attack *a, int chan)
 		return VERDICT_ALIVE;
 	return error.cause == RDMACHAN_CAUSE_PROTOCOL && error.error == EPROTO ?
 	       (int)error.detail : VERDICT_CAUSE(error.cause);
+}
+
+/* What breaks a rule ends the link at once. */
+int attack_verdict(struct attack *a, int chan)
+{
+	return attack_verdict_within(a, chan, 5000);
 }

@@ -13,10 +13,14 @@
 
 /* The lying peer's service, with small buffers so that limits are near. */
 #define PREY (SERVICE + 100)
+/* A service that nobody offers. */
+#define NO_PREY (PREY + 1)
 #define PREY_BUFFER RDMACHAN_BUFFER_MIN
 #define PREY_MESSAGE (256U << 10)
 #define PREY_BACKLOG 16
 #define PREY_LINGER_MS 300
+/* So many links of one peer the module makes and ends at a time; it refuses others. */
+#define CROWD 64
 #define VICTIM_MINE HOSTILE_MINE
 #define WITNESS_MINE (HOSTILE_MINE + 1)
 
@@ -64,12 +68,17 @@ void attack_begin(struct attack *a);
 bool attack_end(struct attack *a);
 bool attack_connect(struct attack *a, bool passive);
 void attack_disconnect(struct attack *a);
+uint32_t links(struct attack *a);
+bool links_down_to(struct attack *a, uint32_t count, int timeout_ms);
 bool attack_link(struct attack *a);
-int attack_request(struct attack *a);
+int attack_request(struct attack *a, u32 timeout_ms);
 int attack_invite(struct attack *a);
 bool attack_answer(struct attack *a, u32 mine, u32 *number, int chan);
 bool attack_open(struct attack *a, u32 mine, u32 *number, int *chan);
+bool attack_heard(struct attack *a);
+bool attack_acknowledged(struct attack *a);
 int attack_verdict(struct attack *a, int chan);
+int attack_verdict_within(struct attack *a, int chan, int ms);
 bool set_param(const char *name, unsigned int value);
 void answer_at_once(bool once);
 bool is_iwarp(void);

@@ -6,10 +6,23 @@
  */
 #include "hostile_lender.h"
 
-static struct rch_cts borrow_crossing(struct lender *l, struct attack *a)
+FIXTURE(crossing) {
+	struct attack a;
+	struct lender l;
+	struct rch_cts cts;
+};
+
+FIXTURE_SETUP(crossing)
 {
-	a->crossing = true;
-	return borrow(l, a);
+	attack_begin(&self->a);
+	self->a.crossing = true;
+	self->cts = borrow(&self->l, &self->a);
+}
+
+FIXTURE_TEARDOWN(crossing)
+{
+	lender_end(&self->l, &self->a);
+	EXPECT_TRUE(attack_end(&self->a));
 }
 
 /* Nothing was said about where to write for a while. */
@@ -37,168 +50,153 @@ static void write_and_place(struct attack *a, const struct rch_cts *cts, char wh
 }
 
 /* It is of use, so the next receive lends as well; again and again. */
-TEST_F(scene, asks_and_finds)
+TEST_F(crossing, asks_and_finds)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts;
-	struct lender l;
+	struct rch_cts cts = self->cts;
+	struct lender *l = &self->l;
 	int i;
 
-	cts = borrow_crossing(&l, a);
 	for (i = 2; i < 10; i++) {
 		say_rts(a, 0, SIZE, i);
 		expect_silence(a, i);
 		write_and_place(a, &cts, i);
-		EXPECT_EQ(result(&l, a, TAG), SIZE);
-		EXPECT_TRUE(is_filled(&l, i));
-		receive(&l, a);
+		EXPECT_EQ(result(l, a, TAG), SIZE);
+		EXPECT_TRUE(is_filled(l, i));
+		receive(l, a);
 		cts = cts_heard(a, i + 1);
 		EXPECT_EQ(hostile_find(&a->h, RCH_REC_CTS, VICTIM_MINE)->flags,
 			  RCH_CTS_F_STANDING);
 	}
-	lender_end(&l, a);
 }
 
 /* The same with what is lent for the message behind. */
-TEST_F(scene, asks_and_finds_ahead)
+TEST_F(crossing, asks_and_finds_ahead)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts, ahead;
-	struct lender l;
+	struct rch_cts ahead;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
-	region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND);
-	ASSERT_EQ(queue_submit(&l.q), 1);
+	region_recv(&l->q, a->victim, l->region, SIZE, SIZE, SECOND);
+	ASSERT_EQ(queue_submit(&l->q), 1);
 	ahead = cts_heard(a, 3);
 	/* In a row, so that the first receive has no time to end between. */
 	say_rts(a, 0, SIZE, 2);
-	write_and_place(a, &cts, 2);
+	write_and_place(a, &self->cts, 2);
 	say_rts(a, 0, SIZE, 3);
-	EXPECT_EQ(result(&l, a, TAG), SIZE);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
 	expect_silence(a, 3);
 	write_and_place(a, &ahead, 3);
-	EXPECT_EQ(result(&l, a, SECOND), SIZE);
-	EXPECT_TRUE(is_filled(&l, 2));
-	EXPECT_TRUE(second_filled(&l, 3));
-	lender_end(&l, a);
+	EXPECT_EQ(result(l, a, SECOND), SIZE);
+	EXPECT_TRUE(is_filled(l, 2));
+	EXPECT_TRUE(second_filled(l, 3));
 }
 
 /* What is lent comes back: now the question is answered, by the receive that lent. */
-TEST_F(scene, asks_and_gives_back)
+TEST_F(crossing, asks_and_gives_back)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts;
-	struct lender l;
+	struct rch_cts cts = self->cts;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
 	say_rts(a, 0, SIZE, 2);
 	give_back(a, cts.serial);
 	cts = expect_answer(a, 3, 2, SIZE);
 	write_there(a, &cts, 7);
 	say_fin(a);
-	EXPECT_EQ(result(&l, a, TAG), SIZE);
-	EXPECT_TRUE(is_filled(&l, 7));
-	lender_end(&l, a);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(l, 7));
 }
 
 /* The question is taken back, and what is lent stays. */
-TEST_F(scene, asks_and_does_not)
+TEST_F(crossing, asks_and_does_not)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts;
-	struct lender l;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
 	say_rts(a, 0, SIZE, 2);
 	say_rts(a, RCH_RTS_F_CANCEL, SIZE, 2);
 	say_rts(a, 0, SIZE, 3);
 	say_rts(a, RCH_RTS_F_CANCEL, SIZE, 3);
 	expect_silence(a, 2);
-	write_and_place(a, &cts, 8);
-	EXPECT_EQ(result(&l, a, TAG), SIZE);
-	EXPECT_TRUE(is_filled(&l, 8));
-	lender_end(&l, a);
+	write_and_place(a, &self->cts, 8);
+	EXPECT_EQ(result(l, a, TAG), SIZE);
+	EXPECT_TRUE(is_filled(l, 8));
 }
 
 /* There is not enough: it is wanted back before the question is answered. */
-TEST_F(scene, asks_for_more)
+TEST_F(crossing, asks_for_more)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts, none;
-	struct lender l;
+	struct rch_cts none;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
 	say_rts(a, 0, 2 * SIZE, 2);
 	none = cts_heard(a, 3);
 	EXPECT_EQ(none.length, 0);
-	EXPECT_EQ(none.serial, cts.serial);
-	give_back(a, cts.serial);
+	EXPECT_EQ(none.serial, self->cts.serial);
+	give_back(a, self->cts.serial);
 	expect_answer(a, 4, 2, 0);
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
-	EXPECT_EQ(result(&l, a, TAG), 100);
-	lender_end(&l, a);
+	EXPECT_EQ(result(l, a, TAG), 100);
 }
 
 /* The program wants its memory back: nobody is left to answer but by "no". */
-TEST_F(scene, asks_who_wants_it_back)
+TEST_F(crossing, asks_who_wants_it_back)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts;
-	struct lender l;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
 	say_rts(a, 0, SIZE, 2);
 	expect_silence(a, 2);
-	cancel(&l);
-	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
+	cancel(l);
+	EXPECT_EQ(result(l, a, CANCEL), -EALREADY);
 	EXPECT_EQ(cts_heard(a, 3).length, 0);
-	give_back(a, cts.serial);
-	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	give_back(a, self->cts.serial);
+	EXPECT_EQ(result(l, a, TAG), -ECANCELED);
 	expect_answer(a, 4, 2, 0);
-	lender_end(&l, a);
 }
 
 /* Nor does it end the channel when that is shut for receiving meanwhile. */
-TEST_F(scene, asks_who_is_shut)
+TEST_F(crossing, asks_who_is_shut)
 {
 	struct attack *a = &self->a;
-	struct rch_cts cts;
-	struct lender l;
+	struct lender *l = &self->l;
 
-	cts = borrow_crossing(&l, a);
 	say_rts(a, 0, SIZE, 2);
 	expect_silence(a, 2);
 	/* It waits for the receive, which waits for us. */
-	queue_add(&l.q, RDMACHAN_OPCODE_SHUTDOWN, a->victim, CANCEL)->op_flags =
+	queue_add(&l->q, RDMACHAN_OPCODE_SHUTDOWN, a->victim, CANCEL)->op_flags =
 		RDMACHAN_SHUTDOWN_RECV;
-	ASSERT_EQ(queue_submit(&l.q), 1);
+	ASSERT_EQ(queue_submit(&l->q), 1);
 	EXPECT_EQ(cts_heard(a, 3).length, 0);
-	give_back(a, cts.serial);
+	give_back(a, self->cts.serial);
 	expect_answer(a, 4, 2, 0);
-	EXPECT_LE(result(&l, a, TAG), 0);
-	EXPECT_EQ(result(&l, a, CANCEL), 0);
+	EXPECT_LE(result(l, a, TAG), 0);
+	EXPECT_EQ(result(l, a, CANCEL), 0);
 	expect_alive(a);
-	lender_end(&l, a);
 }
 
 /* While the question is open nothing else may come. */
-TEST_F_TIMEOUT(scene, asks_and_does_other_things, 60)
+static const struct {
+	const char *name;
+	bool asks;
+} others[] = {
+	{ "data", false },
+	{ "another_question", true },
+};
+
+TEST_F_ROWS(crossing, asks_and_says, others)
 {
 	struct attack *a = &self->a;
-	struct lender l;
-	int i;
 
-	for (i = 0; i < 2; i++) {
-		borrow_crossing(&l, a);
-		say_rts(a, 0, SIZE, 2);
-		if (i)
-			say_rts(a, 0, SIZE, 3);
-		else
-			say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
-		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_SEGMENT);
-		EXPECT_LT(result(&l, a, TAG), 0);
-		lender_end(&l, a);
-	}
+	say_rts(a, 0, SIZE, 2);
+	if (row->asks)
+		say_rts(a, 0, SIZE, 3);
+	else
+		say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_SEGMENT);
+	EXPECT_LT(result(&self->l, a, TAG), 0);
 }
 
 /* The module asks, and the peer lends what is not of use; see hostile_region.c for what is. */
@@ -261,7 +259,7 @@ TEST_F(scene, has_lent_less)
 	a->crossing = true;
 	lender_begin(&l, a);
 	say_cts(a, &cts);
-	hostile_beat(&a->h, 100);
+	ASSERT_TRUE(attack_heard(a));
 	send_it(&l, a);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 2, 5000));
 	cancel(&l);
@@ -291,24 +289,30 @@ TEST_F(scene, is_asked_and_lends_for_a_moment)
 }
 
 /* In its place something for another message, or too little: the question stays open. */
-TEST_F(scene, is_asked_and_lends_twice)
+static const struct {
+	const char *name;
+	struct rch_cts all[3];
+	int count;
+} twice[] = {
+	{ "another_message", .count = 2, .all = {
+		{ 0x1000, 0x12345678, SIZE, 5, 0 }, { 0x1000, 0x12345678, SIZE, 6, RCH_LENDS } } },
+	{ "too_little", .count = 2, .all = {
+		{ 0x1000, 0x12345678, SIZE, 5, 0 }, { 0x1000, 0x12345678, SIZE - 1, 6, 0 } } },
+	{ "a_return_of_both", .count = 3, .all = {
+		{ 0x1000, 0x12345678, SIZE, 5, 0 }, { .serial = 6 }, { .serial = 5 } } },
+};
+
+TEST_F_ROWS(scene, is_asked_and_lends_and_then_for, twice)
 {
-	static const struct rch_cts all[][3] = {
-		{ { 0x1000, 0x12345678, SIZE, 5, 0 }, { 0x1000, 0x12345678, SIZE, 6, RCH_LENDS } },
-		{ { 0x1000, 0x12345678, SIZE, 5, 0 }, { 0x1000, 0x12345678, SIZE - 1, 6, 0 } },
-		{ { 0x1000, 0x12345678, SIZE, 5, 0 }, { .serial = 6 }, { .serial = 5 } },
-	};
 	struct attack *a = &self->a;
 	struct lender l;
-	u32 i, serial;
+	u32 serial;
 
-	for (i = 0; i < ARRAY_SIZE(all); i++) {
-		serial = question(&l, a);
-		say_all_cts(a, RCH_CTS_F_STANDING, all[i], all[i][2].serial ? 3 : 2);
-		expect_alive(a);
-		EXPECT_EQ(queue_ready(&l.q), 0);
-		expect_data(&l, a, serial);
-	}
+	serial = question(&l, a);
+	say_all_cts(a, RCH_CTS_F_STANDING, row->all, row->count);
+	expect_alive(a);
+	EXPECT_EQ(queue_ready(&l.q), 0);
+	expect_data(&l, a, serial);
 }
 
 /* The same to a thread in write(): it has neither oopsed nor written to where nothing is. */

@@ -5,8 +5,6 @@
  * What is lent for a message is void unless the one before was placed, whatever became of those
  * before that.
  */
-#include <stdio.h>
-
 #include "hostile_lender.h"
 
 /* Receives that wait. Fewer may lend than there are. */
@@ -93,6 +91,23 @@ static void deep_end(struct deep *d, struct attack *a)
 	free(d->memory);
 }
 
+FIXTURE(deep) {
+	struct attack a;
+	struct deep d;
+};
+
+FIXTURE_SETUP(deep)
+{
+	attack_begin(&self->a);
+	deep_begin(&self->d, &self->a);
+}
+
+FIXTURE_TEARDOWN(deep)
+{
+	deep_end(&self->d, &self->a);
+	EXPECT_TRUE(attack_end(&self->a));
+}
+
 static void place(struct attack *a, const struct deep *d, u32 i)
 {
 	write_there(a, &d->cts[i], 10 + i);
@@ -106,22 +121,20 @@ static void expect_placed(struct deep *d, struct attack *a, u32 i)
 }
 
 /* All are told of at once, and each that is over lets another one lend. */
-TEST_F(scene, many_at_once)
+TEST_F(deep, many_at_once)
 {
 	struct attack *a = &self->a;
-	struct deep d;
+	struct deep *d = &self->d;
 	u32 i;
 
-	deep_begin(&d, a);
 	for (i = DEPTH; i--; )
-		write_there(a, &d.cts[i], 10 + i);
+		write_there(a, &d->cts[i], 10 + i);
 	for (i = 0; i < DEPTH; i++)
-		say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[i].serial);
+		say_rts(a, RCH_RTS_F_PLACED, PIECE, d->cts[i].serial);
 	for (i = 0; i < DEPTH; i++)
-		expect_placed(&d, a, i);
+		expect_placed(d, a, i);
 	cts_heard(a, 1 + RECEIVES);
 	lent_for(a, RECEIVES);
-	deep_end(&d, a);
 }
 
 /* Who has agreed upon one ahead is lent no more. */
@@ -142,87 +155,90 @@ TEST_F(scene, not_for_who_has_one)
 }
 
 /* A message comes as DATA: all behind it is void, wanted back, and kept until then. */
-TEST_F(scene, data_among_many)
+TEST_F(deep, data_among_many)
 {
 	struct attack *a = &self->a;
-	struct deep d;
+	struct deep *d = &self->d;
 
-	deep_begin(&d, a);
-	place(a, &d, 0);
-	expect_placed(&d, a, 0);
-	place(a, &d, 1);
+	place(a, d, 0);
+	expect_placed(d, a, 0);
+	place(a, d, 1);
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
-	expect_placed(&d, a, 1);
-	EXPECT_EQ(result(&d.l, a, 102), 100);
+	expect_placed(d, a, 1);
+	EXPECT_EQ(result(&d->l, a, 102), 100);
 	hostile_beat(&a->h, 200);
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 200, 200);
 	hostile_beat(&a->h, 200);
-	EXPECT_EQ(queue_ready(&d.l.q), 0);
+	EXPECT_EQ(queue_ready(&d->l.q), 0);
 	give_all_back(a);
-	EXPECT_EQ(result(&d.l, a, 103), 200);
-	EXPECT_TRUE(all_are(d.memory + 4 * PIECE, 0x55));
+	EXPECT_EQ(result(&d->l, a, 103), 200);
+	EXPECT_TRUE(all_are(d->memory + 4 * PIECE, 0x55));
 	expect_alive(a);
-	deep_end(&d, a);
 }
 
 /* One of them is cancelled: those behind it would be for other messages, and come back too. */
-TEST_F(scene, cancelled_among_many)
+TEST_F(deep, cancelled_among_many)
 {
 	struct attack *a = &self->a;
 	struct rch_cts cts;
-	struct deep d;
+	struct deep *d = &self->d;
 	u32 i, before;
 
-	deep_begin(&d, a);
 	before = a->h.count[RCH_REC_CTS];
-	queue_cancel(&d.l.q, 102, 0, CANCEL);
-	ASSERT_EQ(queue_submit(&d.l.q), 1);
-	EXPECT_EQ(result(&d.l, a, CANCEL), -EALREADY);
-	EXPECT_EQ(cts_heard(a, before + 1).serial, d.cts[2].serial);
-	give_back(a, d.cts[2].serial);
-	EXPECT_EQ(result(&d.l, a, 102), -ECANCELED);
+	queue_cancel(&d->l.q, 102, 0, CANCEL);
+	ASSERT_EQ(queue_submit(&d->l.q), 1);
+	EXPECT_EQ(result(&d->l, a, CANCEL), -EALREADY);
+	EXPECT_EQ(cts_heard(a, before + 1).serial, d->cts[2].serial);
+	give_back(a, d->cts[2].serial);
+	EXPECT_EQ(result(&d->l, a, 102), -ECANCELED);
 	/* The three behind it. */
 	cts_heard(a, before + 4);
 	for (i = 3; i < DEPTH; i++)
-		give_back(a, d.cts[i].serial);
-	place(a, &d, 0);
-	place(a, &d, 1);
-	expect_placed(&d, a, 0);
-	expect_placed(&d, a, 1);
+		give_back(a, d->cts[i].serial);
+	place(a, d, 0);
+	place(a, d, 1);
+	expect_placed(d, a, 0);
+	expect_placed(d, a, 1);
 	/* The next one is for who was behind. */
 	HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] > before + 4, 5000);
 	cts = lent_for(a, 3);
 	write_there(a, &cts, 13);
 	say_rts(a, RCH_RTS_F_PLACED, PIECE, cts.serial);
-	expect_placed(&d, a, 3);
+	expect_placed(d, a, 3);
 	expect_alive(a);
-	deep_end(&d, a);
 }
 
 /* The queue is closed while all of it is lent, and some was written. */
-TEST_F(scene, closed_among_many)
+static const struct {
+	const char *name;
+	u32 written;
+} closings[] = {
+	{ "none", 0 },
+	{ "one", 1 },
+	{ "two", 2 },
+};
+
+TEST_F_ROWS(scene, closed_among_many_of_which_was_written, closings)
 {
 	struct attack *a = &self->a;
 	struct deep d;
-	u32 i, j;
+	u32 i;
 
-	for (i = 0; i < 3; i++) {
-		deep_begin(&d, a);
-		for (j = 0; j < i; j++)
-			write_there(a, &d.cts[j], 10 + j);
-		queue_close(&d.l.q);
-		for (j = 0; j < i; j++)
-			say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[j].serial);
-		for (; j < DEPTH; j++)
-			give_back(a, d.cts[j].serial);
-		/* A message that came and is wanted by nobody ends the channel. */
-		if (i)
-			EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
-		expect_alive(a);
-		EXPECT_TRUE(all_are(d.memory + i * PIECE, 0x55));
-		left_lender_end(&d.l, a);
-		free(d.memory);
-	}
+	deep_begin(&d, a);
+	for (i = 0; i < row->written; i++)
+		write_there(a, &d.cts[i], 10 + i);
+	queue_close(&d.l.q);
+	for (i = 0; i < row->written; i++)
+		say_rts(a, RCH_RTS_F_PLACED, PIECE, d.cts[i].serial);
+	for (; i < DEPTH; i++)
+		give_back(a, d.cts[i].serial);
+	/* A message that came and is wanted by nobody ends the channel. */
+	if (row->written)
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 5000));
+	expect_alive(a);
+	EXPECT_TRUE(all_are(d.memory + row->written * PIECE, 0x55));
+	left_lender_end(&d.l, a);
+	free(d.memory);
 }
 
 enum lie {
@@ -231,18 +247,18 @@ enum lie {
 	BEHIND_WHAT_CAME_BACK,
 	BEHIND_DATA,
 	TWICE,
-	LIES,
 };
 
 static const struct {
 	const char *name;
+	enum lie which;
 	int rule;
 } lies[] = {
-	[LEAVES_ONE_OUT] = { "one is left out", RCH_RULE_SEGMENT },
-	[THE_LAST_FIRST] = { "the last comes first", RCH_RULE_SEGMENT },
-	[BEHIND_WHAT_CAME_BACK] = { "behind one that was given back", RCH_RULE_SEGMENT },
-	[BEHIND_DATA] = { "behind data", RCH_RULE_SEGMENT },
-	[TWICE] = { "twice", RCH_RULE_STATE },
+	{ "one_is_left_out", LEAVES_ONE_OUT, RCH_RULE_SEGMENT },
+	{ "the_last_comes_first", THE_LAST_FIRST, RCH_RULE_SEGMENT },
+	{ "behind_one_that_was_given_back", BEHIND_WHAT_CAME_BACK, RCH_RULE_SEGMENT },
+	{ "behind_data", BEHIND_DATA, RCH_RULE_SEGMENT },
+	{ "twice", TWICE, RCH_RULE_STATE },
 };
 
 static void tell(struct attack *a, const struct deep *d, enum lie which)
@@ -269,24 +285,19 @@ static void tell(struct attack *a, const struct deep *d, enum lie which)
 	}
 }
 
-TEST_F_TIMEOUT(scene, lies_about_many, 120)
+TEST_F_ROWS(deep, lies_about_many, lies)
 {
 	struct attack *a = &self->a;
+	struct deep *d = &self->d;
 	struct rdmachan_cqe cqe;
-	struct deep d;
-	u32 i, n;
+	u32 n;
 
-	for (i = 0; i < LIES; i++) {
-		printf("# %s\n", lies[i].name);
-		deep_begin(&d, a);
-		tell(a, &d, i);
-		EXPECT_EQ(attack_verdict(a, a->witness), lies[i].rule);
-		for (n = 0; n < RECEIVES; n++) {
-			HOSTILE_UNTIL(&a->h, queue_ready(&d.l.q), 10000);
-			ASSERT_TRUE(queue_wait(&d.l.q, &cqe));
-			EXPECT_EQ(cqe.user_data, 100 + n);
-		}
-		deep_end(&d, a);
+	tell(a, d, row->which);
+	EXPECT_EQ(attack_verdict(a, a->witness), row->rule);
+	for (n = 0; n < RECEIVES; n++) {
+		HOSTILE_UNTIL(&a->h, queue_ready(&d->l.q), 10000);
+		ASSERT_TRUE(queue_wait(&d->l.q, &cqe));
+		EXPECT_EQ(cqe.user_data, 100 + n);
 	}
 }
 
@@ -295,13 +306,14 @@ TEST_F(scene, keeps_many)
 {
 	struct attack *a = &self->a;
 	struct deep d;
+	int64_t begun;
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
 	deep_begin(&d, a);
+	begun = now_ms();
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	EXPECT_EQ(result(&d.l, a, 100), 100);
-	hostile_beat(&a->h, 2000);
-	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	expect_patience(a, begun, 4 * 300);
 	EXPECT_LT(result(&d.l, a, 101), 0);
 	memset(d.memory, 0x66, RECEIVES * PIECE);
 	write_there(a, &d.cts[3], 3);

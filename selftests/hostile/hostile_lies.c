@@ -394,7 +394,6 @@ static const struct spoil hellos[] = {
 
 static int say_hello(struct attack *a, const struct spoil *s)
 {
-	struct rdmachan_addr addr = own_address();
 	u8 data[sizeof(struct rch_wire_hello)];
 	struct rch_refusal refusal;
 
@@ -402,7 +401,7 @@ static int say_hello(struct attack *a, const struct spoil *s)
 	hostile_hello(&a->h, PREY);
 	rch_wire_hello_put(data, &a->h.mine);
 	spoil(data, s);
-	hostile_request(&a->h, &addr, data, sizeof(data));
+	hostile_request(&a->h, data, sizeof(data));
 	if (hostile_await_answer(&a->h) == RDMA_CM_EVENT_ESTABLISHED)
 		return rch_wire_hello_get(a->h.reply, a->h.reply_len, &a->h.theirs) ? -3 :
 		       LET_IN;
@@ -451,13 +450,12 @@ static const struct spoil replies[] = {
 
 static int reply_with(struct attack *a, const struct spoil *s)
 {
-	struct rdmachan_addr addr = own_address();
 	u8 data[sizeof(struct rch_wire_hello)];
 
 	hostile_begin(&a->h);
-	if (hostile_listen(&a->h, &addr))
+	if (hostile_listen(&a->h))
 		return -2;
-	a->victim = attack_request(a);
+	a->victim = attack_request(a, 8000);
 	if (a->victim < 0 || attack_invite(a))
 		return -2;
 	rch_wire_hello_put(data, &a->h.mine);

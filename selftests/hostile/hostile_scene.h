@@ -42,21 +42,15 @@ static inline void say_all_cts(struct attack *a, u8 flags, const struct rch_cts 
 	hostile_say(&a->h, &f);
 }
 
-static inline uint32_t links(struct attack *a)
+/*
+ * The peer is alive and owes an answer, for which it has @ms since @begun: then its link ends. The
+ * module's timers are a tick longer than that.
+ */
+static inline void expect_patience(struct attack *a, int64_t begun, int ms)
 {
-	struct rdmachan_info info;
-
-	ASSERT_EQ(get_info(a->ctx, &info), 0);
-	return info.out_links;
-}
-
-static inline bool links_down_to(struct attack *a, uint32_t count, int timeout_ms)
-{
-	int64_t until = now_ms() + timeout_ms;
-
-	while (links(a) > count && now_ms() < until)
-		sleep_ms(10);
-	return links(a) <= count;
+	hostile_beat(&a->h, 20 * ms);
+	EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_ANSWER);
+	EXPECT_TOOK(begun, ms, timer_late(ms) + KERNEL_TICK_MS);
 }
 
 #endif /* RDMACHAN_HOSTILE_SCENE_H */

@@ -37,11 +37,25 @@ static void must(bool ok, const char *what)
 
 void hostile_begin(struct hostile *h)
 {
+	int here = enter_peer();
+
 	memset(h, 0, sizeof(*h));
 	h->event = -1; /* ADDR_RESOLVED is 0 */
 	h->events = rdma_create_event_channel();
 	must(h->events, "event channel");
 	fcntl(h->events->fd, F_SETFL, O_NONBLOCK);
+	leave_peer(here);
+}
+
+/* An id is of the network namespace that it is made in, with all that hangs on it. */
+static struct rdma_cm_id *make_id(struct hostile *h)
+{
+	int here = enter_peer();
+	struct rdma_cm_id *id;
+
+	must(!rdma_create_id(h->events, &id, h, RDMA_PS_TCP), "id");
+	leave_peer(here);
+	return id;
 }
 
 static void post_recv(struct hostile *h, u32 i)
@@ -97,10 +111,10 @@ static void make_qp(struct hostile *h)
 		post_recv(h, i);
 }
 
-void hostile_end(struct hostile *h)
+/* Destroy the id and what it has. */
+static void drop_id(struct hostile *h)
 {
 	if (h->qp) {
-		rdma_disconnect(h->id);
 		rdma_destroy_qp(h->id);
 		ibv_dereg_mr(h->rx_mr);
 		ibv_dereg_mr(h->tx_mr);
@@ -112,6 +126,17 @@ void hostile_end(struct hostile *h)
 	}
 	if (h->id)
 		rdma_destroy_id(h->id);
+	h->qp = NULL;
+	h->id = NULL;
+	h->comps = NULL;
+	h->cq = NULL;
+}
+
+void hostile_end(struct hostile *h)
+{
+	if (h->qp)
+		rdma_disconnect(h->id);
+	drop_id(h);
 	if (h->listener)
 		rdma_destroy_id(h->listener);
 	if (h->events)
@@ -258,15 +283,12 @@ int hostile_await_answer(struct hostile *h)
 	return h->event;
 }
 
-static void to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr *addr,
-			u16 port)
+static struct sockaddr_in to_sockaddr(struct rdmachan_addr addr, u16 port)
 {
-	struct sockaddr_in *in = (void *)ss;
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
 
-	memset(ss, 0, sizeof(*ss));
-	in->sin_family = AF_INET;
-	in->sin_port = htons(port);
-	memcpy(&in->sin_addr, addr->addr, 4);
+	memcpy(&in.sin_addr, addr.addr, 4);
+	return in;
 }
 
 static u16 module_port(void)
@@ -279,13 +301,13 @@ static u16 module_port(void)
 	return info.out_port;
 }
 
-static void resolve(struct hostile *h, const struct rdmachan_addr *addr)
+/* The way to the module. */
+static void resolve(struct hostile *h)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_in in = to_sockaddr(own_address(), module_port());
 
-	to_sockaddr(&ss, addr, module_port());
-	must(!rdma_create_id(h->events, &h->id, h, RDMA_PS_TCP), "id");
-	must(!rdma_resolve_addr(h->id, NULL, (struct sockaddr *)&ss, 3000), "address");
+	h->id = make_id(h);
+	must(!rdma_resolve_addr(h->id, NULL, (struct sockaddr *)&in, 3000), "address");
 	must(hostile_await_event(h, RDMA_CM_EVENT_ADDR_RESOLVED, 5000), "no address");
 	must(!rdma_resolve_route(h->id, 3000), "route");
 	must(hostile_await_event(h, RDMA_CM_EVENT_ROUTE_RESOLVED, 5000), "no route");
@@ -302,13 +324,11 @@ static void conn_param(struct rdma_conn_param *param, const void *data, u8 len)
 	param->initiator_depth = 1;
 }
 
-/* Ask the module to connect, with any words. Return: 0; the answer comes as an event. */
-int hostile_request(struct hostile *h, const struct rdmachan_addr *addr,
-		    const void *data, u8 len)
+static int request_once(struct hostile *h, const void *data, u8 len)
 {
 	struct rdma_conn_param param;
 
-	resolve(h, addr);
+	resolve(h);
 	conn_param(&param, data, len);
 	if (h->raw_qp)
 		param.qp_num = h->raw_qp & 0xffffff;
@@ -317,13 +337,28 @@ int hostile_request(struct hostile *h, const struct rdmachan_addr *addr,
 	return rdma_connect(h->id, &param);
 }
 
+/*
+ * Ask the module to connect, with any words. Return: 0; the answer comes as an event. With iWARP
+ * the port is a random one, which may be that of a connection that has ended a moment ago.
+ */
+int hostile_request(struct hostile *h, const void *data, u8 len)
+{
+	int ret = request_once(h, data, len);
+
+	while (ret && errno == EADDRNOTAVAIL) {
+		drop_id(h);
+		ret = request_once(h, data, len);
+	}
+	return ret;
+}
+
 /* With the words of h->mine. Return: 0 when the module has let us in. */
-int hostile_connect(struct hostile *h, const struct rdmachan_addr *addr)
+int hostile_connect(struct hostile *h)
 {
 	u8 data[sizeof(struct rch_wire_hello)];
 
 	rch_wire_hello_put(data, &h->mine);
-	if (hostile_request(h, addr, data, sizeof(data)) ||
+	if (hostile_request(h, data, sizeof(data)) ||
 	    hostile_await_answer(h) != RDMA_CM_EVENT_ESTABLISHED)
 		return -1;
 	if (rch_wire_hello_get(h->reply, h->reply_len, &h->theirs))
@@ -333,13 +368,12 @@ int hostile_connect(struct hostile *h, const struct rdmachan_addr *addr)
 	return 0;
 }
 
-int hostile_listen(struct hostile *h, const struct rdmachan_addr *addr)
+int hostile_listen(struct hostile *h)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_in in = to_sockaddr(peer_address(), HOSTILE_PORT);
 
-	to_sockaddr(&ss, addr, HOSTILE_PORT);
-	must(!rdma_create_id(h->events, &h->listener, h, RDMA_PS_TCP), "id");
-	if (rdma_bind_addr(h->listener, (struct sockaddr *)&ss))
+	h->listener = make_id(h);
+	if (rdma_bind_addr(h->listener, (struct sockaddr *)&in))
 		return -1;
 	return rdma_listen(h->listener, 8);
 }

@@ -5,6 +5,9 @@
  *
  * What is sent is the caller's. A frame is built honestly, may then be spoiled in any
  * way, and goes out as it is. What comes is always taken as an honest peer takes it.
+ *
+ * The program's own contexts and channels are of this host, and the peer's ids and queue pair of
+ * the other one, if there is one.
  */
 #ifndef RDMACHAN_HOSTILE_VERBS_H
 #define RDMACHAN_HOSTILE_VERBS_H
@@ -102,10 +105,9 @@ struct hostile {
 /* hostile_verbs.c: connecting and moving bytes */
 void hostile_begin(struct hostile *h);
 void hostile_end(struct hostile *h);
-int hostile_request(struct hostile *h, const struct rdmachan_addr *addr,
-		    const void *data, u8 len);
-int hostile_connect(struct hostile *h, const struct rdmachan_addr *addr);
-int hostile_listen(struct hostile *h, const struct rdmachan_addr *addr);
+int hostile_request(struct hostile *h, const void *data, u8 len);
+int hostile_connect(struct hostile *h);
+int hostile_listen(struct hostile *h);
 int hostile_accept(struct hostile *h, const void *data, u8 len);
 int hostile_await_request(struct hostile *h, int timeout_ms);
 int hostile_await_answer(struct hostile *h);

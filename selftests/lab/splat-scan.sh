@@ -34,8 +34,8 @@ HARMLESS='Spectre V2 : WARNING: Unprivileged eBPF
 |x86/cpu: |loading out-of-tree module taints kernel'
 
 # A test that has allocations fail tells the log when, as "memory fails on purpose from
-# here" and "to here". The kernel shows the stack of who gets no virtual memory then, such as
-# an adapter's driver that makes a queue pair: that is no complaint.
+# here" and "to here". The kernel shows the stack of who gets no virtual memory or no cache then,
+# such as an adapter's driver that makes a queue pair: that is no complaint.
 #
 # The core frees the queue pair of its management datagrams before the completion queue, and posts
 # receives meanwhile when a device goes just as a datagram came: rxe warns once of that. It is
@@ -49,7 +49,7 @@ scan() {
 	awk -v splats="$splats" -v harmless="$harmless" -v file="$file" '
 		{ sub(/\r$/, "") }
 		/memory fails on purpose/ { wanted = /from here/; lack = 0 }
-		wanted && /vmalloc error: / { lack = 1 }
+		wanted && /vmalloc error: |__kmem_cache_create_args\(.*\) failed with error -12/ { lack = 1 }
 		lack && /Call Trace:/ && left == 0 { lack = 0; next }
 		/WARNING: .* rxe_post_recv\+/ && left == 0 { held = NR; whose = 0; text = "" }
 		held {
