@@ -466,7 +466,7 @@ TEST_TIMEOUT(revoke_never_answered, 100)
 	inject("delay", "count=0 ms=60000");
 	EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
 	EXPECT_TOOK(begun, 0, DEAD_MS + LOOK_MS + LIMIT_LATE(LOOK_MS));
-	/* An adapter may give the connection up before that: rxe does with sanitizers, after 1.8 s. */
+	/* The adapter may give up before that: rxe does after 1.8 s, with sanitizers. */
 	ASSERT_EQ(get_error(fds[0], &error), 0);
 	if (time_is_virtual() && error.cause == RDMACHAN_CAUSE_PEER_DEAD)
 		EXPECT_GE(now_ms() - begun, DEAD_MS - KERNEL_TICK_MS);
