@@ -116,7 +116,7 @@ guest() {
 	words=("${words[@]:i + 1}")
 	[ "$script" != vt.sh ] || nice=5
 	payload "$kernel"
-	options=(--timeout 2400 --payload "$out/payload-$kernel" --out "$out/run/$name" "${options[@]}")
+	options=(--timeout 1500 --payload "$out/payload-$kernel" --out "$out/run/$name" "${options[@]}")
 	if [ "$kind" = pair ]; then
 		begin one_test "$of_guest" "$name" "$lab/$script" "${options[@]}" \
 			--a "${words[*]:1} sh pair_a.sh ${words[0]}" \

@@ -60,6 +60,7 @@ parse_arguments() {
 	done
 	[ -n "$OUT" ] || die "--out is missing"
 	[ ${#COMMAND[@]} -gt 0 ] || die "no command"
+	case $PROVIDER in rxe | siw | none) ;; *) die "--provider: rxe, siw or none" ;; esac
 	[ "$PROVIDER" != siw ] || : "${HOSTS:=1}"
 	: "${HOSTS:=2}"
 	[[ $HOSTS =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] || die "--hosts: 1 to 64"
