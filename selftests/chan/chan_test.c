@@ -447,7 +447,7 @@ TEST_F(chan, use_while_connecting)
 
 #define EXPECT_TIMEOUT(call, ms)						\
 	do {									\
-		int64_t begun_ = now_ms();					\
+		int64_t begun_ = tick_ms();					\
 										\
 		EXPECT_ERR(call, ETIMEDOUT);					\
 		EXPECT_TOOK(begun_, ms, LIMIT_LATE(ms));			\

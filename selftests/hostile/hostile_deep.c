@@ -310,7 +310,7 @@ TEST_F(scene, keeps_many)
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
 	deep_begin(&d, a);
-	begun = now_ms();
+	begun = tick_ms();
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	EXPECT_EQ(result(&d.l, a, 100), 100);
 	expect_patience(a, begun, 4 * 300);

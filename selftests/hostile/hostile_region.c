@@ -467,7 +467,7 @@ TEST_F(scene, fin_never_comes)
 		.length = sizeof(struct rch_wire_rts) }), &rts);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 3000));
-	begun = now_ms();
+	begun = tick_ms();
 	expect_patience(a, begun, 4 * DEAD_MS);
 	EXPECT_EQ(result(&p, a), -EPROTO);
 	prey_end(&p, a);

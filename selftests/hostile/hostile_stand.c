@@ -130,7 +130,7 @@ TEST_F(scene, never_given_back)
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
 	cts = borrow(&l, a);
-	begun = now_ms();
+	begun = tick_ms();
 	cancel(&l);
 	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
 	expect_patience(a, begun, 4 * 300);
@@ -575,7 +575,7 @@ TEST_F(scene, ahead_never_given_back)
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
 	borrow_two(&l, a, &ahead);
-	begun = now_ms();
+	begun = tick_ms();
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	EXPECT_EQ(result(&l, a, TAG), 100);
 	expect_patience(a, begun, 4 * 300);
