@@ -373,7 +373,7 @@ TEST_F_TIMEOUT(grant, queue_notify_in_part, 100)
 		EXPECT_EQ(noticed(self, 9), done == 2 * PART);
 		whole += done == 2 * PART;
 	}
-	expect_both(whole, i);
+	EXPECT_BOTH(whole, i);
 	queue_close(&q);
 }
 
@@ -417,7 +417,7 @@ TEST_F_TIMEOUT(grant, notify_in_part, 100)
 		EXPECT_EQ(noticed(self, 4711), !w.error);
 		whole += !w.error;
 	}
-	expect_both(whole, i);
+	EXPECT_BOTH(whole, i);
 	queue_close(&q);
 }
 

@@ -51,18 +51,6 @@ TEST_F(grant, holder_closes)
 	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
 }
 
-static bool unregister_soon(int ctx, uint32_t region)
-{
-	int64_t until = now_ms() + 20000;
-
-	while (region_unregister(ctx, region)) {
-		if (errno != EBUSY || now_ms() > until)
-			return false;
-		usleep(500);
-	}
-	return true;
-}
-
 TEST_F(grant, owner_closes)
 {
 	struct user users[USERS];

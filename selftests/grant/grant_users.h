@@ -91,15 +91,6 @@ static inline void expect_calm(char *memory, size_t len)
 	EXPECT_TRUE(is_all(memory, len, 0x77));
 }
 
-/* Of @all, @count ended in one way, others in another: both happen where moments are exact. */
-static inline void expect_both(int count, int all)
-{
-	if (!time_is_virtual())
-		return;
-	EXPECT_GT(count, 0);
-	EXPECT_LT(count, all);
-}
-
 /* The owner is told that all of them are back. Return: the cause of the last */
 static inline uint32_t await_returned(int chan, int count)
 {

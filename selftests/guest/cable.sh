@@ -96,7 +96,10 @@ cut_for() {
 	wait
 }
 
+# The hosts are connected before: a request to connect is sent again after seconds only, and every
+# other one meets a cut cable.
 flapping() {
+	transfer 1 || return
 	cables "rate 400" "flap 100" || return
 	transfer 8388608 || return
 	lab-cable flap 0

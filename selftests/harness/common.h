@@ -58,6 +58,18 @@ struct opts {
 			EXPECT_LE(took_, (ms) + (late));		\
 	} while (0)
 
+/*
+ * Of @all that were tried, @count ended in one way. Others ended in another, where moments are exact
+ * and enough were tried.
+ */
+#define EXPECT_BOTH(count, all)						\
+	do {								\
+		if (time_is_virtual() && turns(2) == 2) {		\
+			EXPECT_GT(count, 0);				\
+			EXPECT_LT(count, all);				\
+		}							\
+	} while (0)
+
 /* The clock of a kernel whose time is virtual ticks so often, in ms: timers end with a tick. */
 #define KERNEL_TICK_MS 10
 

@@ -19,6 +19,37 @@ static inline void talk(int a, int b)
 	ASSERT_EQ(do_recv(a, back, 8, NULL, TIMEOUT(10000)), 0);
 }
 
+/* The errno and the cause that a call gets at the end of a channel. */
+struct end_told {
+	int error;
+	uint32_t cause;
+};
+
+/*
+ * A program that sends, or receives, until the channel ends. Return: the child; its exit status tells
+ * whether it was told @told.
+ */
+static inline pid_t busy_until_end(int chan, bool writes, const struct end_told *told)
+{
+	static char data[30000];
+	struct rdmachan_error error;
+	const struct opts o = { .error = &error };
+	pid_t child = fork();
+	int ret;
+
+	if (child)
+		return child;
+	do
+		ret = writes ? do_send(chan, data, sizeof(data), 0, &o) :
+			       do_recv(chan, data, sizeof(data), NULL, &o);
+	while (!ret);
+	EXPECT_EQ(errno, told->error);
+	EXPECT_EQ(error.error, told->error);
+	EXPECT_EQ(error.cause, told->cause);
+	fflush(stdout);
+	_exit(harness_failures ? 1 : 0);
+}
+
 /* The fixture of tests that begin with it: @a is of host @ctx is on, @b of the one of @peer. */
 #define FIXTURE_PAIR(name)				\
 FIXTURE(name)						\

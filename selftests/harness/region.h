@@ -5,8 +5,10 @@
 #ifndef _SELFTESTS_REGION_H
 #define _SELFTESTS_REGION_H
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common.h"
 #include "ring.h"
@@ -32,6 +34,19 @@ static inline int region_unregister(int ctx, uint32_t region)
 	struct rdmachan_region_unregister unreg = { .size = sizeof(unreg), .region = region };
 
 	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg);
+}
+
+/* The region is in use for a moment yet, until the peer has given it back. */
+static inline bool unregister_soon(int ctx, uint32_t region)
+{
+	int64_t until = now_ms() + 20000;
+
+	while (region_unregister(ctx, region)) {
+		if (errno != EBUSY || now_ms() > until)
+			return false;
+		usleep(500);
+	}
+	return true;
 }
 
 static inline struct rdmachan_sqe *queue_region(struct queue *q, uint8_t opcode, int fd,

@@ -287,7 +287,7 @@ static void crowd(struct attack *a, bool raw, bool hello)
 	       count_states(h, CONNECTS, RDMA_CM_EVENT_ESTABLISHED) +
 	       count_states(h, CONNECTS, RDMA_CM_EVENT_CONNECT_RESPONSE), CONNECTS,
 	       count_states(h, CONNECTS, RDMA_CM_EVENT_REJECTED));
-	/* One more is up, where all are that were made. */
+	/* So many are being made or ended; beside them is one that is up. */
 	EXPECT_LE(most, a->before.out_links + CROWD + hello);
 	/* Silent ones are given up. */
 	if (!hello)

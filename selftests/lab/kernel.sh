@@ -152,7 +152,7 @@ stock_kernel() {
 #
 
 # What the lab changes of a kernel's source; MENDED is another when that is.
-MENDED=mended-4
+MENDED=mended-5
 
 # User Mode Linux's vector device takes the locks of its queues both in softirqs
 # and, when it is opened or asked for statistics, with softirqs enabled. It does
@@ -190,9 +190,10 @@ mend_waits_by_looking() {
 	sed -i 's/time_travel_ndelay(1);/time_travel_ndelay(1000);/' "$processor"
 }
 
-# Sanitizers keep the stack of each allocation. User Mode Linux asks of each word that is on it
-# whether a module has code there, and lockdep has a look at each of these questions: that is two
-# thirds of the time. No code is but in the kernel's text and in what vmalloc() gives.
+# Sanitizers keep the stack of each allocation. To find it, User Mode Linux takes each word on the
+# stack and asks whether a module has code at that address, and lockdep checks each of these calls:
+# that is two thirds of the time. Here only words are asked for that point into the kernel's text or
+# into memory of vmalloc(), where modules are.
 mend_stack_walk() {
 	local walk=$1/arch/um/kernel/stacktrace.c
 
@@ -203,11 +204,23 @@ mend_stack_walk() {
 		die "stacks are walked in another way than mend_stack_walk() knows"
 }
 
+# User Mode Linux learns by an interrupt that a process of its machine has ended. When that interrupt
+# comes depends on how busy the machine is, and each one changes the kernel's random numbers: what
+# netem loses would be another packet each time.
+mend_random_numbers() {
+	local handle=$1/kernel/irq/handle.c
+
+	sed -i '/^\tadd_interrupt_randomness(desc->irq_data.irq);$/d' "$handle"
+	! grep -q add_interrupt_randomness "$handle" ||
+		die "interrupts change random numbers in another way than mend_random_numbers() knows"
+}
+
 mend_source() {
 	mend_vector_locks "$1"
 	mend_register_room "$1"
 	mend_waits_by_looking "$1"
 	mend_stack_walk "$1"
+	mend_random_numbers "$1"
 	echo $MENDED >"$1/.mended"
 }
 

@@ -260,35 +260,16 @@ TEST_F(time, dead_both_ways)
 }
 
 /* A program that is busy hears of it as one that waits. */
-static pid_t busy_until_dead(int chan, bool writes)
-{
-	static char data[30000];
-	struct rdmachan_error error;
-	const struct opts o = { .error = &error };
-	pid_t child = fork();
-	int ret;
-
-	if (child)
-		return child;
-	do
-		ret = writes ? do_send(chan, data, sizeof(data), 0, &o) :
-			       do_recv(chan, data, sizeof(data), NULL, &o);
-	while (!ret);
-	EXPECT_EQ(errno, ETIMEDOUT);
-	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_DEAD);
-	fflush(stdout);
-	_exit(harness_failures ? 1 : 0);
-}
-
 TEST_F(time, dead_in_traffic)
 {
+	const struct end_told dead = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };
 	pid_t children[2];
 	int64_t begun;
 	int fds[2], i;
 
 	pair_up(self->ctx, fds, NULL);
-	children[0] = busy_until_dead(fds[0], true);
-	children[1] = busy_until_dead(fds[1], false);
+	children[0] = busy_until_end(fds[0], true, &dead);
+	children[1] = busy_until_end(fds[1], false, &dead);
 	sleep_ms(KERNEL_TICK_MS);
 	/* The last frames are under way, or have come within this millisecond. */
 	begun = tick_ms() - 1;

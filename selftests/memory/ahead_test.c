@@ -616,7 +616,7 @@ TEST_F(region, reader_beside)
 			ASSERT_TRUE(queue_wait(&self->q, &cqe));
 	}
 	printf("# %u messages to who reads\n", theirs);
-	expect_both(theirs, i);
+	EXPECT_BOTH(theirs, i);
 	free(data);
 	free(t);
 }

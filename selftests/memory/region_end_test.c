@@ -101,7 +101,7 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 		ASSERT_TRUE(is_all(self->to, MIB, 0x77));
 	}
 	printf("# %d of %d were cancelled\n", cancelled, i);
-	expect_both(cancelled, i);
+	EXPECT_BOTH(cancelled, i);
 	kill(child, SIGKILL);
 	child_status(child);
 }
@@ -139,7 +139,7 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 	}
 	printf("# %d of %d were sent, the last with %llu bytes\n", count, i,
 	       count ? (unsigned long long)wanted[count - 1] : 0);
-	expect_both(count, i);
+	EXPECT_BOTH(count, i);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	got = WEXITSTATUS(child_status(child));
 	EXPECT_EQ(got, count % 251);
@@ -226,7 +226,7 @@ TEST_F_TIMEOUT(region, queue_closed, 200)
 		close(fds[1]);
 	}
 	printf("# %d of %d channels failed\n", failed, i);
-	expect_both(failed, i);
+	EXPECT_BOTH(failed, i);
 }
 
 static int wait_more(struct queue *q)

@@ -52,25 +52,6 @@ static inline uint32_t region_of(int ctx, const char *memory, size_t len)
 	return region;
 }
 
-/* The region is in use for a moment yet, as the peer gives it back. */
-static inline bool unregister_soon(int ctx, uint32_t region)
-{
-	int64_t until = now_ms() + 20000;
-
-	while (region_unregister(ctx, region)) {
-		if (errno != EBUSY || now_ms() > until)
-			return false;
-		usleep(500);
-	}
-	return true;
-}
-
-/* Frames that both ends have sent. */
-static inline uint64_t frames_both_ways(const struct fixture_region *self)
-{
-	return frames_sent(self->ctx) + (has_peer() ? frames_sent(self->peer) : 0);
-}
-
 /* Until this host has got more frames than @before. */
 static inline void await_frame(const struct fixture_region *self, uint64_t before)
 {
@@ -79,15 +60,6 @@ static inline void await_frame(const struct fixture_region *self, uint64_t befor
 	while (frames_received(self->ctx) == before && now_ms() < until)
 		usleep(100);
 	ASSERT_GT(frames_received(self->ctx), before);
-}
-
-/* Of @all, @count ended in one way: where moments are exact the others have ended in another. */
-static inline void expect_both(int count, int all)
-{
-	if (!time_is_virtual() || turns(2) < 2)
-		return;
-	EXPECT_GT(count, 0);
-	EXPECT_LT(count, all);
 }
 
 FIXTURE_SETUP(region)

@@ -121,10 +121,10 @@ TEST_F(region, saves_frames)
 
 	first_message(self);
 	for (i = 0; i < 40; i++) {
-		frames = frames_both_ways(self);
+		frames = pair_frames(self->ctx, self->peer);
 		lend(self, LEN);
 		one_message(self, LEN - i, i);
-		cheap += frames_both_ways(self) - frames <= 2;
+		cheap += pair_frames(self->ctx, self->peer) - frames <= 2;
 	}
 	printf("# %d of %d messages with two frames\n", cheap, i);
 	EXPECT_GE(cheap, time_is_virtual() ? i : i / 2);
@@ -166,11 +166,11 @@ TEST_F(region, lends_with_the_message)
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	for (i = 0; i < 60; i++) {
 		if (i == 20)
-			frames = frames_both_ways(self);
+			frames = pair_frames(self->ctx, self->peer);
 		ask(self, i % 2 ? self->b : self->a, i % 2 ? 0 : LEN);
 		answer_comes(self);
 	}
-	frames = frames_both_ways(self) - frames;
+	frames = pair_frames(self->ctx, self->peer) - frames;
 	printf("# %llu frames for 40 messages\n", (unsigned long long)frames);
 	EXPECT_LE(frames, time_is_virtual() ? 40 : 60);
 	ASSERT_EQ(get_object(self->a, &object), 0);
@@ -325,7 +325,7 @@ TEST_F_TIMEOUT(region, cancelled_in_the_middle, 120)
 		ASSERT_TRUE(is_random(self->to, LEN, 77));
 	}
 	printf("# %d of %d were cancelled\n", cancelled, i);
-	expect_both(cancelled, i);
+	EXPECT_BOTH(cancelled, i);
 }
 
 TEST_F(region, time_is_over)

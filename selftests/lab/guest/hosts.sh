@@ -126,7 +126,7 @@ lab_hosts_rdma() {
 		lab_port=/sys/class/infiniband/$lab_provider$((lab_n - 1))/ports/1
 		[ "$lab_provider" = siw ] || lab_wait 100 lab_hosts_gids $lab_n || return
 	done
-	# The kernel does not count its second tick: a limit that begins before that ends a tick late.
+	# A limit that begins within the kernel's first two ticks ends a tick late.
 	busybox sleep 0.1
 	# Only then there is a wire with a length.
 	/lab/lab-cable mend || return
