@@ -59,8 +59,8 @@ struct opts {
 	} while (0)
 
 /*
- * Of @all that were tried, @count ended in one way. Others ended in another, where moments are exact
- * and enough were tried.
+ * Of @all that were tried, @count ended in one way. Others ended in another, where moments are
+ * exact and enough were tried.
  */
 #define EXPECT_BOTH(count, all)						\
 	do {								\

@@ -26,8 +26,8 @@ struct end_told {
 };
 
 /*
- * A program that sends, or receives, until the channel ends. Return: the child; its exit status tells
- * whether it was told @told.
+ * A program that sends, or receives, until the channel ends. Return: the child; its exit status
+ * tells whether it was told @told.
  */
 static inline pid_t busy_until_end(int chan, bool writes, const struct end_told *told)
 {
