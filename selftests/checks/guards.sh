@@ -77,6 +77,23 @@ list_of_nothing() {
 tests.Tests('/dev/null')"
 }
 
+# guest_runs LINE...: what run.sh says of a program of these lines
+guest_runs() {
+	mkdir -p "$scratch/guest"
+	cp selftests/guest/run.sh "$scratch/guest/"
+	cp "$scratch/silent" "$scratch/guest/leak_check"
+	printf '%s\n' '#!/bin/sh' "$@" >"$scratch/guest/program"
+	chmod +x "$scratch/guest/program"
+	sh "$scratch/guest/run.sh" program
+}
+
+# Benchmarks of a bed that has no figure.
+bench_of_nothing() {
+	mkdir -p "$scratch/bench"
+	: >"$scratch/bench/icount.log"
+	selftests/bench/results.py --part "$scratch/bench" icount
+}
+
 # A program that announces more tests than it tells of.
 tool_tests() {
 	mkdir -p "$scratch/build/tests" "$scratch/tests"
@@ -124,6 +141,13 @@ echo 'exit 0' >"$scratch/patch/checkpatch.pl"
 refuses "a checkpatch that says nothing" "does not find" \
 	env CHECKPATCH="$scratch/patch/checkpatch.pl" selftests/checks/checkpatch.sh kmod/main.c
 refuses "a file that checkpatch is to read" "no file" selftests/checks/checkpatch.sh none.c
+mkdir "$scratch/stubs"
+for name in shellcheck sparse spatch; do
+	cp "$scratch/silent" "$scratch/stubs/$name"
+	case $name in shellcheck) check=shell ;; sparse) check=sparse ;; spatch) check=coccicheck ;; esac
+	refuses "a $name that says nothing" "does not find" \
+		env PATH="$scratch/stubs:$PATH" "selftests/checks/$check.sh"
+done
 refuses "a log that is not there" "no file" selftests/lab/splat-scan.sh "$scratch/none.log"
 refuses "a kernel that has not said a word" "has not said a word" silent_guest
 refuses "a run that says nothing" "0 passed, 1 failed" judge 0
@@ -131,6 +155,11 @@ refuses "a run of tests that are all skipped" "0 passed, 1 failed" judge 0 "1..1
 refuses "a run that ends before its last test" "3 tests announced, 2 told" \
 	judge 0 "1..3" "ok 1 a" "ok 2 b"
 refuses "a run whose emulator fails" "exit status 125" judge 125 "1..1" "ok 1 a"
+refuses "a guest's program that says nothing" "program ran nothing" guest_runs
+refuses "a guest's program that ends too early" "not as many as it has announced" \
+	guest_runs "echo 1..2" "echo ok 1 a"
+refuses "a guest's program that dies" "ended with status 9" guest_runs "exit 9"
+refuses "benchmarks without figures" "nothing was measured" bench_of_nothing
 refuses "a folder without suites" "no rdmachan_kunit.ko" \
 	sh selftests/guest/kunit.sh "$scratch/empty"
 refuses "suites without results" "0 suites" sh -c \

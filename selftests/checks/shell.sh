@@ -18,11 +18,21 @@ is_script() {
 		'^#!.*[/ ](ba|da)?sh\b|^# shellcheck shell=' 2>/dev/null
 }
 
+# Whether a mistake is found: a variable without quotes.
+try_shellcheck() {
+	local said
+
+	# shellcheck disable=SC2016 # not to be expanded
+	said=$(printf '%s\n' '#!/bin/sh' 'rm $1' | shellcheck -) || :
+	[[ $said = *SC2086* ]] || die "shellcheck does not find what is wrong"
+}
+
 main() {
 	local file findings found=0 status=0
 	local -a files=()
 
 	command -v shellcheck >/dev/null || die "shellcheck is not installed"
+	try_shellcheck
 	if [ $# -eq 0 ]; then
 		while read -r file; do
 			! is_script "$file" || files+=("$file")

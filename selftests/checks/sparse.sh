@@ -46,6 +46,14 @@ check_kernel() {
 	[ "$status" -eq 0 ] || [ -s "$found" ] || die "$kernel: it does not build, see $log"
 }
 
+# Whether a mistake is found.
+try_sparse() {
+	echo 'void *wrong = 0;' >"$SCRATCH/wrong.c"
+	sparse -Wnon-pointer-null "$SCRATCH/wrong.c" 2>&1 | grep -q NULL ||
+		die "sparse does not find what is wrong"
+	rm "$SCRATCH/wrong.c"
+}
+
 main() {
 	local kernel found clean
 
@@ -57,6 +65,7 @@ main() {
 	find "$CACHE/sparse-clean" -type f -mtime +30 -delete
 	SCRATCH=$(mktemp -d)
 	trap 'rm -rf "$SCRATCH"' EXIT
+	try_sparse
 	for kernel; do
 		clean=$CACHE/sparse-clean/$kernel-$(sources "$kernel")
 		if [ -e "$clean" ]; then
