@@ -3,13 +3,11 @@
 #
 # steady.sh - whether the tests have the same verdict each time, however busy the machine is
 #
-# usage: steady.sh [--loaded] [STAGE...]    of check.sh; without any, what "make check" runs
+# usage: steady.sh [STAGE...]      of check.sh; without any, what "make check" runs
 #
 # Runs them three times beside a program that keeps each processor busy, and once more held to
 # one processor. All four runs must have passed the same number of tests, and none may have
 # failed. Nothing is repeated until it passes. Takes a multiple of the time of "make check".
-# With --loaded other work keeps the processors busy already, such as the guests with
-# sanitizers of "make check-all" in another clone.
 
 set -uo pipefail
 
@@ -47,15 +45,11 @@ main() {
 
 	mkdir -p "$out"
 	trap 'kill "${loads[@]}" 2>/dev/null' EXIT
-	if [ "${1:-}" = --loaded ]; then
-		shift
-	else
-		busy
-	fi
+	busy
 	for i in 1 2 3; do
 		run "busy-$i" "$top/selftests/check.sh" "$@"
 	done
-	kill "${loads[@]}" 2>/dev/null
+	kill "${loads[@]}"
 	loads=()
 	run one-processor taskset -c 0 "$top/selftests/check.sh" "$@"
 	if [ "$(printf '%s\n' "${sums[@]}" | sort -u | wc -l)" != 1 ]; then
