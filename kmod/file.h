@@ -12,7 +12,7 @@ struct rch_chan;
 struct rch_charge;
 struct rch_listener;
 struct rch_queue_ops;
-struct rdmachan_connect;
+struct rdmachan_connect_args;
 
 /* chrdev.c APIs */
 int rch_chrdev_init(void);
@@ -47,10 +47,10 @@ long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* ioctl.c APIs for queue_op.c: process context of the program */
-int rch_connect_check(struct rdmachan_connect *connect);
+int rch_connect_check(struct rdmachan_connect_args *connect);
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
-				  const struct rdmachan_connect *connect);
-void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect *connect,
+				  const struct rdmachan_connect_args *connect);
+void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect_args *connect,
 			int ret);
 
 #endif /* _RCH_FILE_H */

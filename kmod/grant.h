@@ -405,7 +405,7 @@ void rch_job_leave(struct rch_job *job);
 /* grant_access.c APIs: process context; wait for the end */
 int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read,
 		   struct rch_notice *notice);
-int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic);
+int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic_args *atomic);
 
 /* grant_access.c APIs: any context, with the lock of @wait */
 void rch_job_part_over(struct rch_job *job);

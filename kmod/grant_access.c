@@ -717,7 +717,7 @@ int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *i
  * Context: process. Return: as rch_grant_move(); -EINVAL when it is not aligned; or
  * -EREMOTEIO: it may have been done: the channel has ended, or the result was lost.
  */
-int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic *atomic)
+int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic_args *atomic)
 {
 	struct rch_job job;
 	int ret;

@@ -245,7 +245,7 @@ static int run_info(struct rch_call *call)
 
 static int run_listen(struct rch_call *call)
 {
-	struct rdmachan_listen *listen = &call->arg.listen;
+	struct rdmachan_listen_args *listen = &call->arg.listen;
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_listener *listener;
@@ -278,7 +278,7 @@ static int run_listen(struct rch_call *call)
 
 static int run_accept(struct rch_call *call)
 {
-	struct rdmachan_accept *accept = &call->arg.accept;
+	struct rdmachan_accept_args *accept = &call->arg.accept;
 	struct rch_listener *listener = call->file->private_data;
 	struct rdmachan_object about;
 	struct rch_chan *chan;
@@ -318,7 +318,7 @@ static int run_accept(struct rch_call *call)
 /* CONNECT */
 
 /** rch_connect_check - look at what a program gives, and fill in defaults */
-int rch_connect_check(struct rdmachan_connect *connect)
+int rch_connect_check(struct rdmachan_connect_args *connect)
 {
 	if (connect->flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
@@ -332,7 +332,7 @@ int rch_connect_check(struct rdmachan_connect *connect)
 static int connect_file(struct rch_call *call, struct rch_chan *chan)
 {
 	struct rdmachan_error none = { .size = sizeof(none) };
-	struct rdmachan_connect *connect = &call->arg.connect;
+	struct rdmachan_connect_args *connect = &call->arg.connect;
 	int ret;
 
 	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
@@ -361,7 +361,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
  * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, or as rch_chan_alloc().
  */
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
-				  const struct rdmachan_connect *connect)
+				  const struct rdmachan_connect_args *connect)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct sockaddr_storage peer;
@@ -386,7 +386,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 }
 
 /** rch_connect_failed - tell the program why its channel could not be connected */
-void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect *connect,
+void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect_args *connect,
 			int ret)
 {
 	rch_chan_error_out(chan, connect->error_ptr, ret);
@@ -424,7 +424,7 @@ int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_c
 
 static int run_send(struct rch_call *call)
 {
-	struct rdmachan_send *send = &call->arg.send;
+	struct rdmachan_send_args *send = &call->arg.send;
 	struct rch_chan *chan = call->file->private_data;
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter iter;
@@ -452,7 +452,7 @@ struct recv_call {
 	struct rch_call *call;
 };
 
-static void recv_fill(struct rdmachan_recv *recv, const struct rch_recv_result *result)
+static void recv_fill(struct rdmachan_recv_args *recv, const struct rch_recv_result *result)
 {
 	recv->out_length = result->length;
 	recv->out_msg_flags = result->msg_flags;
@@ -471,7 +471,7 @@ static int recv_out(struct rch_recv_result *result)
 static int run_recv(struct rch_call *call)
 {
 	struct recv_call rc = { .result.out = recv_out, .call = call };
-	struct rdmachan_recv *recv = &call->arg.recv;
+	struct rdmachan_recv_args *recv = &call->arg.recv;
 	struct rch_chan *chan = call->file->private_data;
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter iter;
@@ -541,7 +541,7 @@ static int object_out(u64 ptr, u32 size, const struct rdmachan_object *object)
 			    min_t(u32, size, sizeof(*object))) ? -EFAULT : 0;
 }
 
-static int query(struct rdmachan_query *query, struct rch_object *obj,
+static int query(struct rdmachan_query_args *query, struct rch_object *obj,
 		 const struct rdmachan_error *error)
 {
 	struct rdmachan_object about;
@@ -582,7 +582,7 @@ static int run_query_listener(struct rch_call *call)
 
 static int run_list(struct rch_call *call)
 {
-	struct rdmachan_list *list = &call->arg.list;
+	struct rdmachan_list_args *list = &call->arg.list;
 	struct rch_ctx *ctx = call->file->private_data;
 	bool all = list->flags & RDMACHAN_LIST_F_ALL;
 	struct rdmachan_object about;
@@ -613,7 +613,7 @@ static int run_list(struct rch_call *call)
 
 static int run_queue_create(struct rch_call *call)
 {
-	struct rdmachan_queue_create *create = &call->arg.queue_create;
+	struct rdmachan_queue_create_args *create = &call->arg.queue_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
 	bool poller = create->flags & RDMACHAN_QUEUE_F_POLLER;
 	struct rch_ctx *ctx = call->file->private_data;
@@ -649,9 +649,9 @@ static int run_queue_create(struct rch_call *call)
  * Most programs make no other call once they run: it has a way of its own, which clears and
  * copies no more than its own structure.
  */
-static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *user)
+static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __user *user)
 {
-	struct rdmachan_enter enter;
+	struct rdmachan_enter_args enter;
 	u32 size;
 	int ret;
 
@@ -682,7 +682,7 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter __user *u
 
 static int run_region_register(struct rch_call *call)
 {
-	struct rdmachan_region_register *reg = &call->arg.region_register;
+	struct rdmachan_region_register_args *reg = &call->arg.region_register;
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_region *region;
@@ -710,7 +710,7 @@ static int run_region_register(struct rch_call *call)
 
 static int run_region_unregister(struct rch_call *call)
 {
-	const struct rdmachan_region_unregister *unreg = &call->arg.region_unregister;
+	const struct rdmachan_region_unregister_args *unreg = &call->arg.region_unregister;
 	struct rch_ctx *ctx = call->file->private_data;
 
 	struct rch_region *region;
@@ -733,7 +733,7 @@ static int run_region_unregister(struct rch_call *call)
 
 static int run_pool_create(struct rch_call *call)
 {
-	struct rdmachan_pool_create *create = &call->arg.pool_create;
+	struct rdmachan_pool_create_args *create = &call->arg.pool_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
 	int ret;
 
@@ -757,38 +757,38 @@ static int run_pool_create(struct rch_call *call)
 
 static const struct rch_command ctx_commands[] = {
 	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
-	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen, __reserved, run_listen),
-	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect, __reserved2, run_connect),
-	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list, __reserved, run_list),
-	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create, out_cq, run_queue_create),
-	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register, __reserved,
+	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, __reserved, run_listen),
+	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, __reserved2, run_connect),
+	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, __reserved, run_list),
+	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, out_cq, run_queue_create),
+	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register_args, __reserved,
 		    run_region_register),
-	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister, region,
+	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister_args, region,
 		    run_region_unregister),
 };
 
 static const struct rch_command listener_commands[] = {
-	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept, __reserved2, run_accept),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_listener),
+	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept_args, __reserved2, run_accept),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, error_ptr, run_query_listener),
 };
 
 static const struct rch_command chan_commands[] = {
-	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send, error_ptr, run_send),
-	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv, out_msg_flags, run_recv),
-	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown, how, run_shutdown),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query, error_ptr, run_query_chan),
-	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll, usecs, run_busy_poll_chan),
-	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant, error_ptr, rch_run_grant),
-	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release, __reserved, rch_run_release),
-	RCH_COMMAND(RDMACHAN_REVOKE, rdmachan_revoke, error_ptr, rch_run_revoke),
-	RCH_COMMAND(RDMACHAN_READ, rdmachan_access, error_ptr, rch_run_read),
-	RCH_COMMAND(RDMACHAN_WRITE, rdmachan_access, error_ptr, rch_run_write),
-	RCH_COMMAND(RDMACHAN_ATOMIC, rdmachan_atomic, out_value, rch_run_atomic),
+	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, error_ptr, run_send),
+	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, out_msg_flags, run_recv),
+	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown_args, how, run_shutdown),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, error_ptr, run_query_chan),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, usecs, run_busy_poll_chan),
+	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, error_ptr, rch_run_grant),
+	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release_args, __reserved, rch_run_release),
+	RCH_COMMAND(RDMACHAN_REVOKE, rdmachan_revoke_args, error_ptr, rch_run_revoke),
+	RCH_COMMAND(RDMACHAN_READ, rdmachan_access_args, error_ptr, rch_run_read),
+	RCH_COMMAND(RDMACHAN_WRITE, rdmachan_access_args, error_ptr, rch_run_write),
+	RCH_COMMAND(RDMACHAN_ATOMIC, rdmachan_atomic_args, out_value, rch_run_atomic),
 };
 
 static const struct rch_command queue_commands[] = {
-	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create, out_ring, run_pool_create),
-	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll, usecs, run_busy_poll_queue),
+	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create_args, out_ring, run_pool_create),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, usecs, run_busy_poll_queue),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */

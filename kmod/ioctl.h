@@ -18,25 +18,25 @@ struct rch_grant_call;
 union rch_arg {
 	u32 size;
 	struct rdmachan_info info;
-	struct rdmachan_listen listen;
-	struct rdmachan_accept accept;
-	struct rdmachan_connect connect;
-	struct rdmachan_send send;
-	struct rdmachan_recv recv;
-	struct rdmachan_shutdown shutdown;
-	struct rdmachan_busy_poll busy_poll;
-	struct rdmachan_query query;
-	struct rdmachan_list list;
-	struct rdmachan_queue_create queue_create;
-	struct rdmachan_enter enter;
-	struct rdmachan_region_register region_register;
-	struct rdmachan_region_unregister region_unregister;
-	struct rdmachan_pool_create pool_create;
-	struct rdmachan_grant grant;
-	struct rdmachan_release release;
-	struct rdmachan_revoke revoke;
-	struct rdmachan_access access;
-	struct rdmachan_atomic atomic;
+	struct rdmachan_listen_args listen;
+	struct rdmachan_accept_args accept;
+	struct rdmachan_connect_args connect;
+	struct rdmachan_send_args send;
+	struct rdmachan_recv_args recv;
+	struct rdmachan_shutdown_args shutdown;
+	struct rdmachan_busy_poll_args busy_poll;
+	struct rdmachan_query_args query;
+	struct rdmachan_list_args list;
+	struct rdmachan_queue_create_args queue_create;
+	struct rdmachan_enter_args enter;
+	struct rdmachan_region_register_args region_register;
+	struct rdmachan_region_unregister_args region_unregister;
+	struct rdmachan_pool_create_args pool_create;
+	struct rdmachan_grant_args grant;
+	struct rdmachan_release_args release;
+	struct rdmachan_revoke_args revoke;
+	struct rdmachan_access_args access;
+	struct rdmachan_atomic_args atomic;
 };
 
 /**
@@ -70,7 +70,7 @@ int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_c
 
 /* ioctl_grant.c APIs: process context; may sleep */
 struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
-					   const struct rdmachan_grant *grant);
+					   const struct rdmachan_grant_args *grant);
 int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock);
 void rch_grant_call_free(struct rch_grant_call *gc);
 int rch_run_grant(struct rch_call *call);

@@ -31,12 +31,12 @@
  */
 struct rch_grant_call {
 	struct rch_giving giving;
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 	struct file *context;
 	struct rdmachan_error error;
 };
 
-static void __user *range_at(const struct rdmachan_grant *grant, u32 i)
+static void __user *range_at(const struct rdmachan_grant_args *grant, u32 i)
 {
 	return u64_to_user_ptr(grant->ranges_ptr + (u64)i * grant->range_size);
 }
@@ -117,7 +117,7 @@ static int find_context(struct rch_grant_call *gc)
 	return 0;
 }
 
-static int grant_check(const struct rdmachan_grant *grant)
+static int grant_check(const struct rdmachan_grant_args *grant)
 {
 	if (grant->flags & ~RDMACHAN_IO_F_DONTWAIT)
 		return -EOPNOTSUPP;
@@ -143,10 +143,10 @@ void rch_grant_call_free(struct rch_grant_call *gc)
  * @grant: a copy
  *
  * All that the program has is with the kernel before anything is lent. Context: process, of
- * the program. Return: it; or an ERR_PTR() as of &struct rdmachan_grant.
+ * the program. Return: it; or an ERR_PTR() as of &struct rdmachan_grant_args.
  */
 struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
-					   const struct rdmachan_grant *grant)
+					   const struct rdmachan_grant_args *grant)
 {
 	int ret = grant_check(grant);
 	struct rch_grant_call *gc;
@@ -189,7 +189,7 @@ int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
 /** rch_run_grant - RDMACHAN_GRANT on a channel */
 int rch_run_grant(struct rch_call *call)
 {
-	const struct rdmachan_grant *grant = &call->arg.grant;
+	const struct rdmachan_grant_args *grant = &call->arg.grant;
 	struct rch_grant_call *gc;
 	int ret;
 
@@ -207,7 +207,7 @@ int rch_run_grant(struct rch_call *call)
 /** rch_run_release - RDMACHAN_RELEASE on a channel */
 int rch_run_release(struct rch_call *call)
 {
-	struct rdmachan_release *release = &call->arg.release;
+	struct rdmachan_release_args *release = &call->arg.release;
 
 	call->copied = true;
 	if (release->flags)
@@ -220,7 +220,7 @@ int rch_run_release(struct rch_call *call)
 /** rch_run_revoke - RDMACHAN_REVOKE on a channel */
 int rch_run_revoke(struct rch_call *call)
 {
-	struct rdmachan_revoke *revoke = &call->arg.revoke;
+	struct rdmachan_revoke_args *revoke = &call->arg.revoke;
 	struct rch_chan *chan = call->file->private_data;
 	int ret;
 
@@ -237,7 +237,7 @@ int rch_run_revoke(struct rch_call *call)
 
 /* READ, WRITE and ATOMIC */
 
-static int access_check(const struct rdmachan_access *access, bool read)
+static int access_check(const struct rdmachan_access_args *access, bool read)
 {
 	if (access->flags & ~(read ? 0 : RDMACHAN_WRITE_F_NOTIFY))
 		return -EOPNOTSUPP;
@@ -252,7 +252,7 @@ static int access_check(const struct rdmachan_access *access, bool read)
 	return rch_error_check(access->error_ptr);
 }
 
-static int move(struct rch_chan *chan, const struct rdmachan_access *access, bool read,
+static int move(struct rch_chan *chan, const struct rdmachan_access_args *access, bool read,
 		struct rch_notice *notice)
 {
 	struct iov_iter iter;
@@ -268,14 +268,14 @@ static int move(struct rch_chan *chan, const struct rdmachan_access *access, boo
 /** rch_run_read - RDMACHAN_READ on a channel */
 int rch_run_read(struct rch_call *call)
 {
-	const struct rdmachan_access *access = &call->arg.access;
+	const struct rdmachan_access_args *access = &call->arg.access;
 
 	call->copied = true;
 	return access_check(access, true) ?:
 	       move(call->file->private_data, access, true, NULL);
 }
 
-static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access *access)
+static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access_args *access)
 {
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter message;
@@ -298,7 +298,7 @@ static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access 
 /** rch_run_write - RDMACHAN_WRITE on a channel */
 int rch_run_write(struct rch_call *call)
 {
-	const struct rdmachan_access *access = &call->arg.access;
+	const struct rdmachan_access_args *access = &call->arg.access;
 	int ret = access_check(access, false);
 
 	call->copied = true;
@@ -324,7 +324,7 @@ static int uncertain(struct rch_chan *chan, u64 ptr)
 /** rch_run_atomic - RDMACHAN_ATOMIC on a channel */
 int rch_run_atomic(struct rch_call *call)
 {
-	struct rdmachan_atomic *atomic = &call->arg.atomic;
+	struct rdmachan_atomic_args *atomic = &call->arg.atomic;
 	struct rch_chan *chan = call->file->private_data;
 	int ret;
 

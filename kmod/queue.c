@@ -851,12 +851,12 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 }
 
 /* How many entries a call has still to take. */
-static u32 left(const struct rdmachan_enter *args)
+static u32 left(const struct rdmachan_enter_args *args)
 {
 	return args->to_submit - args->out_submitted;
 }
 
-static int submit_and_run(struct rch_queue *queue, struct rdmachan_enter *args)
+static int submit_and_run(struct rch_queue *queue, struct rdmachan_enter_args *args)
 {
 	int ret;
 
@@ -901,13 +901,13 @@ static bool has_ready(const struct rch_queue *queue)
 	return has_work(queue) || !list_empty_careful(&queue->own);
 }
 
-static bool may_go_on(const struct rch_queue *queue, const struct rdmachan_enter *args)
+static bool may_go_on(const struct rch_queue *queue, const struct rdmachan_enter_args *args)
 {
 	return has_ready(queue) || completions(queue) >= args->min_complete ||
 	       (left(args) && may_take(queue));
 }
 
-static int await(struct rch_queue *queue, struct rdmachan_enter *args, unsigned long deadline)
+static int await(struct rch_queue *queue, struct rdmachan_enter_args *args, unsigned long deadline)
 {
 	u64 until;
 	long wait;
@@ -949,7 +949,7 @@ static void leave(struct rch_queue *queue)
  *
  * Context: process. Return: 0, -EINVAL, -EPERM, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
  */
-int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter *args)
+int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args)
 {
 	unsigned long deadline = rch_deadline(args->timeout_ms);
 	int ret;

@@ -365,7 +365,7 @@ int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least)
 
 static int prepare_connect(struct rch_op *op)
 {
-	struct rdmachan_connect *connect;
+	struct rdmachan_connect_args *connect;
 	int ret;
 
 	if (!op->queue->in_call)
@@ -375,14 +375,14 @@ static int prepare_connect(struct rch_op *op)
 		return -ENOMEM;
 	op->data = connect;
 	ret = rch_op_copy_call(op, connect, sizeof(*connect),
-			       offsetofend(struct rdmachan_connect, __reserved2));
+			       offsetofend(struct rdmachan_connect_args, __reserved2));
 	return ret ?: rch_connect_check(connect);
 }
 
 static int connect_begin(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
-	struct rdmachan_connect *connect = op->data;
+	struct rdmachan_connect_args *connect = op->data;
 	struct rch_chan *chan;
 	struct file *file;
 
@@ -405,7 +405,7 @@ static int connect_begin(struct rch_op *op)
 
 static s64 run_connect(struct rch_op *op)
 {
-	struct rdmachan_connect *connect = op->data;
+	struct rdmachan_connect_args *connect = op->data;
 	struct rch_chan *chan = op->object;
 	struct rdmachan_error error;
 	int ret;

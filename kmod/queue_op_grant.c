@@ -30,12 +30,12 @@ int rch_op_grant_prepare(struct rch_op *op)
 /** rch_op_grant_run - run it */
 s64 rch_op_grant_run(struct rch_op *op)
 {
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 	struct rch_grant_call *gc;
 	int ret;
 
 	ret = rch_op_copy_call(op, &grant, sizeof(grant),
-			       offsetofend(struct rdmachan_grant, error_ptr));
+			       offsetofend(struct rdmachan_grant_args, error_ptr));
 	if (ret)
 		return ret;
 	if (grant.flags || grant.timeout_ms)

@@ -17,6 +17,9 @@
  * further file descriptors. All of them are close-on-exec if asked for, may be
  * inherited over fork() and passed by SCM_RIGHTS, and work with poll().
  *
+ * The structures of commands have names that end in ``_args``, so that a library may
+ * name its functions as the commands; only that of %RDMACHAN_INFO is what is told.
+ *
  * Every structure starts with its size, which the caller sets to sizeof() of
  * the structure it was compiled with. A structure may be longer than the module
  * knows as long as the unknown part is zero, and as short as the first published
@@ -76,26 +79,26 @@
 /**
  * enum rdmachan_cmd - numbers of the commands
  * @RDMACHAN_CMD_INFO: see &struct rdmachan_info
- * @RDMACHAN_CMD_LISTEN: see &struct rdmachan_listen
- * @RDMACHAN_CMD_ACCEPT: see &struct rdmachan_accept
- * @RDMACHAN_CMD_CONNECT: see &struct rdmachan_connect
- * @RDMACHAN_CMD_SEND: see &struct rdmachan_send
- * @RDMACHAN_CMD_RECV: see &struct rdmachan_recv
- * @RDMACHAN_CMD_SHUTDOWN: see &struct rdmachan_shutdown
- * @RDMACHAN_CMD_QUERY: see &struct rdmachan_query
- * @RDMACHAN_CMD_LIST: see &struct rdmachan_list
- * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create
- * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter
- * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create
- * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll
- * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register
- * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister
- * @RDMACHAN_CMD_GRANT: see &struct rdmachan_grant
- * @RDMACHAN_CMD_RELEASE: see &struct rdmachan_release
- * @RDMACHAN_CMD_REVOKE: see &struct rdmachan_revoke
- * @RDMACHAN_CMD_READ: see &struct rdmachan_access
- * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access
- * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic
+ * @RDMACHAN_CMD_LISTEN: see &struct rdmachan_listen_args
+ * @RDMACHAN_CMD_ACCEPT: see &struct rdmachan_accept_args
+ * @RDMACHAN_CMD_CONNECT: see &struct rdmachan_connect_args
+ * @RDMACHAN_CMD_SEND: see &struct rdmachan_send_args
+ * @RDMACHAN_CMD_RECV: see &struct rdmachan_recv_args
+ * @RDMACHAN_CMD_SHUTDOWN: see &struct rdmachan_shutdown_args
+ * @RDMACHAN_CMD_QUERY: see &struct rdmachan_query_args
+ * @RDMACHAN_CMD_LIST: see &struct rdmachan_list_args
+ * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create_args
+ * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter_args
+ * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create_args
+ * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll_args
+ * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register_args
+ * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister_args
+ * @RDMACHAN_CMD_GRANT: see &struct rdmachan_grant_args
+ * @RDMACHAN_CMD_RELEASE: see &struct rdmachan_release_args
+ * @RDMACHAN_CMD_REVOKE: see &struct rdmachan_revoke_args
+ * @RDMACHAN_CMD_READ: see &struct rdmachan_access_args
+ * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access_args
+ * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic_args
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -536,8 +539,8 @@ struct rdmachan_tuning {
 #define RDMACHAN_LINGER_NONE	0xffffffffU
 
 /**
- * struct rdmachan_listen - ioctl(RDMACHAN_LISTEN) on a context
- * @size: sizeof(struct rdmachan_listen)
+ * struct rdmachan_listen_args - ioctl(RDMACHAN_LISTEN) on a context
+ * @size: sizeof(struct rdmachan_listen_args)
  * @flags: &enum rdmachan_fd_flags
  * @service: Service number, 1 to 0xfffffffe
  * @backlog: Channels that may wait to be accepted, 1 to 65535; 0 is 128
@@ -559,7 +562,7 @@ struct rdmachan_tuning {
  *  - ENFILE: All users together have as many listeners as may be
  *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
-struct rdmachan_listen {
+struct rdmachan_listen_args {
 	__u32 size;
 	__u32 flags;
 	__u32 service;
@@ -573,8 +576,8 @@ struct rdmachan_listen {
 #define RDMACHAN_LISTEN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LISTEN)
 
 /**
- * struct rdmachan_accept - ioctl(RDMACHAN_ACCEPT) on a listener
- * @size: sizeof(struct rdmachan_accept)
+ * struct rdmachan_accept_args - ioctl(RDMACHAN_ACCEPT) on a listener
+ * @size: sizeof(struct rdmachan_accept_args)
  * @flags: &enum rdmachan_fd_flags, for the channel's file descriptor
  * @timeout_ms: How long to wait for a channel; 0 is without limit
  * @__reserved: Must be 0
@@ -587,7 +590,7 @@ struct rdmachan_listen {
  *
  *  - EMFILE, ENFILE: No file descriptor is left; the channel goes on waiting.
  */
-struct rdmachan_accept {
+struct rdmachan_accept_args {
 	__u32 size;
 	__u32 flags;
 	__u32 timeout_ms;
@@ -601,8 +604,8 @@ struct rdmachan_accept {
 #define RDMACHAN_ACCEPT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ACCEPT)
 
 /**
- * struct rdmachan_connect - ioctl(RDMACHAN_CONNECT) on a context
- * @size: sizeof(struct rdmachan_connect)
+ * struct rdmachan_connect_args - ioctl(RDMACHAN_CONNECT) on a context
+ * @size: sizeof(struct rdmachan_connect_args)
  * @flags: &enum rdmachan_fd_flags
  * @service: Service number, 1 to 0xfffffffe
  * @timeout_ms: How long to try, 1 to 3600000; 0 is the default of the module
@@ -633,7 +636,7 @@ struct rdmachan_accept {
  *  - ENFILE: All users together have as much as may be
  *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
-struct rdmachan_connect {
+struct rdmachan_connect_args {
 	__u32 size;
 	__u32 flags;
 	__u32 service;
@@ -663,8 +666,8 @@ enum rdmachan_io_flags {
 #define RDMACHAN_MSG_FLAGS_MASK	0xffffU
 
 /**
- * struct rdmachan_send - ioctl(RDMACHAN_SEND) on a channel
- * @size: sizeof(struct rdmachan_send)
+ * struct rdmachan_send_args - ioctl(RDMACHAN_SEND) on a channel
+ * @size: sizeof(struct rdmachan_send_args)
  * @flags: &enum rdmachan_io_flags
  * @iov_ptr: Address of an array of struct iovec; the message is all of them
  * @iov_count: Elements of the array, 0 to 1024; 0 sends an empty message
@@ -689,7 +692,7 @@ enum rdmachan_io_flags {
  *  - ENOTCONN: The channel is still being connected and the call does not block.
  *  - ECONNRESET and others: The channel has failed.
  */
-struct rdmachan_send {
+struct rdmachan_send_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 iov_ptr;
@@ -714,8 +717,8 @@ enum rdmachan_recv_out {
 };
 
 /**
- * struct rdmachan_recv - ioctl(RDMACHAN_RECV) on a channel
- * @size: sizeof(struct rdmachan_recv)
+ * struct rdmachan_recv_args - ioctl(RDMACHAN_RECV) on a channel
+ * @size: sizeof(struct rdmachan_recv_args)
  * @flags: &enum rdmachan_io_flags
  * @iov_ptr: Address of an array of struct iovec to be filled
  * @iov_count: Elements of the array, 0 to 1024
@@ -737,7 +740,7 @@ enum rdmachan_recv_out {
  *  - ECONNRESET and others: The channel has failed. Messages that came before
  *    are delivered first.
  */
-struct rdmachan_recv {
+struct rdmachan_recv_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 iov_ptr;
@@ -764,8 +767,8 @@ enum rdmachan_shutdown_how {
 };
 
 /**
- * struct rdmachan_shutdown - ioctl(RDMACHAN_SHUTDOWN) on a channel
- * @size: sizeof(struct rdmachan_shutdown)
+ * struct rdmachan_shutdown_args - ioctl(RDMACHAN_SHUTDOWN) on a channel
+ * @size: sizeof(struct rdmachan_shutdown_args)
  * @how: &enum rdmachan_shutdown_how, one or both; EINVAL for 0 or others
  *
  * Shutting down what is shut down already succeeds.
@@ -774,7 +777,7 @@ enum rdmachan_shutdown_how {
  *
  *  - ENOTCONN: The channel is not open.
  */
-struct rdmachan_shutdown {
+struct rdmachan_shutdown_args {
 	__u32 size;
 	__u32 how;
 };
@@ -785,8 +788,8 @@ struct rdmachan_shutdown {
 #define RDMACHAN_BUSY_POLL_MAX	100000U
 
 /**
- * struct rdmachan_busy_poll - ioctl(RDMACHAN_BUSY_POLL) on a channel or a queue
- * @size: sizeof(struct rdmachan_busy_poll)
+ * struct rdmachan_busy_poll_args - ioctl(RDMACHAN_BUSY_POLL) on a channel or a queue
+ * @size: sizeof(struct rdmachan_busy_poll_args)
  * @usecs: For how many microseconds a call that waits looks before it sleeps, at most
  *	%RDMACHAN_BUSY_POLL_MAX; 0, as at first, is not at all
  *
@@ -801,7 +804,7 @@ struct rdmachan_shutdown {
  *
  *  - EINVAL: also when @usecs is too large.
  */
-struct rdmachan_busy_poll {
+struct rdmachan_busy_poll_args {
 	__u32 size;
 	__u32 usecs;
 };
@@ -948,8 +951,8 @@ struct rdmachan_object {
 };
 
 /**
- * struct rdmachan_query - ioctl(RDMACHAN_QUERY) on a channel or a listener
- * @size: sizeof(struct rdmachan_query)
+ * struct rdmachan_query_args - ioctl(RDMACHAN_QUERY) on a channel or a listener
+ * @size: sizeof(struct rdmachan_query_args)
  * @flags: Must be 0
  * @object_ptr: Address of a &struct rdmachan_object whose size member is set,
  *	or 0
@@ -960,7 +963,7 @@ struct rdmachan_object {
  *
  * Errors: as in "rules of the interface".
  */
-struct rdmachan_query {
+struct rdmachan_query_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 object_ptr;
@@ -980,8 +983,8 @@ enum rdmachan_list_flags {
 };
 
 /**
- * struct rdmachan_list - ioctl(RDMACHAN_LIST) on a context
- * @size: sizeof(struct rdmachan_list)
+ * struct rdmachan_list_args - ioctl(RDMACHAN_LIST) on a context
+ * @size: sizeof(struct rdmachan_list_args)
  * @flags: &enum rdmachan_list_flags
  * @after: Only objects with an id above this, at most 0xffffffff; 0 begins, the
  *	last id that was returned goes on
@@ -996,7 +999,7 @@ enum rdmachan_list_flags {
  *
  *  - EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN.
  */
-struct rdmachan_list {
+struct rdmachan_list_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 after;
@@ -1020,8 +1023,8 @@ enum rdmachan_region_flags {
 };
 
 /**
- * struct rdmachan_region_register - ioctl(RDMACHAN_REGION_REGISTER) on a context
- * @size: sizeof(struct rdmachan_region_register)
+ * struct rdmachan_region_register_args - ioctl(RDMACHAN_REGION_REGISTER) on a context
+ * @size: sizeof(struct rdmachan_region_register_args)
  * @flags: &enum rdmachan_region_flags
  * @addr: Address of the memory, of any alignment
  * @length: Bytes of it, not 0
@@ -1051,7 +1054,7 @@ enum rdmachan_region_flags {
  *    (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENFILE: All users together have as many as may be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
-struct rdmachan_region_register {
+struct rdmachan_region_register_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 addr;
@@ -1072,8 +1075,8 @@ enum rdmachan_unregister_flags {
 };
 
 /**
- * struct rdmachan_region_unregister - ioctl(RDMACHAN_REGION_UNREGISTER) on a context
- * @size: sizeof(struct rdmachan_region_unregister)
+ * struct rdmachan_region_unregister_args - ioctl(RDMACHAN_REGION_UNREGISTER) on a context
+ * @size: sizeof(struct rdmachan_region_unregister_args)
  * @region: Number of the region
  * @flags: &enum rdmachan_unregister_flags
  * @__reserved: Must be 0
@@ -1087,7 +1090,7 @@ enum rdmachan_unregister_flags {
  *  - EINTR: With %RDMACHAN_UNREGISTER_F_REVOKE, when a signal came; revoking goes on, and the
  *    region stays.
  */
-struct rdmachan_region_unregister {
+struct rdmachan_region_unregister_args {
 	__u32 size;
 	__u32 region;
 	__u32 flags;
@@ -1160,8 +1163,8 @@ struct rdmachan_grant_range {
 };
 
 /**
- * struct rdmachan_grant - ioctl(RDMACHAN_GRANT) on a channel
- * @size: sizeof(struct rdmachan_grant)
+ * struct rdmachan_grant_args - ioctl(RDMACHAN_GRANT) on a channel
+ * @size: sizeof(struct rdmachan_grant_args)
  * @flags: %RDMACHAN_IO_F_DONTWAIT
  * @context: File descriptor of the context whose regions are named
  * @count: Elements of the array at @ranges_ptr, 1 to %RDMACHAN_GRANTS_MAX
@@ -1192,7 +1195,7 @@ struct rdmachan_grant_range {
  *    tell of the end of grants are part of until they are received.
  *  - EPIPE, ENOTCONN, ECONNRESET and others: as of %RDMACHAN_SEND.
  */
-struct rdmachan_grant {
+struct rdmachan_grant_args {
 	__u32 size;
 	__u32 flags;
 	__s32 context;
@@ -1242,8 +1245,8 @@ struct rdmachan_grant_event {
 };
 
 /**
- * struct rdmachan_release - ioctl(RDMACHAN_RELEASE) on a channel: give control back
- * @size: sizeof(struct rdmachan_release)
+ * struct rdmachan_release_args - ioctl(RDMACHAN_RELEASE) on a channel: give control back
+ * @size: sizeof(struct rdmachan_release_args)
  * @flags: Must be 0
  * @grant: Number of a grant that is held
  * @__reserved: Must be 0
@@ -1255,7 +1258,7 @@ struct rdmachan_grant_event {
  *  - ENOENT: No such grant was ever held.
  *  - EKEYREVOKED: It has ended already.
  */
-struct rdmachan_release {
+struct rdmachan_release_args {
 	__u32 size;
 	__u32 flags;
 	__u32 grant;
@@ -1265,8 +1268,8 @@ struct rdmachan_release {
 #define RDMACHAN_RELEASE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_RELEASE)
 
 /**
- * struct rdmachan_revoke - ioctl(RDMACHAN_REVOKE) on a channel: take control back
- * @size: sizeof(struct rdmachan_revoke)
+ * struct rdmachan_revoke_args - ioctl(RDMACHAN_REVOKE) on a channel: take control back
+ * @size: sizeof(struct rdmachan_revoke_args)
  * @flags: %RDMACHAN_IO_F_DONTWAIT: only begin; the event tells when it is done
  * @grant: Number of a grant that was given
  * @timeout_ms: How long to wait; 0 is without limit
@@ -1281,7 +1284,7 @@ struct rdmachan_release {
  *  - ENOENT: No such grant was ever given. One that has ended is no error.
  *  - ETIMEDOUT, EINTR: The revocation goes on.
  */
-struct rdmachan_revoke {
+struct rdmachan_revoke_args {
 	__u32 size;
 	__u32 flags;
 	__u32 grant;
@@ -1301,8 +1304,8 @@ enum rdmachan_write_flags {
 };
 
 /**
- * struct rdmachan_access - ioctl(RDMACHAN_READ) or ioctl(RDMACHAN_WRITE) on a channel
- * @size: sizeof(struct rdmachan_access)
+ * struct rdmachan_access_args - ioctl(RDMACHAN_READ) or ioctl(RDMACHAN_WRITE) on a channel
+ * @size: sizeof(struct rdmachan_access_args)
  * @flags: WRITE: &enum rdmachan_write_flags; READ: must be 0
  * @grant: Number of a grant that is held
  * @msg_flags: With %RDMACHAN_WRITE_F_NOTIFY: as of %RDMACHAN_SEND; else must be 0
@@ -1335,7 +1338,7 @@ enum rdmachan_write_flags {
  *  - ECONNRESET and others: The connection has ended. Of a WRITE any of the bytes may have
  *    been written.
  */
-struct rdmachan_access {
+struct rdmachan_access_args {
 	__u32 size;
 	__u32 flags;
 	__u32 grant;
@@ -1363,8 +1366,8 @@ enum rdmachan_atomic_op {
 };
 
 /**
- * struct rdmachan_atomic - ioctl(RDMACHAN_ATOMIC) on a channel
- * @size: sizeof(struct rdmachan_atomic)
+ * struct rdmachan_atomic_args - ioctl(RDMACHAN_ATOMIC) on a channel
+ * @size: sizeof(struct rdmachan_atomic_args)
  * @flags: Must be 0
  * @grant: Number of a grant that is held
  * @op: &enum rdmachan_atomic_op
@@ -1377,12 +1380,12 @@ enum rdmachan_atomic_op {
  * Errors, besides those of "rules of the interface":
  *
  *  - EINVAL: also when @offset is not aligned.
- *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access.
+ *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access_args.
  *  - EREMOTEIO: The connection has ended, or the adapter has lost the result, and it is not
  *    known whether the operation was done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
  *  - EFAULT: The structure could not be written to; the operation was done.
  */
-struct rdmachan_atomic {
+struct rdmachan_atomic_args {
 	__u32 size;
 	__u32 flags;
 	__u32 grant;
@@ -1426,7 +1429,7 @@ struct rdmachan_atomic {
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
  *	rdmachan_fd_flags. Succeeds with a file descriptor: %RDMACHAN_QUERY tells the peer
- * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect at addr tells, whose
+ * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect_args at addr tells, whose
  *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
  *	call to look at it. Succeeds with a file descriptor
  * @RDMACHAN_OPCODE_SHUTDOWN: Shut the channel fd down as op_flags tell, which are &enum
@@ -1450,7 +1453,7 @@ struct rdmachan_atomic {
  *	FETCH_ADD, whether they were or not
  * @RDMACHAN_OPCODE_RELEASE: Give the grant back. Accesses to it that have not begun fail; with
  *	%RDMACHAN_SQE_F_FENCE it waits for them. Succeeds with 0
- * @RDMACHAN_OPCODE_GRANT: GRANT, as the &struct rdmachan_grant at addr says, whose flags and
+ * @RDMACHAN_OPCODE_GRANT: GRANT, as the &struct rdmachan_grant_args at addr says, whose flags and
  *	timeout_ms must be 0; behind what is sent. That is looked at when it is its turn: the
  *	context must be open until then. Succeeds with 0, and the numbers are there
  * @RDMACHAN_OPCODE_REVOKE: Take back what was lent on the channel fd under the number grant.
@@ -1694,8 +1697,8 @@ enum rdmachan_queue_flags {
 };
 
 /**
- * struct rdmachan_queue_create - ioctl(RDMACHAN_QUEUE_CREATE) on a context
- * @size: sizeof(struct rdmachan_queue_create)
+ * struct rdmachan_queue_create_args - ioctl(RDMACHAN_QUEUE_CREATE) on a context
+ * @size: sizeof(struct rdmachan_queue_create_args)
  * @flags: %RDMACHAN_FD_F_CLOEXEC and &enum rdmachan_queue_flags
  * @sq_entries: Entries of the submission ring, &struct rdmachan_sqe: a power of two, at
  *	most %RDMACHAN_QUEUE_ENTRIES_MAX
@@ -1726,7 +1729,7 @@ enum rdmachan_queue_flags {
  *  - ENFILE: All users together have as many queues, or pollers, as may be
  *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
  */
-struct rdmachan_queue_create {
+struct rdmachan_queue_create_args {
 	__u32 size;
 	__u32 flags;
 	__u32 sq_entries;
@@ -1749,8 +1752,8 @@ enum rdmachan_enter_flags {
 };
 
 /**
- * struct rdmachan_enter - ioctl(RDMACHAN_ENTER) on a queue
- * @size: sizeof(struct rdmachan_enter)
+ * struct rdmachan_enter_args - ioctl(RDMACHAN_ENTER) on a queue
+ * @size: sizeof(struct rdmachan_enter_args)
  * @flags: &enum rdmachan_enter_flags
  * @to_submit: Take at most so many entries of the submission ring. Fewer are taken when
  *	it has fewer, or as many operations are under way as can be: then others are taken
@@ -1771,7 +1774,7 @@ enum rdmachan_enter_flags {
  *  - EPERM: The queue was made by another program.
  *  - EINTR: also after entries were taken; see @out_submitted.
  */
-struct rdmachan_enter {
+struct rdmachan_enter_args {
 	__u32 size;
 	__u32 flags;
 	__u32 to_submit;
@@ -1801,8 +1804,8 @@ struct rdmachan_buffer {
 };
 
 /**
- * struct rdmachan_pool_create - ioctl(RDMACHAN_POOL_CREATE) on a queue
- * @size: sizeof(struct rdmachan_pool_create)
+ * struct rdmachan_pool_create_args - ioctl(RDMACHAN_POOL_CREATE) on a queue
+ * @size: sizeof(struct rdmachan_pool_create_args)
  * @flags: Must be 0
  * @entries: Entries of the pool's ring, &struct rdmachan_buffer: a power of two, at most
  *	%RDMACHAN_QUEUE_ENTRIES_MAX
@@ -1827,7 +1830,7 @@ struct rdmachan_buffer {
  *    may be (%RDMACHAN_CAUSE_USER_BYTES).
  *  - ENFILE: Those of all users together would (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
-struct rdmachan_pool_create {
+struct rdmachan_pool_create_args {
 	__u32 size;
 	__u32 flags;
 	__u32 entries;

@@ -78,7 +78,7 @@ static void check_interface(struct doctor *doctor)
 {
 	struct rdmachan_info info;
 
-	if (rdmachan_info(doctor->ctx, &info, NULL, 0) < 0) {
+	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0) < 0) {
 		doctor_note(doctor, DOCTOR_FAIL, "interface", "the module does not answer: %s",
 			    strerror(errno));
 		doctor_fix(doctor, "install the module and the tool of one version");

@@ -103,7 +103,7 @@ static bool has_rdma(int ctx, const char *name)
 	struct rdmachan_info info;
 	int count, i;
 
-	count = rdmachan_info(ctx, &info, devices, ARRAY_SIZE(devices));
+	count = rdmachan_get_info(ctx, &info, devices, ARRAY_SIZE(devices));
 	for (i = 0; i < count; i++) {
 		if (!strncmp(devices[i].netdev, name, sizeof(devices[i].netdev)) &&
 		    devices[i].flags & RDMACHAN_DEV_F_ACTIVE)

@@ -73,25 +73,25 @@ FIXTURE_TEARDOWN(abi)
 union arg {
 	uint32_t size;
 	struct rdmachan_info info;
-	struct rdmachan_listen listen;
-	struct rdmachan_accept accept;
-	struct rdmachan_connect connect;
-	struct rdmachan_send send;
-	struct rdmachan_recv recv;
-	struct rdmachan_shutdown shutdown;
-	struct rdmachan_busy_poll busy_poll;
-	struct rdmachan_query query;
-	struct rdmachan_list list;
-	struct rdmachan_queue_create queue_create;
-	struct rdmachan_enter enter;
-	struct rdmachan_pool_create pool_create;
-	struct rdmachan_region_register region_register;
-	struct rdmachan_region_unregister region_unregister;
-	struct rdmachan_grant grant;
-	struct rdmachan_release release;
-	struct rdmachan_revoke revoke;
-	struct rdmachan_access access;
-	struct rdmachan_atomic atomic;
+	struct rdmachan_listen_args listen;
+	struct rdmachan_accept_args accept;
+	struct rdmachan_connect_args connect;
+	struct rdmachan_send_args send;
+	struct rdmachan_recv_args recv;
+	struct rdmachan_shutdown_args shutdown;
+	struct rdmachan_busy_poll_args busy_poll;
+	struct rdmachan_query_args query;
+	struct rdmachan_list_args list;
+	struct rdmachan_queue_create_args queue_create;
+	struct rdmachan_enter_args enter;
+	struct rdmachan_pool_create_args pool_create;
+	struct rdmachan_region_register_args region_register;
+	struct rdmachan_region_unregister_args region_unregister;
+	struct rdmachan_grant_args grant;
+	struct rdmachan_release_args release;
+	struct rdmachan_revoke_args revoke;
+	struct rdmachan_access_args access;
+	struct rdmachan_atomic_args atomic;
 	char bytes[1024];
 };
 
@@ -123,38 +123,40 @@ struct command {
 static const struct command commands[] = {
 	COMMAND_GROWN("INFO", RDMACHAN_INFO, CTX, rdmachan_info, 152, 0,
 		      FLAGS(rdmachan_info)),
-	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen, 0, FLAGS(rdmachan_listen)),
-	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect, 0,
-		   FLAGS(rdmachan_connect)),
-	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list, 0, FLAGS(rdmachan_list)),
-	COMMAND("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept, ETIMEDOUT,
-		FLAGS(rdmachan_accept)),
-	COMMAND("SEND", RDMACHAN_SEND, CHAN, rdmachan_send, 0, FLAGS(rdmachan_send)),
-	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv, EAGAIN, FLAGS(rdmachan_recv)),
-	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query, 0,
-		FLAGS(rdmachan_query)),
-	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create, 0,
-		   FLAGS(rdmachan_queue_create)),
-	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter, 0, FLAGS(rdmachan_enter)),
-	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create, 0,
-		FLAGS(rdmachan_pool_create)),
-	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register, 0,
-		FLAGS(rdmachan_region_register)),
+	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen_args, 0,
+		   FLAGS(rdmachan_listen_args)),
+	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect_args, 0,
+		   FLAGS(rdmachan_connect_args)),
+	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list_args, 0, FLAGS(rdmachan_list_args)),
+	COMMAND("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept_args, ETIMEDOUT,
+		FLAGS(rdmachan_accept_args)),
+	COMMAND("SEND", RDMACHAN_SEND, CHAN, rdmachan_send_args, 0, FLAGS(rdmachan_send_args)),
+	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, EAGAIN, FLAGS(rdmachan_recv_args)),
+	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query_args, 0,
+		FLAGS(rdmachan_query_args)),
+	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create_args, 0,
+		   FLAGS(rdmachan_queue_create_args)),
+	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter_args, 0, FLAGS(rdmachan_enter_args)),
+	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create_args, 0,
+		FLAGS(rdmachan_pool_create_args)),
+	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register_args, 0,
+		FLAGS(rdmachan_region_register_args)),
 	COMMAND_GROWN("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
-		      rdmachan_region_unregister, 8, ENOENT,
-		      FLAGS(rdmachan_region_unregister)),
-	COMMAND("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant, 0, FLAGS(rdmachan_grant)),
-	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release, ENOENT,
-		FLAGS(rdmachan_release)),
-	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke, ENOENT,
-		FLAGS(rdmachan_revoke)),
-	COMMAND_GROWN("READ", RDMACHAN_READ, CHAN, rdmachan_access, 48, 0,
-		      FLAGS(rdmachan_access)),
-	COMMAND_GROWN("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access, 48, 0,
-		      FLAGS(rdmachan_access)),
-	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic, 0, FLAGS(rdmachan_atomic)),
-	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll, 0, -1),
-	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown, 0, -1),
+		      rdmachan_region_unregister_args, 8, ENOENT,
+		      FLAGS(rdmachan_region_unregister_args)),
+	COMMAND("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant_args, 0, FLAGS(rdmachan_grant_args)),
+	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release_args, ENOENT,
+		FLAGS(rdmachan_release_args)),
+	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke_args, ENOENT,
+		FLAGS(rdmachan_revoke_args)),
+	COMMAND_GROWN("READ", RDMACHAN_READ, CHAN, rdmachan_access_args, 48, 0,
+		      FLAGS(rdmachan_access_args)),
+	COMMAND_GROWN("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access_args, 48, 0,
+		      FLAGS(rdmachan_access_args)),
+	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic_args, 0,
+		FLAGS(rdmachan_atomic_args)),
+	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll_args, 0, -1),
+	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown_args, 0, -1),
 };
 
 #define EACH_COMMAND(c) \
@@ -357,18 +359,18 @@ TEST_F(abi, unknown_flags)
 
 TEST_F(abi, reserved_members)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept), .timeout_ms = 1 };
-	struct rdmachan_send send = { .size = sizeof(send), .__reserved = 1 };
-	struct rdmachan_enter enter = { .size = sizeof(enter), .__reserved = 1 };
-	struct rdmachan_queue_create create = {
+	struct rdmachan_accept_args accept = { .size = sizeof(accept), .timeout_ms = 1 };
+	struct rdmachan_send_args send = { .size = sizeof(send), .__reserved = 1 };
+	struct rdmachan_enter_args enter = { .size = sizeof(enter), .__reserved = 1 };
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8, .idle_ms = 1,
 	};
-	struct rdmachan_pool_create pool = {
+	struct rdmachan_pool_create_args pool = {
 		.size = sizeof(pool), .entries = 8, .__reserved = 1,
 	};
-	struct rdmachan_connect connect;
-	struct rdmachan_listen listen;
-	struct rdmachan_list list = {
+	struct rdmachan_connect_args connect;
+	struct rdmachan_listen_args listen;
+	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.objects_ptr = (uintptr_t)&self->object,
 		.objects_max = 1,
@@ -405,11 +407,11 @@ TEST_F(abi, reserved_members)
 
 TEST_F(abi, reserved_members_of_grants)
 {
-	struct rdmachan_release release = { .size = sizeof(release), .__reserved = 1 };
-	struct rdmachan_region_unregister unreg = {
+	struct rdmachan_release_args release = { .size = sizeof(release), .__reserved = 1 };
+	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg), .region = self->own.region, .__reserved = 1,
 	};
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access), .grant = self->held, .msg_flags = 1,
 	};
 
@@ -501,9 +503,9 @@ TEST_F(abi, bad_argument)
 /* A structure that can be read only: the outputs do not arrive, and nothing is lost. */
 TEST_F(abi, output_nowhere)
 {
-	struct rdmachan_connect *connect;
-	struct rdmachan_accept *accept;
-	struct rdmachan_listen *listen;
+	struct rdmachan_connect_args *connect;
+	struct rdmachan_accept_args *accept;
+	struct rdmachan_listen_args *listen;
 	int chan, fd, lowest;
 	void *page;
 
@@ -548,8 +550,8 @@ TEST_F(abi, output_nowhere)
 
 TEST_F(abi, bad_vectors)
 {
-	struct rdmachan_send send = { .size = sizeof(send), .iov_count = 1 };
-	struct rdmachan_recv recv = {
+	struct rdmachan_send_args send = { .size = sizeof(send), .iov_count = 1 };
+	struct rdmachan_recv_args recv = {
 		.size = sizeof(recv), .iov_count = 1, .flags = RDMACHAN_IO_F_DONTWAIT,
 	};
 
@@ -596,7 +598,7 @@ TEST_F(abi, receive_to_nowhere)
 {
 	const size_t lens[] = { 1, 100, 2048, 2049, 16384, 300000 };
 	char *data = malloc(300000);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t i;
 
 	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
@@ -616,7 +618,7 @@ TEST_F(abi, receive_to_nowhere)
 TEST_F(abi, error_record_size)
 {
 	struct rdmachan_error error = { .size = offsetof(struct rdmachan_error, limit) - 1 };
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 
 	fill_connect(&connect, SERVICE + 1, NULL);
 	connect.error_ptr = (uintptr_t)&error;
@@ -642,7 +644,7 @@ TEST_F(abi, error_record_size)
 
 TEST_F(abi, services)
 {
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 
 	EXPECT_ERR(do_listen(self->ctx, 0, NULL), EINVAL);
 	EXPECT_ERR(do_listen(self->ctx, 0xffffffffU, NULL), EINVAL);
@@ -697,7 +699,7 @@ TEST_F(abi, tuning)
 
 TEST_F(abi, addresses)
 {
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	int family;
 
 	for (family = 0; family < 50; family++) {
@@ -716,7 +718,7 @@ TEST_F(abi, addresses)
 
 TEST_F(abi, message_flags)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char c;
 
 	EXPECT_ERR(do_send(self->chan, "x", 1, 0x10000, NULL), EINVAL);
@@ -731,7 +733,7 @@ TEST_F(abi, message_flags)
 TEST_F(abi, list_arguments)
 {
 	struct rdmachan_object objects[4];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.objects_ptr = (uintptr_t)objects,
 		.objects_max = 0,
@@ -841,7 +843,7 @@ TEST_F(abi, descriptor_flags)
 /* What a call gives cannot be written: either nothing was done, or it was. */
 TEST_F(abi, grant_output_nowhere)
 {
-	struct rdmachan_atomic *atomic;
+	struct rdmachan_atomic_args *atomic;
 	struct rdmachan_grant_range *range;
 	uint64_t grants = grants_in_use(self->ctx), before = self->memory[0];
 	void *page;
@@ -870,7 +872,7 @@ TEST_F(abi, unprivileged)
 {
 	const uid_t nobody_else = 7654;
 	struct rdmachan_object object;
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.flags = RDMACHAN_LIST_F_ALL,
 		.objects_ptr = (uintptr_t)&object,

@@ -226,7 +226,7 @@ TEST_F(quota, contexts_in_all)
 
 static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
 {
-	struct rdmachan_queue_create create = {
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = entries, .cq_entries = entries,
 		.error_ptr = (uintptr_t)error,
 	};

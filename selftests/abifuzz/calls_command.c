@@ -26,25 +26,25 @@ struct command {
 		uint32_t words[ARG_MAX_SIZE / 4];
 		uint32_t size_member;
 		struct rdmachan_info info;
-		struct rdmachan_listen listen;
-		struct rdmachan_accept accept;
-		struct rdmachan_connect connect;
-		struct rdmachan_send send;
-		struct rdmachan_recv recv;
-		struct rdmachan_shutdown shutdown;
-		struct rdmachan_busy_poll busy_poll;
-		struct rdmachan_query query;
-		struct rdmachan_list list;
-		struct rdmachan_queue_create queue_create;
-		struct rdmachan_enter enter;
-		struct rdmachan_pool_create pool_create;
-		struct rdmachan_region_register region_register;
-		struct rdmachan_region_unregister region_unregister;
-		struct rdmachan_grant grant;
-		struct rdmachan_release release;
-		struct rdmachan_revoke revoke;
-		struct rdmachan_access access;
-		struct rdmachan_atomic atomic;
+		struct rdmachan_listen_args listen;
+		struct rdmachan_accept_args accept;
+		struct rdmachan_connect_args connect;
+		struct rdmachan_send_args send;
+		struct rdmachan_recv_args recv;
+		struct rdmachan_shutdown_args shutdown;
+		struct rdmachan_busy_poll_args busy_poll;
+		struct rdmachan_query_args query;
+		struct rdmachan_list_args list;
+		struct rdmachan_queue_create_args queue_create;
+		struct rdmachan_enter_args enter;
+		struct rdmachan_pool_create_args pool_create;
+		struct rdmachan_region_register_args region_register;
+		struct rdmachan_region_unregister_args region_unregister;
+		struct rdmachan_grant_args grant;
+		struct rdmachan_release_args release;
+		struct rdmachan_revoke_args revoke;
+		struct rdmachan_access_args access;
+		struct rdmachan_atomic_args atomic;
 	} arg;
 };
 
@@ -273,8 +273,8 @@ long call_info(struct actor *actor, const struct call *call)
 long call_listen(struct actor *actor, const struct call *call)
 {
 	static const uint32_t backlogs[] = { 0, 1, 2, 65535, 65536, 0xffffffff };
-	struct command command = { RDMACHAN_LISTEN, sizeof(struct rdmachan_listen) };
-	struct rdmachan_listen *listen = &command.arg.listen;
+	struct command command = { RDMACHAN_LISTEN, sizeof(struct rdmachan_listen_args) };
+	struct rdmachan_listen_args *listen = &command.arg.listen;
 
 	command.there = true;
 	listen->flags = fd_flags_of(call->value[2]);
@@ -288,8 +288,8 @@ long call_listen(struct actor *actor, const struct call *call)
 
 long call_accept(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_ACCEPT, sizeof(struct rdmachan_accept) };
-	struct rdmachan_accept *accept = &command.arg.accept;
+	struct command command = { RDMACHAN_ACCEPT, sizeof(struct rdmachan_accept_args) };
+	struct rdmachan_accept_args *accept = &command.arg.accept;
 
 	accept->flags = fd_flags_of(call->value[2]);
 	accept->timeout_ms = timeout_of(call->value[3]);
@@ -299,8 +299,8 @@ long call_accept(struct actor *actor, const struct call *call)
 
 long call_connect(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_CONNECT, sizeof(struct rdmachan_connect) };
-	struct rdmachan_connect *connect = &command.arg.connect;
+	struct command command = { RDMACHAN_CONNECT, sizeof(struct rdmachan_connect_args) };
+	struct rdmachan_connect_args *connect = &command.arg.connect;
 
 	connect->flags = fd_flags_of(call->value[2]);
 	connect->service = service_of(call->value[3]);
@@ -363,8 +363,8 @@ static uint64_t vector_at(struct actor *actor, unsigned int value, unsigned int 
 long call_send(struct actor *actor, const struct call *call)
 {
 	static const uint32_t flags[] = { 0, 1, 0xffff, 0x8000, 0x10000, 0xffffffff };
-	struct command command = { RDMACHAN_SEND, sizeof(struct rdmachan_send) };
-	struct rdmachan_send *send = &command.arg.send;
+	struct command command = { RDMACHAN_SEND, sizeof(struct rdmachan_send_args) };
+	struct rdmachan_send_args *send = &command.arg.send;
 
 	send->flags = io_flags_of(call->value[2]);
 	send->iov_count = make_vector(actor, call->value[4], length_of(call->value[3]));
@@ -376,7 +376,7 @@ long call_send(struct actor *actor, const struct call *call)
 }
 
 /* What the length says, against what there was room for. */
-static void judge_length(const struct rdmachan_recv *recv, int error, uint64_t room)
+static void judge_length(const struct rdmachan_recv_args *recv, int error, uint64_t room)
 {
 	if (!error && recv->out_length > room)
 		engine_complain("more was received than there was room for");
@@ -386,8 +386,8 @@ static void judge_length(const struct rdmachan_recv *recv, int error, uint64_t r
 
 long call_recv(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_RECV, sizeof(struct rdmachan_recv) };
-	struct rdmachan_recv *recv = &command.arg.recv;
+	struct command command = { RDMACHAN_RECV, sizeof(struct rdmachan_recv_args) };
+	struct rdmachan_recv_args *recv = &command.arg.recv;
 	long ret;
 
 	recv->flags = io_flags_of(call->value[2]);
@@ -406,7 +406,7 @@ long call_recv(struct actor *actor, const struct call *call)
 long call_shutdown(struct actor *actor, const struct call *call)
 {
 	static const uint32_t hows[] = { 2, 1, 3, 0, 4, 0xffffffff };
-	struct command command = { RDMACHAN_SHUTDOWN, sizeof(struct rdmachan_shutdown) };
+	struct command command = { RDMACHAN_SHUTDOWN, sizeof(struct rdmachan_shutdown_args) };
 
 	command.arg.shutdown.how = PICK(hows, call->value[2]);
 	return issue(actor, call, &command);
@@ -415,7 +415,7 @@ long call_shutdown(struct actor *actor, const struct call *call)
 long call_busy(struct actor *actor, const struct call *call)
 {
 	static const uint32_t usecs[] = { 100, 0, 1, 2000, RDMACHAN_BUSY_POLL_MAX + 1, -1U };
-	struct command command = { RDMACHAN_BUSY_POLL, sizeof(struct rdmachan_busy_poll) };
+	struct command command = { RDMACHAN_BUSY_POLL, sizeof(struct rdmachan_busy_poll_args) };
 
 	command.arg.busy_poll.usecs = PICK(usecs, call->value[2]);
 	return issue(actor, call, &command);
@@ -427,8 +427,8 @@ long call_query(struct actor *actor, const struct call *call)
 		sizeof(struct rdmachan_object), 0, sizeof(struct rdmachan_object) - 1, 4096,
 		0xffffffff,
 	};
-	struct command command = { RDMACHAN_QUERY, sizeof(struct rdmachan_query) };
-	struct rdmachan_query *query = &command.arg.query;
+	struct command command = { RDMACHAN_QUERY, sizeof(struct rdmachan_query_args) };
+	struct rdmachan_query_args *query = &command.arg.query;
 	char *place = call->value[4] % 12 ?
 		      memory_args(actor, call->value[4], sizeof(struct rdmachan_object)) :
 		      memory_args(actor, 0, 0) + 2048;
@@ -451,8 +451,8 @@ long call_list(struct actor *actor, const struct call *call)
 		0, sizeof(struct rdmachan_object) + 1,
 	};
 	static const uint64_t afters[] = { 0, 1, 0xffffffff, 0x100000000, ~0ULL };
-	struct command command = { RDMACHAN_LIST, sizeof(struct rdmachan_list) };
-	struct rdmachan_list *list = &command.arg.list;
+	struct command command = { RDMACHAN_LIST, sizeof(struct rdmachan_list_args) };
+	struct rdmachan_list_args *list = &command.arg.list;
 
 	list->flags = call->value[2] % 8 == 7 ? 2 : call->value[2] & 1;
 	list->objects_max = PICK(counts, call->value[3]);
@@ -472,9 +472,9 @@ static uint32_t entries_of(unsigned int value)
 long call_queue(struct actor *actor, const struct call *call)
 {
 	struct command command = {
-		RDMACHAN_QUEUE_CREATE, sizeof(struct rdmachan_queue_create)
+		RDMACHAN_QUEUE_CREATE, sizeof(struct rdmachan_queue_create_args)
 	};
-	struct rdmachan_queue_create *create = &command.arg.queue_create;
+	struct rdmachan_queue_create_args *create = &command.arg.queue_create;
 	long ret;
 
 	create->flags = call->value[2] % 8 == 7 ? 0x80000000 : call->value[2] & 1;
@@ -492,8 +492,8 @@ long call_queue(struct actor *actor, const struct call *call)
 
 long call_pool(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_POOL_CREATE, sizeof(struct rdmachan_pool_create) };
-	struct rdmachan_pool_create *create = &command.arg.pool_create;
+	struct command command = { RDMACHAN_POOL_CREATE, sizeof(struct rdmachan_pool_create_args) };
+	struct rdmachan_pool_create_args *create = &command.arg.pool_create;
 	long ret;
 
 	create->flags = call->value[2] % 8 == 7;
@@ -509,8 +509,8 @@ long call_enter(struct actor *actor, const struct call *call)
 {
 	static const uint32_t counts[] = { 32768, 1, 0, 2, 0xffffffff };
 	static const uint32_t mins[] = { 0, 1, 2, 8, 64, 0xffffffff };
-	struct command command = { RDMACHAN_ENTER, sizeof(struct rdmachan_enter) };
-	struct rdmachan_enter *enter = &command.arg.enter;
+	struct command command = { RDMACHAN_ENTER, sizeof(struct rdmachan_enter_args) };
+	struct rdmachan_enter_args *enter = &command.arg.enter;
 
 	enter->flags = call->value[2] % 8 == 7;
 	enter->to_submit = PICK(counts, call->value[3]);
@@ -522,9 +522,9 @@ long call_enter(struct actor *actor, const struct call *call)
 long call_register(struct actor *actor, const struct call *call)
 {
 	struct command command = {
-		RDMACHAN_REGION_REGISTER, sizeof(struct rdmachan_region_register)
+		RDMACHAN_REGION_REGISTER, sizeof(struct rdmachan_region_register_args)
 	};
-	struct rdmachan_region_register *reg = &command.arg.region_register;
+	struct rdmachan_region_register_args *reg = &command.arg.region_register;
 
 	reg->flags = call->value[2] % 8 == 7 ? 0x80000000 : call->value[2] & 1;
 	reg->addr = (uintptr_t)memory_of(call->value[3]);
@@ -537,7 +537,7 @@ long call_register(struct actor *actor, const struct call *call)
 long call_unregister(struct actor *actor, const struct call *call)
 {
 	struct command command = {
-		RDMACHAN_REGION_UNREGISTER, sizeof(struct rdmachan_region_unregister)
+		RDMACHAN_REGION_UNREGISTER, sizeof(struct rdmachan_region_unregister_args)
 	};
 
 	command.arg.region_unregister.region = region_of(call->value[2]);
@@ -599,8 +599,8 @@ static struct rdmachan_grant_range *make_ranges(struct actor *actor, const struc
 long call_grant(struct actor *actor, const struct call *call)
 {
 	static const uint32_t counts[] = { 1, 2, RDMACHAN_GRANTS_MAX, 0, RDMACHAN_GRANTS_MAX + 1 };
-	struct command command = { RDMACHAN_GRANT, sizeof(struct rdmachan_grant) };
-	struct rdmachan_grant *grant = &command.arg.grant;
+	struct command command = { RDMACHAN_GRANT, sizeof(struct rdmachan_grant_args) };
+	struct rdmachan_grant_args *grant = &command.arg.grant;
 	unsigned int pieces = call->value[5] / 16;
 
 	grant->flags = io_flags_of(call->value[6]);
@@ -619,7 +619,7 @@ long call_grant(struct actor *actor, const struct call *call)
 
 long call_release(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_RELEASE, sizeof(struct rdmachan_release) };
+	struct command command = { RDMACHAN_RELEASE, sizeof(struct rdmachan_release_args) };
 
 	command.arg.release.flags = call->value[3] % 8 == 7;
 	command.arg.release.grant = grant_of(call->value[2]);
@@ -628,8 +628,8 @@ long call_release(struct actor *actor, const struct call *call)
 
 long call_revoke(struct actor *actor, const struct call *call)
 {
-	struct command command = { RDMACHAN_REVOKE, sizeof(struct rdmachan_revoke) };
-	struct rdmachan_revoke *revoke = &command.arg.revoke;
+	struct command command = { RDMACHAN_REVOKE, sizeof(struct rdmachan_revoke_args) };
+	struct rdmachan_revoke_args *revoke = &command.arg.revoke;
 
 	revoke->flags = io_flags_of(call->value[3]);
 	revoke->grant = grant_of(call->value[2]);
@@ -640,8 +640,8 @@ long call_revoke(struct actor *actor, const struct call *call)
 
 static long access_by(struct actor *actor, const struct call *call, unsigned int cmd)
 {
-	struct command command = { cmd, sizeof(struct rdmachan_access) };
-	struct rdmachan_access *access = &command.arg.access;
+	struct command command = { cmd, sizeof(struct rdmachan_access_args) };
+	struct rdmachan_access_args *access = &command.arg.access;
 	unsigned int pieces = call->value[3] / 8 % 16;
 
 	access->flags = call->value[3] % 8 == 7 ? RDMACHAN_WRITE_F_NOTIFY : 0;
@@ -674,8 +674,8 @@ long call_atomic(struct actor *actor, const struct call *call)
 	static const uint32_t ops[] = {
 		RDMACHAN_ATOMIC_FETCH_ADD, RDMACHAN_ATOMIC_COMPARE_SWAP, 0, 3, 0xffffffff,
 	};
-	struct command command = { RDMACHAN_ATOMIC, sizeof(struct rdmachan_atomic) };
-	struct rdmachan_atomic *atomic = &command.arg.atomic;
+	struct command command = { RDMACHAN_ATOMIC, sizeof(struct rdmachan_atomic_args) };
+	struct rdmachan_atomic_args *atomic = &command.arg.atomic;
 
 	atomic->flags = call->value[3] % 8 == 7;
 	atomic->grant = grant_of(call->value[2]);

@@ -160,7 +160,7 @@ long call_entry(struct actor *actor, const struct call *call)
 		break;
 	case RDMACHAN_OPCODE_GRANT:
 		sqe.addr = (uintptr_t)memory_args(actor, call->value[2],
-						  sizeof(struct rdmachan_grant));
+						  sizeof(struct rdmachan_grant_args));
 		sqe.op_flags = 0;
 		break;
 	case RDMACHAN_OPCODE_REVOKE:

@@ -48,7 +48,7 @@ TEST_F(chan, vectors)
 
 TEST_F(chan, many_pieces)
 {
-	struct rdmachan_send send = { .size = sizeof(send), .iov_count = 1024 };
+	struct rdmachan_send_args send = { .size = sizeof(send), .iov_count = 1024 };
 	static char out[1024 * 333], back[1024 * 333];
 	struct iovec iov[1024];
 	int i;
@@ -64,7 +64,7 @@ TEST_F(chan, many_pieces)
 
 TEST_F(chan, ipv6)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 	struct rdmachan_addr addr = own_address6(), there = peer_address6();
 	int listener = do_listen(self->peer, SERVICE, NULL);
 	int chan = do_connect_to(self->ctx, &there, SERVICE, NULL);
@@ -80,7 +80,7 @@ TEST_F(chan, ipv6)
 
 TEST_F(chan, accept_tells_the_peer)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 	struct rdmachan_addr addr = own_address();
 	int listener = do_listen(self->peer, SERVICE, NULL);
 	int chan = do_connect(self->ctx, SERVICE, NULL);
@@ -94,7 +94,7 @@ TEST_F(chan, accept_tells_the_peer)
 
 TEST_F(chan, empty_message)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char back[8];
 
 	EXPECT_EQ(do_send(self->a, NULL, 0, 5, NULL), 0);
@@ -152,7 +152,7 @@ TEST_F(chan, buffer_too_small)
 {
 	static const size_t sizes[] = { 10, 3000, 20000, 300000 };
 	char *out = calloc(1, 300000), *back = malloc(300000);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t i;
 	int next;
 
@@ -202,7 +202,7 @@ static void send_many(int chan, int count, uint64_t seed)
 static void receive_many(int chan, int count, uint64_t seed)
 {
 	char *data = malloc(200000);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t len;
 
 	while (count--) {
@@ -598,7 +598,7 @@ TEST_F(chan, passed_by_socket)
 TEST_F(chan, query_and_list)
 {
 	struct rdmachan_object object, objects[64];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.flags = RDMACHAN_LIST_F_ALL,
 		.objects_ptr = (uintptr_t)objects,
@@ -710,7 +710,7 @@ static void *share_sending(void *arg)
 TEST_F(chan, threads_share)
 {
 	struct sharer sharer = { self->a, 300 };
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	pthread_t threads[8];
 	char data[9000];
 	void *failed;

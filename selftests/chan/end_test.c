@@ -17,7 +17,7 @@ TEST_F(end, shutdown_send)
 {
 	struct rdmachan_error error;
 	struct rdmachan_object object;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char back[8];
 
 	EXPECT_EQ(write(self->a, "last", 4), 4);
@@ -87,7 +87,7 @@ TEST_F(end, close_delivers)
 {
 	static const char out[30000];
 	static char back[30000];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	int i, count = fill_up(self->a, sizeof(out));
 
 	ASSERT_GT(count, 10);

@@ -33,7 +33,7 @@ struct reading {
 	int chan;
 	void *data;
 	size_t room;
-	struct rdmachan_recv *recv;
+	struct rdmachan_recv_args *recv;
 	ssize_t got;
 	int error;
 };
@@ -83,7 +83,7 @@ static void *read_one(void *arg)
 
 /* Begin to read, and wait until the thread sleeps. With @recv, by RECV, whose outputs it gets. */
 static void begin_receiving(struct reading *r, int chan, void *data, size_t room,
-			    struct rdmachan_recv *recv)
+			    struct rdmachan_recv_args *recv)
 {
 	*r = (struct reading){ .chan = chan, .data = data, .room = room, .recv = recv };
 	pthread_create(&r->thread, NULL, read_one, r);
@@ -183,7 +183,7 @@ TEST_F(place, scattered)
 
 TEST_F(place, message_flags)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	struct reading r;
 
 	begin_receiving(&r, self->b, self->back, MIB, &recv);

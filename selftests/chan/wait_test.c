@@ -51,7 +51,7 @@ static int send_number(int chan, uint64_t number)
 static void receive_number(int chan, uint64_t number)
 {
 	static char data[ROOM];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	ASSERT_EQ(do_recv(chan, data, ROOM, &recv, TIMEOUT(20000)), 0);
 	ASSERT_EQ(recv.out_length, size_of(number));

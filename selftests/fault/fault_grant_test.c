@@ -98,7 +98,7 @@ TEST_F(fault, release)
 
 static long call_unregister_lent(struct fixture_fault *self)
 {
-	struct rdmachan_region_unregister unreg = {
+	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg), .region = lent.region,
 		.flags = RDMACHAN_UNREGISTER_F_REVOKE,
 	};
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(fault, accesses, 300)
  * Given and taken back by a queue
  */
 
-static struct rdmachan_grant giving;
+static struct rdmachan_grant_args giving;
 
 /* What was submitted completes. Return: how */
 static int64_t complete_one(long ret)
@@ -341,7 +341,7 @@ TEST_F(fault, queue_revoke)
 
 static void judge_notified(struct fixture_fault *self, long ret)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word[8];
 
 	if (ret < 0) {
@@ -356,7 +356,7 @@ static void judge_notified(struct fixture_fault *self, long ret)
 static long call_notify(struct fixture_fault *self)
 {
 	struct iovec iov = { "word", 4 };
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access), .flags = RDMACHAN_WRITE_F_NOTIFY, .msg_flags = 7,
 		.grant = lent.out_grant, .addr = (uintptr_t)to, .length = self->length,
 		.iov_ptr = (uintptr_t)&iov, .iov_count = 1,

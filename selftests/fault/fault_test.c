@@ -46,7 +46,7 @@ static void *read_only(const void *structure, size_t size)
 TEST(read_only_send)
 {
 	struct iovec iov = { "once", 4 };
-	struct rdmachan_send send = {
+	struct rdmachan_send_args send = {
 		.size = sizeof(send), .iov_ptr = (uintptr_t)&iov, .iov_count = 1,
 	};
 	int fds[2];
@@ -61,7 +61,7 @@ TEST(read_only_send)
 TEST(read_only_recv)
 {
 	struct iovec iov = { back, 8 };
-	struct rdmachan_recv recv = {
+	struct rdmachan_recv_args recv = {
 		.size = sizeof(recv), .iov_ptr = (uintptr_t)&iov, .iov_count = 1,
 	};
 	int fds[2];
@@ -75,7 +75,7 @@ TEST(read_only_recv)
 
 TEST(read_only_accept)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 	int listener = do_listen(open_peer(), SERVICE, NULL);
 	int chan = do_connect(open_ctx(), SERVICE, NULL);
 
@@ -131,7 +131,7 @@ TEST_F(fault, info)
 static long call_list(struct fixture_fault *self)
 {
 	struct rdmachan_object objects[16];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_max = 16, .object_size = sizeof(objects[0]),
 		.objects_ptr = (uintptr_t)objects,
 	};
@@ -148,7 +148,7 @@ static long call_query(struct fixture_fault *self)
 {
 	struct rdmachan_object object = { .size = sizeof(object) };
 	struct rdmachan_error error = { .size = sizeof(error) };
-	struct rdmachan_query query = {
+	struct rdmachan_query_args query = {
 		.size = sizeof(query), .object_ptr = (uintptr_t)&object,
 		.error_ptr = (uintptr_t)&error,
 	};
@@ -187,7 +187,7 @@ TEST_F(fault, listen)
 /* The listener's queue may begin with channels whose connector has failed since. */
 static void accept_mine(struct fixture_fault *self, int chan)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word[MARK];
 	int fd, ret;
 
@@ -323,7 +323,7 @@ static long call_writev(struct fixture_fault *self)
 /* What was sent arrives whole and once; what was not, not in part either. */
 static void judge_send(struct fixture_fault *self, long ret)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word[MARK];
 
 	ASSERT_EQ(do_send(self->a, "mark", MARK, 9, TIMEOUT(10000)), 0);
@@ -399,7 +399,7 @@ static long call_readv(struct fixture_fault *self)
 /* A message that could not be read is read by the next call. */
 static void judge_recv(struct fixture_fault *self, long ret)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word;
 
 	if (ret < 0) {
@@ -461,7 +461,7 @@ static long call_shutdown(struct fixture_fault *self)
 
 static void judge_shutdown(struct fixture_fault *self, long ret)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	if (ret < 0)
 		EXPECT_EQ(call_shutdown(self), 0);
@@ -492,7 +492,7 @@ static void prepare_close(struct fixture_fault *self)
 /* All that was sent arrives, and the end. */
 static void judge_close(struct fixture_fault *self, long ret)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	EXPECT_EQ(ret, 0);
 	ASSERT_EQ(do_recv(self->b, back, LONGEST, &recv, TIMEOUT(10000)), 0);

@@ -358,7 +358,7 @@ static void send_many(int chan, int count, uint64_t seed)
 static void receive_many(int chan, int count, uint64_t seed)
 {
 	static char data[LONGEST];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t len;
 
 	while (count--) {
@@ -557,7 +557,7 @@ static bool live_message(struct life *life, int from, size_t len)
 {
 	struct opts o = { .timeout_ms = 5000, .error = &life->record };
 	static char out[LONGEST], back[LONGEST];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	fill_random(out, len, len);
 	if (!step(life, "send", do_send(life->chans[from], out, len, 0, &o)))

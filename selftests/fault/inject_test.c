@@ -107,7 +107,7 @@ static int send_one(int chan, uint64_t *seed, struct rdmachan_error *error)
 static int receive_one(int chan, uint64_t *seed, struct rdmachan_error *error)
 {
 	static char data[LONGEST];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t len = random_size(seed);
 	int ret;
 
@@ -659,7 +659,7 @@ TEST_F(inject, forget)
 {
 	const int64_t region = region_register(self->ctx, lent, sizeof(lent), 0, NULL);
 	struct rdmachan_error error;
-	struct rdmachan_atomic add = {
+	struct rdmachan_atomic_args add = {
 		.size = sizeof(add), .op = RDMACHAN_ATOMIC_FETCH_ADD, .operand = 5,
 		.error_ptr = (uintptr_t)&error,
 	};

@@ -143,7 +143,7 @@ static void send_many(int chan, int count, uint64_t seed)
 static void receive_many(int chan, int count, uint64_t seed)
 {
 	static char data[LONGEST];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t len;
 
 	while (count--) {

@@ -337,7 +337,7 @@ static void *race_holder(void *arg)
 {
 	struct race *race = arg;
 	struct rdmachan_grant_event event;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	int chan = race->self->holder;
 
 	race->ok = true;
@@ -416,7 +416,7 @@ static void give_many(struct fixture_grant *self, uint32_t *grants, unsigned int
 
 TEST_F_TIMEOUT(grant, thousands, 240)
 {
-	struct rdmachan_region_unregister unreg = {
+	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg), .region = self->region,
 		.flags = RDMACHAN_UNREGISTER_F_REVOKE,
 	};
@@ -482,7 +482,7 @@ TEST_F_TIMEOUT(grant, amid_large_messages, 120)
 {
 	int count = turns(48), messages = 0, events = 0;
 	char *back = pages(3 * MIB);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint32_t grants[48];
 	pid_t child;
 	int i;

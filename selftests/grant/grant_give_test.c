@@ -62,7 +62,7 @@ static int write_notify(int chan, uint32_t grant, uint64_t offset, const void *f
 			const void *data, size_t bytes, uint32_t timeout_ms)
 {
 	struct iovec iov = { (void *)data, bytes };
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access), .flags = RDMACHAN_WRITE_F_NOTIFY, .grant = grant,
 		.msg_flags = 4711, .offset = offset, .addr = (uintptr_t)from, .length = len,
 		.iov_ptr = (uintptr_t)&iov, .iov_count = 1, .timeout_ms = timeout_ms,
@@ -90,7 +90,7 @@ static bool none_older(const char *data, size_t len, char turn)
 static void *watch(void *arg)
 {
 	struct watcher *w = arg;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word[4];
 
 	while (!do_recv(w->self->owner, word, sizeof(word), &recv, TIMEOUT(10000)) &&
@@ -128,7 +128,7 @@ TEST_F_TIMEOUT(grant, notify, 100)
 TEST_F(grant, notify_refused)
 {
 	uint32_t grant = lend(self, MAY_ALL, 0, 100), max = 1000;
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access), .grant = grant, .addr = (uintptr_t)self->memory + PAGE,
 		.length = 1,
 	};
@@ -166,7 +166,7 @@ TEST_F(grant, notify_refused)
 
 static void drain(int chan, int count)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char data[1000];
 
 	while (count--) {
@@ -177,7 +177,7 @@ static void drain(int chan, int count)
 
 static void expect_message(int chan, uint32_t flags)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char data[8];
 
 	ASSERT_EQ(do_recv(chan, data, sizeof(data), &recv, TIMEOUT(10000)), 0);
@@ -335,7 +335,7 @@ static void occupy(struct fixture_grant *self, uint32_t grant, uint32_t region)
 static bool noticed(struct fixture_grant *self, uint16_t flags)
 {
 	struct grant_message got;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	bool any = false;
 
 	ASSERT_EQ(do_send(self->holder, "x", 1, 0, NULL), 0);
@@ -426,7 +426,7 @@ TEST_F_TIMEOUT(grant, notify_in_part, 100)
  */
 
 struct giving {
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 	struct rdmachan_grant_range ranges[2];
 	struct rdmachan_error error;
 };
@@ -449,7 +449,7 @@ static struct rdmachan_sqe *give_begin(struct fixture_grant *self, struct giving
 static void expect_given(struct fixture_grant *self, const struct giving *g)
 {
 	struct grant_message message;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	int i;
 
 	ASSERT_EQ(grant_recv(self->holder, &message, sizeof(message), &recv, TIMEOUT(10000)), 0);
@@ -464,7 +464,7 @@ static void expect_given(struct fixture_grant *self, const struct giving *g)
 TEST_F(grant, queue_give)
 {
 	struct giving g, h;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word;
 	int i;
 
@@ -609,7 +609,7 @@ TEST_F(grant, queue_give_poller)
 /* Though only a call can give it, it is in order with what is sent. */
 TEST_F(grant, queue_give_poller_order)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	struct giving g;
 	char word;
 	int i;

@@ -24,7 +24,7 @@
 TEST_F(grant, holder_closes)
 {
 	struct user users[USERS];
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint32_t grant;
 	int i, fds[2];
 	char c;

@@ -212,7 +212,7 @@ static void write_then_send(struct fixture_grant *self, size_t len, bool regions
 {
 	struct own own = { .memory = pages(MIB), .regions = regions };
 	uint32_t grant = lend(self, MAY_WRITE, 0, MIB);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char word;
 	int i, j;
 
@@ -274,7 +274,7 @@ TEST_F_TIMEOUT(grant, queue_fence, 120)
 		await_written(self->holder, grant);
 		EXPECT_TRUE(is_all(old, SIZE, 0x11));
 		EXPECT_TRUE(is_all(self->memory, SIZE, 0x22));
-		ASSERT_EQ(do_recv(self->owner, old, 1, &(struct rdmachan_recv){}, NULL), 0);
+		ASSERT_EQ(do_recv(self->owner, old, 1, &(struct rdmachan_recv_args){}, NULL), 0);
 	}
 	queue_close(&q);
 }
@@ -305,7 +305,7 @@ TEST_F(grant, queue_fence_behind_chain)
 		}
 		EXPECT_TRUE(turn[3] < turn[4]);
 		for (i = 0; i < 3; i++) {
-			ASSERT_EQ(do_recv(self->owner, &word, 1, &(struct rdmachan_recv){},
+			ASSERT_EQ(do_recv(self->owner, &word, 1, &(struct rdmachan_recv_args){},
 					  TIMEOUT(10000)), 0);
 			EXPECT_EQ(word, 'a' + i);
 			EXPECT_TRUE(!i || !memcmp(self->memory, mine, sizeof(mine)));
@@ -769,7 +769,7 @@ TEST_F_TIMEOUT(grant, queue_closed, 60)
 TEST_F_TIMEOUT(grant, queue_owner_gone, 60)
 {
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char *mine = pages(SIZE);
 	int i;
 
@@ -836,7 +836,7 @@ TEST_TIMEOUT(queue_link_killed, 200)
 {
 	char *memory = pages(SIZE), *mine = pages(SIZE), word;
 	int root = open_ctx(), ctx, fds[2], i;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint64_t told, unknown;
 	uint32_t region, grant;
 
@@ -922,7 +922,7 @@ TEST_TIMEOUT(queue_device_removed, 200)
 	char *memory = pages(SIZE), *mine = pages(SIZE), *fresh, word;
 	int ctx = open_ctx(), fds[2], i, delay, holder, owner;
 	uint32_t region = region_of(ctx, memory, SIZE), grant;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint64_t told, unknown;
 	struct queue polled;
 	pthread_t thread;

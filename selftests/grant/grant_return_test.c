@@ -124,7 +124,7 @@ TEST_F(grant, revoke_without_room)
 TEST_F(grant, release_without_room)
 {
 	uint32_t grant = lend(self, MAY_ALL, 0, 64);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	int sent, got = 0, returned = 0;
 	char *back = malloc(4096);
 
@@ -149,7 +149,7 @@ TEST_F(grant, release_without_room)
 /* After the end of its own sending a program can still use what it holds. */
 TEST_F(grant, holder_sends_no_more)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint32_t grant = lend(self, MAY_ALL, 0, 64);
 	char c;
 
@@ -290,7 +290,7 @@ TEST_F(grant, uses)
 
 static int unregister(int ctx, uint32_t region, uint32_t flags)
 {
-	struct rdmachan_region_unregister unreg = {
+	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg), .region = region, .flags = flags,
 	};
 
@@ -365,7 +365,7 @@ TEST_F(grant, unregister_and_revoke_everywhere)
 TEST_F(grant, listed)
 {
 	struct rdmachan_object objects[32];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 32,
 		.object_size = sizeof(*objects),
 	};

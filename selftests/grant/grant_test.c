@@ -77,7 +77,7 @@ TEST_F(grant, rights_are_told)
 static void expect_message(int chan, const char *text, bool with_event)
 {
 	struct { struct rdmachan_grant_event event; char text[32]; } both;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t before = with_event ? EVENT : 0;
 
 	ASSERT_EQ(grant_recv(chan, &both, sizeof(both), &recv, TIMEOUT(20000)), 0);
@@ -120,8 +120,8 @@ TEST_F(grant, message_behind_the_events)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);
 	struct grant_message got;
-	struct rdmachan_recv recv;
-	struct rdmachan_grant grant;
+	struct rdmachan_recv_args recv;
+	struct rdmachan_grant_args grant;
 	struct iovec iov[3];
 	char data[256];
 	size_t len;
@@ -148,7 +148,7 @@ TEST_F(grant, several_in_one)
 {
 	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX];
 	struct grant_message got;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint32_t count, i;
 
 	for (count = 1; count <= RDMACHAN_GRANTS_MAX; count++) {
@@ -197,7 +197,7 @@ TEST_F(grant, all_or_none)
 TEST_F(grant, unknown_to_the_program)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char back[64];
 	int i;
 
@@ -282,7 +282,7 @@ TEST_F(grant, too_small)
 	};
 	const size_t need = 2 * EVENT + 5, sizes[] = { 0, 1, EVENT, 2 * EVENT, need - 1 };
 	struct grant_message got;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	size_t i;
 
 	ASSERT_EQ(grant_send(self->owner, self->ctx, ranges, 2, "hello", 5, NULL), 0);
@@ -299,7 +299,7 @@ TEST_F(grant, too_small)
 TEST_F(grant, scattered)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 77);
-	struct rdmachan_recv recv = { .size = sizeof(recv), .flags = RDMACHAN_IO_F_GRANTS };
+	struct rdmachan_recv_args recv = { .size = sizeof(recv), .flags = RDMACHAN_IO_F_GRANTS };
 	struct grant_message got;
 	struct iovec iov[EVENT + 5];
 	size_t i;
@@ -367,7 +367,7 @@ TEST_F(grant, arguments)
 {
 	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX + 1];
 	struct rdmachan_grant_range good = RANGE(self->region, MAY_READ, 0, 1);
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 	size_t i;
 
 	for (i = 0; i < COUNT(ranges); i++)
@@ -410,7 +410,7 @@ TEST_F(grant, unknown_rights)
 TEST_F(grant, size_of_ranges)
 {
 	struct { struct rdmachan_grant_range range; uint64_t more; } large[3];
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 	int i;
 
 	memset(large, 0, sizeof(large));

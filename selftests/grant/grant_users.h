@@ -95,7 +95,7 @@ static inline void expect_calm(char *memory, size_t len)
 static inline uint32_t await_returned(int chan, int count)
 {
 	struct grant_message got;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	uint32_t i, cause = 0;
 
 	while (count > 0) {

@@ -163,7 +163,7 @@ static void prepare(struct rdmachan_error *error)
 	error->size = sizeof(*error);
 }
 
-void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o)
+void fill_listen(struct rdmachan_listen_args *listen, uint32_t service, const struct opts *o)
 {
 	o = o ? o : &none;
 	memset(listen, 0, sizeof(*listen));
@@ -176,7 +176,7 @@ void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct 
 	prepare(o->error);
 }
 
-void fill_connect(struct rdmachan_connect *connect, uint32_t service, const struct opts *o)
+void fill_connect(struct rdmachan_connect_args *connect, uint32_t service, const struct opts *o)
 {
 	o = o ? o : &none;
 	memset(connect, 0, sizeof(*connect));
@@ -192,7 +192,7 @@ void fill_connect(struct rdmachan_connect *connect, uint32_t service, const stru
 
 int do_listen(int ctx, uint32_t service, const struct opts *o)
 {
-	struct rdmachan_listen listen;
+	struct rdmachan_listen_args listen;
 
 	fill_listen(&listen, service, o);
 	return ioctl(ctx, RDMACHAN_LISTEN, &listen) ? -1 : listen.out_fd;
@@ -200,7 +200,7 @@ int do_listen(int ctx, uint32_t service, const struct opts *o)
 
 int do_accept(int listener, const struct opts *o)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 
 	o = o ? o : &none;
 	accept.flags = o->flags;
@@ -211,7 +211,7 @@ int do_accept(int listener, const struct opts *o)
 int do_connect_to(int ctx, const struct rdmachan_addr *addr, uint32_t service,
 		  const struct opts *o)
 {
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 
 	fill_connect(&connect, service, o);
 	connect.addr = *addr;
@@ -228,7 +228,7 @@ int do_connect(int ctx, uint32_t service, const struct opts *o)
 int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const struct opts *o)
 {
 	struct iovec iov = { (void *)data, len };
-	struct rdmachan_send send = { .size = sizeof(send) };
+	struct rdmachan_send_args send = { .size = sizeof(send) };
 
 	o = o ? o : &none;
 	send.flags = o->flags;
@@ -242,11 +242,11 @@ int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const st
 }
 
 /* @recv may be NULL; otherwise its outputs are the call's. */
-int do_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
+int do_recv(int chan, void *data, size_t len, struct rdmachan_recv_args *recv,
 	    const struct opts *o)
 {
 	struct iovec iov = { data, len };
-	struct rdmachan_recv mine;
+	struct rdmachan_recv_args mine;
 
 	o = o ? o : &none;
 	recv = recv ? recv : &mine;
@@ -263,7 +263,7 @@ int do_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
 
 int do_shutdown(int chan, uint32_t how)
 {
-	struct rdmachan_shutdown shutdown = { .size = sizeof(shutdown), .how = how };
+	struct rdmachan_shutdown_args shutdown = { .size = sizeof(shutdown), .how = how };
 
 	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
 }
@@ -277,7 +277,7 @@ int get_info(int ctx, struct rdmachan_info *info)
 
 int get_object(int fd, struct rdmachan_object *object)
 {
-	struct rdmachan_query query = { .size = sizeof(query) };
+	struct rdmachan_query_args query = { .size = sizeof(query) };
 
 	memset(object, 0, sizeof(*object));
 	object->size = sizeof(*object);
@@ -287,7 +287,7 @@ int get_object(int fd, struct rdmachan_object *object)
 
 int get_error(int fd, struct rdmachan_error *error)
 {
-	struct rdmachan_query query = { .size = sizeof(query) };
+	struct rdmachan_query_args query = { .size = sizeof(query) };
 
 	prepare(error);
 	query.error_ptr = (uintptr_t)error;
@@ -473,7 +473,7 @@ struct rdmachan_object links_sent(int ctx)
 {
 	static struct rdmachan_object objects[64];
 	struct rdmachan_object sum = { 0 };
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
 		.object_size = sizeof(*objects),
 	};

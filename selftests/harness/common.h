@@ -90,15 +90,15 @@ struct rdmachan_addr peer_address6(void);
 bool host_address(int family, struct rdmachan_addr *addr);
 struct rdmachan_addr address_of(const char *text);
 
-void fill_listen(struct rdmachan_listen *listen, uint32_t service, const struct opts *o);
-void fill_connect(struct rdmachan_connect *connect, uint32_t service, const struct opts *o);
+void fill_listen(struct rdmachan_listen_args *listen, uint32_t service, const struct opts *o);
+void fill_connect(struct rdmachan_connect_args *connect, uint32_t service, const struct opts *o);
 int do_listen(int ctx, uint32_t service, const struct opts *o);
 int do_accept(int listener, const struct opts *o);
 int do_connect(int ctx, uint32_t service, const struct opts *o);
 int do_connect_to(int ctx, const struct rdmachan_addr *addr, uint32_t service,
 		  const struct opts *o);
 int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const struct opts *o);
-int do_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
+int do_recv(int chan, void *data, size_t len, struct rdmachan_recv_args *recv,
 	    const struct opts *o);
 int do_shutdown(int chan, uint32_t how);
 int get_info(int ctx, struct rdmachan_info *info);

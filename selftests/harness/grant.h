@@ -28,7 +28,7 @@ struct grant_message {
 	char data[256];
 };
 
-static inline void grant_fill(struct rdmachan_grant *grant, int ctx,
+static inline void grant_fill(struct rdmachan_grant_args *grant, int ctx,
 			      struct rdmachan_grant_range *ranges, uint32_t count,
 			      const struct opts *o)
 {
@@ -52,7 +52,7 @@ static inline int grant_send(int chan, int ctx, struct rdmachan_grant_range *ran
 			     uint32_t count, const void *data, size_t len, const struct opts *o)
 {
 	struct iovec iov = { (void *)data, len };
-	struct rdmachan_grant grant;
+	struct rdmachan_grant_args grant;
 
 	grant_fill(&grant, ctx, ranges, count, o);
 	grant.iov_ptr = (uintptr_t)&iov;
@@ -75,7 +75,7 @@ static inline int64_t grant_range(int chan, int ctx, const struct rdmachan_grant
 }
 
 /* A message for a program that knows grants. */
-static inline int grant_recv(int chan, void *data, size_t len, struct rdmachan_recv *recv,
+static inline int grant_recv(int chan, void *data, size_t len, struct rdmachan_recv_args *recv,
 			     const struct opts *o)
 {
 	struct opts mine = o ? *o : (struct opts){ 0 };
@@ -87,7 +87,7 @@ static inline int grant_recv(int chan, void *data, size_t len, struct rdmachan_r
 /* A message that is one event, and nothing else. Return: false if another came, or none. */
 static inline bool grant_next(int chan, struct rdmachan_grant_event *event)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	if (grant_recv(chan, event, sizeof(*event), &recv, TIMEOUT(20000)))
 		return false;
@@ -114,14 +114,14 @@ static inline bool grant_returned(int chan, uint32_t grant, uint32_t cause)
 
 static inline int grant_release(int chan, uint32_t grant)
 {
-	struct rdmachan_release release = { .size = sizeof(release), .grant = grant };
+	struct rdmachan_release_args release = { .size = sizeof(release), .grant = grant };
 
 	return ioctl(chan, RDMACHAN_RELEASE, &release);
 }
 
 static inline int grant_revoke(int chan, uint32_t grant, const struct opts *o)
 {
-	struct rdmachan_revoke revoke = { .size = sizeof(revoke), .grant = grant };
+	struct rdmachan_revoke_args revoke = { .size = sizeof(revoke), .grant = grant };
 
 	revoke.flags = o ? o->flags : 0;
 	revoke.timeout_ms = o ? o->timeout_ms : 0;
@@ -132,7 +132,7 @@ static inline int grant_revoke(int chan, uint32_t grant, const struct opts *o)
 static inline int grant_access(int chan, unsigned int cmd, uint32_t grant, uint64_t offset,
 			       const void *addr, uint64_t len)
 {
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access), .grant = grant, .offset = offset,
 		.addr = (uintptr_t)addr, .length = len,
 	};
@@ -155,7 +155,7 @@ static inline int grant_write(int chan, uint32_t grant, uint64_t offset, const v
 static inline int grant_atomic(int chan, uint32_t grant, uint32_t op, uint64_t offset,
 			       uint64_t operand, uint64_t compare, uint64_t *value)
 {
-	struct rdmachan_atomic atomic = {
+	struct rdmachan_atomic_args atomic = {
 		.size = sizeof(atomic), .grant = grant, .op = op, .offset = offset,
 		.operand = operand, .compare = compare, .out_value = 0xdeadULL,
 	};

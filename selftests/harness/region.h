@@ -17,7 +17,7 @@
 static inline int64_t region_register(int ctx, const void *addr, uint64_t length,
 				      uint32_t flags, struct rdmachan_error *error)
 {
-	struct rdmachan_region_register reg = {
+	struct rdmachan_region_register_args reg = {
 		.size = sizeof(reg), .flags = flags, .addr = (uintptr_t)addr,
 		.length = length, .error_ptr = (uintptr_t)error,
 	};
@@ -31,7 +31,7 @@ static inline int64_t region_register(int ctx, const void *addr, uint64_t length
 
 static inline int region_unregister(int ctx, uint32_t region)
 {
-	struct rdmachan_region_unregister unreg = { .size = sizeof(unreg), .region = region };
+	struct rdmachan_region_unregister_args unreg = { .size = sizeof(unreg), .region = region };
 
 	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg);
 }

@@ -42,7 +42,7 @@ static inline char *ring_map(int fd, const struct rdmachan_ring *ring)
 static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
 				  uint32_t flags, uint32_t idle_ms)
 {
-	struct rdmachan_queue_create create = {
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .flags = flags,
 		.sq_entries = sq, .cq_entries = cq, .idle_ms = idle_ms,
 	};
@@ -149,7 +149,7 @@ static inline struct rdmachan_sqe *queue_cancel(struct queue *q, uint64_t target
 static inline int queue_enter_got(struct queue *q, uint32_t submit, uint32_t min,
 				  uint32_t timeout_ms, uint32_t *submitted)
 {
-	struct rdmachan_enter enter = {
+	struct rdmachan_enter_args enter = {
 		.size = sizeof(enter), .to_submit = submit, .min_complete = min,
 		.timeout_ms = timeout_ms,
 	};
@@ -197,7 +197,7 @@ static inline bool queue_publish(struct queue *q)
 /* Return: 0, or -1 with errno. */
 static inline int queue_wake(struct queue *q)
 {
-	struct rdmachan_enter enter = {
+	struct rdmachan_enter_args enter = {
 		.size = sizeof(enter), .flags = RDMACHAN_ENTER_F_WAKEUP,
 	};
 
@@ -243,7 +243,7 @@ static inline bool queue_watch(struct queue *q, struct rdmachan_cqe *cqe)
 /* Return: 0, or -1 with errno. */
 static inline int pool_open(struct queue *q, struct pool *pool, uint32_t entries)
 {
-	struct rdmachan_pool_create create = { .size = sizeof(create), .entries = entries };
+	struct rdmachan_pool_create_args create = { .size = sizeof(create), .entries = entries };
 
 	memset(pool, 0, sizeof(*pool));
 	if (ioctl(q->fd, RDMACHAN_POOL_CREATE, &create))

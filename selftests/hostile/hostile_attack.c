@@ -57,7 +57,7 @@ static bool honest_way(struct honest *honest, int from, int to, char *out, char 
 {
 	const struct opts patience = { .timeout_ms = 20000 };
 	size_t len = (honest->messages * 7919) % HONEST_MAX;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	fill_random(out, len, honest->messages);
 	if (do_send(honest->fds[from], out, len, honest->messages & 0xffff, &patience)) {
@@ -375,7 +375,7 @@ bool attack_heard(struct attack *a)
 static u64 frames_taken(const struct attack *a)
 {
 	struct rdmachan_object chan, link;
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)&link, .objects_max = 1,
 		.object_size = sizeof(link),
 	};

@@ -24,8 +24,8 @@ FIXTURE_SETUP(lent)
 	struct rdmachan_grant_range range;
 	struct grant_message message;
 	struct iovec iov = { "yours", 5 };
-	struct rdmachan_grant grant;
-	struct rdmachan_recv recv;
+	struct rdmachan_grant_args grant;
+	struct rdmachan_recv_args recv;
 	int fds[2];
 
 	self->ctx = open_ctx();
@@ -133,7 +133,7 @@ TEST_F(lent, read_and_write_of_a_region)
 TEST_F(lent, notice)
 {
 	struct rdmachan_sqe *sqe = entry(self->q, 1);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char mine[500], back[8];
 
 	fill_random(mine, sizeof(mine), 5);

@@ -101,7 +101,7 @@ TEST_F(lib, entries_until_full)
 TEST_F(lib, entries_are_prepared)
 {
 	const uint64_t big = 0xfedcba9876543210ULL;
-	const struct rdmachan_connect connect = { .size = sizeof(connect) };
+	const struct rdmachan_connect_args connect = { .size = sizeof(connect) };
 	struct rdmachan_pool *pools[2];
 	char *here = memory[3];
 	int i;
@@ -142,7 +142,7 @@ TEST_F(lib, entries_are_prepared)
 TEST_F(lib, entries_of_grants_are_prepared)
 {
 	const uint64_t big = 0xfedcba9876543210ULL;
-	const struct rdmachan_grant grant = { .size = sizeof(grant) };
+	const struct rdmachan_grant_args grant = { .size = sizeof(grant) };
 	char *here = memory[3];
 
 	EXPECT_ENTRY(rdmachan_queue_prep_read_from(sqe, 5, 6, big, here, 7),
@@ -256,7 +256,7 @@ TEST_F(lib, connect_and_accept)
 {
 	int peer = open_peer(), listener = do_listen(peer, SERVICE, NULL);
 	struct rdmachan_error err;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct rdmachan_cqe cqes[2];
 	char back[8];
 

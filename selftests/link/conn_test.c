@@ -275,7 +275,7 @@ TEST(services_of_two_users)
 
 TEST(peer_uid)
 {
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 	int listener, chan;
 	pid_t child;
 
@@ -583,7 +583,7 @@ TEST(closed_as_soon_as_open)
 TEST(listed_while_listening_fails)
 {
 	struct rdmachan_object objects[8];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects,
 		.objects_max = 8, .object_size = sizeof(objects[0]),
 	};

@@ -88,7 +88,7 @@ static void *echo(void *arg)
 {
 	const int chan = (intptr_t)arg;
 	struct rdmachan_error error;
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char *data = malloc(LARGEST);
 	const struct opts o = { .timeout_ms = 2 * PATIENCE, .error = &error };
 	int ret;
@@ -140,7 +140,7 @@ static bool exchange(int chan, char *out, char *back, uint64_t *seed,
 {
 	const struct opts o = { .timeout_ms = PATIENCE, .error = error };
 	uint32_t len = any_length(seed);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 
 	fill_random(out, len, *seed);
 	if (do_send(chan, out, len, 0, &o) || do_recv(chan, back, LARGEST, &recv, &o))
@@ -435,7 +435,7 @@ static void lose_in_flight(int fd, bool ring)
 
 TEST_TIMEOUT(closed_in_flight, LIMIT_S)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	int i, chans[2], listener, ctx = open_ctx(), there = open_peer();
 	char data[8];
 

@@ -329,7 +329,7 @@ TEST_F(time, connect_on_a_link_that_dies)
 static int link_state(int ctx)
 {
 	struct rdmachan_object objects[16];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects,
 		.objects_max = 16, .object_size = sizeof(objects[0]),
 	};

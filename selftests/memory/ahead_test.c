@@ -575,7 +575,7 @@ TEST_F(region, reader_beside)
 {
 	struct traffic *t = traffic_new(self);
 	char *data = malloc(SLOT);
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	struct rdmachan_cqe cqe;
 	uint32_t i, theirs = 0;
 

@@ -23,7 +23,7 @@
 
 TEST_F(region, register_checks)
 {
-	struct rdmachan_region_register reg = { .size = sizeof(reg) };
+	struct rdmachan_region_register_args reg = { .size = sizeof(reg) };
 	char *here = self->from, *hole = pages(3 * PAGE), *fixed;
 	static const uint64_t bad[][2] = {
 		{ 0, 0 }, { 4096, 0 }, { -4096UL, 4096 }, { -1UL, 1 }, { 4096, -4096UL },
@@ -47,7 +47,7 @@ TEST_F(region, register_checks)
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_REGION_REGISTER, &reg), EINVAL);
 	/* What it cannot be told of, it has not got. */
 	fixed = pages(PAGE);
-	memcpy(fixed, &(struct rdmachan_region_register){
+	memcpy(fixed, &(struct rdmachan_region_register_args){
 		.size = sizeof(reg), .addr = (uintptr_t)here, .length = 1 }, sizeof(reg));
 	mprotect(fixed, PAGE, PROT_READ);
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_REGION_REGISTER, fixed), EFAULT);
@@ -538,7 +538,7 @@ TEST(limit_of_regions)
 TEST_F(region, listed)
 {
 	struct rdmachan_object objects[16];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 16,
 		.object_size = sizeof(*objects),
 	};

@@ -18,14 +18,14 @@
 
 static int busy_poll(int fd, uint32_t usecs)
 {
-	struct rdmachan_busy_poll busy = { .size = sizeof(busy), .usecs = usecs };
+	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy), .usecs = usecs };
 
 	return ioctl(fd, RDMACHAN_BUSY_POLL, &busy);
 }
 
 TEST_F(queue, busy_values)
 {
-	struct rdmachan_busy_poll busy = { .size = sizeof(busy) - 1 };
+	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy) - 1 };
 
 	EXPECT_EQ(busy_poll(self->a, 0), 0);
 	EXPECT_EQ(busy_poll(self->a, MOST), 0);

@@ -129,7 +129,7 @@ struct runner {
 static void *run(void *arg)
 {
 	struct runner *runner = arg;
-	struct rdmachan_enter enter = {
+	struct rdmachan_enter_args enter = {
 		.size = sizeof(enter), .min_complete = runner->q->cq.count,
 	};
 
@@ -176,7 +176,7 @@ static int accept_instead(struct race *race, int listener, bool behind)
 }
 
 /* @behind: the next one is there already */
-static void race_accept(struct race *race, struct rdmachan_connect *connect, int listener,
+static void race_accept(struct race *race, struct rdmachan_connect_args *connect, int listener,
 			bool behind)
 {
 	int64_t near, far;
@@ -204,7 +204,7 @@ static void race_accept(struct race *race, struct rdmachan_connect *connect, int
 TEST_F_TIMEOUT(queue, accept_is_cancelled_as_a_connection_comes, 120)
 {
 	int listener = do_listen(self->peer, SERVICE, &nonblock), i;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct runner runner;
 	struct race race;
 
@@ -239,7 +239,7 @@ static int accept_of(int listener, int chan, int number)
 
 static void expect_end(int fd)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	char back;
 
 	if (do_recv(fd, &back, 1, &recv, TIMEOUT(10000)))
@@ -269,7 +269,7 @@ static int lowest_fd(int fd)
 	return copy;
 }
 
-static void race_connect(struct race *race, struct rdmachan_connect *connect, int listener)
+static void race_connect(struct race *race, struct rdmachan_connect_args *connect, int listener)
 {
 	int64_t near;
 	int far;
@@ -290,7 +290,7 @@ static void race_connect(struct race *race, struct rdmachan_connect *connect, in
 TEST_F_TIMEOUT(queue, connect_is_cancelled_as_it_succeeds, 120)
 {
 	int listener = do_listen(self->peer, SERVICE, &nonblock), lowest, i;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct runner runner;
 	struct race race;
 
@@ -626,7 +626,7 @@ TEST_F(queue, accept_that_is_ready_is_cancelled)
 static bool await_open(int ctx, uint32_t count)
 {
 	static struct rdmachan_object objects[64];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
 		.object_size = sizeof(*objects),
 	};
@@ -643,7 +643,7 @@ static bool await_open(int ctx, uint32_t count)
 }
 
 /* One that is not over in the call that begins it, as may be when that is held up. */
-static void connect_slowly(struct race *race, struct rdmachan_connect *connect, int listener)
+static void connect_slowly(struct race *race, struct rdmachan_connect_args *connect, int listener)
 {
 	int64_t fd;
 
@@ -662,7 +662,7 @@ static void connect_slowly(struct race *race, struct rdmachan_connect *connect, 
 TEST_F(queue, connect_that_is_ready_is_cancelled)
 {
 	int listener = do_listen(self->peer, SERVICE, &nonblock), lowest, far;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct hold hold;
 
 	fill_in(&connect, SERVICE, NULL);

@@ -87,7 +87,7 @@ static struct rdmachan_addr silent_address(void)
 TEST_F(queue, cancel_connect_and_accept)
 {
 	int listener = do_listen(self->peer, SERVICE, NULL);
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 
 	if (!getenv("LAB_DEV"))
 		SKIP("LAB_DEV does not tell the interface");
@@ -224,7 +224,7 @@ TEST_F(queue, indices_that_cannot_be)
 	uint32_t *producer = ring_word(q->sq_map, q->sq.producer);
 	uint32_t *consumer = ring_word(q->cq_map, q->cq.consumer);
 	uint32_t jumps[] = { 65, 0x80000000, 0xffffff00, 0x12345678 }, i;
-	struct rdmachan_enter enter = { .size = sizeof(enter), .to_submit = 100 };
+	struct rdmachan_enter_args enter = { .size = sizeof(enter), .to_submit = 100 };
 
 	for (i = 0; i < 4; i++) {
 		*producer = jumps[i];
@@ -264,8 +264,8 @@ TEST_F(queue, indices_that_cannot_be)
 
 /* Calls that entries point to. What is received at their addresses reaches nothing else. */
 struct calls {
-	struct rdmachan_connect connect;
-	struct rdmachan_grant grant;
+	struct rdmachan_connect_args connect;
+	struct rdmachan_grant_args grant;
 	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX];
 	char rest[HOSTILE_GUARD];
 };
@@ -702,7 +702,7 @@ TEST_F(queue, fork)
 	queue_add(&self->q, OP(NOP), 0, 1);
 	child = fork();
 	if (!child) {
-		struct rdmachan_enter enter = { .size = sizeof(enter), .to_submit = 1 };
+		struct rdmachan_enter_args enter = { .size = sizeof(enter), .to_submit = 1 };
 
 		EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EPERM);
 		EXPECT_EQ(ring_map(self->q.fd, &self->q.sq) == MAP_FAILED, true);
@@ -889,7 +889,7 @@ TEST_F(queue, two_threads)
 TEST_F(queue, limits)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
-	struct rdmachan_queue_create create = {
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = 1, .cq_entries = 1,
 		.error_ptr = (uintptr_t)&error,
 	};
@@ -914,7 +914,7 @@ TEST_F(queue, limits)
 static bool last_queue(int ctx, struct rdmachan_object *found)
 {
 	static struct rdmachan_object objects[64];
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list), .objects_ptr = (uintptr_t)objects, .objects_max = 64,
 		.object_size = sizeof(*objects),
 	};

@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(queue)
 	close(self->ctx);
 }
 
-static inline void fill_in(struct rdmachan_connect *connect, uint32_t service,
+static inline void fill_in(struct rdmachan_connect_args *connect, uint32_t service,
 			   struct rdmachan_error *error)
 {
 	struct opts o = { .error = error };
@@ -55,7 +55,7 @@ static inline void fill_in(struct rdmachan_connect *connect, uint32_t service,
 }
 
 static inline struct rdmachan_sqe *queue_connect(struct queue *q,
-						 struct rdmachan_connect *connect,
+						 struct rdmachan_connect_args *connect,
 						 uint64_t user_data)
 {
 	struct rdmachan_sqe *sqe = queue_add(q, OP(CONNECT), -1, user_data);

@@ -137,7 +137,7 @@ TEST_F(queue, poller_create_checks)
 TEST_F(queue, pollers_are_limited)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
-	struct rdmachan_queue_create create = {
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = 1, .cq_entries = 1, .flags = POLLER,
 		.error_ptr = (uintptr_t)&error,
 	};
@@ -293,7 +293,7 @@ TEST_F(queue, poller_asks_for_a_call)
 {
 	char *cold = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int listener = do_listen(self->peer, SERVICE, NULL), ends[3] = { -1, -1, -1 }, i;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct rdmachan_cqe cqe;
 	struct queue q;
 

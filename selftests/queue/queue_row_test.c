@@ -30,7 +30,7 @@ static void open_large(int ctx, struct queue *q)
 /* The next message on @chan is @number. */
 static void expect_number(int chan, uint32_t number)
 {
-	struct rdmachan_recv recv = { 0 };
+	struct rdmachan_recv_args recv = { 0 };
 	uint32_t back = ~number;
 
 	ASSERT_EQ(do_recv(chan, &back, sizeof(back), &recv, TIMEOUT(10000)), 0);
@@ -42,7 +42,7 @@ static void expect_number(int chan, uint32_t number)
 
 TEST_F(queue, many_sends)
 {
-	struct rdmachan_recv recv = { 0 };
+	struct rdmachan_recv_args recv = { 0 };
 	uint32_t back, i;
 	struct queue q;
 

@@ -345,7 +345,7 @@ struct bad_entry {
 TEST_F(queue, bad_entries)
 {
 	int listener = do_listen(self->peer, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
-	struct rdmachan_connect connect = { .size = 8 };
+	struct rdmachan_connect_args connect = { .size = 8 };
 	const struct bad_entry bad[] = {
 		{ { .opcode = OP(REVOKE) + 1 }, EOPNOTSUPP },
 		{ { .opcode = 255 }, EOPNOTSUPP },
@@ -399,7 +399,7 @@ TEST_F(queue, bad_entries)
 
 TEST_F(queue, enter_checks)
 {
-	struct rdmachan_enter enter = { .size = sizeof(enter), .flags = 2 };
+	struct rdmachan_enter_args enter = { .size = sizeof(enter), .flags = 2 };
 
 	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &enter), EOPNOTSUPP);
 	/* There is no poller. */
@@ -590,7 +590,7 @@ TEST_F(queue, sends_before_one_that_fails)
 TEST_F(queue, connect_and_accept)
 {
 	int listener = do_listen(self->peer, SERVICE, NULL), ends[2] = { -1, -1 }, i;
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct rdmachan_cqe cqe;
 	char back[8];
 
@@ -660,7 +660,7 @@ TEST_F(queue, no_descriptor_left)
 
 TEST_F(queue, connect_is_refused)
 {
-	struct rdmachan_connect connect;
+	struct rdmachan_connect_args connect;
 	struct rdmachan_error error;
 
 	fill_in(&connect, SERVICE + 1, &error);
@@ -874,7 +874,7 @@ static void *send_when_taken(void *arg)
 /* What had no place is taken while the call waits. */
 TEST_F(queue, taken_while_it_waits)
 {
-	struct rdmachan_enter out;
+	struct rdmachan_enter_args out;
 	struct sender sender;
 	pthread_t thread;
 	struct queue q;
@@ -886,7 +886,7 @@ TEST_F(queue, taken_while_it_waits)
 	queue_add(&q, OP(NOP), 0, 3);
 	ASSERT_EQ(pthread_create(&thread, NULL, send_when_taken, &sender), 0);
 	queue_publish(&q);
-	out = (struct rdmachan_enter){
+	out = (struct rdmachan_enter_args){
 		.size = sizeof(out), .to_submit = 2, .min_complete = 1, .timeout_ms = 20000,
 	};
 	EXPECT_EQ(ioctl(q.fd, RDMACHAN_ENTER, &out), 0);

@@ -265,7 +265,7 @@ static void killed(struct fixture_uring *self, enum leaving how)
 
 static void ended(struct fixture_uring *self, enum leaving how)
 {
-	struct rdmachan_recv recv;
+	struct rdmachan_recv_args recv;
 	struct left left;
 	char back[8];
 

@@ -17,7 +17,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
 		    struct rdmachan_error *err)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
-	struct rdmachan_listen listen = {
+	struct rdmachan_listen_args listen = {
 		.size = sizeof(listen),
 		.service = service,
 		.error_ptr = lib_error_prepare(err),
@@ -37,7 +37,7 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
 		    struct rdmachan_addr *peer, uint32_t *peer_uid)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
-	struct rdmachan_accept accept = { .size = sizeof(accept) };
+	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 
 	if (lib_options_check(options) < 0)
 		return -1;
@@ -56,7 +56,7 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
 		     const struct rdmachan_options *options, struct rdmachan_error *err)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
-	struct rdmachan_connect connect = {
+	struct rdmachan_connect_args connect = {
 		.size = sizeof(connect),
 		.service = service,
 		.error_ptr = lib_error_prepare(err),
@@ -147,7 +147,7 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 
 int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err)
 {
-	struct rdmachan_query query = {
+	struct rdmachan_query_args query = {
 		.size = sizeof(query),
 		.object_ptr = (uintptr_t)object,
 		.error_ptr = lib_error_prepare(err),
@@ -184,14 +184,14 @@ int rdmachan_connected(int chan, struct rdmachan_error *err)
 
 int rdmachan_shutdown(int chan, uint32_t how)
 {
-	struct rdmachan_shutdown shutdown = { .size = sizeof(shutdown), .how = how };
+	struct rdmachan_shutdown_args shutdown = { .size = sizeof(shutdown), .how = how };
 
 	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
 }
 
 int rdmachan_busy_poll(int fd, uint32_t usecs)
 {
-	struct rdmachan_busy_poll busy = { .size = sizeof(busy), .usecs = usecs };
+	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy), .usecs = usecs };
 
 	return ioctl(fd, RDMACHAN_BUSY_POLL, &busy);
 }

@@ -18,8 +18,8 @@ int rdmachan_open(void)
 	return open(RDMACHAN_DEVICE_PATH, O_RDWR | O_CLOEXEC);
 }
 
-int rdmachan_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
-		  unsigned int max)
+int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
+		      unsigned int max)
 {
 	memset(info, 0, sizeof(*info));
 	info->size = sizeof(*info);
@@ -36,7 +36,7 @@ int rdmachan_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *d
 int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_object *objects,
 		  unsigned int max)
 {
-	struct rdmachan_list list = {
+	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.flags = flags,
 		.after = after,

@@ -24,7 +24,7 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 			unsigned int count, const struct iovec *iov, unsigned int iov_count,
 			const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
 {
-	struct rdmachan_grant grant = {
+	struct rdmachan_grant_args grant = {
 		.size = sizeof(grant),
 		.context = ctx,
 		.count = count,
@@ -109,7 +109,7 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 
 int rdmachan_release(int chan, uint32_t grant)
 {
-	struct rdmachan_release release = { .size = sizeof(release), .grant = grant };
+	struct rdmachan_release_args release = { .size = sizeof(release), .grant = grant };
 
 	return ioctl(chan, RDMACHAN_RELEASE, &release) < 0 ? -1 : 0;
 }
@@ -117,7 +117,7 @@ int rdmachan_release(int chan, uint32_t grant)
 int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
 		    struct rdmachan_error *err)
 {
-	struct rdmachan_revoke revoke = {
+	struct rdmachan_revoke_args revoke = {
 		.size = sizeof(revoke),
 		.flags = flags,
 		.grant = grant,
@@ -131,7 +131,7 @@ int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_m
 static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_t offset,
 			const void *memory, size_t length, struct rdmachan_error *err)
 {
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access),
 		.grant = grant,
 		.offset = offset,
@@ -160,7 +160,7 @@ int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void 
 			  uint32_t msg_flags, struct rdmachan_error *err)
 {
 	struct iovec iov = { (void *)message, message_length };
-	struct rdmachan_access access = {
+	struct rdmachan_access_args access = {
 		.size = sizeof(access),
 		.flags = RDMACHAN_WRITE_F_NOTIFY,
 		.grant = grant,
@@ -176,7 +176,7 @@ int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void 
 	return finish(err, RDMACHAN_OP_ACCESS, ioctl(chan, RDMACHAN_WRITE, &access));
 }
 
-static int update(int chan, struct rdmachan_atomic *atomic, uint64_t *before,
+static int update(int chan, struct rdmachan_atomic_args *atomic, uint64_t *before,
 		  struct rdmachan_error *err)
 {
 	int ret;
@@ -192,7 +192,7 @@ static int update(int chan, struct rdmachan_atomic *atomic, uint64_t *before,
 int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
 		       uint64_t *before, struct rdmachan_error *err)
 {
-	struct rdmachan_atomic fetch_add = {
+	struct rdmachan_atomic_args fetch_add = {
 		.grant = grant,
 		.op = RDMACHAN_ATOMIC_FETCH_ADD,
 		.offset = offset,
@@ -205,7 +205,7 @@ int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
 int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
 			  uint64_t swap, uint64_t *before, struct rdmachan_error *err)
 {
-	struct rdmachan_atomic compare_swap = {
+	struct rdmachan_atomic_args compare_swap = {
 		.grant = grant,
 		.op = RDMACHAN_ATOMIC_COMPARE_SWAP,
 		.offset = offset,

@@ -122,7 +122,7 @@ struct rdmachan_transfer {
 int rdmachan_open(void);
 
 /**
- * rdmachan_info() - ask the module about itself
+ * rdmachan_get_info() - ask the module about itself
  * @ctx: context
  * @info: filled in
  * @devices: array for the ports of RDMA devices, or NULL
@@ -131,8 +131,8 @@ int rdmachan_open(void);
  * Return: number of elements of @devices that were filled in, or -1.
  * &rdmachan_info.out_devices tells how many there are.
  */
-int rdmachan_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
-		  unsigned int max);
+int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
+		      unsigned int max);
 
 /**
  * rdmachan_list() - list listeners, channels, links, queues, regions and grants
@@ -835,7 +835,7 @@ void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t
  * It completes with the channel's file descriptor.
  */
 void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
-				 const struct rdmachan_connect *connect);
+				 const struct rdmachan_connect_args *connect);
 
 /**
  * rdmachan_queue_prep_shutdown() - prepare an entry: end one or both directions
@@ -950,7 +950,7 @@ void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t gr
  *	the grants are told in its ranges
  */
 void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
-			       const struct rdmachan_grant *grant);
+			       const struct rdmachan_grant_args *grant);
 
 /**
  * rdmachan_queue_prep_revoke() - prepare an entry: take memory back

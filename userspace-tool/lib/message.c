@@ -23,7 +23,7 @@ int lib_transfer_check(const struct rdmachan_transfer *transfer)
 int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
 		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
 {
-	struct rdmachan_send send = {
+	struct rdmachan_send_args send = {
 		.size = sizeof(send),
 		.iov_ptr = (uintptr_t)iov,
 		.iov_count = count,
@@ -52,7 +52,7 @@ int lib_recv(int chan, const struct iovec *iov, unsigned int count,
 	     struct rdmachan_transfer *transfer, uint32_t flags, uint32_t *found,
 	     struct rdmachan_error *err)
 {
-	struct rdmachan_recv recv = {
+	struct rdmachan_recv_args recv = {
 		.size = sizeof(recv),
 		.flags = flags,
 		.iov_ptr = (uintptr_t)iov,

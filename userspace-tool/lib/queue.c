@@ -97,7 +97,7 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 					 uint32_t flags, uint32_t idle_ms,
 					 struct rdmachan_error *err)
 {
-	struct rdmachan_queue_create create = {
+	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create),
 		.flags = flags,
 		.sq_entries = sq_entries,
@@ -247,7 +247,7 @@ void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t
 }
 
 void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
-				 const struct rdmachan_connect *connect)
+				 const struct rdmachan_connect_args *connect)
 {
 	fill(sqe, RDMACHAN_OPCODE_CONNECT, -1, connect, 0);
 }
@@ -317,7 +317,7 @@ void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t gr
 }
 
 void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
-			       const struct rdmachan_grant *grant)
+			       const struct rdmachan_grant_args *grant)
 {
 	fill(sqe, RDMACHAN_OPCODE_GRANT, chan, grant, 0);
 }
@@ -372,7 +372,7 @@ static int enter(struct rdmachan_queue *queue, uint32_t tail, uint32_t min_compl
 {
 	const struct ring *sq = &queue->sq;
 	uint32_t fresh = tail - queue->published;
-	struct rdmachan_enter args = {
+	struct rdmachan_enter_args args = {
 		.size = sizeof(args),
 		.to_submit = tail - load(sq, sq->at.consumer),
 		.min_complete = min_complete,
@@ -486,7 +486,7 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue)
 struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
 					 struct rdmachan_error *err)
 {
-	struct rdmachan_pool_create create = {
+	struct rdmachan_pool_create_args create = {
 		.size = sizeof(create),
 		.entries = entries,
 		.error_ptr = lib_error_prepare(err),

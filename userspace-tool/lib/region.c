@@ -9,7 +9,7 @@
 int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t flags,
 			     uint32_t *region, struct rdmachan_error *err)
 {
-	struct rdmachan_region_register reg = {
+	struct rdmachan_region_register_args reg = {
 		.size = sizeof(reg),
 		.flags = flags,
 		.addr = (uintptr_t)addr,
@@ -25,14 +25,14 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
 
 int rdmachan_region_unregister(int ctx, uint32_t region)
 {
-	struct rdmachan_region_unregister unreg = { .size = sizeof(unreg), .region = region };
+	struct rdmachan_region_unregister_args unreg = { .size = sizeof(unreg), .region = region };
 
 	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg) < 0 ? -1 : 0;
 }
 
 int rdmachan_region_take_back(int ctx, uint32_t region)
 {
-	struct rdmachan_region_unregister unreg = {
+	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg),
 		.region = region,
 		.flags = RDMACHAN_UNREGISTER_F_REVOKE,

@@ -24,14 +24,14 @@ struct fake_header {
 
 /* fake_device.c: all of it; 0 or -1 */
 int fake_move(int fd, struct iovec *iov, int count, bool out);
-int fake_send(int fd, struct rdmachan_send *send);
+int fake_send(int fd, struct rdmachan_send_args *send);
 
 /* fake_queue.c: file descriptor, or -1 */
-int fake_queue_create(struct rdmachan_queue_create *create);
+int fake_queue_create(struct rdmachan_queue_create_args *create);
 int fake_queue_ioctl(int fd, unsigned long request, void *argument);
 
 /* fake_grant.c */
-int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv *recv);
+int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv_args *recv);
 int fake_region_ioctl(unsigned long request, void *argument);
 int fake_grant_ioctl(int fd, unsigned long request, void *argument);
 

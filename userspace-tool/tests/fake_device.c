@@ -136,7 +136,7 @@ int fake_move(int fd, struct iovec *iov, int count, bool out)
 	return 0;
 }
 
-int fake_send(int fd, struct rdmachan_send *send)
+int fake_send(int fd, struct rdmachan_send_args *send)
 {
 	const struct iovec *iov = (void *)(uintptr_t)send->iov_ptr;
 	struct fake_header header = { .msg_flags = send->msg_flags };
@@ -161,7 +161,7 @@ int fake_send(int fd, struct rdmachan_send *send)
 	return -1;
 }
 
-static int fake_recv(int fd, struct rdmachan_recv *recv_)
+static int fake_recv(int fd, struct rdmachan_recv_args *recv_)
 {
 	const struct iovec *iov = (void *)(uintptr_t)recv_->iov_ptr;
 	struct fake_header header;
@@ -197,7 +197,7 @@ static int fake_recv(int fd, struct rdmachan_recv *recv_)
 	return fake_move(fd, copy, i + 1, false);
 }
 
-static int fake_listen(struct rdmachan_listen *listen_)
+static int fake_listen(struct rdmachan_listen_args *listen_)
 {
 	struct sockaddr_un addr;
 	int fd = service_socket(listen_->service, &addr);
@@ -210,7 +210,7 @@ static int fake_listen(struct rdmachan_listen *listen_)
 	return -1;
 }
 
-static int fake_accept(int fd, struct rdmachan_accept *accept_)
+static int fake_accept(int fd, struct rdmachan_accept_args *accept_)
 {
 	if (wait_for(fd, POLLIN, accept_->timeout_ms, false) < 0)
 		return -1;
@@ -221,7 +221,7 @@ static int fake_accept(int fd, struct rdmachan_accept *accept_)
 	return accept_->out_fd < 0 ? -1 : 0;
 }
 
-static int fake_connect(struct rdmachan_connect *connect_)
+static int fake_connect(struct rdmachan_connect_args *connect_)
 {
 	struct sockaddr_un addr;
 	int fd = service_socket(connect_->service, &addr);
@@ -237,7 +237,7 @@ static int fake_connect(struct rdmachan_connect *connect_)
 	return -1;
 }
 
-static int fake_shutdown(int fd, const struct rdmachan_shutdown *shutdown_)
+static int fake_shutdown(int fd, const struct rdmachan_shutdown_args *shutdown_)
 {
 	char rest[4096];
 
@@ -273,7 +273,7 @@ static int fake_info(struct rdmachan_info *info)
 	return 0;
 }
 
-static int fake_list(struct rdmachan_list *list)
+static int fake_list(struct rdmachan_list_args *list)
 {
 	struct rdmachan_object *object = (void *)(uintptr_t)list->objects_ptr;
 	uint64_t id = list->after;
@@ -290,7 +290,7 @@ static int fake_list(struct rdmachan_list *list)
 	return 0;
 }
 
-static int fake_queue(struct rdmachan_queue_create *create)
+static int fake_queue(struct rdmachan_queue_create_args *create)
 {
 	create->out_fd = set_kind(fake_queue_create(create), QUEUE, 0);
 	return create->out_fd < 0 ? -1 : 0;
@@ -361,7 +361,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 EXPORT ssize_t read(int fd, void *buffer, size_t size)
 {
 	struct iovec iov = { buffer, size };
-	struct rdmachan_recv recv_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
+	struct rdmachan_recv_args recv_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
 
 	if (kind_of(fd) != CHANNEL)
 		return REAL(read)(fd, buffer, size);
@@ -371,7 +371,7 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size)
 EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 {
 	struct iovec iov = { (void *)buffer, size };
-	struct rdmachan_send send_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
+	struct rdmachan_send_args send_ = { .iov_ptr = (uintptr_t)&iov, .iov_count = 1 };
 
 	if (kind_of(fd) != CHANNEL)
 		return REAL(write)(fd, buffer, size);

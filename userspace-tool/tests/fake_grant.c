@@ -93,7 +93,7 @@ static int poke(pid_t pid, const void *from, uint64_t to, size_t length)
 
 int fake_region_ioctl(unsigned long request, void *argument)
 {
-	struct rdmachan_region_register *reg = argument;
+	struct rdmachan_region_register_args *reg = argument;
 
 	if (request == RDMACHAN_REGION_UNREGISTER)
 		return 0;
@@ -165,7 +165,7 @@ static void lend(struct rdmachan_grant_range *range, struct fake_event *event, u
 	};
 }
 
-static int fake_grant(int fd, struct rdmachan_grant *grant)
+static int fake_grant(int fd, struct rdmachan_grant_args *grant)
 {
 	struct rdmachan_grant_range *ranges = (void *)(uintptr_t)grant->ranges_ptr;
 	struct fake_event events[RDMACHAN_GRANTS_MAX];
@@ -220,7 +220,7 @@ static void scatter(const void *from, size_t length, const struct iovec *iov, ui
 }
 
 /* The header was looked at, and is still there. */
-int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv *recv)
+int fake_recv_events(int fd, const struct fake_header *header, struct rdmachan_recv_args *recv)
 {
 	const struct iovec *iov = (void *)(uintptr_t)recv->iov_ptr;
 	struct fake_event events[RDMACHAN_GRANTS_MAX];
@@ -308,9 +308,9 @@ static int used(int fd, const struct held *one, struct lent *record)
 	return poke(one->pid, record, one->record, sizeof(*record));
 }
 
-static int notify(int fd, const struct rdmachan_access *access)
+static int notify(int fd, const struct rdmachan_access_args *access)
 {
-	struct rdmachan_send send = {
+	struct rdmachan_send_args send = {
 		.size = sizeof(send),
 		.iov_ptr = access->iov_ptr,
 		.iov_count = access->iov_count,
@@ -320,7 +320,7 @@ static int notify(int fd, const struct rdmachan_access *access)
 	return fake_send(fd, &send);
 }
 
-static int fake_access(int fd, unsigned long request, const struct rdmachan_access *access)
+static int fake_access(int fd, unsigned long request, const struct rdmachan_access_args *access)
 {
 	const struct held *one = held_find(fd, access->grant);
 	void *memory = (void *)(uintptr_t)access->addr;
@@ -341,7 +341,7 @@ static int fake_access(int fd, unsigned long request, const struct rdmachan_acce
 	return access->flags & RDMACHAN_WRITE_F_NOTIFY ? notify(fd, access) : 0;
 }
 
-static int fake_atomic(int fd, struct rdmachan_atomic *atomic)
+static int fake_atomic(int fd, struct rdmachan_atomic_args *atomic)
 {
 	const struct held *one = held_find(fd, atomic->grant);
 	struct lent record;
@@ -363,7 +363,7 @@ static int fake_atomic(int fd, struct rdmachan_atomic *atomic)
 	return used(fd, one, &record);
 }
 
-static int fake_release(int fd, const struct rdmachan_release *release)
+static int fake_release(int fd, const struct rdmachan_release_args *release)
 {
 	const struct held *one = held_find(fd, release->grant);
 	struct lent record;
@@ -373,7 +373,7 @@ static int fake_release(int fd, const struct rdmachan_release *release)
 	return returned(fd, one, &record);
 }
 
-static int fake_revoke(const struct rdmachan_revoke *revoke)
+static int fake_revoke(const struct rdmachan_revoke_args *revoke)
 {
 	if (!revoke->grant || revoke->grant > lent_count)
 		return fail(ENOENT);

@@ -66,7 +66,7 @@ static int ring_make(struct queue *queue, struct rdmachan_ring *ring, uint32_t e
 	return 0;
 }
 
-int fake_queue_create(struct rdmachan_queue_create *create)
+int fake_queue_create(struct rdmachan_queue_create_args *create)
 {
 	struct queue *queue = &queues[queue_count];
 	int fd = memfd_create("fake-queue", MFD_CLOEXEC);
@@ -103,7 +103,7 @@ static void take(struct queue *queue, const struct rdmachan_sqe *sqe)
 			 sqe->opcode == RDMACHAN_OPCODE_NOP ? 0 : -EOPNOTSUPP);
 }
 
-static int enter(struct queue *queue, struct rdmachan_enter *args)
+static int enter(struct queue *queue, struct rdmachan_enter_args *args)
 {
 	struct words *sq = words(queue, &queue->sq), *cq = words(queue, &queue->cq);
 	struct rdmachan_sqe *sqes = (void *)(queue->map + queue->sq.offset + ENTRIES);
@@ -126,7 +126,7 @@ static int enter(struct queue *queue, struct rdmachan_enter *args)
 int fake_queue_ioctl(int fd, unsigned long request, void *argument)
 {
 	struct queue *queue = queues;
-	struct rdmachan_pool_create *pool = argument;
+	struct rdmachan_pool_create_args *pool = argument;
 
 	while (queue->fd != fd)
 		queue++;
