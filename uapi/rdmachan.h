@@ -1559,7 +1559,7 @@ enum rdmachan_cancel_flags {
  * descriptor, as it is not known when it is looked up: with a poller, or when as many operations
  * are under way as can be, that is after %RDMACHAN_ENTER has returned.
  */
-struct rdmachan_sqe {
+__extension__ struct rdmachan_sqe {
 	__u8 opcode;
 	__u8 flags;
 	__u16 __reserved;

@@ -47,10 +47,38 @@ soname()
 	readelf -d "$BUILD/librdmachan.so" | grep -q 'SONAME.*\[librdmachan.so.0\]'
 }
 
+# header LANGUAGE COMPILER STANDARD...: each of the two headers stands alone, and what a program makes
+# with its macros, without a warning
 header()
 {
-	echo '#include <librdmachan.h>' >"$tmp/t.$1"
-	"$2" -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$BUILD/include" -I"$here/lib" "$tmp/t.$1"
+	local language=$1 compiler=$2 standard name flags=(-Wall -Wextra -Wpedantic -Wshadow -Werror)
+
+	[ "$language" = c++ ] || flags+=(-Wstrict-prototypes -Wmissing-prototypes)
+	shift 2
+	{
+		echo 'struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;'
+		echo 'struct rdmachan_transfer transfer = RDMACHAN_TRANSFER_INIT;'
+	} >"$tmp/made"
+	for standard; do
+		for name in linux/rdmachan.h librdmachan.h; do
+			echo "#include <$name>" >"$tmp/t.c"
+			[ "$name" = linux/rdmachan.h ] || cat "$tmp/made" >>"$tmp/t.c"
+			"$compiler" -x "$language" "-std=$standard" "${flags[@]}" -fsyntax-only \
+				-I"$BUILD/include" -I"$here/lib" "$tmp/t.c" ||
+				{ echo "$compiler -std=$standard: $name"; return 1; }
+		done
+	done
+}
+
+# Of each function that takes a queue or a pool, and touches its rings, it is tested what it does in
+# a forked child.
+forked()
+{
+	tr '\n' ' ' <"$here/lib/librdmachan.h" |
+		grep -o 'rdmachan_[a-z_]*(\(const \)\?struct rdmachan_\(queue\|pool\) \*[^)]*)' |
+		sed 's/(.*//; /_close$/d; /_fd$/d' | sort >"$tmp/rings"
+	sed -n 's/^	{ "\([a-z_]*\)", .*/rdmachan_\1/p' "$here/tests/fork_calls.h" | sort >"$tmp/forks"
+	[ -s "$tmp/rings" ] && diff "$tmp/rings" "$tmp/forks"
 }
 
 # A program that is built with what "make install" leaves behind.
@@ -177,12 +205,21 @@ examples()
 
 check "the library exports what is declared and documented" symbols
 check "its name is librdmachan.so.0" soname
-check "the header stands alone in C" header c "${CC:-cc}"
-if command -v c++ >/dev/null; then
-	check "and in C++" header cc c++
-else
-	skip "no C++ compiler"
-fi
+for compiler in gcc clang; do
+	if command -v "$compiler" >/dev/null; then
+		check "the headers stand alone in C, $compiler" header c "$compiler" c99 c11 c17 gnu17 c2x
+	else
+		skip "no $compiler"
+	fi
+done
+for compiler in g++ clang++; do
+	if command -v "$compiler" >/dev/null; then
+		check "and in C++, $compiler" header c++ "$compiler" c++11 c++14 c++17 c++20
+	else
+		skip "no $compiler"
+	fi
+done
+check "each function of a ring is tried in a forked child" forked
 check "what is installed can be built with" installed
 for command in info list connect listen send recv lend get put add cas ping bench doctor explain; do
 	check "help of $command" help_fits "$command"
