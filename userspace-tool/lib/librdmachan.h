@@ -32,7 +32,7 @@
  *  - File descriptors are ordinary ones: poll(), epoll, close(), fork() and
  *    SCM_RIGHTS work, and so do read() and write(), one message each. A queue and
  *    a region serve only the program that has made them: to another one that has
- *    the descriptor their functions give EPERM.
+ *    the descriptor their functions give EPERM. See "Queues", below, for fork().
  */
 #ifndef LIBRDMACHAN_H
 #define LIBRDMACHAN_H
@@ -605,6 +605,15 @@ struct rdmachan_queue;
 /* A pool of buffers that a queue receives into. It belongs to its queue. */
 struct rdmachan_pool;
 
+ *
+ * A child that was forked has not the rings of its parent's queues. Each function that would
+ * touch one does nothing there and fails with errno EPERM: -1 or NULL where failures are told so,
+ * and 0 by those that tell a number: rdmachan_queue_sq_space(), rdmachan_queue_cq_ready(),
+ * rdmachan_queue_cq_overflow(), rdmachan_pool_left(). These leave errno alone otherwise, so that
+ * who sets it to 0 before can tell. rdmachan_queue_fd() works, and so do
+ * rdmachan_queue_close() and rdmachan_pool_close(), by which the child does without what it has
+ * inherited. Entries and completions that were got before fork() are not there: to prepare or
+ * read one is SIGSEGV. A child with the same memory, as of vfork(), may do what its parent may.
 /**
  * rdmachan_queue_open() - make a queue
  * @ctx: context
@@ -682,8 +691,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * The entries of a chain (%RDMACHAN_SQE_F_LINK) are to be submitted together: submit first
  * when the ring may not have room for all of them.
  *
- * Return: the entry; NULL when the ring is full: submit first. It stays full when as many
- * operations are under way as can be: look for completions.
+ * Return: the entry; or NULL. ENOBUFS: the ring is full: submit first. It stays full when as many
+ * operations are under way as can be: look for completions. EPERM: in a forked child.
  */
 struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
 
@@ -693,7 +702,8 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
  *
  * For a chain, say, which is to be submitted whole. Makes no call.
  *
- * Return: how often rdmachan_queue_get_sqe() will give one, at least: a poller may make room.
+ * Return: how often rdmachan_queue_get_sqe() will give one, at least: a poller may make room. 0
+ * with EPERM in a forked child.
  */
 uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue);
 
@@ -1002,7 +1012,7 @@ int rdmachan_queue_events(const struct rdmachan_cqe *cqe, void *buffer,
  *
  * Return: how many were taken, or -1. Those that were not, because as many operations
  * are under way as can be, go out with the next call; 0 is no error then. With a poller: how
- * many it was shown.
+ * many it was shown. EPERM: in a forked child.
  */
 int rdmachan_queue_submit(struct rdmachan_queue *queue);
 
@@ -1016,7 +1026,7 @@ int rdmachan_queue_submit(struct rdmachan_queue *queue);
  *
  * Return: how many were taken, or -1. ETIMEDOUT, EINTR: entries may have been taken all the
  * same. Those that were not go out with the next call, so that there is nothing to be done
- * again.
+ * again. EINVAL: @min_complete is larger than the completion ring. EPERM: in a forked child.
  */
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
 				   uint32_t timeout_ms);
@@ -1030,7 +1040,7 @@ int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_co
  * so that it may be used while a chain is being prepared; those for which there was no place when
  * they were submitted do.
  *
- * Return: 1; 0 when there is none; or -1.
+ * Return: 1; 0 when there is none; or -1. EPERM: in a forked child.
  */
 int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe);
 
@@ -1044,7 +1054,8 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * that were got go out before it waits, as the completion may be one of theirs: they are to be
  * prepared by then, and a chain whole.
  *
- * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a signal came first.
+ * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a signal came first; EPERM: in a
+ * forked child.
  */
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
 			    uint32_t timeout_ms);
@@ -1058,13 +1069,16 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
 /**
  * rdmachan_queue_peek_cqes() - look for several completions
  * @queue: queue
+ *
+ * In a forked child it sets errno to EPERM, and does nothing.
  * @cqes: set to those that there are, in their order, which stay there until
  *	rdmachan_queue_cqes_seen()
  * @max: elements of @cqes
  *
  * As rdmachan_queue_peek_cqe(), and with one call at most.
  *
- * Return: how many elements of @cqes were set, 0 when there is none; or -1.
+ * Return: how many elements of @cqes were set, 0 when there is none; or -1. EPERM: in a forked
+ * child.
  */
 int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe **cqes,
 			     uint32_t max);
@@ -1080,9 +1094,11 @@ void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count);
  * rdmachan_queue_cq_ready() - how many completions there are
  * @queue: queue
  *
+ * In a forked child it sets errno to EPERM, and does nothing.
+ *
  * Makes no call, and so does not find what needs one: rdmachan_queue_peek_cqe() does.
  *
- * Return: their number, without those that were seen.
+ * Return: their number, without those that were seen. 0 with EPERM in a forked child.
  */
 uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue);
 
@@ -1093,7 +1109,7 @@ uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue);
  * None is lost by that: each waits until there is room, and costs a call. Where the number grows
  * the completion ring is too small, or is not looked at often enough. Makes no call.
  *
- * Return: the number, since the queue was made; it wraps around.
+ * Return: the number, since the queue was made; it wraps around. 0 with EPERM in a forked child.
  */
 uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
 
@@ -1107,7 +1123,7 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
  * It has no buffers at first, and none can be added once the queue is closed.
  *
  * Return: the pool, or NULL with errno set. EMFILE: the queue has
- * %RDMACHAN_QUEUE_POOLS_MAX of them.
+ * %RDMACHAN_QUEUE_POOLS_MAX of them. EPERM: in a forked child.
  */
 struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
 					 struct rdmachan_error *err);
@@ -1131,7 +1147,8 @@ void rdmachan_pool_close(struct rdmachan_pool *pool);
  *
  * Makes no call.
  *
- * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed.
+ * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed; EPERM: in a forked
+ * child.
  */
 int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, uint32_t id);
 
@@ -1144,7 +1161,8 @@ int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, u
  *
  * Makes no call.
  *
- * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed.
+ * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed; EPERM: in a forked
+ * child.
  */
 int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
 			     uint32_t id);
@@ -1156,7 +1174,7 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
  * Makes no call.
  *
  * Return: buffers that were given away and that no message has taken yet; 0 when the queue was
- * closed.
+ * closed, and with EPERM in a forked child.
  */
 uint32_t rdmachan_pool_left(const struct rdmachan_pool *pool);
 

@@ -23,10 +23,11 @@ struct ring {
 
 /*
  * @tail counts entries that were handed out, @published those that the kernel was shown,
- * @head completions that were seen. @pools are those that are open.
+ * @head completions that were seen. @pools are those that are open. @mine is told of at is_mine().
  */
 struct rdmachan_queue {
 	int fd;
+	const char *mine;
 	struct ring sq;
 	struct ring cq;
 	struct rdmachan_pool *pools;
@@ -48,6 +49,46 @@ struct rdmachan_pool {
 	uint32_t tail;
 };
 
+/*
+ * Whether this is the memory of the program that made the queue. In that of a child which was
+ * forked no ring is mapped, and what lies there may be the child's own. Nothing of a ring is
+ * touched without this.
+ *
+ * It looks at a page that is filled with zeros in such a child (MADV_WIPEONFORK). That is one load
+ * where getpid() would be a call of the kernel, which peeking does without. And it is right for
+ * children of vfork() and of clone() with CLONE_VM: they have another pid and the same memory, and
+ * may use the queue. Each queue has a page of its own, so that a child's own queue tells nothing
+ * of those that it has inherited.
+ */
+static bool is_mine(const struct rdmachan_queue *queue)
+{
+	if (*queue->mine)
+		return true;
+	errno = EPERM;
+	return false;
+}
+
+/* NULL on failure. A page, as lengths are rounded up to that. */
+static const char *mine_map(void)
+{
+	char *mine = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mine == MAP_FAILED)
+		return NULL;
+	if (madvise(mine, 1, MADV_WIPEONFORK) < 0) {
+		munmap(mine, 1);
+		return NULL;
+	}
+	*mine = 1;
+	return mine;
+}
+
+static void mine_unmap(const char *mine)
+{
+	if (mine)
+		munmap((void *)mine, 1);
+}
+
 static uint32_t load(const struct ring *ring, uint32_t offset)
 {
 	return __atomic_load_n((uint32_t *)(ring->map + offset), __ATOMIC_ACQUIRE);
@@ -65,6 +106,13 @@ static int ring_map(struct ring *ring, int fd, const struct rdmachan_ring *at)
 	return ring->map == MAP_FAILED ? -1 : 0;
 }
 
+/* In a forked child there is nothing to unmap. */
+static void ring_unmap(const struct rdmachan_queue *queue, const struct ring *ring)
+{
+	if (*queue->mine && ring->map != MAP_FAILED)
+		munmap(ring->map, ring->at.length);
+}
+
 /* Out of its queue. */
 static void pool_unmap(struct rdmachan_pool *pool)
 {
@@ -73,7 +121,7 @@ static void pool_unmap(struct rdmachan_pool *pool)
 	while (*link != pool)
 		link = &(*link)->next;
 	*link = pool->next;
-	munmap(pool->ring.map, pool->ring.at.length);
+	ring_unmap(pool->queue, &pool->ring);
 	pool->queue = NULL;
 }
 
@@ -84,10 +132,9 @@ static void unmap_and_close(struct rdmachan_queue *queue)
 
 	while (queue->pools)
 		pool_unmap(queue->pools);
-	if (queue->sq.map != MAP_FAILED)
-		munmap(queue->sq.map, queue->sq.at.length);
-	if (queue->cq.map != MAP_FAILED)
-		munmap(queue->cq.map, queue->cq.at.length);
+	ring_unmap(queue, &queue->sq);
+	ring_unmap(queue, &queue->cq);
+	mine_unmap(queue->mine);
 	close(queue->fd);
 	free(queue);
 	errno = saved;
@@ -106,12 +153,15 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 		.error_ptr = lib_error_prepare(err),
 	};
 	struct rdmachan_queue *queue = calloc(1, sizeof(*queue));
+	const char *mine = queue ? mine_map() : NULL;
 
-	if (!queue || ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) < 0) {
+	if (!mine || ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) < 0) {
 		lib_error_finish(err, -1);
+		mine_unmap(mine);
 		free(queue);
 		return NULL;
 	}
+	queue->mine = mine;
 	queue->fd = create.out_fd;
 	queue->polled = flags & RDMACHAN_QUEUE_F_POLLER;
 	queue->cq.map = MAP_FAILED;
@@ -154,6 +204,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue)
 
 uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue)
 {
+	if (!is_mine(queue))
+		return 0;
 	return queue->sq.at.count - (queue->tail - load(&queue->sq, queue->sq.at.consumer));
 }
 
@@ -162,8 +214,12 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
 	const struct ring *sq = &queue->sq;
 	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(sq->map + sq->at.entries);
 
-	if (!rdmachan_queue_sq_space(queue))
+	if (!is_mine(queue))
 		return NULL;
+	if (!rdmachan_queue_sq_space(queue)) {
+		errno = ENOBUFS;
+		return NULL;
+	}
 	sqe += queue->tail++ & (sq->at.count - 1);
 	memset(sqe, 0, sizeof(*sqe));
 	return sqe;
@@ -374,11 +430,13 @@ static int enter(struct rdmachan_queue *queue, uint32_t tail, uint32_t min_compl
 	uint32_t fresh = tail - queue->published;
 	struct rdmachan_enter_args args = {
 		.size = sizeof(args),
-		.to_submit = tail - load(sq, sq->at.consumer),
 		.min_complete = min_complete,
 		.timeout_ms = timeout_ms,
 	};
 
+	if (!is_mine(queue))
+		return -1;
+	args.to_submit = tail - load(sq, sq->at.consumer);
 	store(sq, sq->at.producer, tail);
 	queue->published = tail;
 	if (queue->polled && poller_sleeps(queue))
@@ -412,11 +470,15 @@ static int enter_to_look(struct rdmachan_queue *queue)
 
 uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue)
 {
+	if (!is_mine(queue))
+		return 0;
 	return load(&queue->cq, queue->cq.at.producer) - queue->head;
 }
 
 uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue)
 {
+	if (!is_mine(queue))
+		return 0;
 	return load(&queue->cq, queue->cq.at.overflow);
 }
 
@@ -437,6 +499,8 @@ int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe *
 {
 	uint32_t ready = rdmachan_queue_cq_ready(queue), i;
 
+	if (!is_mine(queue))
+		return -1;
 	if (!ready && !load(&queue->cq, queue->cq.at.flags))
 		return 0;
 	if (!ready || call_needed(queue)) {
@@ -474,6 +538,8 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 
 void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count)
 {
+	if (!is_mine(queue))
+		return;
 	queue->head += count;
 	store(&queue->cq, queue->cq.at.consumer, queue->head);
 }
@@ -493,7 +559,7 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
 	};
 	struct rdmachan_pool *pool = calloc(1, sizeof(*pool));
 
-	if (!pool || ioctl(queue->fd, RDMACHAN_POOL_CREATE, &create) < 0 ||
+	if (!pool || !is_mine(queue) || ioctl(queue->fd, RDMACHAN_POOL_CREATE, &create) < 0 ||
 	    ring_map(&pool->ring, queue->fd, &create.out_ring) < 0) {
 		lib_error_finish(err, -1);
 		free(pool);
@@ -518,7 +584,9 @@ void rdmachan_pool_close(struct rdmachan_pool *pool)
 
 uint32_t rdmachan_pool_left(const struct rdmachan_pool *pool)
 {
-	return pool->queue ? pool->tail - load(&pool->ring, pool->ring.at.consumer) : 0;
+	if (!pool->queue || !is_mine(pool->queue))
+		return 0;
+	return pool->tail - load(&pool->ring, pool->ring.at.consumer);
 }
 
 int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32_t size,
@@ -531,6 +599,8 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
 		errno = EBADF;
 		return -1;
 	}
+	if (!is_mine(pool->queue))
+		return -1;
 	if (rdmachan_pool_left(pool) >= at->count) {
 		errno = ENOBUFS;
 		return -1;

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -376,6 +377,16 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 	if (kind_of(fd) != CHANNEL)
 		return REAL(write)(fd, buffer, size);
 	return fake_send(fd, &send_) < 0 ? -1 : (ssize_t)size;
+}
+
+/* As the module's: a child that is forked gets no mapping of a queue. */
+EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	void *map = REAL(mmap)(addr, length, prot, flags, fd, offset);
+
+	if (map != MAP_FAILED && kind_of(fd) == QUEUE)
+		madvise(map, length, MADV_DONTFORK);
+	return map;
 }
 
 EXPORT int close(int fd)
