@@ -85,15 +85,22 @@ static int tx_wait(struct rch_chan *chan, unsigned long deadline)
 	return rch_wait_result(wait, deadline) ?: rch_chan_tx_check(chan);
 }
 
+/* Each limit has a cause of its own, so that no record of the other is taken for this failure's. */
+static int too_large(struct rch_chan *chan, u32 cause, u32 limit)
+{
+	rch_chan_note(chan, RDMACHAN_OP_SEND, cause, limit);
+	return -EMSGSIZE;
+}
+
 static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 {
-	u32 max = READ_ONCE(chan->peer_message_max);
+	u32 max = READ_ONCE(chan->peer_message_max), buffer = chan->tuning.send_buffer;
 
-	if (len > max) {
-		rch_chan_note(chan, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
-		return -EMSGSIZE;
-	}
-	return nonblock && len > chan->tuning.send_buffer ? -EMSGSIZE : 0;
+	if (len > max)
+		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
+	if (nonblock && len > buffer)
+		return too_large(chan, RDMACHAN_CAUSE_SEND_BUFFER, buffer);
+	return 0;
 }
 
 /** rch_chan_tx_segment - queue the next segment of a message of @total bytes; may sleep */
@@ -245,7 +252,7 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 	int ret;
 
 	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
-		return -EMSGSIZE;
+		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, RDMACHAN_MESSAGE_MAX);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
 	if (ret)
 		return ret;
@@ -271,7 +278,7 @@ int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_fla
 	int ret;
 
 	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
-		return -EMSGSIZE;
+		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, RDMACHAN_MESSAGE_MAX);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, true, 0);
 	if (ret)
 		return ret;

@@ -45,6 +45,7 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_MEMORY_KIND] = EOPNOTSUPP,
 	[RDMACHAN_CAUSE_UNCERTAIN] = EREMOTEIO,
 	[RDMACHAN_CAUSE_ATOMICS] = EBUSY,
+	[RDMACHAN_CAUSE_SEND_BUFFER] = EMSGSIZE,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */

@@ -473,6 +473,7 @@ static int run_recv(struct rch_call *call)
 	struct recv_call rc = { .result.out = recv_out, .call = call };
 	struct rdmachan_recv_args *recv = &call->arg.recv;
 	struct rch_chan *chan = call->file->private_data;
+	struct rdmachan_error none = {};
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter iter;
 	int ret;
@@ -492,9 +493,12 @@ static int run_recv(struct rch_call *call)
 	if (ret || rc.result.eof)
 		call->copied = false;
 	recv_fill(recv, &rc.result);
-	call->copy_back = ret == -EMSGSIZE;
-	if (ret != -EMSGSIZE)
-		rch_chan_error_out(chan, recv->error_ptr, ret);
+	if (ret == -EMSGSIZE) {
+		/* The channel's record with this errno is one of sending. */
+		call->copy_back = true;
+		return rch_refused(ret, recv->error_ptr, &none);
+	}
+	rch_chan_error_out(chan, recv->error_ptr, ret);
 	return ret;
 }
 

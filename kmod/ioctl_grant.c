@@ -179,7 +179,8 @@ int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
 {
 	int ret = rch_loans_give(&gc->giving, nonblock, gc->grant.timeout_ms);
 
-	if (gc->error.error)
+	/* A record of the channel with EMSGSIZE is one of SEND. */
+	if (gc->error.error || ret == -EMSGSIZE)
 		return rch_refused(ret, gc->grant.error_ptr, &gc->error);
 	if (ret != -EAGAIN)
 		rch_chan_error_out(gc->giving.chan, gc->grant.error_ptr, ret);

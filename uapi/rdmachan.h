@@ -176,6 +176,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
  *	another way (by the adapter, by another adapter, by the kernel), and these do not
  *	exclude each other
+ * @RDMACHAN_CAUSE_SEND_BUFFER: the message is larger than the send buffer, so that only a call
+ *	that waits can send it; see detail for the bytes of the buffer. The receiver takes it
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -212,6 +214,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_MEMORY_KIND = 31,
 	RDMACHAN_CAUSE_UNCERTAIN = 32,
 	RDMACHAN_CAUSE_ATOMICS = 33,
+	RDMACHAN_CAUSE_SEND_BUFFER = 34,
 };
 
 /**
@@ -686,7 +689,7 @@ enum rdmachan_io_flags {
  *  - EMSGSIZE: The message is larger than the receiver takes
  *    (%RDMACHAN_CAUSE_MESSAGE_SIZE; &rdmachan_object.peer_message_max), or the call does
  *    not block and the message is larger than the send buffer
- *    (&rdmachan_object.send_buffer).
+ *    (%RDMACHAN_CAUSE_SEND_BUFFER; &rdmachan_object.send_buffer): a call that waits sends it.
  *  - EPIPE: This end was shut down for sending, or the peer has closed or reads
  *    no more. Unlike with sockets there is no SIGPIPE.
  *  - ENOTCONN: The channel is still being connected and the call does not block.

@@ -74,6 +74,7 @@ int fail_error(const struct rdmachan_error *err, const char *format, ...)
 	switch (err->cause) {
 	/* These leave the connection as it is. */
 	case RDMACHAN_CAUSE_MESSAGE_SIZE:
+	case RDMACHAN_CAUSE_SEND_BUFFER:
 	case RDMACHAN_CAUSE_ATOMICS:
 		return TOOL_FAILED;
 	}

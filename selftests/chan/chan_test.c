@@ -245,10 +245,50 @@ TEST_F(chan, would_block)
 TEST_F(chan, nonblocking_larger_than_buffer)
 {
 	char *data = calloc(1, 2 << 20);
+	struct rdmachan_error error;
 
-	EXPECT_ERR(do_send(self->a, data, (1 << 20) + 1, 0, DONTWAIT), EMSGSIZE);
+	EXPECT_ERR(do_send(self->a, data, (1 << 20) + 1, 0,
+			   &(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT, .error = &error }),
+		   EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SEND_BUFFER);
+	EXPECT_EQ(error.error, EMSGSIZE);
+	EXPECT_EQ(error.op, RDMACHAN_OP_SEND);
+	EXPECT_EQ(error.detail, 1 << 20);
 	EXPECT_EQ(do_send(self->a, data, 1 << 20, 0, DONTWAIT), 0);
 	EXPECT_EQ(read(self->b, data, 2 << 20), 1 << 20);
+}
+
+/* What another call has recorded with the same errno is not said of this one. */
+TEST_F(chan, each_emsgsize_has_its_own_record)
+{
+	const struct opts limit = {
+		.tuning = { .message_max = 200000, .send_buffer = RDMACHAN_BUFFER_MIN },
+	};
+	struct rdmachan_error error;
+	struct opts told = { .error = &error };
+	struct rdmachan_recv_args recv = {
+		.size = sizeof(recv), .error_ptr = (uintptr_t)&error,
+	};
+	char *data = calloc(1, 300000);
+	int fds[2];
+
+	pair_up(self->ctx, fds, &limit);
+	EXPECT_ERR(do_send(fds[0], data, 200001, 0, &told), EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_MESSAGE_SIZE);
+	EXPECT_EQ(error.detail, 200000);
+	told.flags = RDMACHAN_IO_F_DONTWAIT;
+	EXPECT_ERR(do_send(fds[0], data, 200000, 0, &told), EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SEND_BUFFER);
+	EXPECT_EQ(error.detail, RDMACHAN_BUFFER_MIN);
+	EXPECT_ERR(do_send(fds[0], data, 200001, 0, &told), EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_MESSAGE_SIZE);
+	EXPECT_EQ(write(fds[1], data, 10), 10);
+	memset(&error, 0xee, sizeof(error));
+	error.size = sizeof(error);
+	EXPECT_ERR(ioctl(fds[0], RDMACHAN_RECV, &recv), EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+	EXPECT_EQ(error.error, 0);
+	EXPECT_EQ(recv.out_length, 10);
 }
 
 TEST_F(chan, full_channel_empties_again)

@@ -181,6 +181,11 @@ static const struct cause causes[] = {
 		"Other grants of this region have their atomic operations done in another way: by the adapter, by another adapter, or by the kernel. These do not exclude each other.",
 		"Lend the memory for atomic operations to peers that are reached over one adapter, or revoke the other grants first.",
 	},
+	[RDMACHAN_CAUSE_SEND_BUFFER] = {
+		"send-buffer",
+		"The message is larger than this end's send buffer, and the call may not wait. The receiver takes messages of that size.",
+		"Send it by a call that waits (neither O_NONBLOCK nor DONTWAIT) or by a queue from a region, make the send buffer larger (send_buffer of the channel's tuning), or send smaller messages.",
+	},
 };
 
 static const struct cause unknown = {

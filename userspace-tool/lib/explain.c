@@ -114,6 +114,9 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 		if (name)
 			add(text, " The limit is the module's parameter %s_%s.",
 			    err->cause == RDMACHAN_CAUSE_USER_LIMIT ? "user" : "all", name);
+	case RDMACHAN_CAUSE_SEND_BUFFER:
+		add(text, " The buffer has %llu bytes.", detail);
+		break;
 		break;
 	case RDMACHAN_CAUSE_MEMLOCK:
 		add(text, " The limit is %llu bytes, of which %llu are in use, and %llu more are needed.",

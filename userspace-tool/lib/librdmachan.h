@@ -284,8 +284,14 @@ int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error
  * The message is sent whole or not at all.
  *
  * Return: 0 or -1. EPIPE: the peer closed or reads no more (there is no
- * SIGPIPE); EMSGSIZE: the peer does not take messages of that size; EAGAIN:
- * there is no room and the channel has O_NONBLOCK.
+ * SIGPIPE), or this end was shut down for sending; EMSGSIZE with
+ * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that
+ * size; EMSGSIZE with %RDMACHAN_CAUSE_SEND_BUFFER: the channel has O_NONBLOCK and
+ * the message is larger than its send buffer, so that only a call that waits
+ * sends it; EAGAIN: there is no room now, and the channel has O_NONBLOCK;
+ * ENOTCONN: it is still being connected, and has O_NONBLOCK; EINTR: a signal
+ * came first; ECONNRESET, ETIMEDOUT and others with a cause in @err: the
+ * connection has ended.
  */
 int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err);
 

@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_ATOMICS
+#define CAUSE_LAST	RDMACHAN_CAUSE_SEND_BUFFER
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
@@ -98,6 +98,8 @@ static void test_records(void)
 	err.cause = RDMACHAN_CAUSE_MESSAGE_SIZE;
 	err.detail = 65536;
 	ok(explained(&err, "Its limit is 65536 bytes."), "the limit of messages");
+	err.cause = RDMACHAN_CAUSE_SEND_BUFFER;
+	ok(explained(&err, "The buffer has 65536 bytes."), "the send buffer");
 	err.cause = RDMACHAN_CAUSE_PEER_KILLED;
 	err.detail = 9;
 	ok(explained(&err, "The signal was SIGKILL."), "the signal");
