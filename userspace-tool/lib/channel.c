@@ -24,12 +24,12 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
 	};
 
 	if (lib_options_check(options) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_LISTEN, -1);
 	listen.flags = use->flags;
 	listen.backlog = use->backlog;
 	listen.tuning = use->tuning;
 	if (ioctl(ctx, RDMACHAN_LISTEN, &listen) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_LISTEN, -1);
 	return listen.out_fd;
 }
 
@@ -63,14 +63,14 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
 	};
 
 	if (lib_options_check(options) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	if (rdmachan_addr_from_sockaddr(&connect.addr, addr, addr_len) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	connect.flags = use->flags;
 	connect.timeout_ms = use->timeout_ms;
 	connect.tuning = use->tuning;
 	if (ioctl(ctx, RDMACHAN_CONNECT, &connect) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	return connect.out_fd;
 }
 
@@ -122,10 +122,10 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 
 	lib_error_prepare(err);
 	if (lib_options_check(options) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	if (options && options->port > 0xffff) {
 		errno = EINVAL;
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	}
 	eai = getaddrinfo(host, NULL, &hints, &list);
 	if (eai)
@@ -142,7 +142,7 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 	saved = errno;
 	freeaddrinfo(list);
 	errno = saved;
-	return lib_error_finish(err, chan);
+	return lib_error_call(err, RDMACHAN_OP_CONNECT, chan);
 }
 
 int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err)
@@ -168,7 +168,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err)
 	if (!err)
 		err = &own;
 	if (rdmachan_query(chan, &object, err) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	switch (object.state) {
 	case RDMACHAN_STATE_CONNECTING:
 		errno = EINPROGRESS;
@@ -179,7 +179,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err)
 	default:
 		return 0;
 	}
-	return lib_error_finish(err, -1);
+	return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 }
 
 int rdmachan_shutdown(int chan, uint32_t how)

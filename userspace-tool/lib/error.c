@@ -33,6 +33,17 @@ int lib_error_finish(struct rdmachan_error *err, int ret)
 	return ret;
 }
 
+/* The same. Where the module tells nothing, as it has refused the call, @op is what was tried. */
+int lib_error_call(struct rdmachan_error *err, uint32_t op, int ret)
+{
+	if (ret >= 0)
+		return ret;
+	lib_error_finish(err, -1);
+	if (err && !err->op)
+		err->op = op;
+	return -1;
+}
+
 /* Options of a program that was compiled with a newer header must be zero there. */
 int lib_options_check(const struct rdmachan_options *options)
 {

@@ -76,14 +76,27 @@ static void add_local(struct text *text, const struct rdmachan_error *err)
 		add(text, " port %u", err->dev_port);
 }
 
+/* A region has no peer, and what failed without an operation may have none. */
+static int has_ends(const struct rdmachan_error *err)
+{
+	if (err->op == RDMACHAN_OP_REGISTER)
+		return 0;
+	return err->cause != RDMACHAN_CAUSE_NONE || err->op != RDMACHAN_OP_NONE;
+}
+
 /* "Connecting to service 5000 at 10.0.0.2 over ... failed: refused (ECONNREFUSED)." */
 static void add_what(struct text *text, const struct rdmachan_error *err)
 {
 	const char *name = lib_errno_name(err->error);
 
-	add(text, "%s", lib_op_text(err->op));
-	add_peer(text, err);
-	add_local(text, err);
+	if (err->cause == RDMACHAN_CAUSE_NONE && err->op == RDMACHAN_OP_NONE)
+		add(text, "The call");
+	else
+		add(text, "%s", lib_op_text(err->op));
+	if (has_ends(err)) {
+		add_peer(text, err);
+		add_local(text, err);
+	}
 	if (!err->error)
 		add(text, " failed.\n");
 	else if (name)
@@ -101,6 +114,9 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 	case RDMACHAN_CAUSE_MESSAGE_SIZE:
 		add(text, " Its limit is %llu bytes.", detail);
 		break;
+	case RDMACHAN_CAUSE_SEND_BUFFER:
+		add(text, " The buffer has %llu bytes.", detail);
+		break;
 	case RDMACHAN_CAUSE_PEER_KILLED:
 		name = lib_signal_name(detail);
 		if (name)
@@ -114,9 +130,6 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 		if (name)
 			add(text, " The limit is the module's parameter %s_%s.",
 			    err->cause == RDMACHAN_CAUSE_USER_LIMIT ? "user" : "all", name);
-	case RDMACHAN_CAUSE_SEND_BUFFER:
-		add(text, " The buffer has %llu bytes.", detail);
-		break;
 		break;
 	case RDMACHAN_CAUSE_MEMLOCK:
 		add(text, " The limit is %llu bytes, of which %llu are in use, and %llu more are needed.",
@@ -176,6 +189,14 @@ static const char *cause_hint(const struct rdmachan_error *err)
 	return rdmachan_cause_hint(err->cause);
 }
 
+/* The call has failed, and not the channel. */
+static void add_refusal(struct text *text, const struct rdmachan_error *err)
+{
+	const struct lib_refusal *refusal = lib_refusal(err->error, err->op);
+
+	add(text, "%s\nWhat to do: %s\n", refusal->text, refusal->hint);
+}
+
 int rdmachan_explain(const struct rdmachan_error *err, char *buffer, size_t size)
 {
 	struct text text = { .buffer = buffer, .size = size };
@@ -187,13 +208,14 @@ int rdmachan_explain(const struct rdmachan_error *err, char *buffer, size_t size
 		return text.length;
 	}
 	add_what(&text, err);
-	if (err->cause != RDMACHAN_CAUSE_NONE) {
-		add(&text, "%s", cause_text(err));
-		add_detail(&text, err);
-		add(&text, "\n");
+	if (err->cause == RDMACHAN_CAUSE_NONE) {
+		add_refusal(&text, err);
+		return text.length;
 	}
+	add(&text, "%s", cause_text(err));
+	add_detail(&text, err);
+	add(&text, "\n");
 	add_transport(&text, err);
-	if (err->cause != RDMACHAN_CAUSE_NONE)
-		add(&text, "What to do: %s\n", cause_hint(err));
+	add(&text, "What to do: %s\n", cause_hint(err));
 	return text.length;
 }

@@ -9,17 +9,6 @@
 
 #include "internal.h"
 
-/* The module tells of what it has done; where it has refused, what was tried is told here. */
-static int finish(struct rdmachan_error *err, uint32_t op, int ret)
-{
-	if (ret >= 0)
-		return 0;
-	lib_error_finish(err, -1);
-	if (err && !err->op)
-		err->op = op;
-	return -1;
-}
-
 int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 			unsigned int count, const struct iovec *iov, unsigned int iov_count,
 			const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
@@ -36,13 +25,13 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 	};
 
 	if (lib_transfer_check(transfer) < 0)
-		return finish(err, RDMACHAN_OP_GRANT, -1);
+		return lib_error_call(err, RDMACHAN_OP_GRANT, -1);
 	if (transfer) {
 		grant.flags = transfer->flags;
 		grant.timeout_ms = transfer->timeout_ms;
 		grant.msg_flags = transfer->msg_flags;
 	}
-	return finish(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_GRANT, &grant));
+	return lib_error_call(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_GRANT, &grant));
 }
 
 int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
@@ -93,7 +82,7 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 	memset(events, 0, sizeof(*events));
 	lib_error_prepare(err);
 	if (check_aligned(buffer) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 	if (!transfer)
 		transfer = &own;
 	ret = lib_recv(chan, &iov, 1, transfer, RDMACHAN_IO_F_GRANTS, &found, err);
@@ -101,7 +90,7 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 		return ret;
 	if (found & RDMACHAN_RECV_OUT_GRANTS)
 		return lib_events_split(buffer, transfer->length, events) < 0 ?
-		       lib_error_finish(err, -1) : 1;
+		       lib_error_call(err, RDMACHAN_OP_RECV, -1) : 1;
 	events->message = buffer;
 	events->length = transfer->length;
 	return 1;
@@ -125,7 +114,7 @@ int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_m
 		.error_ptr = lib_error_prepare(err),
 	};
 
-	return finish(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_REVOKE, &revoke));
+	return lib_error_call(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_REVOKE, &revoke));
 }
 
 static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_t offset,
@@ -140,7 +129,7 @@ static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_
 		.error_ptr = lib_error_prepare(err),
 	};
 
-	return finish(err, RDMACHAN_OP_ACCESS, ioctl(chan, request, &access));
+	return lib_error_call(err, RDMACHAN_OP_ACCESS, ioctl(chan, request, &access));
 }
 
 int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
@@ -173,7 +162,7 @@ int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void 
 		.iov_count = 1,
 	};
 
-	return finish(err, RDMACHAN_OP_ACCESS, ioctl(chan, RDMACHAN_WRITE, &access));
+	return lib_error_call(err, RDMACHAN_OP_ACCESS, ioctl(chan, RDMACHAN_WRITE, &access));
 }
 
 static int update(int chan, struct rdmachan_atomic_args *atomic, uint64_t *before,
@@ -186,7 +175,7 @@ static int update(int chan, struct rdmachan_atomic_args *atomic, uint64_t *befor
 	ret = ioctl(chan, RDMACHAN_ATOMIC, atomic);
 	if (ret >= 0 && before)
 		*before = atomic->out_value;
-	return finish(err, RDMACHAN_OP_ACCESS, ret);
+	return lib_error_call(err, RDMACHAN_OP_ACCESS, ret);
 }
 
 int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,

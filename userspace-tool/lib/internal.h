@@ -14,6 +14,7 @@
 /* error.c: error records and options, in and out of a call */
 uint64_t lib_error_prepare(struct rdmachan_error *err);
 int lib_error_finish(struct rdmachan_error *err, int ret);
+int lib_error_call(struct rdmachan_error *err, uint32_t op, int ret);
 int lib_options_check(const struct rdmachan_options *options);
 
 /* message.c: receiving, with flags of the call */
@@ -24,6 +25,14 @@ int lib_transfer_check(const struct rdmachan_transfer *transfer);
 
 /* grant.c: where the events end and the message begins */
 int lib_events_split(void *buffer, uint64_t length, struct rdmachan_events *events);
+
+/* refusal.c: what an errno means that has no cause, and what to do */
+struct lib_refusal {
+	const char *text;
+	const char *hint;
+};
+
+const struct lib_refusal *lib_refusal(uint32_t error, uint32_t op);
 
 /* names.c: words that only explanations need */
 const char *lib_op_text(uint32_t op);

@@ -605,12 +605,6 @@ int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t co
  * descriptor as well. A descriptor is looked up when the entry is taken, and by then it could
  * be that of another channel: a poller takes entries later, and without one those for which
  * there was no place wait in the ring.
- */
-struct rdmachan_queue;
-
-/* A pool of buffers that a queue receives into. It belongs to its queue. */
-struct rdmachan_pool;
-
  *
  * A child that was forked has not the rings of its parent's queues. Each function that would
  * touch one does nothing there and fails with errno EPERM: -1 or NULL where failures are told so,
@@ -620,6 +614,12 @@ struct rdmachan_pool;
  * rdmachan_queue_close() and rdmachan_pool_close(), by which the child does without what it has
  * inherited. Entries and completions that were got before fork() are not there: to prepare or
  * read one is SIGSEGV. A child with the same memory, as of vfork(), may do what its parent may.
+ */
+struct rdmachan_queue;
+
+/* A pool of buffers that a queue receives into. It belongs to its queue. */
+struct rdmachan_pool;
+
 /**
  * rdmachan_queue_open() - make a queue
  * @ctx: context
@@ -1069,14 +1069,14 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 /**
  * rdmachan_queue_cqe_seen() - the first completion was looked at: its place is free
  * @queue: queue
+ *
+ * In a forked child it sets errno to EPERM, and does nothing.
  */
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
 
 /**
  * rdmachan_queue_peek_cqes() - look for several completions
  * @queue: queue
- *
- * In a forked child it sets errno to EPERM, and does nothing.
  * @cqes: set to those that there are, in their order, which stay there until
  *	rdmachan_queue_cqes_seen()
  * @max: elements of @cqes
@@ -1093,14 +1093,14 @@ int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe *
  * rdmachan_queue_cqes_seen() - the first completions were looked at: their places are free
  * @queue: queue
  * @count: how many: no more than there are
+ *
+ * In a forked child it sets errno to EPERM, and does nothing.
  */
 void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count);
 
 /**
  * rdmachan_queue_cq_ready() - how many completions there are
  * @queue: queue
- *
- * In a forked child it sets errno to EPERM, and does nothing.
  *
  * Makes no call, and so does not find what needs one: rdmachan_queue_peek_cqe() does.
  *
@@ -1266,7 +1266,10 @@ const char *rdmachan_kind_name(uint32_t kind);
  * @size: bytes of @text; %RDMACHAN_EXPLAIN_MAX is always enough
  *
  * Tells what was tried, to whom and over which device, what happened, what the
- * likely cause is and what to do about it.
+ * likely cause is and what to do about it. Where there is no cause, as the call has
+ * failed and not the channel, it tells what that errno means of such a call. For a
+ * completion of a queue set &rdmachan_error.error to its errno and &rdmachan_error.op
+ * to what it was, in a record of zeros.
  *
  * Return: length of the whole text, as snprintf().
  */

@@ -31,13 +31,13 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
 	};
 
 	if (lib_transfer_check(transfer) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_SEND, -1);
 	if (transfer) {
 		send.flags = transfer->flags;
 		send.timeout_ms = transfer->timeout_ms;
 		send.msg_flags = transfer->msg_flags;
 	}
-	return lib_error_finish(err, ioctl(chan, RDMACHAN_SEND, &send) < 0 ? -1 : 0);
+	return lib_error_call(err, RDMACHAN_OP_SEND, ioctl(chan, RDMACHAN_SEND, &send));
 }
 
 int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err)
@@ -62,7 +62,7 @@ int lib_recv(int chan, const struct iovec *iov, unsigned int count,
 	int ret;
 
 	if (lib_transfer_check(transfer) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 	if (transfer) {
 		recv.flags |= transfer->flags;
 		recv.timeout_ms = transfer->timeout_ms;
@@ -74,7 +74,7 @@ int lib_recv(int chan, const struct iovec *iov, unsigned int count,
 	}
 	*found = recv.out_flags;
 	if (ret < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 	return recv.out_flags & RDMACHAN_RECV_OUT_EOF ? 0 : 1;
 }
 
@@ -119,10 +119,10 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 	lib_error_prepare(err);
 	if (!transfer) {
 		errno = EINVAL;
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 	}
 	if (!*buffer && grow(buffer, size, GROW_FIRST) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 	for (;;) {
 		iov.iov_base = *buffer;
 		iov.iov_len = *size;
@@ -131,11 +131,11 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 			return ret;
 		if (transfer->length > RDMACHAN_MESSAGE_MAX) {
 			errno = EMSGSIZE;
-			return lib_error_finish(err, -1);
+			return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 		}
 		if (grow(buffer, size, transfer->length) < 0) {
 			errno = ENOMEM;
-			return lib_error_finish(err, -1);
+			return lib_error_call(err, RDMACHAN_OP_RECV, -1);
 		}
 	}
 }

@@ -134,6 +134,8 @@ static const struct {
 	{ EINPROGRESS, "EINPROGRESS", "it is still going on" },
 	{ EREMOTEIO, "EREMOTEIO", "it is not known whether it was done" },
 	{ EKEYREVOKED, "EKEYREVOKED", "the grant has ended" },
+	{ EALREADY, "EALREADY", "it is being done" },
+	{ ECANCELED, "ECANCELED", "it was cancelled" },
 };
 
 const char *lib_errno_name(uint32_t error)

@@ -18,7 +18,7 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
 	};
 
 	if (ioctl(ctx, RDMACHAN_REGION_REGISTER, &reg) < 0)
-		return lib_error_finish(err, -1);
+		return lib_error_call(err, RDMACHAN_OP_REGISTER, -1);
 	*region = reg.out_region;
 	return 0;
 }

@@ -143,6 +143,137 @@ static void test_grants(void)
 	   strstr(text, "the grant has ended (EKEYREVOKED)"), "a grant that has ended");
 }
 
+/* What a call has wanted, where nothing is wrong with the connection. */
+static const struct {
+	uint32_t error;
+	uint32_t op;
+	const char *first;
+	const char *means;
+	const char *hint;
+} refusals[] = {
+	{ EAGAIN, RDMACHAN_OP_SEND, "Sending to", "The send buffer has no room now", "POLLOUT" },
+	{ EAGAIN, RDMACHAN_OP_RECV, "Receiving from", "No complete message is there", "POLLIN" },
+	{ EAGAIN, RDMACHAN_OP_GRANT, "Lending memory to", "Nothing was lent", "POLLOUT" },
+	{ EAGAIN, RDMACHAN_OP_NONE, "The call failed", "may not", "poll()" },
+	{ EMSGSIZE, RDMACHAN_OP_SEND, "Sending to", "Nothing of it was sent", "send_buffer" },
+	{ EMSGSIZE, RDMACHAN_OP_RECV, "Receiving from", "It stays", "rdmachan_recv_grow()" },
+	{ EMSGSIZE, RDMACHAN_OP_GRANT, "Lending memory to", "one frame", "Lend fewer" },
+	{ EMSGSIZE, RDMACHAN_OP_ACCESS, "Using the memory", "bytes were written",
+	  "rdmachan_send()" },
+	{ ENOMSG, RDMACHAN_OP_RECV, "Receiving from", "begins with events",
+	  "rdmachan_recv_events()" },
+	{ EKEYREVOKED, RDMACHAN_OP_ACCESS, "Using the memory", "owner has revoked it", "anew" },
+	{ ERANGE, RDMACHAN_OP_ACCESS, "Using the memory", "not lie within the grant", "length" },
+	{ ERANGE, RDMACHAN_OP_GRANT, "Lending memory to", "not lie within its region", "Offset" },
+	{ ENOENT, RDMACHAN_OP_ACCESS, "Using the memory", "was ever held", "event" },
+	{ ENOENT, RDMACHAN_OP_GRANT, "Lending memory to", "no such region", "number" },
+	{ EACCES, RDMACHAN_OP_LISTEN, "Listening for service", "CAP_NET_BIND_SERVICE", "1024" },
+	{ EACCES, RDMACHAN_OP_ACCESS, "Using the memory", "not this right", "rights" },
+	{ EACCES, RDMACHAN_OP_GRANT, "Lending memory to", "read-only", "READ_ONLY" },
+	{ EINVAL, RDMACHAN_OP_SEND, "Sending to", "1024 pieces", "_INIT" },
+	{ EINVAL, RDMACHAN_OP_OPEN, "Opening a channel to", "out of its range", "tuning" },
+	{ EINVAL, RDMACHAN_OP_ACCESS, "Using the memory", "multiple of 8", "program" },
+	{ EPERM, RDMACHAN_OP_GRANT, "Lending memory to", "child that was forked", "after fork()" },
+	{ EPERM, RDMACHAN_OP_NONE, "The call failed", "child that was forked", "after fork()" },
+	{ ENOTCONN, RDMACHAN_OP_SEND, "Sending to", "still being connected",
+	  "rdmachan_connected()" },
+	{ ETIMEDOUT, RDMACHAN_OP_SEND, "Sending to", "no room within the time", "more time" },
+	{ ETIMEDOUT, RDMACHAN_OP_RECV, "Receiving from", "No complete message came", "more time" },
+	{ ETIMEDOUT, RDMACHAN_OP_GRANT, "Lending memory to", "revocation goes on", "event" },
+	{ ETIMEDOUT, RDMACHAN_OP_NONE, "The call failed", "connection is as it was", "more time" },
+	{ EINTR, RDMACHAN_OP_RECV, "Receiving from", "A signal came first", "same call again" },
+	{ EINTR, RDMACHAN_OP_CONNECT, "Connecting to", "given up", "Connect again" },
+	{ EFAULT, RDMACHAN_OP_REGISTER, "Registering a region failed", "no memory", "READ_ONLY" },
+	{ EMFILE, RDMACHAN_OP_OPEN, "Opening a channel to", "no file descriptor left",
+	  "ulimit -n" },
+	{ ENOBUFS, RDMACHAN_OP_RECV, "Receiving from", "the pool has no buffer",
+	  "rdmachan_pool_add()" },
+	{ ECANCELED, RDMACHAN_OP_RECV, "Receiving from", "was cancelled", "submit it again" },
+	{ EALREADY, RDMACHAN_OP_NONE, "The call failed", "completes by itself", "completion" },
+	{ EBUSY, RDMACHAN_OP_NONE, "The call failed", "it is lent", "rdmachan_region_take_back()" },
+	{ EINPROGRESS, RDMACHAN_OP_CONNECT, "Connecting to", "still being connected", "ask again" },
+	{ E2BIG, RDMACHAN_OP_NONE, "The call failed", "newer interface", "module" },
+};
+
+static void test_refusals(void)
+{
+	struct rdmachan_error err;
+	size_t i;
+
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		err = example();
+		err.cause = RDMACHAN_CAUSE_NONE;
+		err.error = refusals[i].error;
+		err.op = refusals[i].op;
+		ok(explained(&err, refusals[i].means) && strstr(text, "\nWhat to do: ") &&
+		   strstr(strstr(text, "\nWhat to do: "), refusals[i].hint) &&
+		   !strncmp(text, refusals[i].first, strlen(refusals[i].first)) &&
+		   !strstr(text, "The connection to"),
+		   "%s, what it means for operation %u", strerrorname_np(err.error), err.op);
+	}
+}
+
+static uint32_t errno_of(const char *name, size_t length)
+{
+	const char *one;
+	uint32_t error;
+
+	for (error = 1; error < 200; error++) {
+		one = strerrorname_np(error);
+		if (one && strlen(one) == length && !strncmp(one, name, length))
+			return error;
+	}
+	return 0;
+}
+
+/* That it is one, and means something for each operation. */
+static bool error_is_told(uint32_t error)
+{
+	struct rdmachan_error err = { .size = sizeof(err), .error = error };
+	char name[32];
+
+	snprintf(name, sizeof(name), "(%s)", strerrorname_np(error));
+	for (err.op = RDMACHAN_OP_NONE; err.op <= RDMACHAN_OP_ACCESS; err.op++) {
+		if (!explained(&err, name) || strstr(text, "This number is not one"))
+			return false;
+	}
+	return true;
+}
+
+/* Every errno that the description of a call names. */
+static void test_documented(const char *path)
+{
+	bool told[200] = { false };
+	char line[512], *at;
+	uint32_t error, count = 0;
+	FILE *header = fopen(path, "r");
+	size_t length;
+
+	while (header && fgets(line, sizeof(line), header)) {
+		for (at = line; *at; at += length ? length : 1) {
+			length = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+			error = length > 3 && *at == 'E' ? errno_of(at, length) : 0;
+			if (!error || told[error])
+				continue;
+			told[error] = true;
+			count++;
+			ok(error_is_told(error), "%.*s of %s", (int)length, at, path);
+		}
+	}
+	if (header)
+		fclose(header);
+	ok(count > 15, "%u errors are in %s", count, path);
+}
+
+static void test_headers(void)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/include/linux/rdmachan.h", getenv("BUILD"));
+	test_documented(path);
+	test_documented(HEADER);
+}
+
 static void test_addresses(void)
 {
 	struct rdmachan_error err = example();
@@ -214,6 +345,14 @@ static void test_longest(void)
 			}
 		}
 	}
+	err.cause = RDMACHAN_CAUSE_NONE;
+	for (err.error = 1; err.error < 200; err.error++) {
+		for (err.op = 0; err.op <= RDMACHAN_OP_ACCESS; err.op++) {
+			length = rdmachan_explain(&err, text, sizeof(text));
+			if (length > longest)
+				longest = length;
+		}
+	}
 	ok(longest < RDMACHAN_EXPLAIN_MAX, "the longest text has %d bytes", longest);
 }
 
@@ -222,6 +361,8 @@ int main(void)
 	test_causes();
 	test_records();
 	test_grants();
+	test_refusals();
+	test_headers();
 	test_addresses();
 	test_edges();
 	test_longest();
