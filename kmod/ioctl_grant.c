@@ -168,6 +168,12 @@ struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
 	return ERR_PTR(ret);
 }
 
+/* Else it does not fit a frame, and a record of the channel with EMSGSIZE is another call's. */
+static bool too_large_for_peer(const struct rch_grant_call *gc)
+{
+	return gc->giving.bytes > READ_ONCE(gc->giving.chan->peer_message_max);
+}
+
 /**
  * rch_grant_call_give - lend what it says, and tell the program
  * @gc: call
@@ -179,8 +185,7 @@ int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
 {
 	int ret = rch_loans_give(&gc->giving, nonblock, gc->grant.timeout_ms);
 
-	/* A record of the channel with EMSGSIZE is one of SEND. */
-	if (gc->error.error || ret == -EMSGSIZE)
+	if (gc->error.error || (ret == -EMSGSIZE && !too_large_for_peer(gc)))
 		return rch_refused(ret, gc->grant.error_ptr, &gc->error);
 	if (ret != -EAGAIN)
 		rch_chan_error_out(gc->giving.chan, gc->grant.error_ptr, ret);

@@ -50,8 +50,13 @@
  * A call that can fail because of the connection has a member error_ptr: either
  * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
  * filled in when the call fails with an error of its connection, and gets
- * %RDMACHAN_CAUSE_NONE when the call fails for another reason. The last record
+ * %RDMACHAN_CAUSE_NONE when the call fails for another reason. It stays as it was when the
+ * call is refused before it begins, as its structure is wrong (ENOTTY, EINVAL, E2BIG,
+ * EOPNOTSUPP, EFAULT, EAFNOSUPPORT, EACCES): so let it be zeros. The last record
  * of a channel can be had by %RDMACHAN_QUERY as well.
+ *
+ * close() does not wake threads that are in a call on the file, which lives on until
+ * they return; %RDMACHAN_SHUTDOWN on a channel does.
  */
 
 /**
@@ -592,6 +597,9 @@ struct rdmachan_listen_args {
  * Errors, besides those of "rules of the interface":
  *
  *  - EMFILE, ENFILE: No file descriptor is left; the channel goes on waiting.
+ *
+ * close() of the listener by another thread does not end a call that waits: it accepts the
+ * next channel. Where that shall not be, wait in poll(), for an eventfd besides.
  */
 struct rdmachan_accept_args {
 	__u32 size;
@@ -631,6 +639,8 @@ struct rdmachan_accept_args {
  *  - EHOSTUNREACH: The address does not resolve.
  *  - ENODEV: No RDMA device serves the route to the address.
  *  - ETIMEDOUT: The peer does not answer.
+ *  - EINTR: A signal came first, whether or not it has SA_RESTART: connecting is given up.
+ *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0.
  *  - EMFILE: The user has as many channels, or channels that connect or wait, as one
  *    user may have (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file
  *    descriptor left.
@@ -735,7 +745,8 @@ enum rdmachan_recv_out {
  *
  *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
  *  - ENOMSG: What comes next begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
- *    set. It stays. A read() fails so as well.
+ *    set. It stays. A read() fails so as well. Such an event comes also of a grant that this
+ *    program has revoked itself, whether %RDMACHAN_REVOKE has waited or not.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
  *  - ENOBUFS, ENFILE: The channel has failed, because the message that was coming is
  *    larger than the receive buffer and may not be kept: %RDMACHAN_CAUSE_USER_BYTES,
@@ -776,9 +787,13 @@ enum rdmachan_shutdown_how {
  *
  * Shutting down what is shut down already succeeds.
  *
+ * It wakes threads that wait in calls on the channel, and operations of queues: what receives
+ * finds the end, what sends EPIPE. One that is in the middle of moving a message goes on, and is
+ * waited for. That is how to end calls of other threads before close(), which does not.
+ *
  * Errors, besides those of "rules of the interface":
  *
- *  - ENOTCONN: The channel is not open.
+ *  - ENOTCONN: The channel is still being connected, or has failed.
  */
 struct rdmachan_shutdown_args {
 	__u32 size;
@@ -1092,6 +1107,8 @@ enum rdmachan_unregister_flags {
  *  - EPERM: Another program has registered it.
  *  - EINTR: With %RDMACHAN_UNREGISTER_F_REVOKE, when a signal came; revoking goes on, and the
  *    region stays.
+ *
+ * Each grant that is revoked so leaves an event on its channel, as %RDMACHAN_REVOKE does.
  */
 struct rdmachan_region_unregister_args {
 	__u32 size;
@@ -1191,7 +1208,8 @@ struct rdmachan_grant_range {
  *    %RDMACHAN_REGION_F_READ_ONLY.
  *  - EBUSY: Atomic operations on this region are done in another way already
  *    (%RDMACHAN_CAUSE_ATOMICS).
- *  - EMSGSIZE: The events, the keys and the message do not fit a frame.
+ *  - EMSGSIZE: The events, the keys and the message do not fit a frame (%RDMACHAN_CAUSE_NONE), or
+ *    the message is larger than the receiver takes (%RDMACHAN_CAUSE_MESSAGE_SIZE).
  *  - EOPNOTSUPP: also when the adapter cannot lend memory, or the peer knows no grants.
  *  - EMFILE, ENFILE: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
  *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
@@ -1282,6 +1300,10 @@ struct rdmachan_release_args {
  * holder's kernel has begun, and for nothing that the holder's program does. A peer that
  * does not answer within four times the dead time loses its connection.
  *
+ * The event comes in any case, also when the call has waited: until it is received, by
+ * %RDMACHAN_IO_F_GRANTS, calls that receive without give ENOMSG where it is next. O_NONBLOCK is
+ * as the flag: then 0 says only that it was begun.
+ *
  * Errors, besides those of "rules of the interface":
  *
  *  - ENOENT: No such grant was ever given. One that has ended is no error.
@@ -1325,7 +1347,8 @@ enum rdmachan_write_flags {
  * during the call, each byte for itself. What a WRITE has written is seen by the owner before
  * any message that is sent on the channel afterwards, and before the grant is back. With
  * iWARP a WRITE is done when it is sent: whether the owner's adapter takes it is not known
- * then, and a refusal ends the connection.
+ * then, and a refusal ends the connection. O_NONBLOCK has no meaning, and the wait can be
+ * killed, but not interrupted.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -1824,6 +1847,10 @@ struct rdmachan_buffer {
  *
  * A buffer is the kernel's from when it was put in, until a completion tells its id.
  * The kernel copies the entry when there is a message for it.
+ *
+ * A pool of as many buffers as the completion ring has entries, and as the program keeps besides
+ * after it has moved the ring's consumer index, never runs empty: while the ring is full no message
+ * takes a buffer.
  *
  * Errors, besides those of "rules of the interface":
  *

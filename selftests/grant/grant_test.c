@@ -217,6 +217,26 @@ TEST_F(grant, unknown_to_the_program)
 	EXPECT_EQ(read(self->holder, back, sizeof(back)), 4);
 }
 
+/* A program that waits for its revocation finds the event all the same, and others do not. */
+TEST_F(grant, revoke_leaves_an_event)
+{
+	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);
+	int64_t grant = grant_range(self->owner, self->ctx, &range);
+	char back[64];
+
+	ASSERT_GT(grant, 0);
+	ASSERT_TRUE(grant_held(self->holder, grant));
+	ASSERT_EQ(write(self->holder, "before", 6), 6);
+	ASSERT_TRUE(wait_readable(self->owner, 10000));
+	EXPECT_EQ(grant_revoke(self->owner, grant, NULL), 0);
+	ASSERT_EQ(write(self->holder, "behind", 6), 6);
+	EXPECT_EQ(read(self->owner, back, sizeof(back)), 6);
+	EXPECT_EQ(poll_mask(self->owner, POLLIN, 10000), POLLIN);
+	EXPECT_ERR(read(self->owner, back, sizeof(back)), ENOMSG);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_EQ(read(self->owner, back, sizeof(back)), 6);
+}
+
 /* From a region of the child that does it, as the fixture's is the parent's. */
 static void lend_later(struct fixture_grant *self)
 {
@@ -570,14 +590,22 @@ TEST_F(grant, message_too_large)
 {
 	struct rdmachan_grant_range ranges[RDMACHAN_GRANTS_MAX];
 	static const size_t lens[] = { 20000, 65536, MIB };
+	struct rdmachan_object object;
+	struct rdmachan_error error;
+	const struct opts told = { .error = &error };
 	char *data = calloc(1, MIB);
 	size_t i;
 
+	/* What the channel's record says of SEND is not said of GRANT. */
+	ASSERT_EQ(get_object(self->owner, &object), 0);
+	EXPECT_ERR(do_send(self->owner, data, object.peer_message_max + 1, 0, &told), EMSGSIZE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_MESSAGE_SIZE);
 	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++)
 		ranges[i] = RANGE(self->region, MAY_ALL, 0, SIZE);
 	for (i = 0; i < COUNT(lens); i++) {
-		EXPECT_ERR(grant_send(self->owner, self->ctx, ranges, 1, data, lens[i], NULL),
+		EXPECT_ERR(grant_send(self->owner, self->ctx, ranges, 1, data, lens[i], &told),
 			   EMSGSIZE);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
 		EXPECT_EQ(grants_in_use(self->ctx), self->count);
 	}
 	EXPECT_EQ(grant_send(self->owner, self->ctx, ranges, RDMACHAN_GRANTS_MAX, data, 4096,

@@ -754,4 +754,34 @@ TEST_F(lib, region_of_nothing)
 	EXPECT_EQ(region, 99);
 }
 
+/*
+ * A pool of as many buffers as the completion ring has entries never runs empty, if each buffer is
+ * given back before its completion is said to be seen.
+ */
+TEST_F(lib, pool_as_large_as_the_ring)
+{
+	struct rdmachan_pool *pool = make_pool(self->q, DONE, DONE);
+	struct rdmachan_cqe cqe, *there;
+	int i, got = 0, sent = 0;
+	bool full = false;
+
+	rdmachan_queue_prep_recv_pool(entry(self->q, 1), self->b, pool);
+	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	while (got < 1000) {
+		/* More than there are places, so that the ring is full now and then. */
+		for (i = 0; i < 3 * DONE && sent < 1000; i++)
+			sent += rdmachan_send(self->a, "x", 1, NULL) == 0;
+		do {
+			ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &there, 10000), 0);
+			full |= rdmachan_queue_cq_ready(self->q) == DONE;
+			cqe = *there;
+			ASSERT_EQ(cqe.res, 1);
+			ASSERT_EQ(cqe.flags, RDMACHAN_CQE_F_MORE | RDMACHAN_CQE_F_BUFFER);
+			ASSERT_EQ(rdmachan_pool_add(pool, memory[cqe.buffer], SIZE, cqe.buffer), 0);
+			rdmachan_queue_cqe_seen(self->q);
+		} while (++got < sent);
+	}
+	EXPECT_TRUE(full);
+}
+
 TEST_HARNESS_MAIN

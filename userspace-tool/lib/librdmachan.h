@@ -25,6 +25,10 @@
  *    %RDMACHAN_CAUSE_NONE and its errno in &rdmachan_error.error.
  *  - Options may be NULL, which stands for the defaults. Otherwise they begin
  *    with their size; initialise them with the ``_INIT`` macros.
+ *  - close() does not wake threads in calls on the descriptor, as with sockets: the
+ *    channel or listener lives on until they return. To have them return first,
+ *    rdmachan_shutdown() the channel; let who waits for a listener or a queue wait in
+ *    poll(), for an eventfd besides.
  *  - There is no state outside of the arguments: everything may be called from
  *    many threads, and two threads may send and receive on one channel at once. A
  *    queue and its pools are such arguments, and are not locked: one thread at a
@@ -117,7 +121,8 @@ struct rdmachan_transfer {
  * any more; listeners and channels made from it live on.
  *
  * Return: file descriptor, or -1. ENOENT: the module is not loaded. EACCES: the
- * program's user may not use the device.
+ * program's user may not use the device. EMFILE, ENFILE: there are as many contexts,
+ * or file descriptors, as may be.
  */
 int rdmachan_open(void);
 
@@ -129,7 +134,7 @@ int rdmachan_open(void);
  * @max: elements of @devices
  *
  * Return: number of elements of @devices that were filled in, or -1.
- * &rdmachan_info.out_devices tells how many there are.
+ * &rdmachan_info.out_devices tells how many there are. ENOTTY: @ctx is no context.
  */
 int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
 		      unsigned int max);
@@ -143,7 +148,8 @@ int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_devic
  * @max: elements of @objects, 1 to 65536
  *
  * Return: number of objects that were filled in; below @max there are no more.
- * -1 on failure; EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN.
+ * -1 on failure; EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN; EINVAL: @max is out of its
+ * range.
  */
 int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_object *objects,
 		  unsigned int max);
@@ -155,7 +161,8 @@ int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_objec
  * @each: called with one object and @arg; a value other than 0 ends the walk
  * @arg: passed to @each
  *
- * Return: 0, the value with which @each ended the walk, or -1 as rdmachan_list().
+ * Return: 0, the value with which @each ended the walk, or -1 as rdmachan_list(). ENOMEM: there is
+ * no memory.
  */
 int rdmachan_list_each(int ctx, uint32_t flags,
 		       int (*each)(const struct rdmachan_object *object, void *arg), void *arg);
@@ -172,7 +179,10 @@ int rdmachan_list_each(int ctx, uint32_t flags,
  * The listener is readable (poll()) when a channel waits to be accepted.
  *
  * Return: the listener, or -1. EADDRINUSE: somebody listens for the service
- * already. EACCES: the service is below %RDMACHAN_SERVICE_PRIVILEGED.
+ * already, or another program has the module's port. EACCES: the service is below
+ * %RDMACHAN_SERVICE_PRIVILEGED. EINVAL: @service, backlog or a member of tuning is out
+ * of its range. EMFILE, ENFILE: there are as many listeners as may be (@err has the
+ * cause), or no file descriptor is left.
  */
 int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *options,
 		    struct rdmachan_error *err);
@@ -184,8 +194,12 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * @peer: the peer's address, or NULL
  * @peer_uid: user id of the peer's program as its kernel tells it, or NULL
  *
+ * A thread that waits here is not woken when another closes the listener, and goes on to
+ * accept channels: see the conventions at the beginning.
+ *
  * Return: the channel, or -1. EAGAIN: none waits, and the listener has
- * O_NONBLOCK. ETIMEDOUT: none came in time.
+ * O_NONBLOCK. ETIMEDOUT: none came in time. EINTR: a signal came first. EMFILE,
+ * ENFILE: no file descriptor is left; the channel goes on waiting.
  */
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
 		    struct rdmachan_addr *peer, uint32_t *peer_uid);
@@ -203,9 +217,13 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
  * writable when it is open or has failed; rdmachan_connected() tells which.
  *
- * Return: the channel, or -1. ECONNREFUSED: nobody listens there; EHOSTUNREACH:
- * no such host; ENODEV: no RDMA device leads there; ETIMEDOUT: no answer;
- * EAFNOSUPPORT: @addr is neither IPv4 nor IPv6.
+ * Return: the channel, or -1. ECONNREFUSED: nobody listens there, or the peer has
+ * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; ETIMEDOUT: no
+ * answer; ECONNRESET, EPROTO: the connection has failed while it was made; EINTR: a signal
+ * came first, and it is given up; EMFILE, ENFILE, ENOBUFS: limits of the user or of all, or no
+ * file descriptor is left; EAFNOSUPPORT: @addr is neither IPv4 nor IPv6; EINVAL: it is too
+ * short or names no host, or a value is out of its range. @err has the cause of all but EINTR,
+ * EAFNOSUPPORT and EINVAL.
  */
 int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
 		     const struct rdmachan_options *options, struct rdmachan_error *err);
@@ -233,8 +251,9 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
  * @chan: channel
  * @err: why it failed, or NULL
  *
- * Return: 0 when the channel is open (or was), -1 otherwise. EINPROGRESS: it is
- * still being connected; others as rdmachan_connect().
+ * Return: 0 when the channel is open (or was, and has ended by a close), -1 otherwise.
+ * EINPROGRESS: it is still being connected; others as rdmachan_connect(), or what has
+ * ended it since.
  */
 int rdmachan_connected(int chan, struct rdmachan_error *err);
 
@@ -246,7 +265,13 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * After %RDMACHAN_SHUTDOWN_SEND the peer reads what was sent and then finds the
  * end.
  *
- * Return: 0 or -1. ENOTCONN: the channel is not open.
+ * It wakes threads that wait in calls on the channel: those that receive find the end (0),
+ * and those that send EPIPE. Operations of queues complete likewise. A message that is just being
+ * moved goes on, and is waited for. So who wants to close a channel that other threads use shuts
+ * both directions down, waits for these threads, and closes it then.
+ *
+ * Return: 0 or -1. ENOTCONN: the channel is still being connected, or has failed; EINVAL: @how is
+ * something else; EINTR: a signal came while it waited; it may be called again.
  */
 int rdmachan_shutdown(int chan, uint32_t how);
 
@@ -268,7 +293,7 @@ int rdmachan_busy_poll(int fd, uint32_t usecs);
  * @object: filled in, or NULL
  * @err: its last error record, or NULL
  *
- * Return: 0 or -1.
+ * Return: 0 or -1. ENOTTY: @fd is neither.
  */
 int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err);
 
@@ -303,7 +328,9 @@ int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_err
  * @transfer: flags, timeout_ms and msg_flags are used; or NULL
  * @err: why it failed, or NULL
  *
- * Return: as rdmachan_send(); ETIMEDOUT: there was no room in time.
+ * Return: as rdmachan_send(), where %RDMACHAN_IO_F_DONTWAIT does for one call what
+ * O_NONBLOCK does for all; ETIMEDOUT without a cause in @err: there was no room in time, nothing
+ * was sent, and the channel is as it was. EINVAL: @count or msg_flags is out of its range.
  */
 int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
 		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
@@ -316,10 +343,19 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
  * @length: bytes of the message, also when it is too large; or NULL
  * @err: why it failed, or NULL
  *
+ * A thread that waits here is not woken when another closes the channel: use
+ * rdmachan_shutdown().
+ *
  * Return: 1 when a message was received (which may be empty), 0 when the peer
- * sends no more and everything was read, -1 on failure. EMSGSIZE: the message is
- * larger than @size; it stays, @length tells what is needed. EAGAIN: there is no
- * message and the channel has O_NONBLOCK.
+ * sends no more and everything was read, or this end was shut down for receiving, -1
+ * on failure. EMSGSIZE: the message is larger than @size; it stays, @length tells what
+ * is needed. ENOMSG: the message begins with events of grants, as after
+ * rdmachan_revoke() by this program too; it stays, for rdmachan_recv_events(). EAGAIN:
+ * there is no message and the channel has O_NONBLOCK. ENOTCONN: it is still being
+ * connected, and has O_NONBLOCK. EINTR: a signal came first. EFAULT: @buffer is bad; the
+ * message stays. ENOBUFS, ENFILE: the channel has failed, as a message that was coming
+ * may not be kept. ECONNRESET, ETIMEDOUT and others with a cause in @err: the
+ * connection has ended.
  */
 int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
 		  struct rdmachan_error *err);
@@ -333,7 +369,8 @@ int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
  *	or NULL
  * @err: why it failed, or NULL
  *
- * Return: as rdmachan_recv(); ETIMEDOUT: no message came in time.
+ * Return: as rdmachan_recv(); ETIMEDOUT without a cause in @err: no message came in time.
+ * EINVAL: @count is out of its range.
  */
 int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
 		   struct rdmachan_transfer *transfer, struct rdmachan_error *err);
@@ -351,7 +388,8 @@ int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
  * What getline() is for lines. The peer decides how large *@buffer becomes, up to
  * &rdmachan_tuning.message_max of the channel. One thread at a time may receive.
  *
- * Return: as rdmachan_recv(), without EMSGSIZE.
+ * Return: as rdmachan_recv(), without EMSGSIZE; ENOMEM: there is no memory for the message, which
+ * stays.
  */
 int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
 		       struct rdmachan_transfer *transfer, struct rdmachan_error *err);
@@ -371,7 +409,8 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
  *
  * Return: 0 or -1. ENOMEM with %RDMACHAN_CAUSE_MEMLOCK in @err: the limit of locked memory
  * is too small; EOPNOTSUPP: such memory cannot stay; EFAULT: there is none, or it cannot be
- * written to and @flags do not say so.
+ * written to and @flags do not say so; EINVAL: @length is 0, or that is no range of addresses;
+ * EMFILE, ENFILE: there are as many regions as may be.
  */
 int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t flags,
 			     uint32_t *region, struct rdmachan_error *err);
@@ -381,7 +420,8 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
  * @ctx: context
  * @region: number of the region
  *
- * Return: 0 or -1. EBUSY: operations that use it have not completed, or it is lent.
+ * Return: 0 or -1. EBUSY: operations that use it have not completed, or it is lent; ENOENT: there
+ * is no such region; EPERM: another program has registered it, as the parent of this one.
  */
 int rdmachan_region_unregister(int ctx, uint32_t region);
 
@@ -390,9 +430,11 @@ int rdmachan_region_unregister(int ctx, uint32_t region);
  * @ctx: context
  * @region: number of the region
  *
- * Waits as rdmachan_revoke() does.
+ * Waits as rdmachan_revoke() does, and as there each grant leaves an event on its channel.
  *
- * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed.
+ * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed, or it was lent
+ * anew; EINTR: a signal came first: revoking goes on, and the region stays; ENOENT and EPERM: as
+ * rdmachan_region_unregister().
  */
 int rdmachan_region_take_back(int ctx, uint32_t region);
 
@@ -431,7 +473,9 @@ struct rdmachan_events {
  * Return: 0 or -1. ENOENT: no such region; ERANGE: it does not lie within the region;
  * EACCES: the region is read-only, the rights are not; EBUSY: atomic operations on the
  * region are done in another way already; EOPNOTSUPP: the adapter or the peer knows no
- * grants; EAGAIN, EPIPE and others: as rdmachan_send().
+ * grants; EPERM: the region is another program's; EINVAL: no rights, or a length of 0; EBADF,
+ * ENOTTY: @ctx is no context; EMFILE, ENOBUFS, ENFILE: there are as many grants, or bytes, as may
+ * be; EAGAIN, EPIPE and others: as rdmachan_send().
  */
 int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
 		   struct rdmachan_error *err);
@@ -449,7 +493,9 @@ int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
  *
  * The peer receives all events and the message at once. Either all is lent, or nothing.
  *
- * Return: as rdmachan_grant(); EMSGSIZE: message and grants do not fit a frame.
+ * Return: as rdmachan_grant(); EMSGSIZE: message and grants do not fit a frame; with
+ * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that size. ETIMEDOUT
+ * without a cause: there was no room in time, and nothing is lent.
  */
 int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 			unsigned int count, const struct iovec *iov, unsigned int iov_count,
@@ -470,7 +516,7 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
  * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
  * the next message begins with events. With a queue it is rdmachan_queue_events().
  *
- * Return: as rdmachan_recvv(); EINVAL: @buffer is not aligned.
+ * Return: as rdmachan_recvv(), without ENOMSG; EINVAL: @buffer is not aligned.
  */
 int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_transfer *transfer,
 			 struct rdmachan_events *events, struct rdmachan_error *err);
@@ -497,8 +543,12 @@ int rdmachan_release(int chan, uint32_t grant);
  * When it returns 0 without that flag nobody else reads or writes the memory any more. It
  * does not depend on the peer's program.
  *
+ * There is an event of it as well, flag or not (%RDMACHAN_GRANT_RETURNED), unless one came before:
+ * the next message of the channel may be that event, and a function that receives plain messages
+ * only fails with ENOMSG then. So use rdmachan_recv_events() on a channel on which memory is lent.
+ *
  * Return: 0, also when it has ended already; or -1. ENOENT: no such grant was ever given.
- * ETIMEDOUT, EINTR: the revocation goes on.
+ * ETIMEDOUT, EINTR: the revocation goes on. EOPNOTSUPP: @flags has others.
  */
 int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
 		    struct rdmachan_error *err);
@@ -515,8 +565,10 @@ int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_m
  * The peer's program does nothing for it.
  *
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended; EACCES:
- * it has not this right; ERANGE: the bytes do not lie within it; ECONNRESET and others: the
- * connection has ended.
+ * it has not this right; ERANGE: the bytes do not lie within it; EFAULT: own memory is bad, and
+ * some of the bytes may have been moved; EINVAL: more than %RDMACHAN_MESSAGE_MAX; ENOBUFS,
+ * ENFILE: as many bytes as may be wait for their turn already; ECONNRESET and others: the
+ * connection has ended. It cannot be interrupted (EINTR), but killed.
  */
 int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
 		       struct rdmachan_error *err);
@@ -635,7 +687,9 @@ struct rdmachan_pool;
  * there may be at a time, and one more for rdmachan_queue_prep_cancel(). One of
  * rdmachan_queue_prep_recv_pool() counts once.
  *
- * Return: the queue, or NULL with errno set.
+ * Return: the queue, or NULL. EINVAL: a number is no power of two, or too large; EMFILE, ENFILE:
+ * there are as many queues, or file descriptors, as may be; ENOBUFS: the user's buffers and queues
+ * would be larger than may be; ENOMEM: there is no memory.
  */
 struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
 					   struct rdmachan_error *err);
@@ -652,7 +706,8 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
  * It is used like any other, and submitting makes a call only when the thread sleeps, when the
  * kernel asks for one, or when the submission ring is full.
  *
- * Return: the queue, or NULL with errno set.
+ * Return: the queue, or NULL: as rdmachan_queue_open(). EMFILE, ENFILE: also when there are as many
+ * pollers as may be; EINVAL: also when @idle_ms is too large.
  */
 struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
 						  uint32_t cq_entries, uint32_t idle_ms,
@@ -1128,8 +1183,20 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
  *
  * It has no buffers at first, and none can be added once the queue is closed.
  *
- * Return: the pool, or NULL with errno set. EMFILE: the queue has
- * %RDMACHAN_QUEUE_POOLS_MAX of them. EPERM: in a forked child.
+ * How many it needs: each message that is in the completion ring has one, whatever the number of
+ * channels, and so has each that the program keeps after rdmachan_queue_cqe_seen(). When the ring
+ * is full, messages stay with their channels and take none. So cq_entries of
+ * rdmachan_queue_open() and as many as the program keeps at a time are enough, and the pool never
+ * runs empty: with cq_entries of 256, 256 buffers if each is given away again before its completion
+ * is said to be seen, and 264, in a pool of 512, if eight threads keep one each. The former are
+ * 1 MiB with buffers of 4 KiB, for one channel or ten thousand. With fewer it works as well, but
+ * each time that the pool is empty when a message comes, all that receive from it and have one end
+ * with ENOBUFS, and are to be submitted again.
+ *
+ * Return: the pool, or NULL. EMFILE: the queue has %RDMACHAN_QUEUE_POOLS_MAX of them; EINVAL:
+ * @entries is no power of two, or too large; ENOBUFS, ENFILE: the user's buffers and queues, or
+ * those of all users, would be larger than may be; ENOMEM: there is no memory; EPERM: in a
+ * forked child.
  */
 struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t entries,
 					 struct rdmachan_error *err);
