@@ -196,13 +196,14 @@ int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
 int rch_run_grant(struct rch_call *call)
 {
 	const struct rdmachan_grant_args *grant = &call->arg.grant;
+	struct rdmachan_error none = {};
 	struct rch_grant_call *gc;
 	int ret;
 
 	call->copied = true;
 	gc = rch_grant_call_make(call->file->private_data, grant);
 	if (IS_ERR(gc))
-		return PTR_ERR(gc);
+		return rch_refused(PTR_ERR(gc), grant->error_ptr, &none);
 	ret = rch_grant_call_give(gc, rch_file_nonblock(call->file, grant->flags));
 	rch_grant_call_free(gc);
 	return ret;

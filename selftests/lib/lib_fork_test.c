@@ -2,6 +2,7 @@
 /*
  * lib_fork_test.c - queues, pools and regions of the library in children of their program
  */
+#include <pthread.h>
 #include <sched.h>
 
 #include "../../userspace-tool/tests/fork_calls.h"
@@ -80,17 +81,60 @@ TEST_F(lib, each_call_in_a_forked_child_polled)
 	EXPECT_DONE(self->q, 1, 0);
 }
 
+/* A thread is in the middle of whatever it does with the queue. */
+static void *work(void *arg)
+{
+	bool *stop = arg;
+
+	while (!__atomic_load_n(stop, __ATOMIC_ACQUIRE)) {
+		nop(queue, 8);
+		ASSERT_EQ(alone(queue), 0);
+		ASSERT_EQ(rdmachan_pool_left(pool), 2);
+		/* Where time is virtual nothing else would have the processor. */
+		sched_yield();
+	}
+	return NULL;
+}
+
+static int all_refused(void)
+{
+	unsigned int i, well = 0;
+
+	for (i = 0; i < FORK_CALLS; i++)
+		well += fork_call_refused(&fork_calls[i], queue, pool);
+	return well != FORK_CALLS;
+}
+
+TEST_F(lib, forked_while_a_thread_works)
+{
+	bool stop = false;
+	pthread_t thread;
+	pid_t child;
+	int i;
+
+	queue = self->q;
+	pool = make_pool(queue, 4, 2);
+	ASSERT_EQ(pthread_create(&thread, NULL, work, &stop), 0);
+	for (i = 0; i < turns(50); i++) {
+		child = fork();
+		if (!child)
+			_exit(all_refused());
+		EXPECT_CHILD(child, 0);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	nop(queue, 9);
+	EXPECT_EQ(alone(queue), 0);
+}
+
 static int own_queue(int ctx)
 {
 	struct rdmachan_queue *own = rdmachan_queue_open(ctx, ENTRIES, DONE, NULL);
-	unsigned int i;
 
 	if (!own)
 		return 1;
-	for (i = 0; i < FORK_CALLS; i++) {
-		if (!fork_call_refused(&fork_calls[i], queue, pool))
-			return 2;
-	}
+	if (all_refused())
+		return 2;
 	nop(own, 9);
 	return alone(own) != 0;
 }

@@ -234,7 +234,8 @@ static bool error_is_told(uint32_t error)
 
 	snprintf(name, sizeof(name), "(%s)", strerrorname_np(error));
 	for (err.op = RDMACHAN_OP_NONE; err.op <= RDMACHAN_OP_ACCESS; err.op++) {
-		if (!explained(&err, name) || strstr(text, "This number is not one"))
+		if (!explained(&err, name) || !explained(&err, "\nWhat to do: ") ||
+		    strstr(text, "This number is not one"))
 			return false;
 	}
 	return true;
