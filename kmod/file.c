@@ -60,25 +60,26 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 /*
  * Whether a message that cannot be sent without waiting could be with it: it is larger
- * than the send buffer, but not than the peer takes. io_uring, which only tries first,
- * then has a thread of its own wait.
+ * than the send buffer, but not than the peer takes, who is known. io_uring, which only tries
+ * first, then has a thread of its own wait. That is no failure, and leaves no record.
  */
 static bool waiting_would_do(const struct kiocb *iocb, size_t length)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 
 	return (iocb->ki_flags & IOCB_NOWAIT) && !(iocb->ki_filp->f_flags & O_NONBLOCK) &&
-	       length <= READ_ONCE(chan->peer_message_max);
+	       length > chan->tuning.send_buffer && length <= READ_ONCE(chan->peer_message_max);
 }
 
 static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 	size_t length = iov_iter_count(from);
-	int ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
+	int ret;
 
-	if (ret == -EMSGSIZE && waiting_would_do(iocb, length))
-		ret = -EAGAIN;
+	if (waiting_would_do(iocb, length))
+		return rch_chan_tx_check(chan) ?: -EAGAIN;
+	ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
 	return ret ?: length;
 }
 
