@@ -12,6 +12,7 @@
 
 #include "doctor.h"
 #include "json.h"
+#include "text.h"
 
 static const char *const verdicts[] = {
 	[DOCTOR_OK] = "ok",
@@ -98,10 +99,10 @@ static void print_text(const struct doctor *doctor)
 
 	for (i = 0; i < doctor->count; i++) {
 		result = &doctor->results[i];
-		printf("%-4s  %-13s  %s\n", verdicts[result->verdict], result->check,
-		       result->found);
+		text_print(stdout, "%-4s  %-13s  %s\n", verdicts[result->verdict], result->check,
+			   result->found);
 		if (result->fix)
-			printf("%21sfix: %s\n", "", result->fix);
+			text_print(stdout, "%21sfix: %s\n", "", result->fix);
 	}
 	printf("%zu ok, %zu warnings, %zu failures\n", count_of(doctor, DOCTOR_OK),
 	       count_of(doctor, DOCTOR_WARN), count_of(doctor, DOCTOR_FAIL));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text.h"
 #include "tool.h"
 
 /* Standard output first, so that the two keep their order on a terminal. */
@@ -14,7 +15,7 @@ static void say(const char *format, va_list args)
 {
 	fflush(stdout);
 	fputs("rdmachan: ", stderr);
-	vfprintf(stderr, format, args);
+	text_vprint(stderr, format, args);
 }
 
 int fail(const char *format, ...)
@@ -70,12 +71,18 @@ int fail_error(const struct rdmachan_error *err, const char *format, ...)
 		return TOOL_FAILED;
 	}
 	rdmachan_explain(err, text, sizeof(text));
-	fprintf(stderr, "\n%s", text);
+	fputc('\n', stderr);
+	text_put_lines(stderr, text);
 	switch (err->cause) {
 	/* These leave the connection as it is. */
 	case RDMACHAN_CAUSE_MESSAGE_SIZE:
 	case RDMACHAN_CAUSE_SEND_BUFFER:
 	case RDMACHAN_CAUSE_ATOMICS:
+	case RDMACHAN_CAUSE_MEMLOCK:
+	case RDMACHAN_CAUSE_MEMORY_KIND:
+	case RDMACHAN_CAUSE_USER_LIMIT:
+	case RDMACHAN_CAUSE_USER_BYTES:
+	case RDMACHAN_CAUSE_TOTAL_LIMIT:
 		return TOOL_FAILED;
 	}
 	return TOOL_CONNECTION;

@@ -7,53 +7,35 @@
 #include <math.h>
 
 #include "json.h"
+#include "text.h"
 
-/*
- * Bytes of the UTF-8 character at @text, 0 when it is not one: names of files and
- * devices may be any bytes, JSON may not.
- */
-static unsigned int utf8_length(const unsigned char *text)
+/* What a terminal would obey or hide: JSON has it as numbers of UTF-16. */
+static void put_escaped(FILE *out, int32_t code)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned int length, i;
-	uint32_t code;
-
-	if (text[0] < 0x80)
-		return 1;
-	length = text[0] >= 0xf8 ? 0 : text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 :
-		 text[0] >= 0xc0 ? 2 : 0;
-	if (!length)
-		return 0;
-	code = text[0] & (0x7f >> length);
-	for (i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
+	if (code >= 0x10000) {
+		code -= 0x10000;
+		fprintf(out, "\\u%04x", 0xd800 | (unsigned int)code >> 10);
+		code = 0xdc00 | (code & 0x3ff);
 	}
-	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return length;
+	fprintf(out, "\\u%04x", (unsigned int)code);
 }
 
 static void put_string(FILE *out, const char *value)
 {
-	const unsigned char *text = (const unsigned char *)value;
 	unsigned int length;
+	int32_t code;
 
 	fputc('"', out);
-	while (*text) {
-		length = utf8_length(text);
-		if (!length) {
+	for (; *value; value += length) {
+		code = text_decode(value, &length);
+		if (code < 0)
 			fputs("\\ufffd", out);
-			length = 1;
-		} else if (*text == '"' || *text == '\\') {
-			fprintf(out, "\\%c", *text);
-		} else if (*text < 0x20 || *text == 0x7f) {
-			fprintf(out, "\\u%04x", *text);
-		} else {
-			fwrite(text, 1, length, out);
-		}
-		text += length;
+		else if (code == '"' || code == '\\')
+			fprintf(out, "\\%c", (char)code);
+		else if (!text_harmless(code))
+			put_escaped(out, code);
+		else
+			fwrite(value, 1, length, out);
 	}
 	fputc('"', out);
 }

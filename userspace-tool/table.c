@@ -8,7 +8,20 @@
 #include <string.h>
 
 #include "table.h"
+#include "text.h"
 #include "tool.h"
+
+/* @cell as it is shown; NULL when there is no memory. */
+static char *shown(char *cell)
+{
+	size_t size = cell ? strlen(cell) * TEXT_ESCAPED + 1 : 0;
+	char *text = cell ? malloc(size) : NULL;
+
+	if (text)
+		text_escape(cell, false, text, size);
+	free(cell);
+	return text;
+}
 
 static void append(struct table *table, char *cell)
 {
@@ -42,7 +55,7 @@ void table_add(struct table *table, const char *format, ...)
 	if (vasprintf(&cell, format, args) < 0)
 		cell = NULL;
 	va_end(args);
-	append(table, cell);
+	append(table, shown(cell));
 }
 
 size_t table_rows(const struct table *table)
@@ -61,7 +74,7 @@ static int width(const struct table *table, size_t column)
 	size_t length, i;
 
 	for (i = column + table->columns; i < table->count; i += table->columns) {
-		length = strlen(table->cells[i]);
+		length = text_columns(table->cells[i]);
 		if (length > widest)
 			widest = length;
 	}
@@ -74,6 +87,7 @@ void table_print(const struct table *table, FILE *out, const char *indent)
 	bool right[32];
 	const char *cell;
 	size_t column, i;
+	int blanks;
 
 	for (column = 0; column < table->columns && column < ARRAY_SIZE(widths); column++) {
 		widths[column] = width(table, column);
@@ -83,10 +97,11 @@ void table_print(const struct table *table, FILE *out, const char *indent)
 		column = i % table->columns;
 		cell = i < table->columns ? heading(table->cells[i]) : table->cells[i];
 		fputs(column ? "  " : indent, out);
+		blanks = widths[column] - text_columns(cell);
 		if (right[column])
-			fprintf(out, "%*s", widths[column], cell);
+			fprintf(out, "%*s%s", blanks, "", cell);
 		else if (column + 1 < table->columns)
-			fprintf(out, "%-*s", widths[column], cell);
+			fprintf(out, "%s%*s", cell, blanks, "");
 		else
 			fputs(cell, out);
 		if (column + 1 == table->columns)
