@@ -2,8 +2,13 @@
 /*
  * main.c - the table of commands
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -83,12 +88,42 @@ static int finish(int status)
 	return status;
 }
 
+/*
+ * Descriptors 0 to 2 that the caller has closed would become the device or a channel, and what is
+ * printed would go there. These are opened the other way round: who reads or writes them gets
+ * EBADF, as if they were closed still.
+ */
+static bool fill_descriptors(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	}
+	return true;
+}
+
+/* Where there is an errno instead, the signal would only hide what has failed. */
+static void ignore_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
 	/* What getopt_long() begins its complaints with. */
 	char name[32];
 
+	if (!fill_descriptors())
+		return TOOL_FAILED;
+	ignore_signals();
+	setlocale(LC_CTYPE, "");
 	if (argc < 2) {
 		help(stderr);
 		return TOOL_USAGE;
