@@ -99,21 +99,29 @@ bool parse_size(const char *text, uint64_t max, uint64_t *size)
 bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms)
 {
 	uint32_t place = 100;
-	const char *end;
-	uint64_t value;
+	bool digits = false;
+	bool some = false;
+	uint64_t value = 0;
 
-	if (!parse_digits(text, &value, &end) || value > UINT32_MAX / 1000)
-		return false;
+	for (; isdigit((unsigned char)*text); text++) {
+		digits = true;
+		value = value * 10 + (*text - '0');
+		if (value > UINT32_MAX / 1000)
+			return false;
+	}
 	value *= 1000;
-	if (*end == '.' && isdigit((unsigned char)end[1])) {
-		for (end++; isdigit((unsigned char)*end); end++) {
-			value += place * (*end - '0');
+	if (*text == '.') {
+		for (text++; isdigit((unsigned char)*text); text++) {
+			digits = true;
+			some |= *text != '0';
+			value += place * (*text - '0');
 			place /= 10;
 		}
 	}
-	if (*end || value > max_ms)
+	if (*text || !digits || value > max_ms)
 		return false;
-	*ms = value;
+	/* 0 means "never" or "at once" to some; a short time is neither. */
+	*ms = value || !some ? value : 1;
 	return true;
 }
 

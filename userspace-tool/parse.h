@@ -34,7 +34,7 @@ bool parse_operand(const char *text, uint64_t *number);
 bool parse_service(const char *text, uint32_t *service);
 /* "64k": bytes, with k, m and g for powers of 1024 */
 bool parse_size(const char *text, uint64_t max, uint64_t *size);
-/* "0.2": seconds as milliseconds */
+/* "0.2", ".2", "2.": seconds as milliseconds; a part of one, and nothing else, counts as one */
 bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms);
 /* "host:5000", "10.0.0.1:5000", "[fd00::1]:5000"; service 0: it is required */
 bool parse_target(const char *text, uint32_t service, struct target *target);

@@ -13,6 +13,7 @@
 
 #include "json.h"
 #include "ping.h"
+#include "text.h"
 
 static volatile sig_atomic_t stopped;
 
@@ -36,11 +37,12 @@ static void print_answer(const struct ping *ping, uint64_t ns)
 	if (ping->as_json)
 		return;
 	if (ping->chan >= 0)
-		printf("%" PRIu64 " bytes from %s service %u: seq=%" PRIu64 " time=%.3f ms\n",
-		       ping->size, ping->target.host, ping->target.service, ping->sent, ns / 1e6);
+		text_print(stdout, "%" PRIu64 " bytes from %s service %u: seq=%" PRIu64
+			   " time=%.3f ms\n", ping->size, ping->target.host,
+			   ping->target.service, ping->sent, ns / 1e6);
 	else
-		printf("answer from the module at %s: seq=%" PRIu64 " time=%.3f ms\n",
-		       ping->target.host, ping->sent, ns / 1e6);
+		text_print(stdout, "answer from the module at %s: seq=%" PRIu64 " time=%.3f ms\n",
+			   ping->target.host, ping->sent, ns / 1e6);
 	fflush(stdout);
 }
 
@@ -58,7 +60,9 @@ static int ask_module(struct ping *ping)
 	if (chan >= 0) {
 		close(chan);
 	} else if (err.cause != RDMACHAN_CAUSE_NO_SERVICE) {
-		fail_error(&err, "no answer from %s", ping->target.host);
+		/* Nobody has asked for that service: it is the module's host that matters. */
+		err.service = 0;
+		fail_error(&err, "no answer to \"ping %s\"", ping->target.host);
 		return TOOL_CONNECTION;
 	}
 	samples_add(&ping->samples, clock_ns() - start);
@@ -128,11 +132,21 @@ static int loop(struct ping *ping)
 	return TOOL_OK;
 }
 
+/* The user has ended it: was all answered that should have been? */
+static int stopped_early(const struct ping *ping)
+{
+	if (!stopped)
+		return TOOL_OK;
+	if (ping->samples.count < ping->sent || ping->sent < ping->count)
+		return TOOL_FAILED;
+	return TOOL_OK;
+}
+
 static void print_summary(struct ping *ping)
 {
 	struct samples *samples = &ping->samples;
 
-	printf("--- %s ---\n", ping->target.host);
+	text_print(stdout, "--- %s ---\n", ping->target.host);
 	printf("%" PRIu64 " sent, %zu answered\n", ping->sent, samples->count);
 	if (samples->count)
 		printf("round trip min/avg/max/mdev = %.3f/%.3f/%.3f/%.3f ms\n",
@@ -169,9 +183,11 @@ static int run(struct ping *ping)
 
 	catch_signals();
 	status = loop(ping);
+	if (!status)
+		status = stopped_early(ping);
 	if (ping->as_json)
 		print_json(ping);
-	else if (ping->samples.count || !status)
+	else if (ping->samples.count || !status || stopped)
 		print_summary(ping);
 	samples_free(&ping->samples);
 	return status;

@@ -119,15 +119,28 @@ static void test_sizes(void)
 
 static void test_seconds(void)
 {
+	static const char *const wrong[] = {
+		"", ".", "..", "1..", ".1.", "1s", "nan", "inf", "-1", "-.1", "+1", " 1", "1 ",
+		"0x10", "1e1", "1,5", "10.001",
+	};
 	uint32_t ms = 0;
+	size_t i;
 
 	ok(parse_seconds("2", 10000, &ms) && ms == 2000, "2 s");
 	ok(parse_seconds("0.25", 10000, &ms) && ms == 250, "0.25 s");
 	ok(parse_seconds("1.0019", 10000, &ms) && ms == 1001, "1.0019 s");
 	ok(!parse_seconds("11", 10000, &ms), "too long a time is refused");
-	ok(!parse_seconds("1.", 10000, &ms), "\"1.\" is refused");
-	ok(!parse_seconds(".5", 10000, &ms), "\".5\" is refused");
-	ok(!parse_seconds("1s", 10000, &ms), "\"1s\" is refused");
+	ok(parse_seconds("1.", 10000, &ms) && ms == 1000, "1. s");
+	ok(parse_seconds(".5", 10000, &ms) && ms == 500, ".5 s");
+	ok(parse_seconds("10.000", 10000, &ms) && ms == 10000, "10.000 s");
+	ok(parse_seconds("0.0", 10000, &ms) && !ms, "0.0 s is nothing");
+	ok(parse_seconds(".0001", 10000, &ms) && ms == 1, ".0001 s is not nothing");
+	ok(parse_seconds("2.00001", 10000, &ms) && ms == 2000, "2.00001 s");
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ms = 7;
+		ok(!parse_seconds(wrong[i], 10000, &ms) && ms == 7, "\"%s\" s is refused",
+		   wrong[i]);
+	}
 	ok(!parse_seconds("4294968", UINT32_MAX, &ms), "no overflow of milliseconds");
 }
 
