@@ -3,7 +3,8 @@
  * waiting.c - waiting for a file descriptor, or for the user to stop it
  *
  * The signals are let in while it waits and never else, so that none comes between
- * looking for it and waiting.
+ * looking for it and waiting. A descriptor that is always ready lets none in: hence the look at
+ * those that are pending.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +15,7 @@
 #include "waiting.h"
 
 static volatile sig_atomic_t stopped;
-static sigset_t let_in;
+static sigset_t stopping, let_in;
 
 static void stop(int signal)
 {
@@ -25,24 +26,50 @@ static void stop(int signal)
 void waiting_begin(void)
 {
 	const struct sigaction action = { .sa_handler = stop };
-	sigset_t blocked;
+	struct sigaction hangup;
 
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigprocmask(SIG_BLOCK, &blocked, &let_in);
+	sigemptyset(&stopping);
+	sigaddset(&stopping, SIGINT);
+	sigaddset(&stopping, SIGTERM);
+	/* A command that was begun by nohup goes on without its terminal. */
+	sigaction(SIGHUP, NULL, &hangup);
+	if (hangup.sa_handler == SIG_DFL)
+		sigaddset(&stopping, SIGHUP);
+	sigprocmask(SIG_BLOCK, &stopping, &let_in);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (hangup.sa_handler == SIG_DFL)
+		sigaction(SIGHUP, &action, NULL);
+	/* Whoever has begun us may have blocked them. */
+	sigdelset(&let_in, SIGINT);
+	sigdelset(&let_in, SIGTERM);
 }
 
-enum waited waiting(int fd, uint32_t timeout_ms)
+static bool is_pending(void)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	sigandset(&pending, &pending, &stopping);
+	return !sigisemptyset(&pending);
+}
+
+bool waiting_stopped(void)
+{
+	stopped |= is_pending();
+	return stopped;
+}
+
+enum waited waiting_for(int fd, short events, uint32_t timeout_ms)
 {
 	uint64_t end = clock_ns() + timeout_ms * UINT64_C(1000000);
-	struct pollfd one = { .fd = fd, .events = POLLIN };
+	struct pollfd one = { .fd = fd, .events = events };
 	struct timespec left;
 	uint64_t now, ns;
 	int ret;
 
+	if (waiting_stopped())
+		return WAITED_STOPPED;
 	do {
 		now = clock_ns();
 		ns = now < end ? end - now : 0;
@@ -54,4 +81,9 @@ enum waited waiting(int fd, uint32_t timeout_ms)
 	if (stopped)
 		return WAITED_STOPPED;
 	return ret ? WAITED_READY : WAITED_TIMEOUT;
+}
+
+enum waited waiting(int fd, uint32_t timeout_ms)
+{
+	return waiting_for(fd, POLLIN, timeout_ms);
 }
