@@ -15,6 +15,7 @@ static const struct option options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "idle", required_argument, NULL, 'i' },
+	{ "progress", required_argument, NULL, 'P' },
 	{ 0 }
 };
 
@@ -30,7 +31,10 @@ static bool parse_option(int option, const char *value, struct receiving *receiv
 	case 'f':
 		return receiving->replace = true;
 	case 'q':
+		receiving->mode = PROGRESS_NONE;
 		return receiving->quiet = true;
+	case 'P':
+		return progress_parse(value, &receiving->mode);
 	}
 	return false;
 }
@@ -41,9 +45,11 @@ static int run(int argc, char **argv)
 	const char *dir = ".";
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, "s:1fqi:", options, NULL)) != -1) {
-		if (!parse_option(option, optarg, &receiving))
+	while ((option = getopt_long(argc, argv, "s:1fqi:P:", options, NULL)) != -1) {
+		if (option == '?')
 			return fail_usage(&cmd_recv, NULL);
+		if (!parse_option(option, optarg, &receiving))
+			return fail_usage(&cmd_recv, "\"%s\" is not valid for -%c", optarg, option);
 	}
 	if (optind < argc)
 		dir = argv[optind++];
@@ -65,18 +71,23 @@ const struct command cmd_recv = {
 	"\n"
 	"Stores the files that \"rdmachan send\" sends in DIRECTORY (here, unless given),\n"
 	"one sender after another. A file is written under a temporary name, checked by\n"
-	"its SHA-256 sum and only then named. Names with a directory, hidden names and\n"
-	"names that exist already are refused. Anybody who reaches this host by RDMA may\n"
-	"send.\n"
+	"its SHA-256 sum and only then named. Names with a directory, hidden names, names\n"
+	"with characters that are not shown, and names that exist already are refused.\n"
+	"Anybody who reaches this host by RDMA may send. A file that cannot be stored is\n"
+	"refused, with the reason at both ends, and the next one taken. What a receiver\n"
+	"that was killed has left in DIRECTORY is removed at the start.\n"
 	"\n"
-	"  -s, --service N    listen for service N instead of 7001\n"
-	"  -1, --once         end after one sender; its fate is the exit code\n"
-	"  -f, --force        a file may replace one of the same name\n"
-	"  -q, --quiet        no progress and no summary\n"
-	"  -i, --idle SEC     give up a sender that is silent for SEC seconds (60; 0: never)\n"
+	"  -s, --service N      listen for service N instead of 7001\n"
+	"  -1, --once           end after one sender; its fate is the exit code\n"
+	"  -f, --force          a file may replace one of the same name\n"
+	"  -q, --quiet          no progress and no summary\n"
+	"  -P, --progress MODE  bar (on a terminal, the default), plain (a line every ten\n"
+	"                       seconds), none\n"
+	"  -i, --idle SEC       give up a sender that is silent for SEC seconds (60; 0: never)\n"
 	"\n"
-	"Exit codes: 0 success, 1 a file was refused, 3 the sender was lost, 4 a checksum\n"
-	"did not match. Without --once only a failure of the receiver itself ends it.\n"
+	"Exit codes: 0 success, 1 a file was refused or given up, 3 the sender was lost, 4 a\n"
+	"checksum did not match; the highest of one sender's files. Without --once it goes\n"
+	"on until SIGINT or SIGTERM, and ends with 0 then unless a file was cut off, 1.\n"
 	"\n"
 	"Examples:\n"
 	"  rdmachan recv /srv/incoming\n"

@@ -5,6 +5,7 @@
 #ifndef RECEIVE_H
 #define RECEIVE_H
 
+#include "progress.h"
 #include "tool.h"
 
 /**
@@ -13,10 +14,12 @@
  * @dir: directory that files are stored in
  * @once: end after one connection
  * @replace: a file may replace one of the same name
- * @quiet: no bar and no summaries
+ * @quiet: no summaries
+ * @mode: what is shown of files that arrive
  * @idle_ms: how long a sender may be silent
  * @chan: connection that is being served
- * @status: what becomes of it, &enum tool_exit: that of the last failure
+ * @stopped: the user wants it to end
+ * @status: what becomes of it, &enum tool_exit: the highest of its files
  * @peer: who that is
  * @buffer: of FILEMSG_CHUNK bytes
  */
@@ -26,8 +29,10 @@ struct receiving {
 	bool once;
 	bool replace;
 	bool quiet;
+	enum progress_mode mode;
 	uint32_t idle_ms;
 	int chan;
+	bool stopped;
 	int status;
 	char peer[RDMACHAN_ADDR_MAX];
 	uint8_t *buffer;

@@ -23,11 +23,14 @@ struct store {
 	char temporary[32];
 };
 
-/* All return a verdict: FILEMSG_READY, FILEMSG_STORED or what is wrong. */
-enum filemsg_verdict store_begin(struct store *store, int dir, const char *name, bool replace);
-enum filemsg_verdict store_write(struct store *store, const void *data, size_t length);
-enum filemsg_verdict store_finish(struct store *store, const char *name, unsigned int mode,
-				  bool replace);
+/* Take away what receivers have left that were killed, and tell of it. */
+void store_clean(int dir);
+
+/* All return FILEMSG_READY, FILEMSG_STORED or what is wrong. */
+struct filemsg_result store_begin(struct store *store, int dir, const char *name, bool replace);
+struct filemsg_result store_write(struct store *store, const void *data, size_t length);
+struct filemsg_result store_finish(struct store *store, const char *name, unsigned int mode,
+				   bool replace);
 /* Take away what store_begin() made; harmless after store_finish() succeeded. */
 void store_abort(struct store *store);
 

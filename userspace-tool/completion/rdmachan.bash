@@ -61,6 +61,10 @@ _rdmachan()
 		_rdmachan_words "read write atomic read,write read,write,atomic"
 		return
 		;;
+	--progress)
+		_rdmachan_words "bar plain none"
+		return
+		;;
 	--output)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
