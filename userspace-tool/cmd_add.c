@@ -15,7 +15,7 @@ static int add(const struct holding *holding, uint64_t number)
 
 	if (rdmachan_fetch_add(holding->chan, holding->grant.grant, holding->offset, number,
 			       &before, &err) < 0)
-		return hold_failed(holding, &err);
+		return hold_atomic_failed(holding, &err);
 	printf("%" PRIu64 "\n", before);
 	return TOOL_OK;
 }

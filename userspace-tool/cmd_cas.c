@@ -16,7 +16,7 @@ static int cas(const struct holding *holding, uint64_t compare, uint64_t swap)
 
 	if (rdmachan_compare_swap(holding->chan, holding->grant.grant, holding->offset, compare,
 				  swap, &before, &err) < 0)
-		return hold_failed(holding, &err);
+		return hold_atomic_failed(holding, &err);
 	printf("%" PRIu64 "\n", before);
 	return before == compare ? TOOL_OK : TOOL_VERIFY;
 }

@@ -146,6 +146,14 @@ int hold_failed(const struct holding *holding, const struct rdmachan_error *err)
 	return fail_error(err, "cannot use the memory");
 }
 
+int hold_atomic_failed(const struct holding *holding, const struct rdmachan_error *err)
+{
+	if (err->cause == RDMACHAN_CAUSE_NONE && err->error == EINVAL)
+		return fail("atomic operations are on 8 bytes that begin at a multiple of 8, and "
+			    "those at offset %" PRIu64 " do not", holding->offset);
+	return hold_failed(holding, err);
+}
+
 int hold_end(struct holding *holding, int status)
 {
 	if (rdmachan_release(holding->chan, holding->grant.grant) < 0 && errno != EKEYREVOKED &&

@@ -58,6 +58,8 @@ bool hold_target(struct holding *holding, const char *argument);
 int hold_begin(struct holding *holding);
 /* An access has failed: tells of errno and @err */
 int hold_failed(const struct holding *holding, const struct rdmachan_error *err);
+/* The same of an operation that is to be atomic. */
+int hold_atomic_failed(const struct holding *holding, const struct rdmachan_error *err);
 /* Gives it back, if it has not ended; @status is what becomes of it else. */
 int hold_end(struct holding *holding, int status);
 

@@ -9,12 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "filemsg.h"
 #include "lend.h"
 #include "rights.h"
+#include "source.h"
+#include "text.h"
 #include "waiting.h"
+
+/* Beside &enum tool_exit: whoever came has gone before it was served. */
+#define NOBODY	(-1)
 
 __attribute__((format(printf, 2, 3)))
 static void tell(const struct lending *lending, const char *format, ...)
@@ -24,7 +29,7 @@ static void tell(const struct lending *lending, const char *format, ...)
 	if (lending->quiet)
 		return;
 	va_start(args, format);
-	vprintf(format, args);
+	text_vprint(stdout, format, args);
 	va_end(args);
 	fflush(stdout);
 }
@@ -39,51 +44,80 @@ static int memory_make(struct lending *lending)
 	return TOOL_OK;
 }
 
-static int file_read(struct lending *lending, int fd)
+static int memory_grow(struct lending *lending)
 {
-	size_t done = 0;
-	ssize_t count;
+	void *memory = mremap(lending->memory, lending->range.length, 2 * lending->range.length,
+			      MREMAP_MAYMOVE);
 
-	while (done < lending->range.length) {
-		count = read(fd, (char *)lending->memory + done, lending->range.length - done);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count < 0)
-			return fail_errno("cannot read %s", lending->file);
-		if (!count)
-			return fail("%s became shorter while it was read", lending->file);
-		done += count;
-	}
+	if (memory == MAP_FAILED)
+		return fail_errno("no memory for %s", lending->file);
+	lending->memory = memory;
+	lending->range.length *= 2;
+	return TOOL_OK;
+}
+
+/* To its end, which may come later than its size tells; only what was there is lent. */
+static int memory_fill(struct lending *lending, struct source *source)
+{
+	struct filemsg_result result;
+	char text[FILEMSG_TEXT_MAX];
+	size_t count;
+	int status;
+
+	do {
+		if (source->done == lending->range.length) {
+			status = memory_grow(lending);
+			if (status)
+				return status;
+		}
+		count = source_read(source, (char *)lending->memory + source->done,
+				    lending->range.length - source->done, &result);
+	} while (count);
+	if (result.verdict != FILEMSG_READY)
+		return fail("cannot lend %s: %s", lending->file,
+			    filemsg_result_text(&result, text));
+	if (!source->done)
+		return fail("cannot lend %s: there is nothing in it", lending->file);
+	lending->range.length = source->done;
 	return TOOL_OK;
 }
 
 static int memory_of_file(struct lending *lending)
 {
-	struct stat stat;
-	int fd, status;
+	struct source source;
+	const char *why;
+	int status, error;
 
-	fd = open(lending->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return fail_errno("cannot open %s", lending->file);
-	if (fstat(fd, &stat) < 0) {
-		status = fail_errno("cannot look at %s", lending->file);
-	} else if (!S_ISREG(stat.st_mode) || !stat.st_size) {
-		status = fail("%s is not a regular file with something in it", lending->file);
-	} else {
-		lending->range.length = stat.st_size;
-		status = memory_make(lending);
-		if (!status)
-			status = file_read(lending, fd);
-	}
-	close(fd);
+	why = source_open(&source, lending->file, &error);
+	errno = error;
+	if (why && error)
+		return fail_errno("cannot lend %s: %s", lending->file, why);
+	if (why)
+		return fail("cannot lend %s: %s", lending->file, why);
+	/* One more, to find the end without more memory. */
+	lending->range.length = source.stat.st_size + 1;
+	status = memory_make(lending);
+	if (!status)
+		status = memory_fill(lending, &source);
+	source_close(&source);
 	return status;
+}
+
+/* What lends an operation on 8 bytes has 8 bytes. */
+static int memory_check(const struct lending *lending)
+{
+	if (!(lending->range.rights & RDMACHAN_RIGHT_ATOMIC) ||
+	    lending->range.length >= sizeof(uint64_t))
+		return TOOL_OK;
+	return fail("atomic operations are on 8 bytes, and there are only %" PRIu64,
+		    (uint64_t)lending->range.length);
 }
 
 static int memory_save(const struct lending *lending)
 {
 	size_t done = 0;
+	int fd, error = 0;
 	ssize_t count;
-	int fd;
 
 	if (!lending->output)
 		return TOOL_OK;
@@ -94,13 +128,16 @@ static int memory_save(const struct lending *lending)
 		count = write(fd, (char *)lending->memory + done, lending->range.length - done);
 		if (count < 0 && errno == EINTR)
 			continue;
-		if (count < 0)
+		if (count < 0) {
+			error = errno;
 			break;
+		}
 		done += count;
 	}
-	if (close(fd) < 0 || done < lending->range.length)
-		return fail_errno("cannot write %s", lending->output);
-	return TOOL_OK;
+	if (close(fd) < 0 && !error)
+		error = errno;
+	errno = error;
+	return error ? fail_errno("cannot write %s", lending->output) : TOOL_OK;
 }
 
 static void tell_returned(const struct lending *lending, const struct rdmachan_grant_event *event)
@@ -175,6 +212,9 @@ static int watch(struct lending *lending)
 			break;
 		case WAITED_STOPPED:
 			lending->stopped = true;
+			if (lending->once || !lending->service)
+				status = fail("stopped before %s has given the memory back",
+					      lending->peer);
 			return status;
 		case WAITED_TIMEOUT:
 			return status;
@@ -230,8 +270,8 @@ static int accept_and_lend(struct lending *lending, int listener)
 	int status;
 
 	lending->chan = rdmachan_accept(listener, NULL, &peer, NULL);
-	if (lending->chan < 0 && errno == EINTR)
-		return TOOL_OK;
+	if (lending->chan < 0 && (errno == EINTR || errno == EAGAIN))
+		return NOBODY;
 	if (lending->chan < 0)
 		return fail_errno("cannot accept");
 	rdmachan_addr_text(&peer, lending->peer, sizeof(lending->peer));
@@ -243,19 +283,26 @@ static int accept_and_lend(struct lending *lending, int listener)
 /* Whom the failure of one holder is told of, and the next one served. */
 static int listen_and_lend(struct lending *lending)
 {
+	struct rdmachan_options options = lending->options;
 	struct rdmachan_error err;
 	int listener, status = TOOL_OK;
 
-	listener = rdmachan_listen(lending->ctx, lending->service, &lending->options, &err);
+	/* Who came may have gone again: then the next one is waited for. */
+	options.flags |= RDMACHAN_FD_F_NONBLOCK;
+	listener = rdmachan_listen(lending->ctx, lending->service, &options, &err);
 	if (listener < 0) {
 		fail_error(&err, "cannot listen for service %u", lending->service);
 		return TOOL_FAILED;
 	}
 	waiting_begin();
 	while (!lending->stopped) {
-		if (waiting(listener, UINT32_MAX) == WAITED_STOPPED)
+		if (waiting(listener, UINT32_MAX) == WAITED_STOPPED) {
+			status = lending->once ? fail("stopped before anybody came") : TOOL_OK;
 			break;
+		}
 		status = accept_and_lend(lending, listener);
+		if (status == NOBODY)
+			continue;
 		if (lending->once)
 			break;
 	}
@@ -269,6 +316,8 @@ int lend_run(struct lending *lending)
 	int status;
 
 	status = lending->file ? memory_of_file(lending) : memory_make(lending);
+	if (!status)
+		status = memory_check(lending);
 	if (status)
 		return status;
 	lending->ctx = context_open();

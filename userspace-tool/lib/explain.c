@@ -51,7 +51,7 @@ static void add_peer(struct text *text, const struct rdmachan_error *err)
 
 	if (err->service)
 		add(text, " service %u", err->service);
-	if (err->op == RDMACHAN_OP_LISTEN)
+	if (err->op == RDMACHAN_OP_LISTEN || err->op == RDMACHAN_OP_REGISTER)
 		return;
 	if (err->service)
 		add(text, " at");
