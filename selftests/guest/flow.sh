@@ -9,4 +9,4 @@ cp -r /test /tmp/flow && cd /tmp/flow || exit 1
 export LD_LIBRARY_PATH=/tmp/flow BUILD=/tmp/flow
 export RDMACHAN_HOST=${LAB_PEER_IP:-$LAB_IP} RDMACHAN_HOST6=${LAB_PEER_IP6:-${LAB_IP6%/*}}
 export RDMACHAN_THERE=${LAB_PEER_IP:+lab-on b}
-exec sh run.sh flow_test.sh
+exec sh run.sh flow_test.sh transfer_test.sh

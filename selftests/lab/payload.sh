@@ -17,9 +17,10 @@ kernel=$1 dir=$2
 "$top/selftests/lab/build.sh" "$kernel" "$build/$kernel"
 # The guests' image has no libmd, so the tool takes it in.
 make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
-	LIBMD_LIBS=-l:libmd.a all
+	LIBMD_LIBS=-l:libmd.a guest
 rm -rf "$dir"
-mkdir -p "$dir/examples"
+mkdir -p "$dir/examples" "$dir/tests"
+cp "$build/guest-tool/tests/filepeer" "$dir/tests/"
 cp "$build/$kernel/kmod/rdmachan.ko" "$build/$kernel/floor/rdmachan_floor.ko" "$dir/"
 [ ! -e "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" ] ||
 	cp "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" "$dir/"
@@ -27,7 +28,7 @@ cp "$build/guest-tool/rdmachan" "$dir/"
 cp -P "$build"/guest-tool/librdmachan.so* "$dir/"
 find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
 	-exec cp -t "$dir/examples" {} +
-cp "$top/userspace-tool/tests/flow_test.sh" "$top"/selftests/guest/*.sh \
+cp "$top"/userspace-tool/tests/{flow,transfer}_test.sh "$top"/selftests/guest/*.sh \
 	"$top"/selftests/bench/bench_guest.sh "$dir/"
 make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
 	LIBRARY="$build/guest-tool/librdmachan.a"
