@@ -246,7 +246,7 @@ static bool parse(int argc, char **argv, struct listing *listing, uint32_t *flag
 	}
 	for (kind = RDMACHAN_KIND_LISTENER; !some && kind < KINDS; kind++)
 		listing->kinds[kind] = true;
-	return optind == argc;
+	return true;
 }
 
 static int run(int argc, char **argv)
@@ -257,6 +257,8 @@ static int run(int argc, char **argv)
 
 	if (!parse(argc, argv, &listing, &flags))
 		return fail_usage(&cmd_list, NULL);
+	if (optind != argc)
+		return fail_usage(&cmd_list, "there is too much: \"%s\"", argv[optind]);
 	ctx = context_open();
 	if (ctx < 0)
 		return TOOL_FAILED;

@@ -3,12 +3,16 @@
  * fail.c - telling what went wrong
  */
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "text.h"
 #include "tool.h"
+
+/* Those of the command that runs; getopt_long() moves them. */
+char **tool_words;
 
 /* Standard output first, so that the two keep their order on a terminal. */
 static void say(const char *format, va_list args)
@@ -41,6 +45,17 @@ int fail_errno(const char *format, ...)
 	return TOOL_FAILED;
 }
 
+/* In the words of getopt_long(), which would show it as it is. */
+static void fail_option(void)
+{
+	const char *word = tool_words[optind - 1];
+
+	if (!strncmp(word, "--", 2) || !optopt)
+		fail("\"%s\" is no option here, or its value is missing or too much", word);
+	else
+		fail("\"-%c\" is no option here, or its value is missing", optopt);
+}
+
 int fail_usage(const struct command *command, const char *format, ...)
 {
 	va_list args;
@@ -51,6 +66,8 @@ int fail_usage(const struct command *command, const char *format, ...)
 		va_end(args);
 		fputc('\n', stderr);
 	}
+	if (!format && command)
+		fail_option();
 	if (command)
 		fprintf(stderr, "Try \"rdmachan %s --help\".\n", command->name);
 	else

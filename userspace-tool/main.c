@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,8 +118,6 @@ static void ignore_signals(void)
 int main(int argc, char **argv)
 {
 	const struct command *command;
-	/* What getopt_long() begins its complaints with. */
-	char name[32];
 
 	if (!fill_descriptors())
 		return TOOL_FAILED;
@@ -148,7 +147,7 @@ int main(int argc, char **argv)
 		fputs(command->help, stdout);
 		return finish(TOOL_OK);
 	}
-	snprintf(name, sizeof(name), "rdmachan %s", command->name);
-	argv[1] = name;
+	tool_words = argv + 1;
+	opterr = 0;
 	return finish(command->run(argc - 1, argv + 1));
 }

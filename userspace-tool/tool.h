@@ -33,7 +33,7 @@ enum tool_exit {
  * @name: the word
  * @summary: what it does, in a line
  * @help: how it is used, with examples
- * @run: does it; argv[0] is "rdmachan" and the word; returns &enum tool_exit
+ * @run: does it; argv[0] is the word; returns &enum tool_exit
  */
 struct command {
 	const char *name;
@@ -57,6 +57,9 @@ extern const struct command cmd_ping;
 extern const struct command cmd_put;
 extern const struct command cmd_recv;
 extern const struct command cmd_send;
+
+/* The words of the command, for what is wrong with an option. */
+extern char **tool_words;
 
 /* fail.c: telling what went wrong, on standard error; all return an exit code */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

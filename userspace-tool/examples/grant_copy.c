@@ -109,7 +109,7 @@ static int server(int ctx, int chan)
 int main(int argc, char **argv)
 {
 	struct rdmachan_error err = { 0 };
-	int ctx, fd, chan;
+	int ctx, fd, chan, ret;
 
 	if ((argc != 2 && argc != 4) || (argc == 4 && strlen(argv[3]) > TEXT_MAX)) {
 		fprintf(stderr, "Usage: %s SERVICE\n       %s HOST SERVICE TEXT\n", argv[0],
@@ -127,11 +127,15 @@ int main(int argc, char **argv)
 		fd = rdmachan_listen(ctx, strtoul(argv[1], NULL, 10), NULL, &err);
 	if (fd < 0)
 		die(argc == 4 ? "cannot connect" : "cannot listen", &err);
-	if (argc == 4)
-		return client(ctx, fd, argv[3]);
-	chan = rdmachan_accept(fd, NULL, NULL, NULL);
-	if (chan >= 0)
-		return server(ctx, chan);
-	perror("cannot accept");
-	return 1;
+	chan = argc == 4 ? fd : rdmachan_accept(fd, NULL, NULL, NULL);
+	if (chan < 0) {
+		perror("cannot accept");
+		return 1;
+	}
+	ret = argc == 4 ? client(ctx, fd, argv[3]) : server(ctx, chan);
+	if (fflush(stdout)) {
+		perror("cannot write");
+		return 1;
+	}
+	return ret;
 }

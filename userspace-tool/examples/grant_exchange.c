@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 {
 	struct rdmachan_error err = { 0 };
 	uint32_t service;
-	int ctx, chan;
+	int ctx, chan, ret;
 
 	if (argc < 3 || argc > 4 || (strcmp(argv[1], "read") && strcmp(argv[1], "write"))) {
 		fprintf(stderr, "Usage: %s read|write [HOST] SERVICE\n", argv[0]);
@@ -126,5 +126,10 @@ int main(int argc, char **argv)
 		tell(&err);
 		return 1;
 	}
-	return exchange(ctx, chan, !strcmp(argv[1], "read"), argc == 3 ? "passive" : "active") < 0;
+	ret = exchange(ctx, chan, !strcmp(argv[1], "read"), argc == 3 ? "passive" : "active");
+	if (fflush(stdout)) {
+		perror("cannot write");
+		return 1;
+	}
+	return ret < 0;
 }

@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 {
 	struct rdmachan_error err;
 	uint32_t grant;
-	int ctx, chan;
+	int ctx, chan, ret;
 
 	if (argc != 5 || (strcmp(argv[3], "get") && strcmp(argv[3], "set"))) {
 		fprintf(stderr, "Usage: %s HOST SERVICE get KEY\n"
@@ -116,5 +116,10 @@ int main(int argc, char **argv)
 	if (chan < 0)
 		die("cannot connect", &err);
 	grant = table_wait(chan);
-	return strcmp(argv[3], "get") ? set(chan, argv[4]) : get(chan, grant, argv[4]);
+	ret = strcmp(argv[3], "get") ? set(chan, argv[4]) : get(chan, grant, argv[4]);
+	if (fflush(stdout)) {
+		perror("cannot write");
+		return 1;
+	}
+	return ret;
 }

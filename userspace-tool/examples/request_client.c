@@ -101,5 +101,9 @@ int main(int argc, char **argv)
 	ret = run(chan, strcmp(argv[3], "get") ? REQUEST_SET : REQUEST_GET, argv[4]);
 	close(chan);
 	close(ctx);
+	if (fflush(stdout)) {
+		perror("cannot write");
+		return 1;
+	}
 	return ret;
 }

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	struct rdmachan_error err = { 0 };
 	static uint64_t counter;
 	uint32_t region;
-	int ctx, fd;
+	int ctx, fd, ret;
 
 	if (argc != 2 && argc != 4) {
 		fprintf(stderr, "Usage: %s SERVICE\n       %s HOST SERVICE COUNT\n", argv[0],
@@ -129,7 +129,12 @@ int main(int argc, char **argv)
 		fd = rdmachan_connect_host(ctx, argv[1], strtoul(argv[2], NULL, 10), NULL, &err);
 		if (fd < 0)
 			die("cannot connect", &err);
-		return take(fd, strtoul(argv[3], NULL, 10));
+		ret = take(fd, strtoul(argv[3], NULL, 10));
+		if (fflush(stdout) || ferror(stdout)) {
+			perror("cannot write");
+			return 1;
+		}
+		return ret;
 	}
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	fd = rdmachan_listen(ctx, strtoul(argv[1], NULL, 10), &options, &err);

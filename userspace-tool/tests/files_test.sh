@@ -121,6 +121,21 @@ usage()
 	[ $? -eq 2 ]
 }
 
+# What is no option is told of, and shown with its escapes.
+wrong_option()
+{
+	usage send "$1" && grep -qF "rdmachan: \"$2\" is no option here" "$tmp/log" &&
+	! LC_ALL=C grep $'[\x01-\x08\x0b-\x1f\x7f-\xff]' "$tmp/log"
+}
+
+wrong_options()
+{
+	wrong_option --nothing --nothing && wrong_option $'--\033[2J' '--\x1b[2J' &&
+	wrong_option -Z -Z && wrong_option $'-q\033' '-\x1b' && wrong_option -t -t &&
+	wrong_option --timeout --timeout && wrong_option --quiet=3 --quiet=3 &&
+	wrong_option $'-\302\233' '-\xc2'
+}
+
 completes()
 {
 	PATH=$BUILD:$PATH bash -c '
@@ -226,6 +241,7 @@ for command in info list connect listen send recv lend get put add cas ping benc
 	check "options of $command are in the man page" documented "$command"
 	check "$command refuses an unknown option" usage "$command" --no-such-option
 done
+check "what is no option is told of" wrong_options
 check "no command" usage
 check "an unknown command" usage no-such-command
 check "a service that is no number" usage connect db1:http

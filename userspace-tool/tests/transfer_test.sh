@@ -422,6 +422,29 @@ all_full()
 	full get "$host:7107" && full get "$host:7107"
 }
 
+# full_example NAME SERVICE ARGUMENT...
+full_example()
+{
+	timeout 60 "$build/examples/$1" "$host" "${@:2}" >/dev/full 2>"$tmp/err"
+	[ $? -eq 1 ] && says 'cannot write: No space left on device'
+}
+
+full_examples()
+{
+	local name service=7120
+
+	for name in kv_server request_server sequencer grant_copy; do
+		"${there[@]}" "$build/examples/$name" $service >"$tmp/out" 2>&1 &
+		servers+=($!)
+		listening $service || return 1
+		service=$((service + 1))
+	done
+	timeout 60 "$build/examples/kv_client" "$host" 7120 set a=b >"$tmp/got" &&
+	timeout 60 "$build/examples/request_client" "$host" 7121 set a=b >"$tmp/got" &&
+	full_example kv_client 7120 get a && full_example request_client 7121 get a &&
+	full_example sequencer 7122 10000 && full_example grant_copy 7123 text
+}
+
 closed_descriptors()
 {
 	local fd status
@@ -703,6 +726,7 @@ check "a signal is heeded while data comes and comes" stopped_in_flood
 check "a receiver that is stopped without a sender" stopped_idle
 check "a receiver whose output nobody reads stores on" nobody_listens
 check "output that cannot be written is a failure" all_full
+check "nor do the examples hide it" full_examples
 check "closed descriptors are not filled with ours" closed_descriptors
 check "names with control characters are refused and shown escaped" bad_names
 check "senders that keep to no rule" strange_senders
