@@ -113,7 +113,7 @@ static int memory_check(const struct lending *lending)
 		    (uint64_t)lending->range.length);
 }
 
-static int memory_save(const struct lending *lending)
+static int save(const struct lending *lending)
 {
 	size_t done = 0;
 	int fd, error = 0;
@@ -138,6 +138,14 @@ static int memory_save(const struct lending *lending)
 		error = errno;
 	errno = error;
 	return error ? fail_errno("cannot write %s", lending->output) : TOOL_OK;
+}
+
+static int memory_save(struct lending *lending)
+{
+	int status = save(lending);
+
+	lending->unsaved |= status != TOOL_OK;
+	return status;
 }
 
 static void tell_returned(const struct lending *lending, const struct rdmachan_grant_event *event)
@@ -307,7 +315,9 @@ static int listen_and_lend(struct lending *lending)
 			break;
 	}
 	close(listener);
-	return lending->once ? status : TOOL_OK;
+	if (lending->once)
+		return status;
+	return lending->unsaved ? TOOL_FAILED : TOOL_OK;
 }
 
 int lend_run(struct lending *lending)

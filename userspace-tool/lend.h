@@ -26,6 +26,7 @@
  * @ctx: context
  * @chan: channel to the holder
  * @stopped: the user wants it to end
+ * @unsaved: what a holder has written did not go to @output
  * @peer: who the holder is
  */
 struct lending {
@@ -42,6 +43,7 @@ struct lending {
 	int ctx;
 	int chan;
 	bool stopped;
+	bool unsaved;
 	char peer[PARSE_HOST_MAX];
 };
 

@@ -445,6 +445,18 @@ full_examples()
 	full_example sequencer 7122 10000 && full_example grant_copy 7123 text
 }
 
+# ignores PID SIGNAL...
+ignores()
+{
+	local mask signal
+
+	mask=$((0x$(awk '$1 == "SigIgn:" { print $2 }' "/proc/$1/status")))
+	shift
+	for signal; do
+		[ $((mask >> ($(kill -l "$signal") - 1) & 1)) -eq 1 ] || return 1
+	done
+}
+
 closed_descriptors()
 {
 	local fd status
@@ -454,6 +466,7 @@ closed_descriptors()
 	receiver=$!
 	servers+=($!)
 	listening 7106 || return 1
+	ignores $receiver PIPE XFSZ TTOU || return 1
 	for fd in 0 1 2; do
 		[ "$(readlink /proc/$receiver/fd/$fd)" = /dev/null ] || return 1
 	done
@@ -633,6 +646,16 @@ lend_stopped()
 	{ [ -z "$text" ] || grep -q "$text" "$tmp/server"; }
 }
 
+lend_unsaved()
+{
+	local pid
+
+	"${there[@]}" "$build/rdmachan" lend -s 7114 --size 64 -o "$1" >"$tmp/out" 2>"$tmp/server" &
+	pid=$!
+	listening 7114 && tool get "$host:7114" >"$tmp/got" && await grep -q 'is ours' "$tmp/out" &&
+	await grep -q "$2" "$tmp/server" && kill -INT $pid && ends $pid 1
+}
+
 # The holder has it when the owner is stopped.
 lend_stopped_held()
 {
@@ -735,6 +758,8 @@ check "receivers that keep to no rule" strange_receivers
 check "a file without a size is lent" lend_made_up
 check "atomic operations tell of their alignment" not_aligned
 check "lend is stopped" lend_stopped 0 ''
+check "lend that cannot save is stopped" lend_unsaved /dev/full 'No space left on device'
+check "nor in such a place" lend_unsaved "$tmp/none/x" 'No such file or directory'
 check "lend --once is stopped" lend_stopped 1 'before anybody came' --once
 check "lend --once is stopped while it lends" lend_stopped_held
 check "pings are stopped" pings_stopped
