@@ -416,7 +416,7 @@ full()
 
 all_full()
 {
-	tool_there lend --service 7107 "$tmp/small" >"$tmp/out" &
+	"${there[@]}" "$build/rdmachan" lend --service 7107 "$tmp/small" >"$tmp/out" &
 	servers+=($!)
 	listening 7107 && full list --json && full info && full explain --all && full --help &&
 	full get "$host:7107" && full get "$host:7107"
@@ -602,7 +602,7 @@ lend_made_up()
 
 not_aligned()
 {
-	tool_there lend -s 7112 --size 64 --rights atomic,read >"$tmp/out" &
+	"${there[@]}" "$build/rdmachan" lend -s 7112 --size 64 --rights atomic,read >"$tmp/out" &
 	servers+=($!)
 	listening 7112 && fails 1 tool add -O 4 1 "$host:7112" && says 'multiple of 8' &&
 	fails 1 tool add -O 7 1 "$host:7112" && says 'at offset 7 do not' &&
