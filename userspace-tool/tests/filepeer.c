@@ -13,6 +13,7 @@
  *	raw=TYPE,N			any message
  *	recv, until=TYPE		receive one, or up to one of that type; tells of the last
  *	try				receive one if it comes at once
+ *	flood				1000 bytes, again and again, until nobody takes them
  *	hold				tells "held" and waits for a line of standard input
  *	shutdown			send no more
  * Fails when it cannot go on with them.
@@ -159,6 +160,10 @@ static void do_word(char *word)
 		fflush(stdout);
 		if (!fgets(buffer, sizeof(buffer), stdin))
 			exit(1);
+	} else if (!strcmp(word, "flood")) {
+		/* Where time is virtual it passes only when nobody computes. */
+		for (;; usleep(1))
+			say(FILEMSG_DATA, buffer, 1000);
 	} else if (!strcmp(word, "shutdown")) {
 		rdmachan_shutdown(chan, RDMACHAN_SHUTDOWN_SEND);
 	} else {

@@ -369,10 +369,10 @@ many_receivers()
 stopped_in_flood()
 {
 	receiver 7104 || return 1
-	head -c 300000000 /dev/zero >"$tmp/flood"
-	tool send "$tmp/flood" "$tmp/flood" "$tmp/flood" "$host:7104" 2>"$tmp/err" &
+	peer "$host" 7104 header=flood,0,about recv flood >"$tmp/peer" 2>&1 &
 	sender=$!
-	await compgen -G "$dir/.rdmachan-*" && stop INT 1 && ! wait "$sender" && rm "$tmp/flood" && holds
+	await compgen -G "$dir/.rdmachan-*" && stop INT 1 && ! wait "$sender" && holds &&
+	grep -q 'stopped in the midst of flood' "$tmp/server"
 }
 
 stopped_idle()
