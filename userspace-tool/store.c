@@ -6,7 +6,9 @@
  * sender can name, and gets its name when everything is on the disk.
  *
  * Its owner has it locked as long as it has the temporary name. One that nobody has locked was
- * left by a receiver that was killed, and the next one in that directory takes it away.
+ * left by a receiver that was killed, and the next one in that directory takes it away. Who makes
+ * one has the directory locked, shared, until the file is; who looks for those that were left has
+ * it alone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -25,6 +28,8 @@
 #define STORE_TRIES	16
 #define STORE_PREFIX	".rdmachan-"
 #define STORE_DIGITS	16
+/* Milliseconds to wait for the directory: others may have locked it for good. */
+#define STORE_WAIT_MS	500
 
 static struct filemsg_result result_of(int error)
 {
@@ -44,9 +49,21 @@ static struct filemsg_result result_good(enum filemsg_verdict verdict)
 	return result;
 }
 
+static void lock_directory(int dir, int operation)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int i;
+
+	for (i = 0; i < STORE_WAIT_MS; i++) {
+		if (!flock(dir, operation | LOCK_NB) || errno != EWOULDBLOCK)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /*
- * Whether the new file is ours. store_clean() may have found it before it was locked: then it is
- * locked by that, or gone. A file system without locks has no store_clean().
+ * Whether the new file is ours. If the directory could not be locked store_clean() may have found
+ * it before: then it is locked by that, or gone. A file system without locks has no store_clean().
  */
 static bool lock(const struct store *store)
 {
@@ -83,15 +100,17 @@ static int open_temporary(struct store *store)
 struct filemsg_result store_begin(struct store *store, int dir, const char *name, bool replace)
 {
 	struct stat stat;
+	int error;
 
 	store->dir = dir;
 	store->fd = -1;
 	/* Only to refuse early; store_finish() makes sure. */
 	if (!replace && !fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW))
 		return result_of(EEXIST);
-	if (open_temporary(store) < 0)
-		return result_of(errno);
-	return result_good(FILEMSG_READY);
+	lock_directory(dir, LOCK_SH);
+	error = open_temporary(store) < 0 ? errno : 0;
+	flock(dir, LOCK_UN);
+	return error ? result_of(error) : result_good(FILEMSG_READY);
 }
 
 struct filemsg_result store_write(struct store *store, const void *data, size_t length)
@@ -218,9 +237,11 @@ void store_clean(int dir)
 			close(copy);
 		return;
 	}
+	lock_directory(dir, LOCK_EX);
 	while ((entry = readdir(list))) {
 		if (is_temporary(entry->d_name))
 			clean_one(dir, entry->d_name);
 	}
+	flock(dir, LOCK_UN);
 	closedir(list);
 }
