@@ -505,7 +505,7 @@ static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_c
  *
  * Context: process.
  * Return: 0, then rch_chan_unclaim() must follow; -ENOTCONN when the channel is being
- * connected, -EAGAIN, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
+ * connected, -EAGAIN, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.
  */
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline)

@@ -436,7 +436,7 @@ void rch_chan_connect_start(struct rch_chan *chan);
 
 /* chan_tx.c APIs: process context */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-		  bool nonblock, unsigned int timeout_ms);
+		  bool nonblock, unsigned long deadline);
 int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
 void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
@@ -532,7 +532,7 @@ void rch_segments_free(struct list_head *list);
 /* chan_rx.c APIs: process context */
 void rch_chan_accepted(struct rch_chan *chan);
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-		  unsigned int timeout_ms, struct rch_recv_result *result);
+		  unsigned long deadline, struct rch_recv_result *result);
 int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 			   struct rch_recv_result *result, struct rch_rts *offer);
 bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row);
@@ -594,8 +594,8 @@ static inline int rch_wait_result(long wait, unsigned long deadline)
 		return 0;
 	if (!wait)
 		return -ETIMEDOUT;
-	/* Restarting would begin the timeout anew. */
-	return deadline ? -EINTR : -ERESTARTSYS;
+	/* As others do: after a handler a call with a timeout is over, whatever SA_RESTART says. */
+	return deadline ? -ERESTARTNOHAND : -ERESTARTSYS;
 }
 
 #endif /* _RCH_CHAN_H */

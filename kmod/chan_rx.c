@@ -582,15 +582,14 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
  * @chan: channel
  * @to: where to
  * @nonblock: do not wait
- * @timeout_ms: how long to wait; 0 is without limit
+ * @deadline: how long to wait, as of rch_deadline()
  * @result: what was found; @length is valid with -EMSGSIZE too
  *
  * Context: process. Return: 0 or an error; then the message stays.
  */
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-		  unsigned int timeout_ms, struct rch_recv_result *result)
+		  unsigned long deadline, struct rch_recv_result *result)
 {
-	unsigned long deadline = rch_deadline(timeout_ms);
 	bool waits = !nonblock && !READ_ONCE(chan->complete);
 	int ret;
 

@@ -176,10 +176,10 @@ static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	if (!ret || first)
 		return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
 	rch_chan_tx_abort(chan, total);
-	/* The program would not know what a restart sends. */
 	if (ret == -EPIPE)
 		return rch_chan_tx_check(chan) ?: ret;
-	return ret == -ERESTARTSYS ? -EINTR : ret;
+	/* After a handler the program would not know what a restart sends. */
+	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
 static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
@@ -239,16 +239,15 @@ int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
  * @from: the message
  * @msg_flags: message flags
  * @nonblock: do not wait
- * @timeout_ms: how long to wait; 0 is without limit
+ * @deadline: how long to wait, as of rch_deadline()
  *
  * Context: process.
  * Return: 0 when the whole message is accepted; or an error, and nothing of it will be
  * delivered.
  */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-		  bool nonblock, unsigned int timeout_ms)
+		  bool nonblock, unsigned long deadline)
 {
-	unsigned long deadline = rch_deadline(timeout_ms);
 	int ret;
 
 	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)

@@ -48,8 +48,10 @@ long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* ioctl.c APIs for queue_op.c: process context of the program */
 int rch_connect_check(struct rdmachan_connect_args *connect);
+unsigned long rch_connect_deadline(const struct rdmachan_connect_args *connect);
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
-				  const struct rdmachan_connect_args *connect);
+				  const struct rdmachan_connect_args *connect,
+				  unsigned long deadline);
 void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect_args *connect,
 			int ret);
 

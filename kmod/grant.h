@@ -300,14 +300,14 @@ struct rch_job {
  * struct rch_notice - a message that goes with a WRITE
  * @message: its bytes
  * @msg_flags: its flags
- * @timeout_ms: how long to wait for room; 0 is without limit
+ * @deadline: how long to wait for room, as of rch_deadline()
  * @sent: that was tried
  * @result: how, if it was: 0 or an errno below it
  */
 struct rch_notice {
 	struct iov_iter *message;
 	u16 msg_flags;
-	unsigned int timeout_ms;
+	unsigned long deadline;
 	bool sent;
 	int result;
 };
@@ -358,9 +358,9 @@ void rch_grants_end(struct rch_chan *chan, u32 cause);
 enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *r);
 
 /* grant_lend.c APIs: process context; may sleep */
-int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms);
+int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadline);
 struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id);
-int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms);
+int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long deadline);
 int rch_loans_revoke_region(struct rch_regions *set, u32 region);
 void rch_loans_revoke_set(struct rch_regions *set);
 void rch_loans_work(struct work_struct *work);

@@ -656,10 +656,10 @@ static void notify(struct rch_job *job, struct rch_notice *notice)
 		return;
 	notice->sent = true;
 	notice->result = rch_chan_send(job->chan, notice->message, notice->msg_flags, false,
-				       notice->timeout_ms);
-	/* A restart would write once more. */
+				       notice->deadline);
+	/* What is done again is to send the message only; the bytes may be others by now. */
 	if (notice->result == -ERESTARTSYS)
-		notice->result = -EINTR;
+		notice->result = -ERESTARTNOHAND;
 }
 
 static int run(struct rch_job *job, u64 length, struct rch_notice *notice)

@@ -597,16 +597,15 @@ static int give_claimed(struct rch_giving *giving)
  * rch_loans_give - lend memory, and tell the peer
  * @giving: what; @giving->error tells which limit it was, and what else is known
  * @nonblock: do not wait
- * @timeout_ms: how long to wait for room; 0 is without limit
+ * @deadline: how long to wait for room, as of rch_deadline()
  *
  * Context: process. Return: 0; -EOPNOTSUPP: the adapter cannot, or the peer knows no grants;
  * -ENOENT, -EPERM, -ERANGE, -EACCES, -EBUSY; -EMSGSIZE, -EFAULT; -ENOMEM, -EMFILE, -ENFILE; or
  * as rch_chan_send().
  */
-int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned int timeout_ms)
+int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadline)
 {
-	int ret = rch_chan_tx_claim_wait(giving->chan, giving->bytes, nonblock,
-					 rch_deadline(timeout_ms));
+	int ret = rch_chan_tx_claim_wait(giving->chan, giving->bytes, nonblock, deadline);
 
 	if (ret)
 		return ret;
@@ -834,14 +833,13 @@ bool rch_loan_ended(const struct rch_loan *loan)
  * @chan: channel
  * @id: number of the grant
  * @nonblock: only begin
- * @timeout_ms: how long to wait; 0 is without limit
+ * @deadline: how long to wait, as of rch_deadline()
  *
- * Return: 0: it is back, or it was begun; -ENOENT; -ETIMEDOUT, -EINTR, -ERESTARTSYS: it
+ * Return: 0: it is back, or it was begun; -ENOENT; -ETIMEDOUT, -ERESTARTNOHAND, -ERESTARTSYS: it
  * goes on.
  */
-int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned int timeout_ms)
+int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long deadline)
 {
-	unsigned long deadline = rch_deadline(timeout_ms);
 	struct rch_loan *loan = rch_loan_revoke_begin(chan, id);
 	long wait = 1;
 

@@ -52,6 +52,7 @@ struct rch_command {
 
 /* What the first version of the interface had, whatever is added behind it. */
 #define RCH_ERROR_MIN offsetofend(struct rdmachan_error, device)
+#define RCH_ENTER_MIN offsetofend(struct rdmachan_enter_args, out_complete)
 #define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
 
 /* Give the program the error record it asked for. */
@@ -90,6 +91,7 @@ static bool is_connection_error(int ret)
 	case -EINVAL:
 	case -EAGAIN:
 	case -EINTR:
+	case -ERESTARTNOHAND:
 	case -ERESTARTSYS:
 	case -ENOTCONN:
 	case -ENOMEM:
@@ -288,8 +290,9 @@ static int run_accept(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (accept->__reserved || accept->__reserved2)
 		return -EINVAL;
-	ret = rch_listener_wait(listener, call->file->f_flags & O_NONBLOCK,
-				accept->timeout_ms, &chan);
+	ret = rch_call_until(call, &accept->until, accept->timeout_ms) ?:
+	      rch_listener_wait(listener, call->file->f_flags & O_NONBLOCK,
+				call->until.deadline, &chan);
 	if (ret)
 		return ret;
 	rch_object_describe(&chan->object, &about);
@@ -328,6 +331,18 @@ int rch_connect_check(struct rdmachan_connect_args *connect)
 	return rch_error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
 }
 
+/* How long to try, in ms. */
+static u32 connect_timeout(const struct rdmachan_connect_args *connect)
+{
+	return connect->timeout_ms ?: READ_ONCE(rch_connect_ms);
+}
+
+/** rch_connect_deadline - when a connect that begins now ends, as of rch_deadline() */
+unsigned long rch_connect_deadline(const struct rdmachan_connect_args *connect)
+{
+	return rch_deadline(connect_timeout(connect));
+}
+
 /* The file exists: from here on closing it cleans up. */
 static int connect_file(struct rch_call *call, struct rch_chan *chan)
 {
@@ -348,8 +363,8 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	}
 	ret = rch_chan_connect(chan);
 	rch_chan_error_out(chan, connect->error_ptr, ret);
-	/* A restart would begin the timeout anew. */
-	return ret == -ERESTARTSYS ? -EINTR : ret;
+	/* Another channel is made then, with what is left of the time. */
+	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
 /**
@@ -357,11 +372,13 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
  * @net: network namespace
  * @owner: charge of the context or queue it comes from
  * @connect: after rch_connect_check(); its error record is filled in
+ * @deadline: how long to try, as of rch_deadline()
  *
  * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, or as rch_chan_alloc().
  */
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
-				  const struct rdmachan_connect_args *connect)
+				  const struct rdmachan_connect_args *connect,
+				  unsigned long deadline)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct sockaddr_storage peer;
@@ -381,7 +398,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	}
 	chan->active = true;
 	chan->peer = peer;
-	chan->deadline = rch_deadline(connect->timeout_ms ?: READ_ONCE(rch_connect_ms));
+	chan->deadline = deadline;
 	return chan;
 }
 
@@ -394,14 +411,16 @@ void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect_arg
 
 static int run_connect(struct rch_call *call)
 {
+	struct rdmachan_connect_args *connect = &call->arg.connect;
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_chan *chan;
 	int ret;
 
-	ret = rch_connect_check(&call->arg.connect);
+	ret = rch_connect_check(connect) ?:
+	      rch_call_until(call, &connect->until, connect_timeout(connect));
 	if (ret)
 		return ret;
-	chan = rch_connect_chan(ctx->net, &ctx->charge, &call->arg.connect);
+	chan = rch_connect_chan(ctx->net, &ctx->charge, connect, call->until.deadline);
 	if (IS_ERR(chan))
 		return PTR_ERR(chan);
 	return connect_file(call, chan);
@@ -436,12 +455,14 @@ static int run_send(struct rch_call *call)
 	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
 		return -EINVAL;
 	ret = rch_error_check(send->error_ptr) ?:
+	      rch_call_until(call, &send->until, send->timeout_ms) ?:
 	      rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
 			 &iov, &iter);
 	if (ret)
 		return ret;
 	ret = rch_chan_send(chan, &iter, send->msg_flags,
-			    rch_file_nonblock(call->file, send->flags), send->timeout_ms);
+			    rch_file_nonblock(call->file, send->flags),
+			    call->until.deadline);
 	kfree(iov);
 	rch_chan_error_out(chan, send->error_ptr, ret);
 	return ret;
@@ -482,12 +503,13 @@ static int run_recv(struct rch_call *call)
 		return -EOPNOTSUPP;
 	rc.result.takes_grants = recv->flags & RDMACHAN_IO_F_GRANTS;
 	ret = rch_error_check(recv->error_ptr) ?:
+	      rch_call_until(call, &recv->until, recv->timeout_ms) ?:
 	      rch_import(ITER_DEST, recv->iov_ptr, recv->iov_count, fast, ARRAY_SIZE(fast),
 			 &iov, &iter);
 	if (ret)
 		return ret;
 	ret = rch_chan_recv(chan, &iter, rch_file_nonblock(call->file, recv->flags),
-			    recv->timeout_ms, &rc.result);
+			    call->until.deadline, &rc.result);
 	kfree(iov);
 	/* What the program was told of may not have come in the end. */
 	if (ret || rc.result.eof)
@@ -656,12 +678,13 @@ static int run_queue_create(struct rch_call *call)
 static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __user *user)
 {
 	struct rdmachan_enter_args enter;
+	struct rch_until until;
 	u32 size;
 	int ret;
 
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < sizeof(enter))
+	if (size < RCH_ENTER_MIN)
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
@@ -673,8 +696,14 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	if ((enter.flags & RDMACHAN_ENTER_F_WAKEUP && !queue->poller) ||
 	    enter.min_complete > queue->cq.count || enter.__reserved)
 		return -EINVAL;
-	ret = rch_queue_enter(queue, &enter);
-	if (ret && ret != -ETIMEDOUT && ret != -EINTR)
+	ret = rch_until_begin(&until, enter.until, enter.timeout_ms);
+	if (ret)
+		return ret;
+	enter.out_submitted = until.begun ? min(enter.out_submitted, enter.to_submit) : 0;
+	ret = rch_queue_enter(queue, &enter, until.deadline);
+	until.begun = enter.out_submitted;
+	ret = rch_until_end(&until, ret, size < sizeof(enter) ? NULL : &user->until);
+	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND)
 		return ret;
 	if (put_user(enter.out_submitted, &user->out_submitted) ||
 	    put_user(enter.out_complete, &user->out_complete))
@@ -798,6 +827,7 @@ static const struct rch_command queue_commands[] = {
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
 static int finish(struct rch_call *call, const struct rch_command *command, int ret)
 {
+	ret = rch_until_end(&call->until, ret, call->until_at);
 	if ((!ret || call->copy_back) && !call->copied && copy_out(call, command->size))
 		ret = -EFAULT;
 	if (call->fd < 0)

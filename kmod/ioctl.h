@@ -40,6 +40,18 @@ union rch_arg {
 };
 
 /**
+ * struct rch_until - when a call ends
+ * @member: what the program's structure says of it: the call was interrupted before
+ * @deadline: as of rch_deadline()
+ * @begun: the first part of the call is done, and not to be done again
+ */
+struct rch_until {
+	u64 member;
+	unsigned long deadline;
+	bool begun;
+};
+
+/**
  * struct rch_call - one call on its way
  * @file: on which file
  * @arg: its structure
@@ -47,6 +59,8 @@ union rch_arg {
  * @user_size: how large it is there
  * @fd: a file descriptor to give out once the structure was copied back
  * @new_file: its file
+ * @until: when it ends
+ * @until_at: the member for that in the program's structure, if it has one
  * @copy_back: copy the structure back although the call fails
  * @copied: the structure is with the program already, or has no outputs
  */
@@ -57,6 +71,8 @@ struct rch_call {
 	u32 user_size;
 	int fd;
 	struct file *new_file;
+	struct rch_until until;
+	u64 __user *until_at;
 	bool copy_back;
 	bool copied;
 };
@@ -68,10 +84,15 @@ void rch_chan_error_out(struct rch_chan *chan, u64 ptr, int ret);
 int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
 	       struct iovec **iov, struct iov_iter *iter);
 
+/* ioctl_until.c APIs: process context; may sleep */
+int rch_until_begin(struct rch_until *until, u64 member, u32 timeout_ms);
+int rch_until_end(const struct rch_until *until, int ret, u64 __user *to);
+int rch_call_until(struct rch_call *call, u64 *member, u32 timeout_ms);
+
 /* ioctl_grant.c APIs: process context; may sleep */
 struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
 					   const struct rdmachan_grant_args *grant);
-int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock);
+int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock, unsigned long deadline);
 void rch_grant_call_free(struct rch_grant_call *gc);
 int rch_run_grant(struct rch_call *call);
 int rch_run_release(struct rch_call *call);

@@ -178,12 +178,13 @@ static bool too_large_for_peer(const struct rch_grant_call *gc)
  * rch_grant_call_give - lend what it says, and tell the program
  * @gc: call
  * @nonblock: do not wait; then nothing is told with -EAGAIN
+ * @deadline: how long to wait, as of rch_deadline()
  *
  * Context: process, of the program. Return: as rch_loans_give().
  */
-int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
+int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock, unsigned long deadline)
 {
-	int ret = rch_loans_give(&gc->giving, nonblock, gc->grant.timeout_ms);
+	int ret = rch_loans_give(&gc->giving, nonblock, deadline);
 
 	if (gc->error.error || (ret == -EMSGSIZE && !too_large_for_peer(gc)))
 		return rch_refused(ret, gc->grant.error_ptr, &gc->error);
@@ -195,16 +196,20 @@ int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock)
 /** rch_run_grant - RDMACHAN_GRANT on a channel */
 int rch_run_grant(struct rch_call *call)
 {
-	const struct rdmachan_grant_args *grant = &call->arg.grant;
+	struct rdmachan_grant_args *grant = &call->arg.grant;
 	struct rdmachan_error none = {};
 	struct rch_grant_call *gc;
 	int ret;
 
 	call->copied = true;
+	ret = rch_call_until(call, &grant->until, grant->timeout_ms);
+	if (ret)
+		return rch_refused(ret, grant->error_ptr, &none);
 	gc = rch_grant_call_make(call->file->private_data, grant);
 	if (IS_ERR(gc))
 		return rch_refused(PTR_ERR(gc), grant->error_ptr, &none);
-	ret = rch_grant_call_give(gc, rch_file_nonblock(call->file, grant->flags));
+	ret = rch_grant_call_give(gc, rch_file_nonblock(call->file, grant->flags),
+				  call->until.deadline);
 	rch_grant_call_free(gc);
 	return ret;
 }
@@ -235,9 +240,10 @@ int rch_run_revoke(struct rch_call *call)
 	if (revoke->flags & ~RDMACHAN_IO_F_DONTWAIT)
 		return -EOPNOTSUPP;
 	ret = rch_error_check(revoke->error_ptr) ?:
+	      rch_call_until(call, &revoke->until, revoke->timeout_ms) ?:
 	      rch_loan_revoke(chan, revoke->grant,
 			      rch_file_nonblock(call->file, revoke->flags),
-			      revoke->timeout_ms);
+			      call->until.deadline);
 	rch_chan_error_out(chan, revoke->error_ptr, ret);
 	return ret;
 }
@@ -249,7 +255,7 @@ static int access_check(const struct rdmachan_access_args *access, bool read)
 	if (access->flags & ~(read ? 0 : RDMACHAN_WRITE_F_NOTIFY))
 		return -EOPNOTSUPP;
 	if (!access->flags && (access->msg_flags || access->iov_ptr || access->iov_count ||
-			       access->timeout_ms))
+			       access->timeout_ms || access->until))
 		return -EINVAL;
 	if (access->length > RDMACHAN_MESSAGE_MAX ||
 	    access->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
@@ -282,22 +288,38 @@ int rch_run_read(struct rch_call *call)
 	       move(call->file->private_data, access, true, NULL);
 }
 
-static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access_args *access)
+/* The bytes are there already, and the call was interrupted. */
+static int notify(struct rch_chan *chan, u64 error_ptr, struct rch_notice *notice)
 {
+	int ret = rch_chan_send(chan, notice->message, notice->msg_flags, false,
+				notice->deadline);
+
+	rch_chan_error_out(chan, error_ptr, ret);
+	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
+}
+
+static int write_and_notify(struct rch_call *call, struct rdmachan_access_args *access)
+{
+	struct rch_chan *chan = call->file->private_data;
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter message;
 	struct rch_notice notice = {
 		.message = &message,
 		.msg_flags = access->msg_flags,
-		.timeout_ms = access->timeout_ms,
 	};
 	int ret;
 
-	ret = rch_import(ITER_SOURCE, access->iov_ptr, access->iov_count, fast,
+	ret = rch_call_until(call, &access->until, access->timeout_ms) ?:
+	      rch_import(ITER_SOURCE, access->iov_ptr, access->iov_count, fast,
 			 ARRAY_SIZE(fast), &iov, &message);
 	if (ret)
 		return ret;
-	ret = move(chan, access, false, &notice);
+	notice.deadline = call->until.deadline;
+	if (call->until.begun)
+		ret = notify(chan, access->error_ptr, &notice);
+	else
+		ret = move(chan, access, false, &notice);
+	call->until.begun = ret == -ERESTARTNOHAND;
 	kfree(iov);
 	return ret;
 }
@@ -305,14 +327,14 @@ static int write_and_notify(struct rch_chan *chan, const struct rdmachan_access_
 /** rch_run_write - RDMACHAN_WRITE on a channel */
 int rch_run_write(struct rch_call *call)
 {
-	const struct rdmachan_access_args *access = &call->arg.access;
+	struct rdmachan_access_args *access = &call->arg.access;
 	int ret = access_check(access, false);
 
 	call->copied = true;
 	if (ret)
 		return ret;
 	if (access->flags)
-		return write_and_notify(call->file->private_data, access);
+		return write_and_notify(call, access);
 	return move(call->file->private_data, access, false, NULL);
 }
 

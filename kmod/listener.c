@@ -209,16 +209,15 @@ static bool take(struct rch_listener *listener, struct rch_chan **chan)
  * rch_listener_wait - take the first channel that waits
  * @listener: listener
  * @nonblock: do not wait for one
- * @timeout_ms: how long to wait; 0 is without limit
+ * @deadline: how long to wait, as of rch_deadline()
  * @chan: the channel, with its reference
  *
  * Either rch_listener_accepted() or rch_listener_give_back() must follow.
- * Return: 0, -EAGAIN, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
+ * Return: 0, -EAGAIN, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.
  */
 int rch_listener_wait(struct rch_listener *listener, bool nonblock,
-		      unsigned int timeout_ms, struct rch_chan **chan)
+		      unsigned long deadline, struct rch_chan **chan)
 {
-	unsigned long deadline = rch_deadline(timeout_ms);
 	long wait;
 
 	if (take(listener, chan))

@@ -55,7 +55,7 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 					 struct rdmachan_error *error);
 void rch_listener_release(struct rch_listener *listener);
 int rch_listener_wait(struct rch_listener *listener, bool nonblock,
-		      unsigned int timeout_ms, struct rch_chan **chan);
+		      unsigned long deadline, struct rch_chan **chan);
 void rch_listener_give_back(struct rch_listener *listener, struct rch_chan *chan);
 void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan);
 bool rch_listener_has_waiting(struct rch_listener *listener);

@@ -945,16 +945,17 @@ static void leave(struct rch_queue *queue)
 /**
  * rch_queue_enter - submit, run, and wait for completions
  * @queue: queue
- * @args: checked; outputs are set in any case
+ * @args: checked; outputs are set in any case. What is in @out_submitted was taken before, when
+ *	the same call was interrupted
+ * @deadline: how long to wait, as of rch_deadline()
  *
- * Context: process. Return: 0, -EINVAL, -EPERM, -ETIMEDOUT, -EINTR or -ERESTARTSYS.
+ * Context: process. Return: 0, -EINVAL, -EPERM, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.
  */
-int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args)
+int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args,
+		    unsigned long deadline)
 {
-	unsigned long deadline = rch_deadline(args->timeout_ms);
 	int ret;
 
-	args->out_submitted = 0;
 	args->out_complete = 0;
 	if (current->mm != queue->mm)
 		return -EPERM;
@@ -966,8 +967,8 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args)
 		ret = await(queue, args, deadline);
 	leave(queue);
 	args->out_complete = completions(queue);
-	/* A restart would submit what comes next. */
-	return ret == -ERESTARTSYS && args->out_submitted ? -EINTR : ret;
+	/* After a handler the program must know how many were taken. */
+	return ret == -ERESTARTSYS && args->out_submitted ? -ERESTARTNOHAND : ret;
 }
 
 /** rch_queue_poll_mask - what poll() says. Any context */

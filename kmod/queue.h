@@ -336,7 +336,8 @@ void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset);
 
 /* queue.c APIs: process context */
-int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *enter);
+int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *enter,
+		    unsigned long deadline);
 __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* queue.c APIs for queue_done.c */

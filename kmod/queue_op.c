@@ -376,6 +376,8 @@ static int prepare_connect(struct rch_op *op)
 	op->data = connect;
 	ret = rch_op_copy_call(op, connect, sizeof(*connect),
 			       offsetofend(struct rdmachan_connect_args, __reserved2));
+	if (!ret && connect->until)
+		ret = -EINVAL;
 	return ret ?: rch_connect_check(connect);
 }
 
@@ -386,7 +388,8 @@ static int connect_begin(struct rch_op *op)
 	struct rch_chan *chan;
 	struct file *file;
 
-	chan = rch_connect_chan(queue->net, &queue->charge, connect);
+	chan = rch_connect_chan(queue->net, &queue->charge, connect,
+				rch_connect_deadline(connect));
 	if (IS_ERR(chan))
 		return PTR_ERR(chan);
 	file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);

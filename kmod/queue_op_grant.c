@@ -38,12 +38,12 @@ s64 rch_op_grant_run(struct rch_op *op)
 			       offsetofend(struct rdmachan_grant_args, error_ptr));
 	if (ret)
 		return ret;
-	if (grant.flags || grant.timeout_ms)
+	if (grant.flags || grant.timeout_ms || grant.until)
 		return -EINVAL;
 	gc = rch_grant_call_make(op->object, &grant);
 	if (IS_ERR(gc))
 		return PTR_ERR(gc);
-	ret = rch_grant_call_give(gc, true);
+	ret = rch_grant_call_give(gc, true, 0);
 	rch_grant_call_free(gc);
 	/* That it is being connected is no reason to fail. */
 	return ret == -ENOTCONN ? -EAGAIN : ret;

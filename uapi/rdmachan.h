@@ -39,13 +39,22 @@
  *  - EAGAIN: The call would block, and the file has O_NONBLOCK or the call a
  *    ``DONTWAIT`` flag.
  *  - ETIMEDOUT: The timeout of the call ran out. Nothing was consumed.
- *  - EINTR: A signal came first. Nothing was consumed. Without a timeout the
+ *  - EINTR: The handler of a signal ran. Nothing was consumed. Without a timeout the
  *    call is restarted as signal(7) tells.
  *  - ECONNREFUSED, EHOSTUNREACH, ENODEV, ETIMEDOUT, ECONNRESET, EPIPE, EPROTO:
  *    The connection could not be made or has ended; the error record tells why.
  *
  * Timeouts are in milliseconds; 0 stands for "no limit" (%RDMACHAN_CONNECT: for
  * the default of the module).
+ *
+ * A program that is stopped and continued, traced, or frozen with the system does not
+ * notice: where no handler runs, the kernel makes the interrupted call again, and the time
+ * of the call ends when it would have ended without that. A structure with a timeout has
+ * the member *until* for this. It is 0 when a call begins. A call that is interrupted keeps
+ * there when its time ends, and how far it has come; any other end of the call sets it to 0
+ * again. So after EINTR, and only then, it is not 0: the same call with the structure as it
+ * is goes on with the rest of its time, and with 0 in *until* it begins anew. A structure
+ * without *until*, that of an older program, or one that cannot be written to, gives EINTR.
  *
  * A call that can fail because of the connection has a member error_ptr: either
  * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
@@ -593,6 +602,7 @@ struct rdmachan_listen_args {
  * @out_peer: The peer's address
  * @out_peer_uid: User id of the peer's program, as the peer's kernel tells it
  * @__reserved2: Must be 0
+ * @until: 0; see "rules of the interface"
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -610,6 +620,7 @@ struct rdmachan_accept_args {
 	struct rdmachan_addr out_peer;
 	__u32 out_peer_uid;
 	__u32 __reserved2;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_ACCEPT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ACCEPT)
@@ -626,6 +637,7 @@ struct rdmachan_accept_args {
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The channel's file descriptor
  * @__reserved2: Must be 0
+ * @until: 0; see "rules of the interface"
  *
  * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK is set: then
  * @out_fd is valid at once, the call returns 0, and the channel becomes writable
@@ -660,6 +672,7 @@ struct rdmachan_connect_args {
 	__aligned_u64 error_ptr;
 	__s32 out_fd;
 	__u32 __reserved2;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_CONNECT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_CONNECT)
@@ -689,6 +702,7 @@ enum rdmachan_io_flags {
  *	%RDMACHAN_MSG_FLAGS_MASK; EINVAL otherwise
  * @__reserved: Must be 0
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @until: 0; see "rules of the interface"
  *
  * Returns when the whole message is accepted; the memory is free to be used
  * again. The message is delivered whole, once and in order, or the channel fails
@@ -714,6 +728,7 @@ struct rdmachan_send_args {
 	__u32 msg_flags;
 	__u32 __reserved;
 	__aligned_u64 error_ptr;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_SEND _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SEND)
@@ -740,6 +755,7 @@ enum rdmachan_recv_out {
  * @out_length: Bytes of the message. Valid with EMSGSIZE as well: what is needed
  * @out_flags: &enum rdmachan_recv_out
  * @out_msg_flags: Message flags given by the sender
+ * @until: 0; see "rules of the interface"
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -764,6 +780,7 @@ struct rdmachan_recv_args {
 	__aligned_u64 out_length;
 	__u32 out_flags;
 	__u32 out_msg_flags;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_RECV _IO(RDMACHAN_TYPE, RDMACHAN_CMD_RECV)
@@ -1195,6 +1212,7 @@ struct rdmachan_grant_range {
  * @timeout_ms: How long to wait for room; 0 is without limit
  * @range_size: sizeof(struct rdmachan_grant_range)
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @until: 0; see "rules of the interface"
  *
  * The holder gets one message: an event of each grant, then the bytes at @iov_ptr. Either
  * all grants are given, and all @out_grant valid, or none.
@@ -1228,6 +1246,7 @@ struct rdmachan_grant_args {
 	__u32 timeout_ms;
 	__u32 range_size;
 	__aligned_u64 error_ptr;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_GRANT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_GRANT)
@@ -1295,6 +1314,7 @@ struct rdmachan_release_args {
  * @grant: Number of a grant that was given
  * @timeout_ms: How long to wait; 0 is without limit
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @until: 0; see "rules of the interface"
  *
  * When it returns 0 the memory is the owner's alone. It waits for accesses that the
  * holder's kernel has begun, and for nothing that the holder's program does. A peer that
@@ -1315,6 +1335,7 @@ struct rdmachan_revoke_args {
 	__u32 grant;
 	__u32 timeout_ms;
 	__aligned_u64 error_ptr;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_REVOKE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_REVOKE)
@@ -1342,6 +1363,7 @@ enum rdmachan_write_flags {
  *	must be 0
  * @iov_count: Elements of the array, 0 to 1024; likewise
  * @timeout_ms: How long to wait for room for the message; 0 is without limit; likewise
+ * @until: 0; see "rules of the interface"
  *
  * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
  * during the call, each byte for itself. What a WRITE has written is seen by the owner before
@@ -1376,6 +1398,7 @@ struct rdmachan_access_args {
 	__aligned_u64 iov_ptr;
 	__u32 iov_count;
 	__u32 timeout_ms;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_READ _IO(RDMACHAN_TYPE, RDMACHAN_CMD_READ)
@@ -1790,6 +1813,7 @@ enum rdmachan_enter_flags {
  * @__reserved: Must be 0
  * @out_submitted: Entries that were taken. Valid with ETIMEDOUT and EINTR too
  * @out_complete: Entries of the completion ring; valid with those too
+ * @until: 0; see "rules of the interface"
  *
  * What is wrong with a single entry is told by its completion, and not by this call.
  *
@@ -1809,6 +1833,7 @@ struct rdmachan_enter_args {
 	__u32 __reserved;
 	__u32 out_submitted;
 	__u32 out_complete;
+	__aligned_u64 until;
 };
 
 #define RDMACHAN_ENTER _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ENTER)

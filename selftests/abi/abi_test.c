@@ -117,6 +117,8 @@ struct command {
 		name, cmd, kinds, sizeof(struct type), sizeof(struct type), result, \
 		offsetof(struct type, out_fd), flags			\
 	}
+#define COMMAND_TIMED(name, cmd, kinds, type, result) \
+	COMMAND_GROWN(name, cmd, kinds, type, offsetof(struct type, until), result, FLAGS(type))
 #define FLAGS(type) ((int)offsetof(struct type, flags))
 
 /* With what prepare() gives each: the errno, or 0. */
@@ -125,18 +127,18 @@ static const struct command commands[] = {
 		      FLAGS(rdmachan_info)),
 	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen_args, 0,
 		   FLAGS(rdmachan_listen_args)),
-	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect_args, 0,
-		   FLAGS(rdmachan_connect_args)),
+	{ "CONNECT", RDMACHAN_CONNECT, CTX, sizeof(struct rdmachan_connect_args),
+	  offsetof(struct rdmachan_connect_args, until), 0,
+	  offsetof(struct rdmachan_connect_args, out_fd), FLAGS(rdmachan_connect_args) },
 	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list_args, 0, FLAGS(rdmachan_list_args)),
-	COMMAND("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept_args, ETIMEDOUT,
-		FLAGS(rdmachan_accept_args)),
-	COMMAND("SEND", RDMACHAN_SEND, CHAN, rdmachan_send_args, 0, FLAGS(rdmachan_send_args)),
-	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, EAGAIN, FLAGS(rdmachan_recv_args)),
+	COMMAND_TIMED("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept_args, ETIMEDOUT),
+	COMMAND_TIMED("SEND", RDMACHAN_SEND, CHAN, rdmachan_send_args, 0),
+	COMMAND_TIMED("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, EAGAIN),
 	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query_args, 0,
 		FLAGS(rdmachan_query_args)),
 	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create_args, 0,
 		   FLAGS(rdmachan_queue_create_args)),
-	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter_args, 0, FLAGS(rdmachan_enter_args)),
+	COMMAND_TIMED("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter_args, 0),
 	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create_args, 0,
 		FLAGS(rdmachan_pool_create_args)),
 	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register_args, 0,
@@ -144,11 +146,10 @@ static const struct command commands[] = {
 	COMMAND_GROWN("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
 		      rdmachan_region_unregister_args, 8, ENOENT,
 		      FLAGS(rdmachan_region_unregister_args)),
-	COMMAND("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant_args, 0, FLAGS(rdmachan_grant_args)),
+	COMMAND_TIMED("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant_args, 0),
 	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release_args, ENOENT,
 		FLAGS(rdmachan_release_args)),
-	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke_args, ENOENT,
-		FLAGS(rdmachan_revoke_args)),
+	COMMAND_TIMED("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke_args, ENOENT),
 	COMMAND_GROWN("READ", RDMACHAN_READ, CHAN, rdmachan_access_args, 48, 0,
 		      FLAGS(rdmachan_access_args)),
 	COMMAND_GROWN("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access_args, 48, 0,
