@@ -17,6 +17,7 @@
 
 #include <linux/poll.h>
 
+#include "async.h"
 #include "link.h"
 #include "quota.h"
 
@@ -194,6 +195,7 @@ enum rch_lent {
  * @tuning: sizes and times, with defaults filled in; immutable
  * @charge: its share of the limits
  * @wait: woken when the state changes, a message is complete, or there is room
+ * @async: who gets SIGIO then
  * @busy: RCH_CHAN_TX and RCH_CHAN_RX, and who wants them, see rch_chan_claim()
  * @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock
  * @closer_killed_by: the signal that was ending the program which closed a descriptor of
@@ -286,6 +288,7 @@ struct rch_chan {
 	struct rdmachan_tuning tuning;
 	struct rch_charge charge;
 	wait_queue_head_t wait;
+	struct rch_async async;
 	unsigned long busy;
 	u32 busy_us;
 	int closer_killed_by;

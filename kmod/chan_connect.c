@@ -35,8 +35,13 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	case RDMACHAN_CAUSE_NO_SERVICE:
 	case RDMACHAN_CAUSE_BACKLOG:
 		return link->service != chan->service;
+	case RDMACHAN_CAUSE_TRANSPORT:
+	case RDMACHAN_CAUSE_PORT_DOWN:
+	case RDMACHAN_CAUSE_MTU:
+	case RDMACHAN_CAUSE_OWN_ADDRESS:
+	case RDMACHAN_CAUSE_NEIGHBOUR:
 	case RDMACHAN_CAUSE_TIMEOUT:
-		/* The link was begun by one who was less patient. */
+		/* The link was there before; or it was begun by one who was less patient. */
 		return link->deadline != chan->deadline;
 	default:
 		return false;

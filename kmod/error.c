@@ -7,6 +7,7 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <net/ipv6.h>
+#include <net/route.h>
 
 #include "error.h"
 #include "rch.h"
@@ -45,6 +46,11 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_MEMORY_KIND] = EOPNOTSUPP,
 	[RDMACHAN_CAUSE_UNCERTAIN] = EREMOTEIO,
 	[RDMACHAN_CAUSE_ATOMICS] = EBUSY,
+	[RDMACHAN_CAUSE_PORT_DOWN] = ECONNRESET,
+	[RDMACHAN_CAUSE_MTU] = ECONNRESET,
+	[RDMACHAN_CAUSE_OWN_ADDRESS] = ECONNRESET,
+	[RDMACHAN_CAUSE_NEIGHBOUR] = ECONNRESET,
+	[RDMACHAN_CAUSE_PORT_TAKEN] = EADDRINUSE,
 	[RDMACHAN_CAUSE_SEND_BUFFER] = EMSGSIZE,
 };
 
@@ -121,7 +127,7 @@ int rch_addr_to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr
 		in->sin_family = AF_INET;
 		in->sin_port = port;
 		memcpy(&in->sin_addr, a->addr, 4);
-		return in->sin_addr.s_addr ? 0 : -EINVAL;
+		return 0;
 	}
 	memcpy(&in6->sin6_addr, a->addr, 16);
 	if (ipv6_addr_v4mapped(&in6->sin6_addr)) {
@@ -129,14 +135,29 @@ int rch_addr_to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr
 		in->sin_family = AF_INET;
 		in->sin_port = port;
 		memcpy(&in->sin_addr, a->addr + 12, 4);
-		return in->sin_addr.s_addr ? 0 : -EINVAL;
+		return 0;
 	}
 	in6->sin6_family = AF_INET6;
 	in6->sin6_port = port;
 	in6->sin6_scope_id = a->scope_id;
-	if (ipv6_addr_any(&in6->sin6_addr))
-		return -EINVAL;
 	return 0;
+}
+
+/**
+ * rch_addr_is_no_host - whether no host can have an address, so that nobody will answer
+ * @net: network namespace; its own broadcast addresses are known
+ * @ss: address
+ */
+bool rch_addr_is_no_host(struct net *net, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in *in = (const void *)ss;
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	if (ss->ss_family == AF_INET6)
+		return ipv6_addr_any(&in6->sin6_addr) || ipv6_addr_is_multicast(&in6->sin6_addr);
+	return ipv4_is_zeronet(in->sin_addr.s_addr) ||
+	       ipv4_is_multicast(in->sin_addr.s_addr) || ipv4_is_lbcast(in->sin_addr.s_addr) ||
+	       inet_addr_type(net, in->sin_addr.s_addr) == RTN_BROADCAST;
 }
 
 /** rch_addr_same_host - whether two addresses name the same host; ports may differ */

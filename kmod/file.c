@@ -101,6 +101,17 @@ static __poll_t rch_chan_poll(struct file *file, poll_table *wait)
 	return mask;
 }
 
+static int rch_chan_fasync(int fd, struct file *file, int on)
+{
+	struct rch_chan *chan = file->private_data;
+	int ret = rch_async_set(&chan->async, &chan->wait, fd, file, on);
+
+	/* As for poll(): what is offered now would wait for a call that takes it. */
+	if (ret >= 0 && on)
+		rch_chan_wants_data(chan);
+	return ret;
+}
+
 /* The signal that ends the program which closes its files now, or 0. */
 static int killed_by(void)
 {
@@ -164,6 +175,7 @@ const struct file_operations rch_chan_fops = {
 	.read_iter = rch_chan_read_iter,
 	.write_iter = rch_chan_write_iter,
 	.poll = rch_chan_poll,
+	.fasync = rch_chan_fasync,
 	.unlocked_ioctl = rch_chan_unlocked_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	RCH_NO_LLSEEK
@@ -177,6 +189,13 @@ static __poll_t rch_listener_poll(struct file *file, poll_table *wait)
 	return rch_listener_has_waiting(listener) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
+static int rch_listener_fasync(int fd, struct file *file, int on)
+{
+	struct rch_listener *listener = file->private_data;
+
+	return rch_async_set(&listener->async, &listener->wait, fd, file, on);
+}
+
 static int rch_listener_file_release(struct inode *inode, struct file *file)
 {
 	rch_listener_release(file->private_data);
@@ -187,6 +206,7 @@ const struct file_operations rch_listener_fops = {
 	.owner = THIS_MODULE,
 	.release = rch_listener_file_release,
 	.poll = rch_listener_poll,
+	.fasync = rch_listener_fasync,
 	.unlocked_ioctl = rch_listener_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	RCH_NO_LLSEEK

@@ -6,6 +6,9 @@
 #define _RCH_FILE_H
 
 #include <linux/fs.h>
+#include <linux/wait.h>
+
+#include "async.h"
 
 struct net;
 struct rch_chan;
@@ -26,6 +29,10 @@ extern const struct file_operations rch_listener_fops;
 /* file_queue.c, queue_op.c APIs */
 extern const struct file_operations rch_queue_fops;
 extern const struct rch_queue_ops rch_queue_ops;
+
+/* file_async.c APIs: process context */
+int rch_async_set(struct rch_async *async, struct wait_queue_head *wait, int fd,
+		  struct file *file, int on);
 
 struct file *rch_file_create(const char *name, const struct file_operations *fops,
 			     void *object, u32 flags);

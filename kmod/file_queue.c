@@ -33,6 +33,13 @@ static __poll_t rch_queue_poll(struct file *file, poll_table *wait)
 	return rch_queue_poll_mask(queue);
 }
 
+static int rch_queue_fasync(int fd, struct file *file, int on)
+{
+	struct rch_queue *queue = file->private_data;
+
+	return rch_async_set(&queue->async, &queue->wait, fd, file, on);
+}
+
 static int rch_queue_file_release(struct inode *inode, struct file *file)
 {
 	rch_queue_destroy(file->private_data);
@@ -44,6 +51,7 @@ const struct file_operations rch_queue_fops = {
 	.release = rch_queue_file_release,
 	.mmap = rch_queue_mmap,
 	.poll = rch_queue_poll,
+	.fasync = rch_queue_fasync,
 	.unlocked_ioctl = rch_queue_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	RCH_NO_LLSEEK

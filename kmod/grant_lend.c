@@ -226,6 +226,20 @@ static void close_pieces(struct rch_loan *loan)
 	put_pieces(loan);
 }
 
+/* Of what an adapter says, what programs know: it cannot map such memory, or it has failed. */
+static int open_errno(int ret)
+{
+	switch (ret) {
+	case -ENOMEM:
+		return -ENOMEM;
+	case -EINVAL:
+	case -EOPNOTSUPP:
+		return -EOPNOTSUPP;
+	default:
+		return -ENOTCONN;
+	}
+}
+
 static int open_pieces(struct rch_loan *loan)
 {
 	int ret = get_pieces(loan);
@@ -237,7 +251,7 @@ static int open_pieces(struct rch_loan *loan)
 			    loan->info.rights);
 	if (ret) {
 		close_pieces(loan);
-		return ret;
+		return open_errno(ret);
 	}
 	for (i = 0; i < loan->info.keys; i++)
 		loan->keys[i] = cpu_to_le32(loan->pieces[i]->mr->rkey);

@@ -374,7 +374,8 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
  * @connect: after rch_connect_check(); its error record is filled in
  * @deadline: how long to try, as of rch_deadline()
  *
- * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, or as rch_chan_alloc().
+ * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, -EHOSTUNREACH, or as
+ * rch_chan_alloc().
  */
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
 				  const struct rdmachan_connect_args *connect,
@@ -390,6 +391,10 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 		return ERR_PTR(ret);
 	error.service = connect->service;
 	rch_addr_from_sockaddr(&error.peer, &peer);
+	if (rch_addr_is_no_host(net, &peer)) {
+		rch_error_set(&error, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ADDRESS, 1);
+		return ERR_PTR(rch_refused(-EHOSTUNREACH, connect->error_ptr, &error));
+	}
 	chan = rch_chan_alloc(net, owner, connect->service, &connect->tuning,
 			      RCH_CHAN_CONNECTING, &error);
 	if (IS_ERR(chan)) {

@@ -118,6 +118,7 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out)
 	out->dev_port = link->error.dev_port;
 	memcpy(out->device, link->error.device, sizeof(out->device));
 	out->frame_size = link->frame_size;
+	out->mtu = rch_path_mtu(&link->path);
 	if (link->state == RCH_LINK_UP)
 		out->peer_uid = link->peer_domain;
 	spin_unlock_bh(&link->lock);
@@ -372,11 +373,26 @@ static void wait_for_twin(struct rch_link *link)
 	rch_link_put(twin);
 }
 
+/* What the path has told may be the consequence of something that can still be seen. */
+static void find_cause(struct rch_link *link)
+{
+	struct rdmachan_error error;
+
+	spin_lock_bh(&link->lock);
+	error = link->error;
+	spin_unlock_bh(&link->lock);
+	rch_path_diagnose(&link->path, &error);
+	spin_lock_bh(&link->lock);
+	link->error = error;
+	spin_unlock_bh(&link->lock);
+}
+
 static void take_apart(struct rch_link *link)
 {
 	wait_for_completion(&link->built);
 	rch_path_abort(&link->path);
 	flush_work(&link->connect_work);
+	find_cause(link);
 	cancel_delayed_work_sync(&link->tick_work);
 	rch_link_gather_stop(link);
 	rch_link_later_stop(link);

@@ -132,6 +132,9 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 		error->cause = RDMACHAN_CAUSE_NO_MODULE;
 	}
 	error->error = rch_error_errno(error->cause);
+	/* For who looks after the network. */
+	error->limit = path->mtu_limit;
+	error->needed = path->mtu_limit ? rch_port_mtu(path->dev, path->port) : 0;
 }
 
 /* Whether the peer's answer goes with what it was asked. */
@@ -194,10 +197,20 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
  */
 static bool connect_may_be_repeated(const struct rch_path *path)
 {
-	if (path->error.cause == RDMACHAN_CAUSE_UNREACHABLE)
-		return path->error.cm_status == -EADDRNOTAVAIL;
+	if (path->error.cm_status == -EADDRNOTAVAIL)
+		return path->error.op == RDMACHAN_OP_CONNECT;
 	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
 	       path->error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
+}
+
+/* Whether the peer has refused packets as large as were asked for, and takes smaller ones. */
+static bool takes_smaller_packets(struct rch_path *path)
+{
+	struct rch_refusal refusal;
+
+	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
+	       !rch_wire_refusal_get(path->reply, path->reply_len, &refusal) &&
+	       refusal.reason == RCH_REJECT_MTU && rch_path_limit_mtu(path, refusal.detail);
 }
 
 static void connect_link(struct rch_link *link)
@@ -211,7 +224,8 @@ static void connect_link(struct rch_link *link)
 		if (tries)
 			rch_path_destroy(path);
 		ret = connect_once(link, &mine, &theirs);
-	} while (ret && connect_may_be_repeated(path) && ++tries < CONNECT_TRIES);
+	} while (ret && (connect_may_be_repeated(path) || takes_smaller_packets(path)) &&
+		 ++tries < CONNECT_TRIES);
 	if (ret) {
 		error = path->error;
 		explain_refusal(link, &error);
@@ -272,6 +286,9 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 	*detail = h->required & ~features(request->id, READ_ONCE(rch_depth));
 	if (*detail)
 		return RCH_REJECT_FEATURE;
+	*detail = rch_path_request_mtu(request);
+	if (*detail)
+		return RCH_REJECT_MTU;
 	reason = rch_link_ops->service_domain(net, h->service, uid);
 	if (reason)
 		return reason;

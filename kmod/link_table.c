@@ -315,8 +315,8 @@ static struct pernet_operations net_ops = {
  * rch_link_listen - wait for peers, as there is a service
  * @net: network namespace
  *
- * Context: may sleep. Return: 0, or why not: -EADDRINUSE when another program has the
- * port; else rch_link_unlisten() is the opposite.
+ * Context: may sleep. Return: 0, or why not: -EADDRINUSE or -EADDRNOTAVAIL when another
+ * program has the port, or what an adapter says; after 0 rch_link_unlisten() is the opposite.
  */
 int rch_link_listen(struct net *net)
 {

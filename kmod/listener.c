@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "error.h"
 #include "inject.h"
 #include "listener.h"
 #include "rch.h"
@@ -99,6 +100,19 @@ static int enter(struct rch_listener *listener)
 	return ret;
 }
 
+/*
+ * The connection manager has several words for a port that is taken. What else an adapter may say
+ * is none of what programs know. Return: an errno that they do.
+ */
+static int cannot_listen(int ret, struct rdmachan_error *error)
+{
+	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
+		rch_error_set(error, RDMACHAN_OP_LISTEN, RDMACHAN_CAUSE_PORT_TAKEN, rch_port);
+	else
+		rch_error_set(error, RDMACHAN_OP_LISTEN, RDMACHAN_CAUSE_RESOURCES, -ret);
+	return -(int)error->error;
+}
+
 /**
  * rch_listener_create - offer a service
  * @net: network namespace; the listener takes a reference
@@ -106,10 +120,9 @@ static int enter(struct rch_listener *listener)
  * @service: service
  * @backlog: how many channels may wait
  * @tuning: for channels, after rch_chan_tune()
- * @error: which limit it was, with -EMFILE and -ENFILE
+ * @error: which limit it was, with -EMFILE and -ENFILE; or why there is no listening
  *
- * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EMFILE, -ENFILE, or why
- * the module's port cannot be listened on.
+ * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EMFILE, -ENFILE.
  */
 struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
 					 u32 service, u32 backlog,
@@ -136,8 +149,10 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 	if (ret)
 		goto err_charge;
 	ret = rch_link_listen(net);
-	if (ret)
+	if (ret) {
+		ret = cannot_listen(ret, error);
 		goto err_charge;
+	}
 	ret = rch_object_enter(&listener->object, &listener_object_ops, net,
 			       owner->user->uid, GFP_KERNEL);
 	if (ret)

@@ -8,6 +8,7 @@
 #ifndef _RCH_LISTENER_H
 #define _RCH_LISTENER_H
 
+#include "async.h"
 #include "chan.h"
 
 /**
@@ -22,6 +23,7 @@
  * @tuning: for channels; immutable
  * @charge: its share of the limits; channels that come belong to the same user
  * @wait: woken when a channel waits
+ * @async: who gets SIGIO then
  * @lock: protects all that follows; taken in softirq
  * @closed: there is no file any more
  * @waiting: channels, by their backlog; each with a reference
@@ -40,6 +42,7 @@ struct rch_listener {
 	struct rdmachan_tuning tuning;
 	struct rch_charge charge;
 	wait_queue_head_t wait;
+	struct rch_async async;
 	spinlock_t lock;
 	bool closed;
 	struct list_head waiting;

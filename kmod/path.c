@@ -189,9 +189,60 @@ static u32 reject_cause(struct rch_path *path, struct rdma_cm_event *event)
 	return RDMACHAN_CAUSE_REJECTED;
 }
 
-static u32 resolve_cause(int status)
+/* @cause: what it is if it is none of the failures of this host. */
+static u32 resolve_cause(int status, u32 cause)
 {
-	return status == -ENODEV ? RDMACHAN_CAUSE_NO_DEVICE : RDMACHAN_CAUSE_ADDRESS;
+	switch (status) {
+	case -ENODEV:
+		return RDMACHAN_CAUSE_NO_DEVICE;
+	case -ENOMEM:
+	case -ENOBUFS:
+		return RDMACHAN_CAUSE_RESOURCES;
+	default:
+		return cause;
+	}
+}
+
+/* The connection could not be made, and no peer has said no: whether one was asked at all. */
+static u32 connect_cause(int status)
+{
+	switch (status) {
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+		return RDMACHAN_CAUSE_NO_MODULE;
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -EHOSTDOWN:
+		return RDMACHAN_CAUSE_UNREACHABLE;
+	default:
+		return RDMACHAN_CAUSE_RESOURCES;
+	}
+}
+
+/*
+ * The connection manager gives up a connection that stands when it hears that the peer's address
+ * has another hardware address behind it; and one that is being made when nobody answers.
+ */
+static void cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
+{
+	if (path->cm_event == RDMA_CM_EVENT_ESTABLISHED)
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR, event->event,
+			event->status);
+	else
+		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,
+			event->status);
+}
+
+/* Who was let in, and says no then, has gone meanwhile. */
+static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
+{
+	if (path->accepted)
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, event->event,
+			event->status);
+	else
+		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event), event->event,
+			event->status);
 }
 
 static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -207,20 +258,23 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			   event->param.conn.private_data_len);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(event->status),
+		fail_cm(path, RDMACHAN_OP_RESOLVE,
+			resolve_cause(event->status, RDMACHAN_CAUSE_ADDRESS),
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		fail_cm(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ROUTE,
+		fail_cm(path, RDMACHAN_OP_RESOLVE,
+			resolve_cause(event->status, RDMACHAN_CAUSE_ROUTE),
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event),
-			event->event, event->status);
+		cm_rejected(path, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
+		cm_unreachable(path, event);
+		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE,
+		fail_cm(path, RDMACHAN_OP_CONNECT, connect_cause(event->status),
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -228,7 +282,7 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_TRANSPORT,
+		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR,
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -325,7 +379,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	}
 	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, ms);
 	if (ret) {
-		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret),
+		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
 			RDMA_CM_EVENT_ADDR_ERROR, ret);
 		return ret;
 	}
@@ -335,11 +389,14 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return ret;
 	ret = rdma_resolve_route(id, ms);
 	if (ret) {
-		fail_cm(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ROUTE,
+		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ROUTE),
 			RDMA_CM_EVENT_ROUTE_ERROR, ret);
 		return ret;
 	}
-	return wait_cm(path, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
+	ret = wait_cm(path, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
+	if (!ret)
+		rch_path_keep_to_mtu(path);
+	return ret;
 }
 
 static void rch_path_qp_event(struct ib_event *event, void *context)
@@ -380,16 +437,6 @@ static int create_qp(struct rch_path *path)
 	return rdma_create_qp(path->id, path->pd, &attr);
 }
 
-/* Without an answer, the most there is. */
-static u32 packet_size(const struct rch_path *path)
-{
-	struct ib_port_attr attr;
-
-	if (ib_query_port(path->dev, path->port, &attr))
-		return 4096;
-	return max(ib_mtu_enum_to_int(attr.active_mtu), 256);
-}
-
 /**
  * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
  * @path: path whose device is known
@@ -409,7 +456,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->send_depth = max(depth, 64U) + RCH_PATH_SEND_SLACK;
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
-	path->mtu = packet_size(path);
+	path->mtu = rch_path_packet_size(path);
 	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->write_flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
 	WRITE_ONCE(path->atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
@@ -467,8 +514,7 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len,
 	ret = rdma_connect(path->id, &param);
 	if (ret) {
 		/* iWARP connects by TCP, and some adapters do so right here. */
-		fail_cm(path, RDMACHAN_OP_CONNECT, ret == -ECONNREFUSED ?
-			RDMACHAN_CAUSE_NO_MODULE : RDMACHAN_CAUSE_UNREACHABLE,
+		fail_cm(path, RDMACHAN_OP_CONNECT, connect_cause(ret),
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
 		return ret;
 	}

@@ -106,6 +106,8 @@ struct rch_io {
  * @frame_size: bytes of each receive buffer
  * @order: allocation order of a receive buffer
  * @mtu: bytes of a packet; a guess, where switches carry less than this host
+ * @route_mtu: the same of a route that has a size of packets; else 0
+ * @mtu_limit: the most that the peer carries; 0: it has not said
  * @rxb: receive buffers
  * @lent: pages that were handed over with a message and may come back: a ring of
  *	@depth, each with a reference; touched by completions only
@@ -180,6 +182,8 @@ struct rch_path {
 	u32 frame_size;
 	unsigned int order;
 	u32 mtu;
+	u32 mtu_limit;
+	u32 route_mtu;
 	struct rch_rxb *rxb;
 	struct page **lent;
 	u32 lent_first;
@@ -311,5 +315,21 @@ void rch_device_exit(void);
 bool rch_device_bind(struct rch_path *path);
 u32 rch_device_count(void);
 bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev);
+
+/** rch_path_mtu - bytes of a packet of the connection; 0: it has none, or not yet */
+static inline u32 rch_path_mtu(const struct rch_path *path)
+{
+	return READ_ONCE(path->route_mtu);
+}
+
+/* path_mtu.c APIs: may sleep */
+u32 rch_port_mtu(struct ib_device *dev, u32 port);
+u32 rch_path_packet_size(struct rch_path *path);
+void rch_path_keep_to_mtu(struct rch_path *path);
+u32 rch_path_request_mtu(const struct rch_path_request *request);
+bool rch_path_limit_mtu(struct rch_path *path, u32 mtu);
+
+/* path_cause.c APIs: may sleep */
+void rch_path_diagnose(struct rch_path *path, struct rdmachan_error *error);
 
 #endif /* _RCH_PATH_H */

@@ -36,7 +36,11 @@ void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 	if (wc->status == IB_WC_WR_FLUSH_ERR &&
 	    READ_ONCE(path->cm_event) == RDMA_CM_EVENT_ROUTE_RESOLVED)
 		return;
-	if (wc->status == IB_WC_WR_FLUSH_ERR) {
+	/*
+	 * iWARP does the same when the peer closes. Elsewhere the peer's end is an event of the
+	 * connection manager, and nothing is flushed before: it is this side that has failed.
+	 */
+	if (wc->status == IB_WC_WR_FLUSH_ERR && rdma_protocol_iwarp(path->dev, path->port)) {
 		rch_error_set(&error, op, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	} else {
 		rch_error_set(&error, op, RDMACHAN_CAUSE_TRANSPORT, 0);

@@ -93,7 +93,8 @@ err_id:
  * @port: port
  * @incoming: called for each peer
  *
- * Return: the listener or an ERR_PTR(), -EADDRINUSE when the port is taken.
+ * Return: the listener or an ERR_PTR(): -EADDRINUSE or, of the connection manager,
+ * -EADDRNOTAVAIL when the port is taken.
  */
 struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
 					  rch_path_incoming incoming)

@@ -25,6 +25,7 @@
 #include <linux/workqueue.h>
 #include <rdmachan.h>
 
+#include "async.h"
 #include "object.h"
 #include "pure/ring.h"
 #include "quota.h"
@@ -254,6 +255,7 @@ struct rch_pool {
  *	@run_lock
  * @holding: operation whose transfer waits for @ops->flush too, or NULL; by @run_lock
  * @wait: woken when something is to be run, or there are completions
+ * @async: who gets SIGIO then
  * @work: runs operations when nobody is in a call, and there is no poller
  * @poller: thread that looks at the rings, or NULL; immutable
  * @timer: for the first of @times
@@ -309,6 +311,7 @@ struct rch_queue {
 	struct rch_op *holding;
 
 	wait_queue_head_t wait;
+	struct rch_async async;
 	struct work_struct work;
 	struct rch_poller *poller;
 	struct timer_list timer;

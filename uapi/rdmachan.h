@@ -143,7 +143,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_NONE: nothing failed
  * @RDMACHAN_CAUSE_NO_DEVICE: no RDMA device serves the route to the peer
  * @RDMACHAN_CAUSE_ADDRESS: the peer's address did not resolve (no such host, no
- *	neighbour answered, no route)
+ *	neighbour answered, no route); detail is 1 when no host can have it, as it is that of
+ *	many (multicast, broadcast), or of none
  * @RDMACHAN_CAUSE_ROUTE: the RDMA path to the peer did not resolve
  * @RDMACHAN_CAUSE_UNREACHABLE: the peer did not answer the connection request
  * @RDMACHAN_CAUSE_NO_MODULE: the peer host has RDMA, but no rdmachan listens
@@ -190,6 +191,14 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_ATOMICS: other grants of the region have their atomic operations done in
  *	another way (by the adapter, by another adapter, by the kernel), and these do not
  *	exclude each other
+ * @RDMACHAN_CAUSE_PORT_DOWN: the own port, over which the connection went, is not active
+ * @RDMACHAN_CAUSE_MTU: the MTU of the own interface has become smaller than the packets of the
+ *	connection: limit is what it carries now, needed the packets, both in bytes
+ * @RDMACHAN_CAUSE_OWN_ADDRESS: the own address of the connection was removed
+ * @RDMACHAN_CAUSE_NEIGHBOUR: the hardware address behind the peer's address, or that of the own
+ *	interface, has changed
+ * @RDMACHAN_CAUSE_PORT_TAKEN: another program has the port on which modules meet; see detail for
+ *	its number
  * @RDMACHAN_CAUSE_SEND_BUFFER: the message is larger than the send buffer, so that only a call
  *	that waits can send it; see detail for the bytes of the buffer. The receiver takes it
  */
@@ -228,7 +237,12 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_MEMORY_KIND = 31,
 	RDMACHAN_CAUSE_UNCERTAIN = 32,
 	RDMACHAN_CAUSE_ATOMICS = 33,
-	RDMACHAN_CAUSE_SEND_BUFFER = 34,
+	RDMACHAN_CAUSE_PORT_DOWN = 34,
+	RDMACHAN_CAUSE_MTU = 35,
+	RDMACHAN_CAUSE_OWN_ADDRESS = 36,
+	RDMACHAN_CAUSE_NEIGHBOUR = 37,
+	RDMACHAN_CAUSE_PORT_TAKEN = 38,
+	RDMACHAN_CAUSE_SEND_BUFFER = 39,
 };
 
 /**
@@ -573,7 +587,9 @@ struct rdmachan_tuning {
  *  - EACCES: @service is below %RDMACHAN_SERVICE_PRIVILEGED and the caller has
  *    not CAP_NET_BIND_SERVICE.
  *  - EADDRINUSE: Somebody listens for the service already, or the module's port
- *    is taken by another program.
+ *    is taken by another program (%RDMACHAN_CAUSE_PORT_TAKEN).
+ *  - ENOMEM: also when an adapter cannot listen (%RDMACHAN_CAUSE_RESOURCES, whose detail is the
+ *    errno it gave).
  *  - EMFILE: The user has as many listeners as one user may have
  *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
  *  - ENFILE: All users together have as many listeners as may be
@@ -648,10 +664,10 @@ struct rdmachan_accept_args {
  *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6.
  *  - ECONNREFUSED: Nobody listens there, the queue of the listener is full, or
  *    the peer's module does not go with this one; see the cause.
- *  - EHOSTUNREACH: The address does not resolve.
+ *  - EHOSTUNREACH: The address does not resolve, or no host can have it.
  *  - ENODEV: No RDMA device serves the route to the address.
  *  - ETIMEDOUT: The peer does not answer.
- *  - EINTR: A signal came first, whether or not it has SA_RESTART: connecting is given up.
+ *  - EINTR: The handler of a signal ran, with or without SA_RESTART. Connecting is given up.
  *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0.
  *  - EMFILE: The user has as many channels, or channels that connect or wait, as one
  *    user may have (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file
@@ -935,6 +951,8 @@ enum rdmachan_state {
  * @tx_posts: How often frames of a link were handed to the adapter, one chain of them and one
  *	doorbell each time: @tx_frames divided by it is the length of a chain
  * @tx_signals: Frames of @tx_frames of which the adapter tells the module that they are sent
+ * @mtu: Links, channels: bytes of a packet, with InfiniBand and RoCE; else 0
+ * @__reserved: 0
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -983,6 +1001,8 @@ struct rdmachan_object {
 	__aligned_u64 cookie;
 	__aligned_u64 tx_posts;
 	__aligned_u64 tx_signals;
+	__u32 mtu;
+	__u32 __reserved;
 };
 
 /**

@@ -93,10 +93,33 @@ static void check_interface(struct doctor *doctor)
 	}
 }
 
+/* A service of the module's is waited for on its port: no program of another kind may have that. */
+static void check_port(struct doctor *doctor)
+{
+	struct rdmachan_error err;
+	struct rdmachan_info info;
+	int listener;
+
+	if (rdmachan_info(doctor->ctx, &info, NULL, 0) < 0)
+		return;
+	listener = rdmachan_listen(doctor->ctx, TOOL_SERVICE_NOBODY, NULL, &err);
+	if (listener >= 0) {
+		close(listener);
+		doctor_note(doctor, DOCTOR_OK, "port", "peers are waited for on port %u",
+			    info.out_port);
+	} else if (err.cause == RDMACHAN_CAUSE_PORT_TAKEN) {
+		doctor_note(doctor, DOCTOR_FAIL, "port", "port %u is taken by another program",
+			    info.out_port);
+		doctor_fix(doctor, "%s", rdmachan_cause_hint(err.cause));
+	}
+}
+
 void doctor_module(struct doctor *doctor)
 {
 	check_loaded(doctor);
 	check_node(doctor);
 	if (doctor->ctx >= 0)
 		check_interface(doctor);
+	if (doctor->ctx >= 0)
+		check_port(doctor);
 }

@@ -14,6 +14,33 @@
 
 #include "doctor.h"
 
+/* Packets of @there bytes are what the way to the peer has, and of @here what this host could. */
+static void note_mtu(struct doctor *doctor, unsigned int there, unsigned int here)
+{
+	if (!there || there >= here)
+		return;
+	doctor_note(doctor, DOCTOR_WARN, "mtu",
+		    "%s carries packets of %u bytes, and this host of %u: connections keep to the smaller",
+		    doctor->peer->host, there, here);
+	doctor_fix(doctor, "give both hosts the same MTU (ip link set INTERFACE mtu N)");
+}
+
+static void check_mtu(struct doctor *doctor, int chan)
+{
+	struct rdmachan_device devices[64];
+	struct rdmachan_object object;
+	struct rdmachan_info info;
+	int count, i;
+
+	if (rdmachan_query(chan, &object, NULL) < 0)
+		return;
+	count = rdmachan_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
+	for (i = 0; i < count; i++)
+		if (!strncmp(devices[i].name, object.device, sizeof(object.device)) &&
+		    devices[i].port == object.dev_port)
+			note_mtu(doctor, object.mtu, devices[i].mtu);
+}
+
 static void check_peer(struct doctor *doctor)
 {
 	const struct target *peer = doctor->peer;
@@ -26,8 +53,12 @@ static void check_peer(struct doctor *doctor)
 
 	chan = rdmachan_connect_host(doctor->ctx, peer->host, service, doctor->options, &err);
 	ms = (clock_ns() - start) / 1e6;
-	if (chan >= 0)
+	if (chan >= 0) {
+		check_mtu(doctor, chan);
 		close(chan);
+	} else if (err.cause == RDMACHAN_CAUSE_NO_SERVICE) {
+		note_mtu(doctor, err.limit, err.needed);
+	}
 	/* What is tried in the end is to reach the module: nobody has named a service. */
 	if (!peer->service)
 		err.service = 0;

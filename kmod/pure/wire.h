@@ -302,6 +302,8 @@ struct rch_wire_accept {
  * @RCH_REJECT_VERSION: handshake: no version in common
  * @RCH_REJECT_FEATURE: handshake: features missing, which are named
  * @RCH_REJECT_PROTOCOL: handshake: cannot be understood
+ * @RCH_REJECT_MTU: handshake: the packets are larger than this host carries: how large they may
+ *	be is named
  * @RCH_REJECTS: one more than the last
  */
 enum rch_reject {
@@ -312,6 +314,7 @@ enum rch_reject {
 	RCH_REJECT_VERSION = 5,
 	RCH_REJECT_FEATURE = 6,
 	RCH_REJECT_PROTOCOL = 7,
+	RCH_REJECT_MTU = 8,
 	RCH_REJECTS,
 };
 
@@ -421,7 +424,7 @@ static_assert(sizeof(struct rch_wire_hello) == 56, "private data of a REQ");
  * @version_max: newest version spoken
  * @reserved: 0
  * @reason: &enum rch_reject
- * @detail: RCH_REJECT_DOMAIN: the domain; RCH_REJECT_FEATURE: missing bits
+ * @detail: RCH_REJECT_DOMAIN: the domain; RCH_REJECT_FEATURE: missing bits; RCH_REJECT_MTU: bytes
  */
 struct rch_wire_refusal {
 	__le32 magic;

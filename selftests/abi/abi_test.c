@@ -712,9 +712,9 @@ TEST_F(abi, addresses)
 	}
 	fill_connect(&connect, SERVICE, NULL);
 	connect.addr = address_of("0.0.0.0");
-	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EHOSTUNREACH);
 	connect.addr = address_of("::");
-	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EINVAL);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), EHOSTUNREACH);
 }
 
 TEST_F(abi, message_flags)

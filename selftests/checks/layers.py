@@ -26,7 +26,7 @@ LAYERS = (
 )
 # Serve all layers, and use only pure and each other.
 COMMON = ("rch.h", "params.c", "work.c", "error.*", "object.*", "inject.*", "trace.*", "iter.h",
-          "busy.h", "compat/*")
+          "busy.h", "async.h", "compat/*")
 # Another module.
 IGNORED = ("kunit/*", "*.mod.c")
 

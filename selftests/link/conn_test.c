@@ -126,6 +126,36 @@ TEST(no_device)
 	EXPECT_EQ(system("ip link del rchtest0"), 0);
 }
 
+/* Nobody can answer at the address of many, or of none: that is told at once. */
+TEST(no_host_has_it)
+{
+	static const char *const texts[] = {
+		"0.0.0.0", "224.0.0.1", "239.255.255.255", "255.255.255.255", "10.77.0.255",
+		"::", "ff02::1", "ff05::2", "::ffff:0.0.0.0", "::ffff:224.0.0.1",
+		"::ffff:255.255.255.255", "::ffff:10.77.0.255",
+	};
+	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
+	struct rdmachan_error error;
+	struct rdmachan_addr addr;
+	int ctx = open_ctx();
+	int64_t begun;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		addr = address_of(texts[i]);
+		begun = now_ms();
+		ASSERT_EQ(do_connect_to(ctx, &addr, SERVICE,
+					&(struct opts){ .timeout_ms = 5000, .error = &error }), -1);
+		EXPECT_EQ(errno, EHOSTUNREACH);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_ADDRESS);
+		EXPECT_EQ(error.detail, 1);
+		EXPECT_EQ(error.op, RDMACHAN_OP_RESOLVE);
+		if (time_is_virtual())
+			EXPECT_EQ(now_ms() - begun, 0);
+		EXPECT_ERR(do_connect_to(ctx, &addr, SERVICE, &nonblock), EHOSTUNREACH);
+	}
+}
+
 TEST(backlog_full)
 {
 	int ctx = open_ctx(), listener, i, fd;

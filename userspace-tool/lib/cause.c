@@ -104,7 +104,7 @@ static const struct cause causes[] = {
 	[RDMACHAN_CAUSE_DISCONNECTED] = {
 		"disconnected",
 		"The peer's module took the connection down.",
-		"The module may have been unloaded there, or its device removed. Connect again.",
+		"The module may have been unloaded there, its device removed, or the connection failed there: then the program at the peer is told why. Connect again.",
 	},
 	[RDMACHAN_CAUSE_DEVICE_REMOVED] = {
 		"device-removed",
@@ -180,6 +180,31 @@ static const struct cause causes[] = {
 		"atomics",
 		"Other grants of this region have their atomic operations done in another way: by the adapter, by another adapter, or by the kernel. These do not exclude each other.",
 		"Lend the memory for atomic operations to peers that are reached over one adapter, or revoke the other grants first.",
+	},
+	[RDMACHAN_CAUSE_PORT_DOWN] = {
+		"port-down",
+		"The port of this host over which the connection went is not active.",
+		"Look at the cable and at the interface (\"rdma link\", \"ip link\"), then connect again.",
+	},
+	[RDMACHAN_CAUSE_MTU] = {
+		"mtu",
+		"The MTU of this host's interface has become smaller than the packets of the connection.",
+		"Connect again: new connections keep to the smaller of both hosts' MTUs. Give all hosts and switches of the network the same (\"ip link set INTERFACE mtu N\").",
+	},
+	[RDMACHAN_CAUSE_OWN_ADDRESS] = {
+		"own-address",
+		"The address of this host that the connection used was removed.",
+		"See which addresses the interface has now (\"ip addr\"), then connect again.",
+	},
+	[RDMACHAN_CAUSE_PORT_TAKEN] = {
+		"port-taken",
+		"Another program of this host, or of its RDMA connection manager, has the port on which the modules of all hosts meet.",
+		"See with \"rdma resource show cm_id\" (iWARP: \"ss -ltnp\") which it is and stop it, or load the module with another port=N on all hosts.",
+	},
+	[RDMACHAN_CAUSE_NEIGHBOUR] = {
+		"neighbour",
+		"The connection was lost because another hardware address is behind an IP address of it now: a bond has changed over, an adapter was replaced, or another host took the address.",
+		"Connect again. \"ip neigh\" shows the neighbours; if two hosts have the same IP address, one of them must get another.",
 	},
 	[RDMACHAN_CAUSE_SEND_BUFFER] = {
 		"send-buffer",

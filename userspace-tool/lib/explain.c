@@ -33,10 +33,28 @@ static void add(struct text *text, const char *format, ...)
 static int is_loopback(const struct rdmachan_addr *addr)
 {
 	static const uint8_t one[16] = { [15] = 1 };
+	static const uint8_t mapped[13] = { [10] = 0xff, [11] = 0xff, [12] = 127 };
 
 	if (addr->family == AF_INET)
 		return addr->addr[0] == 127;
-	return addr->family == AF_INET6 && !memcmp(addr->addr, one, sizeof(one));
+	return addr->family == AF_INET6 && (!memcmp(addr->addr, one, sizeof(one)) ||
+					    !memcmp(addr->addr, mapped, sizeof(mapped)));
+}
+
+static int is_no_host(const struct rdmachan_error *err)
+{
+	return err->cause == RDMACHAN_CAUSE_ADDRESS && err->peer.family && err->detail == 1;
+}
+
+/*
+ * No device serves the loopback interface. Adapters find that out at different steps: some have no
+ * device, some no address there, some no route.
+ */
+static int no_loopback_device(const struct rdmachan_error *err)
+{
+	return is_loopback(&err->peer) && (err->cause == RDMACHAN_CAUSE_NO_DEVICE ||
+					   err->cause == RDMACHAN_CAUSE_ADDRESS ||
+					   err->cause == RDMACHAN_CAUSE_ROUTE);
 }
 
 /* Everybody but the module writes records too: never trust the final zero. */
@@ -136,6 +154,13 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 		    (unsigned long long)err->limit, (unsigned long long)err->used,
 		    (unsigned long long)err->needed);
 		break;
+	case RDMACHAN_CAUSE_PORT_TAKEN:
+		add(text, " The port is %llu.", detail);
+		break;
+	case RDMACHAN_CAUSE_MTU:
+		add(text, " It carries packets of %llu bytes now, and those of the connection had %llu.",
+		    (unsigned long long)err->limit, (unsigned long long)err->needed);
+		break;
 	case RDMACHAN_CAUSE_UNCERTAIN:
 		name = detail ? rdmachan_cause_name(detail < UINT32_MAX ? detail : UINT32_MAX) :
 				NULL;
@@ -176,6 +201,11 @@ static const char *cause_text(const struct rdmachan_error *err)
 {
 	if (err->cause == RDMACHAN_CAUSE_ADDRESS && !err->peer.family)
 		return "The name of the host has no address.";
+	if (no_loopback_device(err))
+		return "The loopback interface has no RDMA device.";
+	if (is_no_host(err))
+		return "No host can have that address: it is that of many (multicast, broadcast), "
+		       "or of none.";
 	return rdmachan_cause_text(err->cause);
 }
 
@@ -183,9 +213,11 @@ static const char *cause_hint(const struct rdmachan_error *err)
 {
 	if (err->cause == RDMACHAN_CAUSE_ADDRESS && !err->peer.family)
 		return "Check the spelling, and the name service with \"getent hosts NAME\".";
-	if (err->cause == RDMACHAN_CAUSE_NO_DEVICE && is_loopback(&err->peer))
-		return "The loopback interface has no RDMA device; "
-		       "use the host's own address on an interface that has one.";
+	if (is_no_host(err))
+		return "Use the address of one host.";
+	if (no_loopback_device(err))
+		return "Use the host's own address on an interface that has one "
+		       "(\"rdma link\" shows which).";
 	return rdmachan_cause_hint(err->cause);
 }
 

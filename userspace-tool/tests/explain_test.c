@@ -286,6 +286,24 @@ static void test_addresses(void)
 	err.cause = RDMACHAN_CAUSE_NO_DEVICE;
 	inet_pton(AF_INET6, "::1", err.peer.addr);
 	ok(explained(&err, "loopback"), "loopback has a hint of its own");
+	err.cause = RDMACHAN_CAUSE_ROUTE;
+	ok(explained(&err, "loopback"), "when there is no route, too");
+	err.cause = RDMACHAN_CAUSE_ADDRESS;
+	ok(explained(&err, "loopback"), "and when there is no address");
+	inet_pton(AF_INET6, "::ffff:127.0.0.2", err.peer.addr);
+	ok(explained(&err, "loopback"), "in the form of IPv6 as well");
+	inet_pton(AF_INET6, "::ffff:128.0.0.1", err.peer.addr);
+	ok(!explained(&err, "loopback"), "and no other address has it");
+	err.detail = 1;
+	ok(explained(&err, "No host can have that address"), "an address of no host");
+	err.cause = RDMACHAN_CAUSE_PORT_TAKEN;
+	err.detail = 7471;
+	ok(explained(&err, "The port is 7471."), "the port that is taken");
+	err.cause = RDMACHAN_CAUSE_MTU;
+	err.limit = 512;
+	err.needed = 1024;
+	ok(explained(&err, "packets of 512 bytes now, and those of the connection had 1024."),
+	   "both sizes of an MTU");
 	err.cause = RDMACHAN_CAUSE_ADDRESS;
 	err.peer.family = 0;
 	ok(explained(&err, "getent hosts"), "a name without an address as well");

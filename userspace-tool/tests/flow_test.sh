@@ -578,10 +578,29 @@ killed()
 	[ $status -eq 3 ] && grep -q 'SIGKILL' "$tmp/err"
 }
 
+# Adapters find out at different steps that none serves the loopback interface.
 no_device()
 {
-	tool connect -t 5 127.0.0.1:5001 </dev/null 2>"$tmp/err"
-	[ $? -eq 3 ] && grep -q '^What to do: ' "$tmp/err"
+	local address
+
+	for address in 127.0.0.1 127.1.2.3 '[::1]' '[::ffff:127.0.0.1]'; do
+		tool connect -t 5 "$address:5001" </dev/null 2>"$tmp/err"
+		[ $? -eq 3 ] || return 1
+		cat "$tmp/err"
+		grep -q '^The loopback interface has no RDMA device' "$tmp/err" &&
+			grep -q "^What to do: Use the host's own address" "$tmp/err" || return 1
+	done
+}
+
+no_host()
+{
+	local address
+
+	for address in 255.255.255.255 224.0.0.1 '[ff02::1]' 0.0.0.0; do
+		tool connect "$address:5001" </dev/null 2>"$tmp/err"
+		[ $? -eq 3 ] || return 1
+		grep -q '^No host can have that address' "$tmp/err" || return 1
+	done
 }
 
 files()
@@ -689,6 +708,7 @@ test_real()
 	check "a message that is too large is explained" too_large
 	check "a peer that is killed is explained" killed
 	check "loopback is explained" no_device
+	check "an address that no host has is explained" no_host
 	check "the example queue_server" server 5013 "$build/examples/queue_server" 5013
 	check "and its answers" tool ping -c 5 -i 0 -s 10k "$host:5013"
 	check "the same with few files" server 5015 "${few_files[@]}" "$build/examples/queue_server" 5015

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_port.c - a program that has taken the port of the module
+ *
+ * In a network namespace of its own, where nobody has listened yet: in the first one the module
+ * keeps the port once it has it.
+ */
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+
+#include <rdma/rdma_cma.h>
+
+#include "common.h"
+#include "harness.h"
+
+FIXTURE(port)
+{
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	int ctx;
+};
+
+FIXTURE_SETUP(port)
+{
+	ASSERT_EQ(unshare(CLONE_NEWNET), 0);
+	self->ctx = open_ctx();
+	self->events = rdma_create_event_channel();
+	ASSERT_TRUE(self->events);
+	ASSERT_EQ(rdma_create_id(self->events, &self->id, NULL, RDMA_PS_TCP), 0);
+}
+
+FIXTURE_TEARDOWN(port)
+{
+	rdma_destroy_event_channel(self->events);
+	close(self->ctx);
+}
+
+static void take(struct fixture_port *self, int family)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} addr = { .any.sa_family = family };
+
+	/* At the same place for both families. */
+	addr.in.sin_port = htons(RDMACHAN_PORT);
+	ASSERT_EQ(rdma_bind_addr(self->id, &addr.any), 0);
+}
+
+static void expect_taken(struct fixture_port *self)
+{
+	struct rdmachan_error error;
+	struct rdmachan_listen_args listen;
+
+	fill_listen(&listen, SERVICE, NULL);
+	memset(&error, 0xee, sizeof(error));
+	error.size = sizeof(error);
+	listen.error_ptr = (uintptr_t)&error;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LISTEN, &listen), EADDRINUSE);
+	EXPECT_EQ(error.error, EADDRINUSE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PORT_TAKEN);
+	EXPECT_EQ(error.op, RDMACHAN_OP_LISTEN);
+	EXPECT_EQ(error.detail, RDMACHAN_PORT);
+	EXPECT_EQ(error.service, SERVICE);
+	rdma_destroy_id(self->id);
+	listen.error_ptr = 0;
+	EXPECT_EQ(ioctl(self->ctx, RDMACHAN_LISTEN, &listen), 0);
+	/* That the service is taken is another reason, and has no record. */
+	memset(&error, 0xee, sizeof(error));
+	error.size = sizeof(error);
+	listen.error_ptr = (uintptr_t)&error;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LISTEN, &listen), EADDRINUSE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NONE);
+}
+
+TEST_F(port, listened_on)
+{
+	take(self, AF_INET);
+	ASSERT_EQ(rdma_listen(self->id, 8), 0);
+	expect_taken(self);
+}
+
+TEST_F(port, listened_on_by_ipv6)
+{
+	take(self, AF_INET6);
+	ASSERT_EQ(rdma_listen(self->id, 8), 0);
+	expect_taken(self);
+}
+
+/* Whoever is bound to it may listen at any time. */
+TEST_F(port, bound)
+{
+	take(self, AF_INET);
+	expect_taken(self);
+}
+
+TEST_HARNESS_MAIN

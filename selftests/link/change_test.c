@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * change_test.c - what changes at one of two hosts under connections
+ *
+ * Each end is told what has failed: the host at which it was, that; the other, that the connection
+ * was taken down there, or that nothing was heard of it.
+ */
+#include <sys/ioctl.h>
+
+#include "common.h"
+#include "harness.h"
+#include "pair.h"
+
+/* RoCE takes packets of 1024 bytes with an MTU of 1500, of 512 with 600, and of 256 with 400. */
+#define WHOLE_MTU 1500
+#define SMALL_MTU 600
+#define LIMIT_S 200
+
+static char data[30000];
+
+FIXTURE(change)
+{
+	int ctx;
+	int there;
+	int mtu;
+	/* Of a channel: at this host, and at the peer's. */
+	int ends[2];
+};
+
+static void command(const char *format, const char *address)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), format, getenv("LAB_DEV"), address);
+	ASSERT_EQ(system(text), 0);
+}
+
+static void set_mtu(int mtu)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "%d", mtu);
+	command("ip link set %s mtu %s", text);
+}
+
+static void set_peer_mtu(int mtu)
+{
+	int here = enter_peer();
+
+	set_mtu(mtu);
+	leave_peer(here);
+}
+
+static int mtu_now(void)
+{
+	char path[80];
+	FILE *file;
+	int mtu = 0;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", getenv("LAB_DEV"));
+	file = fopen(path, "r");
+	ASSERT_TRUE(file && fscanf(file, "%d", &mtu) == 1);
+	fclose(file);
+	return mtu;
+}
+
+FIXTURE_SETUP(change)
+{
+	const char *rdma = getenv("LAB_RDMA");
+
+	if (!has_peer() || !rdma || strncmp(rdma, "rxe", 3))
+		SKIP("two hosts with RoCE are needed");
+	self->mtu = mtu_now();
+	set_mtu(WHOLE_MTU);
+	set_peer_mtu(WHOLE_MTU);
+	self->ctx = open_ctx();
+	self->there = open_peer();
+	pair_up(self->ctx, self->ends, NULL);
+	talk(self->ends[0], self->ends[1]);
+}
+
+FIXTURE_TEARDOWN(change)
+{
+	set_mtu(self->mtu);
+	set_peer_mtu(self->mtu);
+	close(self->ends[0]);
+	close(self->ends[1]);
+	await_no_links(self->ctx);
+	close(self->there);
+	close(self->ctx);
+}
+
+static void expect_end(int chan, const struct end_told *told)
+{
+	struct rdmachan_error error;
+	struct rdmachan_recv_args recv;
+	int ret;
+
+	do
+		ret = do_recv(chan, data, sizeof(data), &recv, TIMEOUT(20000));
+	while (!ret && !(recv.out_flags & RDMACHAN_RECV_OUT_EOF));
+	EXPECT_EQ(ret, -1);
+	EXPECT_EQ(errno, told->error);
+	ASSERT_EQ(get_error(chan, &error), 0);
+	EXPECT_EQ(error.cause, told->cause);
+	EXPECT_EQ(error.error, told->error);
+}
+
+/* Large messages from @a to @b, and back. */
+static void exchange(int a, int b)
+{
+	struct rdmachan_recv_args recv;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		fill_random(data, sizeof(data), i);
+		ASSERT_EQ(do_send(i % 2 ? a : b, data, sizeof(data), 0, TIMEOUT(5000)), 0);
+		memset(data, 0, sizeof(data));
+		ASSERT_EQ(do_recv(i % 2 ? b : a, data, sizeof(data), &recv, TIMEOUT(5000)), 0);
+		EXPECT_TRUE(is_random(data, sizeof(data), i));
+	}
+}
+
+/* A new channel from this host to the peer's, and one from there. */
+static void expect_new_channels(struct fixture_change *self)
+{
+	const struct rdmachan_addr own = own_address();
+	int listener = do_listen(self->ctx, SERVICE + 1, NULL), fds[2], chan, back;
+
+	pair_up(self->ctx, fds, NULL);
+	exchange(fds[0], fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	chan = do_connect_to(self->there, &own, SERVICE + 1, TIMEOUT(5000));
+	ASSERT_GE(chan, 0);
+	back = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(back, 0);
+	exchange(chan, back);
+	close(chan);
+	close(back);
+	close(listener);
+}
+
+static const struct end_told smaller = { ECONNRESET, RDMACHAN_CAUSE_MTU };
+static const struct end_told taken_down = { ECONNRESET, RDMACHAN_CAUSE_DISCONNECTED };
+static const struct end_told dead = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };
+
+TEST_F_TIMEOUT(change, own_mtu, LIMIT_S)
+{
+	struct rdmachan_error error;
+
+	set_mtu(SMALL_MTU);
+	/* What is small goes on. */
+	talk(self->ends[0], self->ends[1]);
+	do_send(self->ends[0], data, 3000, 0, TIMEOUT(5000));
+	expect_end(self->ends[0], &smaller);
+	expect_end(self->ends[1], &taken_down);
+	ASSERT_EQ(get_error(self->ends[0], &error), 0);
+	EXPECT_EQ(error.limit, 512);
+	EXPECT_EQ(error.needed, 1024);
+	EXPECT_EQ(error.wc_status, 5);
+	expect_new_channels(self);
+}
+
+TEST_F_TIMEOUT(change, peer_mtu, LIMIT_S)
+{
+	set_peer_mtu(SMALL_MTU);
+	talk(self->ends[0], self->ends[1]);
+	do_send(self->ends[1], data, 3000, 0, TIMEOUT(5000));
+	expect_end(self->ends[1], &smaller);
+	expect_end(self->ends[0], &taken_down);
+	expect_new_channels(self);
+}
+
+/* They differ before anybody connects: the smaller one holds, whoever connects. */
+TEST_F_TIMEOUT(change, different_mtus, LIMIT_S)
+{
+	static const int mtus[][2] = {
+		{ SMALL_MTU, WHOLE_MTU }, { WHOLE_MTU, SMALL_MTU }, { 400, SMALL_MTU },
+		{ SMALL_MTU, SMALL_MTU }, { 4200, WHOLE_MTU }, { WHOLE_MTU, 400 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(mtus) / sizeof(*mtus); i++) {
+		close(self->ends[0]);
+		close(self->ends[1]);
+		await_no_links(self->ctx);
+		set_mtu(mtus[i][0]);
+		set_peer_mtu(mtus[i][1]);
+		expect_new_channels(self);
+		pair_up(self->ctx, self->ends, NULL);
+	}
+}
+
+TEST_F_TIMEOUT(change, own_address, LIMIT_S)
+{
+	const struct end_told removed = { ECONNRESET, RDMACHAN_CAUSE_OWN_ADDRESS };
+
+	command("ip addr del dev %s %s/24", getenv("LAB_IP"));
+	do_send(self->ends[0], data, 3000, 0, TIMEOUT(5000));
+	expect_end(self->ends[0], &removed);
+	command("ip addr add dev %s %s/24", getenv("LAB_IP"));
+	expect_end(self->ends[1], &dead);
+	expect_new_channels(self);
+}
+
+/* The peer's address belongs to another adapter now. */
+TEST_F_TIMEOUT(change, neighbour, LIMIT_S)
+{
+	const struct end_told moved = { ECONNRESET, RDMACHAN_CAUSE_NEIGHBOUR };
+
+	command("ip neigh replace dev %s %s lladdr 02:00:00:00:00:99 nud reachable",
+		getenv("LAB_PEER_IP"));
+	expect_end(self->ends[0], &moved);
+	/* Its peer hears of that when the hosts can talk again. */
+	command("ip neigh del dev %s %s", getenv("LAB_PEER_IP"));
+	expect_end(self->ends[1], &taken_down);
+	expect_new_channels(self);
+}
+
+/*
+ * Last, as with the port down rxe loses the queue pair that connects: the device is made anew.
+ */
+TEST_F_TIMEOUT(change, own_port, LIMIT_S)
+{
+	const struct end_told down = { ECONNRESET, RDMACHAN_CAUSE_PORT_DOWN };
+
+	command("ip link set %s down", NULL);
+	do_send(self->ends[0], data, 3000, 0, TIMEOUT(5000));
+	expect_end(self->ends[0], &down);
+	command("ip link set %s up", NULL);
+	expect_end(self->ends[1], &dead);
+	ASSERT_EQ(remove_device(), 0);
+	ASSERT_EQ(add_device(), 0);
+}
+
+TEST_HARNESS_MAIN
