@@ -45,6 +45,8 @@ static struct rdmachan_grant_range whole_memory(struct fixture_abi *self, int ct
 FIXTURE_SETUP(abi)
 {
 	self->ctx = open_ctx();
+	/* Nothing is left of the test before. */
+	ASSERT_TRUE(forgotten(self->ctx, 0));
 	self->there = open_peer();
 	self->listener = do_listen(self->there, SERVICE, NULL);
 	ASSERT_GE(self->listener, 0);

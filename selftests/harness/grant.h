@@ -189,7 +189,7 @@ static inline uint64_t grants_in_use(int ctx)
 /* Closed channels take a moment to go. */
 static inline bool forgotten(int ctx, uint64_t grants)
 {
-	int64_t until = now_ms() + 10000;
+	int64_t until = now_ms() + 60000;
 
 	while (grants_in_use(ctx) != grants && now_ms() < until)
 		sleep_ms(2);
