@@ -11,9 +11,13 @@
 #include "harness.h"
 #include "pair.h"
 
-/* RoCE takes packets of 1024 bytes with an MTU of 1500, of 512 with 600, and of 256 with 400. */
-#define WHOLE_MTU 1500
-#define SMALL_MTU 600
+/*
+ * RoCE takes packets of 4096 bytes with an MTU of 4200, of 2048 with 2200, and of 1024 with 1500.
+ * An MTU of less than 1280 would take the addresses of IPv6 away.
+ */
+#define WHOLE_MTU 4200
+#define SMALL_MTU 2200
+#define LEAST_MTU 1500
 #define LIMIT_S 200
 
 static char data[30000];
@@ -156,8 +160,8 @@ TEST_F_TIMEOUT(change, own_mtu, LIMIT_S)
 	expect_end(self->ends[0], &smaller);
 	expect_end(self->ends[1], &taken_down);
 	ASSERT_EQ(get_error(self->ends[0], &error), 0);
-	EXPECT_EQ(error.limit, 512);
-	EXPECT_EQ(error.needed, 1024);
+	EXPECT_EQ(error.limit, 2048);
+	EXPECT_EQ(error.needed, 4096);
 	EXPECT_EQ(error.wc_status, 5);
 	expect_new_channels(self);
 }
@@ -176,8 +180,8 @@ TEST_F_TIMEOUT(change, peer_mtu, LIMIT_S)
 TEST_F_TIMEOUT(change, different_mtus, LIMIT_S)
 {
 	static const int mtus[][2] = {
-		{ SMALL_MTU, WHOLE_MTU }, { WHOLE_MTU, SMALL_MTU }, { 400, SMALL_MTU },
-		{ SMALL_MTU, SMALL_MTU }, { 4200, WHOLE_MTU }, { WHOLE_MTU, 400 },
+		{ SMALL_MTU, WHOLE_MTU }, { WHOLE_MTU, SMALL_MTU }, { LEAST_MTU, SMALL_MTU },
+		{ SMALL_MTU, SMALL_MTU }, { WHOLE_MTU, LEAST_MTU },
 	};
 	size_t i;
 
@@ -225,6 +229,8 @@ TEST_F_TIMEOUT(change, own_port, LIMIT_S)
 {
 	const struct end_told down = { ECONNRESET, RDMACHAN_CAUSE_PORT_DOWN };
 
+	/* Else its addresses of IPv6 would be gone. */
+	command("echo 1 >/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", NULL);
 	command("ip link set %s down", NULL);
 	do_send(self->ends[0], data, 3000, 0, TIMEOUT(5000));
 	expect_end(self->ends[0], &down);
