@@ -100,7 +100,7 @@ static void check_port(struct doctor *doctor)
 	struct rdmachan_info info;
 	int listener;
 
-	if (rdmachan_info(doctor->ctx, &info, NULL, 0) < 0)
+	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0) < 0)
 		return;
 	listener = rdmachan_listen(doctor->ctx, TOOL_SERVICE_NOBODY, NULL, &err);
 	if (listener >= 0) {

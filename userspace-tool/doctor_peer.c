@@ -34,7 +34,7 @@ static void check_mtu(struct doctor *doctor, int chan)
 
 	if (rdmachan_query(chan, &object, NULL) < 0)
 		return;
-	count = rdmachan_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
+	count = rdmachan_get_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
 	for (i = 0; i < count; i++)
 		if (!strncmp(devices[i].name, object.device, sizeof(object.device)) &&
 		    devices[i].port == object.dev_port)

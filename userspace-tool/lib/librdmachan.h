@@ -198,7 +198,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * accept channels: see the conventions at the beginning.
  *
  * Return: the channel, or -1. EAGAIN: none waits, and the listener has
- * O_NONBLOCK. ETIMEDOUT: none came in time. EINTR: a signal came first. EMFILE,
+ * O_NONBLOCK. ETIMEDOUT: none came in time. EINTR: a handler ran first. EMFILE,
  * ENFILE: no file descriptor is left; the channel goes on waiting.
  */
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
@@ -219,8 +219,8 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  *
  * Return: the channel, or -1. ECONNREFUSED: nobody listens there, or the peer has
  * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; ETIMEDOUT: no
- * answer; ECONNRESET, EPROTO: the connection has failed while it was made; EINTR: a signal
- * came first, and it is given up; EMFILE, ENFILE, ENOBUFS: limits of the user or of all, or no
+ * answer; ECONNRESET, EPROTO: the connection has failed while it was made; EINTR: a handler
+ * ran first, and it is given up; EMFILE, ENFILE, ENOBUFS: limits of the user or of all, or no
  * file descriptor is left; EAFNOSUPPORT: @addr is neither IPv4 nor IPv6; EINVAL: it is too
  * short or names no host, or a value is out of its range. @err has the cause of all but EINTR,
  * EAFNOSUPPORT and EINVAL.
@@ -271,7 +271,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * both directions down, waits for these threads, and closes it then.
  *
  * Return: 0 or -1. ENOTCONN: the channel is still being connected, or has failed; EINVAL: @how is
- * something else; EINTR: a signal came while it waited; it may be called again.
+ * something else; EINTR: the handler of a signal ran; it may be called again.
  */
 int rdmachan_shutdown(int chan, uint32_t how);
 
@@ -314,8 +314,8 @@ int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error
  * size; EMSGSIZE with %RDMACHAN_CAUSE_SEND_BUFFER: the channel has O_NONBLOCK and
  * the message is larger than its send buffer, so that only a call that waits
  * sends it; EAGAIN: there is no room now, and the channel has O_NONBLOCK;
- * ENOTCONN: it is still being connected, and has O_NONBLOCK; EINTR: a signal
- * came first; ECONNRESET, ETIMEDOUT and others with a cause in @err: the
+ * ENOTCONN: it is still being connected, and has O_NONBLOCK; EINTR: a handler
+ * ran first; ECONNRESET, ETIMEDOUT and others with a cause in @err: the
  * connection has ended.
  */
 int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err);
@@ -352,7 +352,7 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
  * is needed. ENOMSG: the message begins with events of grants, as after
  * rdmachan_revoke() by this program too; it stays, for rdmachan_recv_events(). EAGAIN:
  * there is no message and the channel has O_NONBLOCK. ENOTCONN: it is still being
- * connected, and has O_NONBLOCK. EINTR: a signal came first. EFAULT: @buffer is bad; the
+ * connected, and has O_NONBLOCK. EINTR: a handler ran first. EFAULT: @buffer is bad; the
  * message stays. ENOBUFS, ENFILE: the channel has failed, as a message that was coming
  * may not be kept. ECONNRESET, ETIMEDOUT and others with a cause in @err: the
  * connection has ended.
@@ -433,7 +433,7 @@ int rdmachan_region_unregister(int ctx, uint32_t region);
  * Waits as rdmachan_revoke() does, and as there each grant leaves an event on its channel.
  *
  * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed, or it was lent
- * anew; EINTR: a signal came first: revoking goes on, and the region stays; ENOENT and EPERM: as
+ * anew; EINTR: a handler ran first: revoking goes on, and the region stays; ENOENT and EPERM: as
  * rdmachan_region_unregister().
  */
 int rdmachan_region_take_back(int ctx, uint32_t region);
@@ -1115,7 +1115,7 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * that were got go out before it waits, as the completion may be one of theirs: they are to be
  * prepared by then, and a chain whole.
  *
- * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a signal came first; EPERM: in a
+ * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a handler ran first; EPERM: in a
  * forked child.
  */
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
