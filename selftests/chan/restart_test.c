@@ -254,19 +254,14 @@ static bool is_stopped(int status)
 	return WIFSTOPPED(status);
 }
 
-static bool is_continued(int status)
-{
-	return WIFCONTINUED(status);
-}
-
 /* Ctrl-Z, and fg. */
 static void stop_for(pid_t child, int ms)
 {
 	kill(child, SIGSTOP);
 	expect_state(child, WUNTRACED, is_stopped);
 	sleep_ms(ms);
+	/* It goes on at once, and may have ended when it could be waited for. */
 	kill(child, SIGCONT);
-	expect_state(child, WCONTINUED, is_continued);
 }
 
 /* As strace does, which sees a signal that is ignored. */
@@ -429,8 +424,8 @@ TEST_F(restart, written_once)
 	kill(child, SIGSTOP);
 	expect_state(child, WUNTRACED, is_stopped);
 	memset(memory, 'o', 8);
+	/* It goes on at once, and may have ended when it could be waited for. */
 	kill(child, SIGCONT);
-	expect_state(child, WCONTINUED, is_continued);
 	do {
 		ASSERT_EQ(grant_recv(self->b, back, sizeof(back), &recv, TIMEOUT(5000)), 0);
 		count += recv.out_length == 0;
