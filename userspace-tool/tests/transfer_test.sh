@@ -200,7 +200,7 @@ changes()
 
 	shift
 	head -c 8000000 /dev/zero >"$tmp/log.txt"
-	touch -d '1 hour ago' "$tmp/log.txt"
+	touch -d "@$((EPOCHSECONDS - 3600))" "$tmp/log.txt"
 	hold
 	timeout 60 "${there[@]}" "$build/tests/filepeer" - 7102 recv verdict=1 recv hold until=5 \
 		verdict=12 recv verdict=1 until=3 verdict=0 recv <"$tmp/hold" {hold}>&- >"$tmp/peer" &
@@ -217,7 +217,7 @@ changes()
 
 send_growing() { changes 'it grew while it was sent' tee -a "$tmp/log.txt" <<<more; }
 
-send_shrinking() { changes 'it became shorter while it was sent' truncate -s 5m "$tmp/log.txt"; }
+send_shrinking() { changes 'it became shorter while it was sent' truncate -s 5000000 "$tmp/log.txt"; }
 
 send_changing()
 {
@@ -763,9 +763,12 @@ check "nor in such a place" lend_unsaved "$tmp/none/x" 'No such file or director
 check "lend --once is stopped" lend_stopped 1 'before anybody came' --once
 check "lend --once is stopped while it lends" lend_stopped_held
 check "pings are stopped" pings_stopped
-if [ -z "${RDMACHAN_FAKE:-}" ]; then
+# The setpriv of a guest that has busybox takes no capability away.
+if [ -z "${RDMACHAN_FAKE:-}" ] && timeout 60 "${limited[@]}" true; then
 	check "a limit of locked memory is named" locked
 	check "memory is used with a limit of locked memory" locked_holder
+fi
+if [ -z "${RDMACHAN_FAKE:-}" ]; then
 	check "ping of a host without an answer names no service" ping_nobody
 fi
 echo "1..$count"

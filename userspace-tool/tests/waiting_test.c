@@ -36,6 +36,10 @@ static void in_child(int signal, bool ready, uint32_t timeout_ms, enum waited wa
 
 int main(void)
 {
+	/* A program that is started by nohup, or by a script as a job, ignores some. */
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	in_child(0, true, FOREVER, WAITED_READY, "there is something to read");
 	in_child(0, false, 1, WAITED_TIMEOUT, "there is nothing, for too long");
 	in_child(0, false, 0, WAITED_TIMEOUT, "there is nothing now");
