@@ -7,6 +7,9 @@
 # Where and how it runs is told in flow_test.sh.
 set -u
 
+# nohup has SIGHUP ignored, and a shell cannot take that back for what it begins.
+[[ $(trap) != *SIGHUP* ]] || exec env --default-signal=HUP "$0" "$@"
+
 build=${BUILD:?set it to the output directory of make}
 host=${RDMACHAN_HOST:-10.0.0.1}
 read -ra there <<<"${RDMACHAN_THERE:-}"
