@@ -154,6 +154,8 @@ refuses "a run that says nothing" "0 passed, 1 failed" judge 0
 refuses "a run of tests that are all skipped" "0 passed, 1 failed" judge 0 "1..1" "ok 1 a # SKIP"
 refuses "a run that ends before its last test" "3 tests announced, 2 told" \
 	judge 0 "1..3" "ok 1 a" "ok 2 b"
+refuses "a script's test that explains itself afterwards" "# it is 3, not 1" \
+	judge 1 "1..2" "not ok 1 a" "# it is 3, not 1" "ok 2 b"
 refuses "a run whose emulator fails" "exit status 125" judge 125 "1..1" "ok 1 a"
 refuses "a guest's program that says nothing" "program ran nothing" guest_runs
 refuses "a guest's program that ends too early" "not as many as it has announced" \

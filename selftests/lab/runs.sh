@@ -43,14 +43,18 @@ one_test() {
 	fi
 }
 
-# not_ok LOG: the tests of it that failed, and after each what it has said, but for its beginning
+# not_ok LOG: the tests of it that failed, each with the last lines that it has said before that
+# and the first that follow. Programs in C explain a failure before they tell of it, scripts after.
 not_ok() {
 	sed 's/^ *//; s/\r$//' "$1" | awk '
+		/^(not )?ok / { follow = 0 }
+		/^#/ && follow > 0 { print "    " $0; follow-- }
 		/^#/ { said[count++ % 8] = $0 }
 		/^not ok [0-9-]/ {
 			print
 			for (i = count > 8 ? count - 8 : 0; i < count; i++)
 				print "    " said[i % 8]
+			follow = 12
 		}
 		/^(not )?ok / { count = 0 }'
 }

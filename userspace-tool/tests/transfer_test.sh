@@ -80,10 +80,11 @@ await()
 	return 1
 }
 
+# Of a socket that is bound and does not listen yet, the flags are 0.
 is_listening()
 {
 	if [ -n "${RDMACHAN_FAKE:-}" ]; then
-		grep -q "@rdmachan-$RDMACHAN_FAKE-$1\(@\|\$\)" /proc/net/unix
+		grep -q " 00010000 .*@rdmachan-$RDMACHAN_FAKE-$1\(@\|\$\)" /proc/net/unix
 	else
 		tool_there list --listeners --json | grep -q "\"service\": $1,"
 	fi
