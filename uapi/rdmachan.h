@@ -113,6 +113,7 @@
  * @RDMACHAN_CMD_READ: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic_args
+ * @RDMACHAN_CMD_FINISH: see &struct rdmachan_finish_args
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -136,6 +137,7 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_READ = 0x1b,
 	RDMACHAN_CMD_WRITE = 0x1c,
 	RDMACHAN_CMD_ATOMIC = 0x1d,
+	RDMACHAN_CMD_FINISH = 0x1e,
 };
 
 /**
@@ -156,13 +158,15 @@ enum rdmachan_cmd {
  *	other way round; see detail for the feature bits
  * @RDMACHAN_CAUSE_TIMEOUT: the timeout of the connect ran out; see state
  * @RDMACHAN_CAUSE_PEER_DEAD: nothing was heard of the peer for the dead time
- * @RDMACHAN_CAUSE_PEER_CLOSED: the peer's program closed the channel
+ * @RDMACHAN_CAUSE_PEER_CLOSED: the peer's program closed the channel; detail is the number of
+ *	messages that were sent and that it has not received
  * @RDMACHAN_CAUSE_PEER_KILLED: the peer's program was killed; see detail for the
  *	signal
  * @RDMACHAN_CAUSE_PEER_RESET: the peer reset the channel (closed without linger,
  *	linger ran out, or closed the listener before accepting)
  * @RDMACHAN_CAUSE_PEER_RESTARTED: the peer host or its module was restarted
- * @RDMACHAN_CAUSE_PEER_SHUTDOWN: the peer's program reads no more
+ * @RDMACHAN_CAUSE_PEER_SHUTDOWN: the peer's program reads no more; %RDMACHAN_FINISH: detail is
+ *	the number of messages that were sent and that it has not received
  * @RDMACHAN_CAUSE_DISCONNECTED: the peer's module took the connection down
  * @RDMACHAN_CAUSE_DEVICE_REMOVED: the local RDMA device was removed
  * @RDMACHAN_CAUSE_TRANSPORT: a work request failed; see wc_status, vendor_err
@@ -418,6 +422,8 @@ enum rdmachan_limit {
  *	%RDMACHAN_READ, %RDMACHAN_WRITE and %RDMACHAN_ATOMIC; %RDMACHAN_IO_F_GRANTS
  * @RDMACHAN_CALLS_QUEUE_GRANT: the same by queues, with %RDMACHAN_RECV_F_GRANTS and
  *	%RDMACHAN_SQE_F_FENCE; and %RDMACHAN_WRITE_F_NOTIFY
+ * @RDMACHAN_CALLS_FINISH: %RDMACHAN_FINISH, %RDMACHAN_OPCODE_FINISH, and
+ *	%RDMACHAN_SHUTDOWN_ABORT
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -426,6 +432,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_REGION = 1 << 4,
 	RDMACHAN_CALLS_GRANT = 1 << 5,
 	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 6,
+	RDMACHAN_CALLS_FINISH = 1 << 7,
 };
 
 /**
@@ -807,16 +814,23 @@ struct rdmachan_recv_args {
  *	thrown away, and the peer's sends fail with EPIPE
  * @RDMACHAN_SHUTDOWN_SEND: send no more; the peer reads to the end of what was
  *	sent and then finds the end
+ * @RDMACHAN_SHUTDOWN_ABORT: end the channel at once, in both directions. What waits to be sent
+ *	and what has arrived is thrown away. Calls of the peer's program fail with
+ *	%RDMACHAN_CAUSE_PEER_RESET, and calls of this one with %RDMACHAN_CAUSE_SHUTDOWN. For a
+ *	program that has received messages and then cannot do with them what it was to do:
+ *	close() would tell the peer that all is well
  */
 enum rdmachan_shutdown_how {
 	RDMACHAN_SHUTDOWN_RECV = 1 << 0,
 	RDMACHAN_SHUTDOWN_SEND = 1 << 1,
+	RDMACHAN_SHUTDOWN_ABORT = 1 << 2,
 };
 
 /**
  * struct rdmachan_shutdown_args - ioctl(RDMACHAN_SHUTDOWN) on a channel
  * @size: sizeof(struct rdmachan_shutdown_args)
- * @how: &enum rdmachan_shutdown_how, one or both; EINVAL for 0 or others
+ * @how: &enum rdmachan_shutdown_how: RECV, SEND or both; or ABORT alone. EINVAL for 0, for
+ *	ABORT with another one, and for others
  *
  * Shutting down what is shut down already succeeds.
  *
@@ -834,6 +848,50 @@ struct rdmachan_shutdown_args {
 };
 
 #define RDMACHAN_SHUTDOWN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SHUTDOWN)
+
+/**
+ * struct rdmachan_finish_args - ioctl(RDMACHAN_FINISH) on a channel
+ * @size: sizeof(struct rdmachan_finish_args)
+ * @flags: %RDMACHAN_IO_F_DONTWAIT or 0
+ * @timeout_ms: How long to wait; 0 is without limit
+ * @__reserved: Must be 0
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @until: 0; see "rules of the interface"
+ *
+ * Ends sending, as %RDMACHAN_SHUTDOWN_SEND does, and waits until the peer's program has received
+ * every message that was sent on the channel. The peer's program has done so when a call of it
+ * has found the end (%RDMACHAN_RECV_OUT_EOF, a read() that returned 0), or when it has received
+ * all messages and closes the channel. The peer's program need not know of this call.
+ *
+ * A message that was received in a program's memory is received, whatever the program does with
+ * it: one that fails there ends the channel by %RDMACHAN_SHUTDOWN_ABORT. A call that has
+ * succeeded succeeds again. Messages of the peer can be received meanwhile and afterwards, and
+ * must be if the peer's program waits for room before it receives.
+ *
+ * poll() shows POLLPRI from when a call with %RDMACHAN_IO_F_DONTWAIT would succeed or fail for
+ * good. It does so only after sending was shut down.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOTCONN: The channel is still being connected.
+ *  - EPIPE: The peer's program has closed the channel (%RDMACHAN_CAUSE_PEER_CLOSED), or receives
+ *    no more (%RDMACHAN_CAUSE_PEER_SHUTDOWN), and has not received all; the detail of the error
+ *    record is the number of messages that are missing. Or this program has ended the channel
+ *    (%RDMACHAN_CAUSE_SHUTDOWN).
+ *  - EAGAIN: It may still do so. Sending is shut down, unless another thread is just sending.
+ *  - ETIMEDOUT, EINTR: The same. The call can be repeated.
+ *  - ECONNRESET and others: The channel has failed. How much was received is not known.
+ */
+struct rdmachan_finish_args {
+	__u32 size;
+	__u32 flags;
+	__u32 timeout_ms;
+	__u32 __reserved;
+	__aligned_u64 error_ptr;
+	__aligned_u64 until;
+};
+
+#define RDMACHAN_FINISH _IO(RDMACHAN_TYPE, RDMACHAN_CMD_FINISH)
 
 /** RDMACHAN_BUSY_POLL_MAX - longest time of %RDMACHAN_BUSY_POLL, microseconds */
 #define RDMACHAN_BUSY_POLL_MAX	100000U
@@ -1528,6 +1586,9 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_REVOKE: Take back what was lent on the channel fd under the number grant.
  *	Succeeds with 0 when the memory is the owner's alone. If it is cancelled, or its time is
  *	over, the revocation goes on
+ * @RDMACHAN_OPCODE_FINISH: FINISH on the channel fd, behind what is sent. Succeeds with 0 when the
+ *	peer's program has received all. What is to be sent after it fails with EPIPE, also if it
+ *	is cancelled or its time is over
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
  * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
@@ -1549,6 +1610,7 @@ enum rdmachan_opcode {
 	RDMACHAN_OPCODE_RELEASE = 11,
 	RDMACHAN_OPCODE_GRANT = 12,
 	RDMACHAN_OPCODE_REVOKE = 13,
+	RDMACHAN_OPCODE_FINISH = 14,
 };
 
 /**

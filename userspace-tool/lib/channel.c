@@ -189,6 +189,17 @@ int rdmachan_shutdown(int chan, uint32_t how)
 	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
 }
 
+int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err)
+{
+	struct rdmachan_finish_args finish = {
+		.size = sizeof(finish),
+		.timeout_ms = timeout_ms,
+		.error_ptr = lib_error_prepare(err),
+	};
+
+	return lib_error_call(err, RDMACHAN_OP_SEND, ioctl(chan, RDMACHAN_FINISH, &finish));
+}
+
 int rdmachan_busy_poll(int fd, uint32_t usecs)
 {
 	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy), .usecs = usecs };

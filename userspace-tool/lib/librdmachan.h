@@ -260,10 +260,11 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
 /**
  * rdmachan_shutdown() - end one or both directions
  * @chan: channel
- * @how: &enum rdmachan_shutdown_how, one or both
+ * @how: &enum rdmachan_shutdown_how: one or both directions, or %RDMACHAN_SHUTDOWN_ABORT
  *
  * After %RDMACHAN_SHUTDOWN_SEND the peer reads what was sent and then finds the
- * end.
+ * end; rdmachan_finish() waits for that. %RDMACHAN_SHUTDOWN_ABORT ends the channel at once: what
+ * is under way is thrown away, and the peer's program is told that the channel was reset.
  *
  * It wakes threads that wait in calls on the channel: those that receive find the end (0),
  * and those that send EPIPE. Operations of queues complete likewise. A message that is just being
@@ -274,6 +275,29 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * something else; EINTR: the handler of a signal ran; it may be called again.
  */
 int rdmachan_shutdown(int chan, uint32_t how);
+
+/**
+ * rdmachan_finish() - send no more, and wait until the peer's program has received everything
+ * @chan: channel
+ * @timeout_ms: how long to wait; 0 is without limit
+ * @err: why it failed, or NULL
+ *
+ * The peer's program has received everything when it has found the end, or when it has received
+ * all messages and closes the channel. It need not know of this call. Only after this call has
+ * succeeded does a program know that nothing it has sent is lost; a send that succeeds, and
+ * close(), say that the module will deliver the message as long as both hosts live.
+ *
+ * Messages can be received meanwhile by another thread, and afterwards. poll() shows POLLPRI
+ * when a call would not wait, after rdmachan_shutdown() for sending.
+ *
+ * Return: 0 or -1. EPIPE: the peer's program has closed the channel or reads no more, and has not
+ * received all (the detail in @err is the number of messages that are missing), or this program
+ * has ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
+ * received all. ETIMEDOUT without a cause in @err: the same within the time; it can be called
+ * again. EINTR: a handler ran first. ENOTCONN: the channel is still being connected. ECONNRESET,
+ * ETIMEDOUT and others with a cause in @err: the connection has ended.
+ */
+int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
 
 /**
  * rdmachan_busy_poll() - look for a while before sleeping
@@ -1032,6 +1056,15 @@ void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
  * It completes when the memory is the owner's alone.
  */
 void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
+
+/**
+ * rdmachan_queue_prep_finish() - prepare an entry: wait until the peer's program has received all
+ * @sqe: entry
+ * @chan: channel
+ *
+ * Behind what is sent before; nothing can be sent after it. Succeeds with 0, as rdmachan_finish().
+ */
+void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan);
 
 /**
  * rdmachan_queue_value() - what an atomic operation has found

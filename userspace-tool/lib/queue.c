@@ -383,6 +383,11 @@ void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t gra
 	fill_grant(sqe, RDMACHAN_OPCODE_REVOKE, chan, grant, 0);
 }
 
+void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan)
+{
+	fill(sqe, RDMACHAN_OPCODE_FINISH, chan, NULL, 0);
+}
+
 void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
 {
 	sqe->op_flags |= RDMACHAN_WRITE_F_NOTIFY;
