@@ -407,10 +407,11 @@ void rch_chan_await_answer(struct rch_chan *chan)
 	start_timer(chan, answer_time());
 }
 
-static void linger(struct rch_chan *chan, u32 unread)
+static void linger(struct rch_chan *chan)
 {
 	chan->overdue = false;
-	rch_lane_finish(&chan->lane, RDMACHAN_CAUSE_PEER_CLOSED, unread);
+	/* There is no file: no thread receives any more. */
+	rch_lane_finish(&chan->lane, chan->rx_messages);
 	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 }
 
@@ -426,14 +427,12 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 {
 	enum rch_chan_state was;
 	bool lingers = false;
-	u32 unread;
 
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->released, true);
 	if (chan->awaits)
 		wake_up_all(&chan->awaits->wait);
 	was = chan->state;
-	unread = chan->complete;
 	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
 			   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
 	spin_unlock_bh(&chan->lock);
@@ -450,7 +449,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	rch_grants_revoke(chan);
 	/* Who is connecting sees to its lane itself. */
 	if (lingers)
-		linger(chan, unread);
+		linger(chan);
 	else if (was != RCH_CHAN_CONNECTING)
 		rch_chan_await_answer(chan);
 	/* Not before: the room it gives would let the peer send what nobody reads. */
@@ -536,6 +535,20 @@ static bool is_wanted(struct rch_chan *chan, int bit)
 	       test_and_clear_bit(bit, &chan->busy);
 }
 
+/*
+ * A thread has shut sending down while another sent, and has not waited for that: the peer is told
+ * now. Only who has claimed RCH_CHAN_TX may say so, as it is the end of what is sent.
+ */
+static noinline_for_stack void tell_shut(struct rch_chan *chan)
+{
+	/* The one that has it sees to that itself. */
+	while (!chan->lane.refused && !test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy)) {
+		rch_lane_shut_send(&chan->lane);
+		clear_bit_unlock(RCH_CHAN_TX, &chan->busy);
+		smp_mb__after_atomic(); /* as in rch_chan_unclaim() */
+	}
+}
+
 /**
  * rch_chan_unclaim - let the next one send or receive
  * @chan: channel
@@ -546,7 +559,7 @@ static bool is_wanted(struct rch_chan *chan, int bit)
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
 	static const __poll_t polled[] = {
-		[RCH_CHAN_TX] = EPOLLOUT | EPOLLWRNORM,
+		[RCH_CHAN_TX] = EPOLLOUT | EPOLLWRNORM | EPOLLPRI,
 		[RCH_CHAN_RX] = EPOLLIN | EPOLLRDNORM,
 	};
 	__poll_t mask;
@@ -554,6 +567,8 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	clear_bit_unlock(bit, &chan->busy);
 	/* pairs with those of is_free(), prepare_to_wait(), poll, and rch_op_arm() */
 	smp_mb__after_atomic();
+	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_SEND))
+		tell_shut(chan);
 	if (!is_wanted(chan, bit) && !READ_ONCE(chan->offered))
 		return;
 	/*
@@ -575,11 +590,13 @@ static bool always(struct rch_chan *chan)
  * @chan: channel
  * @how: RDMACHAN_SHUTDOWN_*
  * @nonblock: do not wait for who sends or receives to find out
+ * @deadline: how long to wait for it, as of rch_deadline()
  *
- * May be repeated. Context: process. Return: 0, -ENOTCONN, -ERESTARTSYS; or -EAGAIN, and
- * it must be repeated for the peer to know.
+ * May be repeated. Context: process. Return: 0, -ENOTCONN, or as rch_chan_claim(). Then the peer is
+ * told that nothing is sent any more when the thread that sends is done; that nothing is received
+ * any more, only when this is repeated.
  */
-int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned long deadline)
 {
 	enum rch_chan_state state;
 	int ret;
@@ -596,22 +613,58 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock)
 	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
 		return -ENOTCONN;
 	if (how & RDMACHAN_SHUTDOWN_RECV) {
-		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, deadline);
 		if (ret)
 			return ret;
 		/* Told before there is room again: who waits for it must not get it. */
-		rch_lane_tell(&chan->lane, RCH_LANE_SHUT_RECV);
+		rch_lane_read(&chan->lane, chan->rx_messages, true);
 		rch_chan_refuse_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {
 		/* Behind a message that another thread is sending. */
-		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, nonblock, 0);
+		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, nonblock, deadline);
 		if (ret)
 			return ret;
 		rch_lane_shut_send(&chan->lane);
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
 	}
+	return 0;
+}
+
+/**
+ * rch_chan_abort - end the channel at once, in both directions
+ * @chan: channel
+ * @nonblock: do not wait for a thread that is just receiving
+ *
+ * May be repeated. Context: process. Return: 0, -ENOTCONN; or -EAGAIN or -ERESTARTSYS, and it
+ * must be repeated for what has arrived to be thrown away.
+ */
+int rch_chan_abort(struct rch_chan *chan, bool nonblock)
+{
+	struct rdmachan_error error = {};
+	bool first, done;
+	int ret;
+
+	spin_lock_bh(&chan->lock);
+	done = chan->shut & RDMACHAN_SHUTDOWN_ABORT;
+	first = !done && chan->state != RCH_CHAN_CONNECTING && chan->state != RCH_CHAN_FAILED;
+	if (first)
+		WRITE_ONCE(chan->shut, chan->shut | RDMACHAN_SHUTDOWN_ABORT);
+	spin_unlock_bh(&chan->lock);
+	if (!first && !done)
+		return -ENOTCONN;
+	if (first) {
+		rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
+		rch_link_where(chan->lane.link, &error);
+		rch_chan_fail(chan, &error);
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	}
+	ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
+	if (ret)
+		return ret;
+	rch_chan_drop_received(chan);
+	rch_chan_unclaim(chan, RCH_CHAN_RX);
 	return 0;
 }
 
@@ -647,6 +700,9 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 		 (chan->shut & RDMACHAN_SHUTDOWN_SEND) ||
 		 (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;
+	if ((chan->shut & RDMACHAN_SHUTDOWN_SEND) && rch_chan_finish_settled(chan) &&
+	    is_free(chan, RCH_CHAN_TX))
+		mask |= EPOLLPRI;
 out:
 	spin_unlock_bh(&chan->lock);
 	return mask;

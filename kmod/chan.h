@@ -215,6 +215,9 @@ enum rch_lent {
  * @retry_domain: connecting: where to
  * @shut: RDMACHAN_SHUTDOWN_* done here
  * @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer
+ * @end_told: the program was told that the peer sends no more, and the peer that it was
+ * @peer_done: the peer's program receives no more; written with WRITE_ONCE(), behind @peer_read
+ * @peer_read: messages that the peer's program had received then, as the peer tells
  * @error: the last error record
  * @peer_message_max: largest message that the peer takes
  * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX
@@ -307,6 +310,9 @@ struct rch_chan {
 	u32 retry_domain;
 	u32 shut;
 	u32 peer_shut;
+	bool end_told;
+	bool peer_done;
+	u64 peer_read;
 	struct rdmachan_error error;
 	u32 peer_message_max;
 	struct list_head segments;
@@ -425,7 +431,8 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 		   bool nonblock, unsigned long deadline);
 void rch_chan_push(struct rch_chan *chan);
 void rch_chan_unclaim(struct rch_chan *chan, int bit);
-int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock);
+int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned long deadline);
+int rch_chan_abort(struct rch_chan *chan, bool nonblock);
 void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error);
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error);
 void rch_chan_gone(struct rch_lane *lane);
@@ -436,6 +443,13 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan);
 void rch_chan_connect_work(struct work_struct *work);
 int rch_chan_connect(struct rch_chan *chan);
 void rch_chan_connect_start(struct rch_chan *chan);
+
+/* chan_finish.c APIs: how much the peer's program has received */
+enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *r);
+u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages);
+bool rch_chan_finish_settled(struct rch_chan *chan);
+int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline,
+		    struct rdmachan_error *error);
 
 /* chan_tx.c APIs: process context */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,

@@ -335,6 +335,7 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	take_arriving(chan, &drop);
 	if (!reset && rch_chan_state_allowed(chan->state, RCH_CHAN_PEER_CLOSED)) {
 		error.service = chan->service;
+		error.detail = rch_chan_finish_closed(chan, detail);
 		chan->error = error;
 		rch_chan_set_state(chan, RCH_CHAN_PEER_CLOSED);
 	}
@@ -382,6 +383,8 @@ enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
 	case RCH_REC_ATOMIC:
 	case RCH_REC_ATOMIC_DONE:
 		return rch_grants_record(chan, r);
+	case RCH_REC_READ:
+		return rch_chan_read_got(chan, r);
 	case RCH_REC_SHUT:
 		return shut_got(chan, r);
 	case RCH_REC_CLOSE:
@@ -551,7 +554,7 @@ void rch_chan_rx_done(struct rch_chan *chan, size_t length)
 static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			struct rch_recv_result *result, struct rch_rts *offer)
 {
-	bool message, offered, shut;
+	bool message, offered, shut, tells;
 	struct rch_rts taken;
 	int ret = 0;
 
@@ -567,7 +570,12 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 		ret = -(int)chan->error.error;
 	else if (!message && !offered && !result->eof)
 		ret = -EAGAIN;
+	tells = result->eof && !ret && !shut && !chan->end_told &&
+		(chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
+	chan->end_told |= tells;
 	spin_unlock_bh(&chan->lock);
+	if (tells)
+		rch_lane_read(&chan->lane, chan->rx_messages, false);
 	if (offered)
 		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
 	else if (message)

@@ -54,6 +54,7 @@ long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* ioctl.c APIs for queue_op.c: process context of the program */
+bool rch_shutdown_ok(u32 how);
 int rch_connect_check(struct rdmachan_connect_args *connect);
 unsigned long rch_connect_deadline(const struct rdmachan_connect_args *connect);
 struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,

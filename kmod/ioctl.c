@@ -220,7 +220,8 @@ static int run_info(struct rch_call *call)
 	info->out_features = RCH_FEATURES;
 	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
 			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION |
-			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT;
+			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT |
+			  RDMACHAN_CALLS_FINISH;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -529,16 +530,48 @@ static int run_recv(struct rch_call *call)
 	return ret;
 }
 
-/* SHUTDOWN, BUSY_POLL, QUERY and LIST */
+/* SHUTDOWN, FINISH, BUSY_POLL, QUERY and LIST */
+
+/** rch_shutdown_ok - whether a program may ask for this */
+bool rch_shutdown_ok(u32 how)
+{
+	if (how == RDMACHAN_SHUTDOWN_ABORT)
+		return true;
+	return how && !(how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND));
+}
 
 static int run_shutdown(struct rch_call *call)
 {
+	struct rch_chan *chan = call->file->private_data;
 	u32 how = call->arg.shutdown.how;
 
 	call->copied = true;
-	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
+	if (!rch_shutdown_ok(how))
 		return -EINVAL;
-	return rch_chan_shutdown(call->file->private_data, how, false);
+	if (how == RDMACHAN_SHUTDOWN_ABORT)
+		return rch_chan_abort(chan, false);
+	return rch_chan_shutdown(chan, how, false, 0);
+}
+
+static int run_finish(struct rch_call *call)
+{
+	struct rdmachan_finish_args *finish = &call->arg.finish;
+	struct rch_chan *chan = call->file->private_data;
+	struct rdmachan_error error = {};
+	int ret;
+
+	call->copied = true;
+	if (finish->flags & ~RDMACHAN_IO_F_DONTWAIT)
+		return -EOPNOTSUPP;
+	if (finish->__reserved)
+		return -EINVAL;
+	ret = rch_error_check(finish->error_ptr) ?:
+	      rch_call_until(call, &finish->until, finish->timeout_ms);
+	if (ret)
+		return ret;
+	ret = rch_chan_finish(chan, rch_file_nonblock(call->file, finish->flags),
+			      call->until.deadline, &error);
+	return ret ? rch_refused(ret, finish->error_ptr, &error) : 0;
 }
 
 static int busy_poll(struct rch_call *call, u32 *to)
@@ -814,6 +847,7 @@ static const struct rch_command chan_commands[] = {
 	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, error_ptr, run_send),
 	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, out_msg_flags, run_recv),
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown_args, how, run_shutdown),
+	RCH_COMMAND(RDMACHAN_FINISH, rdmachan_finish_args, until, run_finish),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, error_ptr, run_query_chan),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, usecs, run_busy_poll_chan),
 	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, error_ptr, rch_run_grant),

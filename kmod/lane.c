@@ -308,6 +308,20 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 	spin_unlock_bh(&lane->link->lock);
 }
 
+/**
+ * rch_lane_read - have the peer told that the program receives no more
+ * @lane: lane
+ * @messages: that it has received
+ * @shut: it has shut receiving down; else it has found the end
+ */
+void rch_lane_read(struct rch_lane *lane, u64 messages, bool shut)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->read = messages;
+	tell_locked(lane, RCH_LANE_READ | (shut ? RCH_LANE_SHUT_RECV : 0));
+	spin_unlock_bh(&lane->link->lock);
+}
+
 /** rch_lane_cts - have the peer told where to write, or that it shall send DATA */
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts)
 {
@@ -562,24 +576,24 @@ static bool may_hold_close(const struct rch_lane *lane)
 /**
  * rch_lane_finish - end gracefully: CLOSE goes behind what waits to be sent
  * @lane: lane
- * @cause: for the peer's program
- * @detail: belongs to it
+ * @messages: that the program has received
  *
  * Ahead of what waits the peer is told that nobody reads here any more: if it closes as well,
  * with data that nobody will read, neither shall wait for the other.
  */
-void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail)
+void rch_lane_finish(struct rch_lane *lane, u64 messages)
 {
 	spin_lock_bh(&lane->link->lock);
 	lane->refused = true;
 	lane->finishing = true;
-	lane->close_cause = cause;
-	lane->close_detail = detail;
+	lane->close_cause = RDMACHAN_CAUSE_PEER_CLOSED;
+	lane->close_detail = (u32)messages;
+	lane->read = messages;
 	if (may_hold_close(lane)) {
 		rch_link_hold(lane->link, lane, RCH_LAST_CLOSE);
 	} else {
 		if (!list_empty(&lane->txq))
-			tell_later(lane, RCH_LANE_SHUT_RECV);
+			tell_later(lane, RCH_LANE_READ | RCH_LANE_SHUT_RECV);
 		enqueue_last(lane, &lane->fin);
 	}
 	spin_unlock_bh(&lane->link->lock);

@@ -229,18 +229,19 @@ struct rch_link {
 	struct rch_link_faults faults;
 };
 
-/** enum rch_lane_control - what a lane has to tell besides data */
+/** enum rch_lane_control - what a lane has to tell besides data; the lowest bit comes first */
 enum rch_lane_control {
 	RCH_LANE_OPEN = BIT(0),
 	RCH_LANE_ACCEPT = BIT(1),
 	RCH_LANE_CREDIT = BIT(2),
-	RCH_LANE_SHUT_RECV = BIT(3),
-	RCH_LANE_RESET = BIT(4),
-	RCH_LANE_CLOSED = BIT(5),
-	RCH_LANE_CTS = BIT(6),
-	RCH_LANE_STAND = GENMASK(7 + RCH_LENDS - 1, 7),
-	RCH_LANE_RETURN = GENMASK(15 + RCH_LENDS - 1, 15),
-	RCH_LANE_WORDS = BIT(23),
+	RCH_LANE_READ = BIT(3),
+	RCH_LANE_SHUT_RECV = BIT(4),
+	RCH_LANE_RESET = BIT(5),
+	RCH_LANE_CLOSED = BIT(6),
+	RCH_LANE_CTS = BIT(7),
+	RCH_LANE_STAND = GENMASK(8 + RCH_LENDS - 1, 8),
+	RCH_LANE_RETURN = GENMASK(16 + RCH_LENDS - 1, 16),
+	RCH_LANE_WORDS = BIT(24),
 };
 
 /** enum rch_lane_last - last words that may wait for others to share their frame */
@@ -283,6 +284,7 @@ struct rch_word {
  * @last: &enum rch_lane_last, what is held back
  * @window: the peer's promise
  * @credit_limit: to be told with RCH_LANE_CREDIT
+ * @read: to be told with RCH_LANE_READ
  * @cts: to be told with RCH_LANE_CTS
  * @words: to be told with RCH_LANE_WORDS
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
@@ -322,6 +324,7 @@ struct rch_lane {
 	u32 last;
 	struct rch_window_tx window;
 	u64 credit_limit;
+	u64 read;
 	struct rch_cts cts;
 	struct list_head words;
 	u32 accesses;
@@ -512,7 +515,8 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item);
 void rch_lane_told(struct rch_lane *lane, u32 control);
 void rch_lane_say_last(struct rch_lane *lane);
 void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail);
-void rch_lane_finish(struct rch_lane *lane, u32 cause, u32 detail);
+void rch_lane_finish(struct rch_lane *lane, u64 messages);
+void rch_lane_read(struct rch_lane *lane, u64 messages, bool shut);
 void rch_lane_shut_send(struct rch_lane *lane);
 void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);

@@ -266,6 +266,10 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		r.type = RCH_REC_CTS;
 		r.length = sizeof(struct rch_wire_cts);
 		break;
+	case RCH_LANE_READ:
+		r.type = RCH_REC_READ;
+		r.length = sizeof(struct rch_wire_read);
+		break;
 	case RCH_LANE_SHUT_RECV:
 		r.type = RCH_REC_SHUT;
 		r.flags = RCH_SHUT_F_RECV;
@@ -293,6 +297,8 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		rch_wire_accept_put(payload, &accept);
 	else if (control == RCH_LANE_CREDIT)
 		rch_wire_credit_put(payload, lane->credit_limit);
+	else if (control == RCH_LANE_READ)
+		rch_wire_read_put(payload, lane->read);
 	else if (control == RCH_LANE_CTS)
 		rch_wire_cts_put(payload, &lane->cts);
 	else if (control == RCH_LANE_RESET)

@@ -275,7 +275,7 @@ static int prepare_shutdown(struct rch_op *op)
 	u32 how = op->sqe.op_flags;
 	int ret;
 
-	if (!how || how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND))
+	if (!rch_shutdown_ok(how))
 		return -EINVAL;
 	ret = rch_op_find_chan(op, EPOLLIN | EPOLLOUT);
 	if (!ret && (how & RDMACHAN_SHUTDOWN_SEND))
@@ -285,7 +285,31 @@ static int prepare_shutdown(struct rch_op *op)
 
 static s64 run_shutdown(struct rch_op *op)
 {
-	return rch_chan_shutdown(op->object, op->sqe.op_flags, true);
+	u32 how = op->sqe.op_flags;
+
+	if (how == RDMACHAN_SHUTDOWN_ABORT)
+		return rch_chan_abort(op->object, true);
+	return rch_chan_shutdown(op->object, how, true, 0);
+}
+
+/* FINISH */
+
+static int prepare_finish(struct rch_op *op)
+{
+	int ret = rch_op_find_chan(op, EPOLLPRI | EPOLLOUT);
+
+	if (!ret)
+		goes_in_line(op, LINE_OUT);
+	return ret;
+}
+
+static s64 run_finish(struct rch_op *op)
+{
+	struct rdmachan_error error = {};
+	int ret = rch_chan_finish(op->object, true, 0, &error);
+
+	/* That it is being connected is no reason to fail. */
+	return ret == -ENOTCONN ? -EAGAIN : ret;
 }
 
 /* ACCEPT */
@@ -519,6 +543,11 @@ static const struct op_kind kinds[] = {
 		.uses = USES_FD | USES_GRANT | MAY_FENCE,
 		.prepare = rch_op_revoke_prepare,
 		.run = rch_op_revoke_run,
+	},
+	[RDMACHAN_OPCODE_FINISH] = {
+		.uses = USES_FD | MAY_FENCE,
+		.prepare = prepare_finish,
+		.run = run_finish,
 	},
 };
 

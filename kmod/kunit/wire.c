@@ -100,6 +100,9 @@ static const u8 records_bytes[] = {
 	/* RTS to 2, placed: as above */
 	2, 0, 0, 0, 9, 2, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
 	2, 0, 16, 0, 6, 0, 0, 0, 1, 0x80, 0, 0, 0, 0, 0, 0,
+	/* READ to 2 */
+	2, 0, 0, 0, 16, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0,
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
 };
 
 static u8 *put(u8 *at, u32 chan, u8 type, u8 flags, u32 length)
@@ -156,6 +159,8 @@ static void wire_records_put(struct kunit *test)
 	at += rch_wire_space(24);
 	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, RCH_RTS_F_PLACED, 16), &rts);
 	at += rch_wire_space(16);
+	rch_wire_read_put(put(at, 2, RCH_REC_READ, 0, 8), 0x1817161514131211ULL);
+	at += rch_wire_space(8);
 	KUNIT_ASSERT_EQ(test, at - buf, sizeof(records_bytes));
 	for (i = 0; i < sizeof(records_bytes); i++)
 		KUNIT_EXPECT_EQ_MSG(test, buf[i], records_bytes[i], "byte %d", i);
@@ -254,6 +259,8 @@ static void records_get_place(struct kunit *test, struct rch_cursor *c)
 	rch_wire_rts_get(&r, &rts);
 	KUNIT_EXPECT_EQ(test, r.flags, RCH_RTS_F_PLACED);
 	KUNIT_EXPECT_EQ(test, rts.total, 0x100002);
+	next(test, c, &r, RCH_REC_READ, 8);
+	KUNIT_EXPECT_EQ(test, rch_wire_read_get(&r), 0x1817161514131211ULL);
 }
 
 static void wire_records_get(struct kunit *test)

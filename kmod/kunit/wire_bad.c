@@ -140,6 +140,7 @@ static const struct type_case type_cases[] = {
 	{ "RELEASE", RCH_REC_RELEASE, 0x00, 5, 8 },
 	{ "ATOMIC", RCH_REC_ATOMIC, 0x00, 5, 40 },
 	{ "ATOMIC_DONE", RCH_REC_ATOMIC_DONE, 0x00, 5, 16 },
+	{ "READ", RCH_REC_READ, 0x00, 5, 8 },
 };
 
 static void type_desc(const struct type_case *tc, char *desc)
@@ -292,7 +293,7 @@ static void bad_record_type(struct kunit *test)
 	u32 type;
 
 	for (type = 0; type < 256; type++) {
-		if (type >= RCH_REC_OPEN && type <= RCH_REC_ATOMIC_DONE)
+		if (type >= RCH_REC_OPEN && type <= RCH_REC_READ)
 			continue;
 		r.type = type;
 		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM),

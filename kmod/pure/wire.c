@@ -116,6 +116,7 @@ static const struct {
 	[RCH_REC_RELEASE] = { 0, sizeof(struct rch_wire_grant_end), true },
 	[RCH_REC_ATOMIC] = { 0, sizeof(struct rch_wire_atomic), true },
 	[RCH_REC_ATOMIC_DONE] = { 0, sizeof(struct rch_wire_atomic_done), true },
+	[RCH_REC_READ] = { 0, sizeof(struct rch_wire_read), true },
 };
 
 static enum rch_rule data_check(const struct rch_record *r)
@@ -351,6 +352,22 @@ u64 rch_wire_credit_get(const struct rch_record *r)
 	const struct rch_wire_credit *w = (const void *)r->payload;
 
 	return le64_to_cpu(w->limit);
+}
+
+/** rch_wire_read_put - write READ's bytes to @buf */
+void rch_wire_read_put(void *buf, u64 messages)
+{
+	struct rch_wire_read *w = buf;
+
+	w->messages = cpu_to_le64(messages);
+}
+
+/** rch_wire_read_get - read READ's bytes from a checked record */
+u64 rch_wire_read_get(const struct rch_record *r)
+{
+	const struct rch_wire_read *w = (const void *)r->payload;
+
+	return le64_to_cpu(w->messages);
 }
 
 /** rch_wire_rts_put - write RTS's bytes to @buf */

@@ -188,6 +188,7 @@ struct rch_bare {
  * @RCH_REC_RELEASE: its holder gives it back, and has no access under way; the same
  * @RCH_REC_ATOMIC: the owner is to do an atomic operation; &struct rch_wire_atomic
  * @RCH_REC_ATOMIC_DONE: it has; &struct rch_wire_atomic_done
+ * @RCH_REC_READ: the program of the sender of this receives no more; &struct rch_wire_read
  * @RCH_REC_TYPES: one more than the last
  */
 enum rch_record_type {
@@ -206,6 +207,7 @@ enum rch_record_type {
 	RCH_REC_RELEASE = 13,
 	RCH_REC_ATOMIC = 14,
 	RCH_REC_ATOMIC_DONE = 15,
+	RCH_REC_READ = 16,
 	RCH_REC_TYPES,
 };
 
@@ -337,9 +339,19 @@ struct rch_wire_credit {
 };
 
 /**
+ * struct rch_wire_read - READ
+ * @messages: that the program of the sender of this has received on the channel: it has found the
+ *	end behind them, or has shut receiving down
+ */
+struct rch_wire_read {
+	__le64 messages;
+};
+
+/**
  * struct rch_wire_close - CLOSE
  * @cause: enum rdmachan_cause as the receiver of this shall report it
- * @detail: belongs to the cause
+ * @detail: with RESET, belongs to the cause; else the last 32 bits of the number of messages that
+ *	the program of the sender of this has received on the channel
  */
 struct rch_wire_close {
 	__le32 cause;
@@ -607,6 +619,8 @@ void rch_wire_pair_put(void *buf, u32 first, u32 second);
 void rch_wire_pair_get(const struct rch_record *r, u32 *first, u32 *second);
 void rch_wire_credit_put(void *buf, u64 limit);
 u64 rch_wire_credit_get(const struct rch_record *r);
+void rch_wire_read_put(void *buf, u64 messages);
+u64 rch_wire_read_get(const struct rch_record *r);
 void rch_wire_rts_put(void *buf, const struct rch_rts *rts);
 void rch_wire_rts_get(const struct rch_record *r, struct rch_rts *rts);
 void rch_wire_cts_put(void *buf, const struct rch_cts *cts);

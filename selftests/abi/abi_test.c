@@ -81,6 +81,7 @@ union arg {
 	struct rdmachan_send_args send;
 	struct rdmachan_recv_args recv;
 	struct rdmachan_shutdown_args shutdown;
+	struct rdmachan_finish_args finish;
 	struct rdmachan_busy_poll_args busy_poll;
 	struct rdmachan_query_args query;
 	struct rdmachan_list_args list;
@@ -160,6 +161,8 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_atomic_args)),
 	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll_args, 0, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown_args, 0, -1),
+	COMMAND("FINISH", RDMACHAN_FINISH, CHAN, rdmachan_finish_args, EAGAIN,
+		FLAGS(rdmachan_finish_args)),
 };
 
 #define EACH_COMMAND(c) \
@@ -212,6 +215,9 @@ static void prepare(union arg *arg, const struct command *c, struct fixture_abi 
 		break;
 	case RDMACHAN_SHUTDOWN:
 		arg->shutdown.how = RDMACHAN_SHUTDOWN_SEND;
+		break;
+	case RDMACHAN_FINISH:
+		arg->finish.flags = RDMACHAN_IO_F_DONTWAIT;
 		break;
 	}
 	arg->size = c->size;
@@ -439,7 +445,7 @@ TEST_F(abi, flags_of_others)
 		for (flags = RDMACHAN_IO_F_DONTWAIT; flags <= RDMACHAN_IO_F_GRANTS; flags++) {
 			if (flags == RDMACHAN_IO_F_DONTWAIT &&
 			    (c->cmd == RDMACHAN_SEND || c->cmd == RDMACHAN_GRANT ||
-			     c->cmd == RDMACHAN_REVOKE))
+			     c->cmd == RDMACHAN_REVOKE || c->cmd == RDMACHAN_FINISH))
 				continue;
 			prepare(&arg, c, self);
 			memcpy(arg.bytes + c->flags, &flags, sizeof(flags));
@@ -485,7 +491,7 @@ TEST_F(abi, unknown_command)
 			    nr != RDMACHAN_CMD_BUSY_POLL &&
 			    nr != RDMACHAN_CMD_REGION_REGISTER &&
 			    nr != RDMACHAN_CMD_REGION_UNREGISTER &&
-			    (nr < RDMACHAN_CMD_GRANT || nr > RDMACHAN_CMD_ATOMIC))
+			    (nr < RDMACHAN_CMD_GRANT || nr > RDMACHAN_CMD_FINISH))
 				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(0xB6, 0), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IOWR(RDMACHAN_TYPE, 0, int), &arg), ENOTTY);
@@ -730,7 +736,7 @@ TEST_F(abi, message_flags)
 	EXPECT_EQ(do_recv(self->peer, &c, 1, &recv, NULL), 0);
 	EXPECT_EQ(recv.out_msg_flags, 0xffff);
 	EXPECT_ERR(do_shutdown(self->chan, 0), EINVAL);
-	EXPECT_ERR(do_shutdown(self->chan, 4), EINVAL);
+	EXPECT_ERR(do_shutdown(self->chan, 8), EINVAL);
 }
 
 TEST_F(abi, list_arguments)

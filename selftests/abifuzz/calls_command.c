@@ -32,6 +32,7 @@ struct command {
 		struct rdmachan_send_args send;
 		struct rdmachan_recv_args recv;
 		struct rdmachan_shutdown_args shutdown;
+		struct rdmachan_finish_args finish;
 		struct rdmachan_busy_poll_args busy_poll;
 		struct rdmachan_query_args query;
 		struct rdmachan_list_args list;
@@ -405,10 +406,21 @@ long call_recv(struct actor *actor, const struct call *call)
 
 long call_shutdown(struct actor *actor, const struct call *call)
 {
-	static const uint32_t hows[] = { 2, 1, 3, 0, 4, 0xffffffff };
+	static const uint32_t hows[] = { 2, 1, 3, 0, 4, 0xffffffff, 5, 8 };
 	struct command command = { RDMACHAN_SHUTDOWN, sizeof(struct rdmachan_shutdown_args) };
 
 	command.arg.shutdown.how = PICK(hows, call->value[2]);
+	return issue(actor, call, &command);
+}
+
+long call_finish(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_FINISH, sizeof(struct rdmachan_finish_args) };
+	struct rdmachan_finish_args *finish = &command.arg.finish;
+
+	finish->flags = call->value[2] % 4;
+	finish->timeout_ms = timeout_of(call->value[3]);
+	finish->error_ptr = error_ptr(actor, call);
 	return issue(actor, call, &command);
 }
 

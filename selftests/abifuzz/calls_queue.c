@@ -119,6 +119,7 @@ long call_entry(struct actor *actor, const struct call *call)
 		RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
 		RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
 		RDMACHAN_OPCODE_RELEASE, RDMACHAN_OPCODE_GRANT, RDMACHAN_OPCODE_REVOKE,
+		RDMACHAN_OPCODE_FINISH,
 	};
 	struct rdmachan_sqe sqe = {
 		.opcode = PICK(opcodes, call->value[0]),
@@ -167,6 +168,9 @@ long call_entry(struct actor *actor, const struct call *call)
 	case RDMACHAN_OPCODE_RELEASE:
 		name_grant(&sqe, call);
 		sqe.grant_offset = 0;
+		break;
+	case RDMACHAN_OPCODE_FINISH:
+		sqe.op_flags = 0;
 		break;
 	case RDMACHAN_OPCODE_CONNECT:
 		sqe.addr = (uintptr_t)memory_args(actor, call->value[2], 64);

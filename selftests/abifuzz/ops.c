@@ -82,6 +82,8 @@ const struct op ops[] = {
 	{ "sleep", call_sleep, SLOT_OTHER, SLOT_OTHER, 2, E_ANY },
 	{ "user", call_user, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "limit", call_limit, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
+	{ "finish", call_finish, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS | E_CONNECTION,
+	  { ENOTCONN, ENOBUFS, ENFILE } },
 };
 
 const unsigned int ops_count = ARRAY_SIZE(ops);

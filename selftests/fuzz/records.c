@@ -23,6 +23,8 @@ u32 fuzz_record_length(u8 type, u32 any)
 		return sizeof(struct rch_wire_credit);
 	case RCH_REC_CLOSE:
 		return sizeof(struct rch_wire_close);
+	case RCH_REC_READ:
+		return sizeof(struct rch_wire_read);
 	case RCH_REC_RTS:
 		return sizeof(struct rch_wire_rts);
 	case RCH_REC_CTS:
@@ -112,6 +114,9 @@ static void payload_copy(void *to, const struct rch_record *r)
 		return;
 	case RCH_REC_CREDIT:
 		rch_wire_credit_put(to, rch_wire_credit_get(r));
+		return;
+	case RCH_REC_READ:
+		rch_wire_read_put(to, rch_wire_read_get(r));
 		return;
 	case RCH_REC_RTS:
 		rch_wire_rts_get(r, &rts);

@@ -268,6 +268,20 @@ int do_shutdown(int chan, uint32_t how)
 	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
 }
 
+int do_finish(int chan, const struct opts *o)
+{
+	struct rdmachan_finish_args finish = { .size = sizeof(finish) };
+
+	if (o) {
+		finish.flags = o->flags;
+		finish.timeout_ms = o->timeout_ms;
+		finish.error_ptr = (uintptr_t)o->error;
+	}
+	if (o && o->error)
+		o->error->size = sizeof(*o->error);
+	return ioctl(chan, RDMACHAN_FINISH, &finish);
+}
+
 int get_info(int ctx, struct rdmachan_info *info)
 {
 	memset(info, 0, sizeof(*info));

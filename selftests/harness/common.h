@@ -101,6 +101,7 @@ int do_send(int chan, const void *data, size_t len, uint32_t msg_flags, const st
 int do_recv(int chan, void *data, size_t len, struct rdmachan_recv_args *recv,
 	    const struct opts *o);
 int do_shutdown(int chan, uint32_t how);
+int do_finish(int chan, const struct opts *o);
 int get_info(int ctx, struct rdmachan_info *info);
 int get_object(int fd, struct rdmachan_object *object);
 int get_error(int fd, struct rdmachan_error *error);

@@ -190,7 +190,7 @@ void frame_accept(struct frame *f, u32 chan, u32 number)
 	rch_wire_accept_put(frame_add(f, &r), &accept);
 }
 
-void frame_close(struct frame *f, u32 chan, u8 flags)
+void frame_end(struct frame *f, u32 chan, u8 flags, u32 detail)
 {
 	const struct rch_record r = {
 		.chan = chan,
@@ -199,7 +199,23 @@ void frame_close(struct frame *f, u32 chan, u8 flags)
 		.length = sizeof(struct rch_wire_close),
 	};
 
-	rch_wire_pair_put(frame_add(f, &r), RDMACHAN_CAUSE_PEER_CLOSED, 0);
+	rch_wire_pair_put(frame_add(f, &r), RDMACHAN_CAUSE_PEER_CLOSED, detail);
+}
+
+void frame_close(struct frame *f, u32 chan, u8 flags)
+{
+	frame_end(f, chan, flags, 0);
+}
+
+void frame_read(struct frame *f, u32 chan, u64 messages)
+{
+	const struct rch_record r = {
+		.chan = chan,
+		.type = RCH_REC_READ,
+		.length = sizeof(struct rch_wire_read),
+	};
+
+	rch_wire_read_put(frame_add(f, &r), messages);
 }
 
 void frame_simple(struct frame *f, u32 chan, u8 type, u8 flags)

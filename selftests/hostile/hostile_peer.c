@@ -112,6 +112,7 @@ static const struct {
 	{ "data", RCH_REC_DATA },
 	{ "credit", RCH_REC_CREDIT },
 	{ "shut", RCH_REC_SHUT },
+	{ "read", RCH_REC_READ },
 	{ "close", RCH_REC_CLOSE },
 	{ "closed", RCH_REC_CLOSED },
 };
@@ -133,6 +134,8 @@ TEST_F_ROWS(scene, before_the_answer, too_early)
 		frame_data(&f, number, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);
 	else if (row->type == RCH_REC_CREDIT)
 		frame_credit(&f, number, 1 << 30);
+	else if (row->type == RCH_REC_READ)
+		frame_read(&f, number, 0);
 	else if (row->type == RCH_REC_CLOSE)
 		frame_close(&f, number, 0);
 	else
@@ -277,6 +280,77 @@ TEST_F(scene, closing_makes_no_room)
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE], 5000));
 	EXPECT_EQ(a->h.count[RCH_REC_CREDIT], credits);
 	EXPECT_EQ(a->h.count[RCH_REC_SHUT], 0);
+	attack_disconnect(a);
+}
+
+/* What the peer may tell of how much its program has received, when @SENT were sent. */
+#define SENT 3
+
+static const struct {
+	const char *name;
+	u64 messages;
+	u64 missing;
+} numbers[] = {
+	{ "nothing", 0, SENT },
+	{ "some", SENT - 1, 1 },
+	{ "all", SENT, 0 },
+	{ "more_than_was_sent", SENT + 1, 0 },
+	{ "far_more", ~0ULL, 0 },
+	{ "half_of_all_numbers", 0x80000000, 0 },
+	{ "half_of_all_numbers_and_some", 0x80000000 + SENT + 1, 0 },
+};
+
+static void expect_missing(struct attack *a, u64 missing, u32 cause)
+{
+	struct rdmachan_error error = {};
+	const struct opts o = { .timeout_ms = 20000, .error = &error };
+
+	if (!missing) {
+		EXPECT_EQ(do_finish(a->victim, &o), 0);
+		return;
+	}
+	EXPECT_ERR(do_finish(a->victim, &o), EPIPE);
+	EXPECT_EQ(error.cause, cause);
+	EXPECT_EQ(error.detail, missing);
+}
+
+static void send_to_it(struct attack *a)
+{
+	int i;
+
+	for (i = 0; i < SENT; i++)
+		ASSERT_EQ(write(a->victim, "some", 4), 4);
+}
+
+TEST_F_ROWS(scene, read_tells, numbers)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	send_to_it(a);
+	frame_begin(&f);
+	frame_read(&f, a->victim_no, row->messages);
+	/* What is told first holds. */
+	frame_read(&f, a->victim_no, SENT - row->messages);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	expect_missing(a, row->missing, RDMACHAN_CAUSE_PEER_SHUTDOWN);
+	EXPECT_TRUE(attack_heard(a));
+	attack_disconnect(a);
+}
+
+TEST_F_ROWS(scene, close_tells, numbers)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	send_to_it(a);
+	frame_begin(&f);
+	frame_end(&f, a->victim_no, 0, row->messages);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(wait_state(a->victim, RDMACHAN_STATE_PEER_CLOSED, 20000));
+	expect_missing(a, row->missing, RDMACHAN_CAUSE_PEER_CLOSED);
 	attack_disconnect(a);
 }
 
