@@ -49,8 +49,8 @@ main() {
 	"$here/lab/packages.sh" check
 	"$here/lab/payload.sh" "$kernel" "$out/payload" >"$out/payload.log" 2>&1 ||
 		{ tail -n 20 "$out/payload.log" >&2; exit 2; }
-	exec "$here/lab/${words[1]}" "${words[@]:2:i - 2}" --payload "$out/payload" --out "$out/run" \
-		--timeout 1200 "${options[@]}" "${words[@]:i}"
+	exec "$here/lab/${words[1]}" --timeout 1200 "${words[@]:2:i - 2}" --payload "$out/payload" \
+		--out "$out/run" "${options[@]}" "${words[@]:i}"
 }
 
 main "$@"

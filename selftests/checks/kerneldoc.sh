@@ -32,12 +32,13 @@ find_kernel_doc() {
 
 # Whether a comment that is wrong is found: another kernel-doc may speak in another way.
 try_kernel_doc() {
-	local scratch
+	local scratch said
 
 	scratch=$(mktemp -d)
 	printf '%s\n' '/**' ' * f - does nothing' ' * @a: not there' ' */' 'int f(int b)' '{' '}' \
 		>"$scratch/wrong.c"
-	look "$scratch/wrong.c" | grep -q . || die "$KERNEL_DOC does not find what is wrong"
+	said=$(look "$scratch/wrong.c")
+	[ -n "$said" ] || die "$KERNEL_DOC does not find what is wrong"
 	rm -r "$scratch"
 }
 
