@@ -135,6 +135,12 @@ static void add_detail(struct text *text, const struct rdmachan_error *err)
 	case RDMACHAN_CAUSE_SEND_BUFFER:
 		add(text, " The buffer has %llu bytes.", detail);
 		break;
+	case RDMACHAN_CAUSE_PEER_CLOSED:
+	case RDMACHAN_CAUSE_PEER_SHUTDOWN:
+		if (detail)
+			add(text, " It has not received %llu message%s that %s sent.", detail,
+			    detail == 1 ? "" : "s", detail == 1 ? "was" : "were");
+		break;
 	case RDMACHAN_CAUSE_PEER_KILLED:
 		name = lib_signal_name(detail);
 		if (name)

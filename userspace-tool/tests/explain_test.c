@@ -100,6 +100,12 @@ static void test_records(void)
 	ok(explained(&err, "Its limit is 65536 bytes."), "the limit of messages");
 	err.cause = RDMACHAN_CAUSE_SEND_BUFFER;
 	ok(explained(&err, "The buffer has 65536 bytes."), "the send buffer");
+	err.cause = RDMACHAN_CAUSE_PEER_CLOSED;
+	err.detail = 2;
+	ok(explained(&err, "It has not received 2 messages that were sent."), "what is missing");
+	err.cause = RDMACHAN_CAUSE_PEER_SHUTDOWN;
+	err.detail = 1;
+	ok(explained(&err, "It has not received 1 message that was sent."), "and one");
 	err.cause = RDMACHAN_CAUSE_PEER_KILLED;
 	err.detail = 9;
 	ok(explained(&err, "The signal was SIGKILL."), "the signal");
