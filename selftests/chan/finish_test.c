@@ -549,15 +549,29 @@ TEST_F(finish, abort_wakes)
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
 }
 
-/* A large message under way in either direction ends with it, at both ends. */
+static void send_for_ever(int chan, const char *data)
+{
+	while (!do_send(chan, data, LARGE, 0, NULL))
+		;
+	_exit(errno);
+}
+
+static void recv_for_ever(int chan, char *data)
+{
+	while (!do_recv(chan, data, LARGE, NULL, NULL))
+		;
+	_exit(errno);
+}
+
+/* Large messages under way end with it, at both ends. */
 static void abort_in_transfer(int from, int to, int aborts)
 {
-	char *data = calloc(1, 16 * LARGE);
+	char *data = calloc(1, LARGE);
 	pid_t sends, receives;
 
-	sends = LATER(0, _exit(do_send(from, data, 16 * LARGE, 0, NULL) ? errno : 0));
-	receives = LATER(0, _exit(do_recv(to, data, 16 * LARGE, NULL, NULL) ? errno : 0));
-	sleep_ms(1);
+	sends = LATER(0, send_for_ever(from, data));
+	receives = LATER(0, recv_for_ever(to, data));
+	sleep_ms(20);
 	EXPECT_EQ(do_shutdown(aborts, RDMACHAN_SHUTDOWN_ABORT), 0);
 	EXPECT_EQ(child_errno(sends), aborts == from ? EPIPE : ECONNRESET);
 	EXPECT_EQ(child_errno(receives), aborts == to ? EPIPE : ECONNRESET);

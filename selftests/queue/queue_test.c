@@ -347,7 +347,7 @@ TEST_F(queue, bad_entries)
 	int listener = do_listen(self->peer, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
 	struct rdmachan_connect_args connect = { .size = 8 };
 	const struct bad_entry bad[] = {
-		{ { .opcode = OP(REVOKE) + 1 }, EOPNOTSUPP },
+		{ { .opcode = OP(FINISH) + 1 }, EOPNOTSUPP },
 		{ { .opcode = 255 }, EOPNOTSUPP },
 		{ { .flags = 8 }, EOPNOTSUPP },
 		{ { .flags = 16 }, EOPNOTSUPP },
@@ -375,7 +375,10 @@ TEST_F(queue, bad_entries)
 		{ { .opcode = OP(ACCEPT), .fd = listener, .op_flags = 4 }, EOPNOTSUPP },
 		{ { .opcode = OP(SHUTDOWN), .fd = self->q.fd, .op_flags = 1 }, ENOTTY },
 		{ { .opcode = OP(SHUTDOWN), .fd = self->a }, EINVAL },
-		{ { .opcode = OP(SHUTDOWN), .fd = self->a, .op_flags = 4 }, EINVAL },
+		{ { .opcode = OP(SHUTDOWN), .fd = self->a, .op_flags = 5 }, EINVAL },
+		{ { .opcode = OP(SHUTDOWN), .fd = self->a, .op_flags = 8 }, EINVAL },
+		{ { .opcode = OP(FINISH), .fd = self->q.fd }, ENOTTY },
+		{ { .opcode = OP(FINISH), .fd = self->a, .op_flags = 1 }, EINVAL },
 		{ { .opcode = OP(SEND), .fd = self->a, .msg_flags = 0x10000 }, EINVAL },
 		{ { .opcode = OP(SEND), .fd = self->a, .length = (1U << 30) + 1 }, EMSGSIZE },
 		{ { .opcode = OP(SEND), .fd = self->a, .op_flags = 1 }, EINVAL },
