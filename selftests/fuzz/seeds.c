@@ -102,11 +102,14 @@ static void frame_seeds(void)
 		save("frame", name, buf, frame_make(buf, &r[type], 1));
 	}
 	save("frame", "all-types", buf, frame_make(buf, &r[1], RCH_REC_TYPES - 1));
-	/* Two messages that can be taken together, and one whose padding does not fit. */
+	/* Messages that can be taken together; and one behind another whose padding does not fit. */
 	r[0] = record_of(RCH_REC_DATA);
 	r[1] = r[0];
-	save("frame", "run", buf, frame_make(buf, r, 2));
-	save("frame", "run-padding", buf, frame_make(buf, r, 2) - 3);
+	r[1].length = 24;
+	r[1].total = 24;
+	r[2] = r[0];
+	save("frame", "run", buf, frame_make(buf, r, 3));
+	save("frame", "run-padding", buf, frame_make(buf, r, 3) - 3);
 }
 
 static void frame_spoilt(u8 type, const struct spoil *s)
