@@ -216,6 +216,8 @@ static void frame_grants_seed(void)
 	struct rch_record r = record_of(RCH_REC_DATA);
 	u8 message[128] __attribute__((aligned(8))) = {};
 	u8 buf[FRAME_SIZE] __attribute__((aligned(8)));
+	struct rch_wire_grant *first = (void *)(buf + RCH_FRAME_OVERHEAD +
+						sizeof(struct rch_wire_grants));
 	struct rch_frame f = { .epoch = 1, .seq = 7, .ack = 3, .limit = 35 };
 
 	r.length = rch_wire_grants_size(two, 2, 5);
@@ -227,9 +229,12 @@ static void frame_grants_seed(void)
 	f.length += fuzz_record_encode(buf + f.length, &r);
 	rch_wire_frame_put(buf, &f);
 	save("frame", "grants", buf, f.length);
-	buf[RCH_FRAME_OVERHEAD + sizeof(struct rch_wire_grants) +
-	    offsetof(struct rch_wire_grant, keys)]++;
+	first->keys = cpu_to_le32(two[0].keys + 1);
 	save("frame", "bad-grants-keys", buf, f.length);
+	/* As many keys as the grant needs, and more than follow. */
+	first->keys = cpu_to_le32(5);
+	first->length = cpu_to_le64(two[0].length + 3 * 4096);
+	save("frame", "bad-grants-long", buf, f.length);
 	buf[RCH_FRAME_OVERHEAD + offsetof(struct rch_wire_grants, count)] = 17;
 	save("frame", "bad-grants-count", buf, f.length);
 }
