@@ -20,6 +20,7 @@ struct listening {
 	enum relay_mode mode;
 	bool keep;
 	bool echo;
+	bool one_way;
 	bool verbose;
 	struct rdmachan_options options;
 };
@@ -30,6 +31,7 @@ static const struct option options[] = {
 	{ "stream", no_argument, NULL, 's' },
 	{ "keep", no_argument, NULL, 'k' },
 	{ "echo", no_argument, NULL, 'e' },
+	{ "one-way", no_argument, NULL, 'o' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "max", required_argument, NULL, 'm' },
 	{ 0 }
@@ -53,6 +55,8 @@ static bool parse_option(int option, const char *value, struct listening *listen
 		return listening->keep = true;
 	case 'e':
 		return listening->echo = true;
+	case 'o':
+		return listening->one_way = true;
 	case 'v':
 		return listening->verbose = true;
 	case 'm':
@@ -102,7 +106,7 @@ static int serve_one(int listener, const struct listening *listening)
 		tell_peer(&peer, uid);
 	if (!listening->keep) {
 		close(listener);
-		return relay_run(chan, listening->mode);
+		return relay_run(chan, listening->mode, listening->one_way);
 	}
 	status = relay_output(chan, listening->mode);
 	close(chan);
@@ -128,7 +132,7 @@ static int run(int argc, char **argv)
 	struct rdmachan_error err;
 	int option, ctx, listener;
 
-	while ((option = getopt_long(argc, argv, "lwskevm:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "lwskeovm:", options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_listen, NULL);
 		if (!parse_option(option, optarg, &listening))
@@ -136,6 +140,8 @@ static int run(int argc, char **argv)
 	}
 	if (argc - optind != 1 || !parse_service(argv[optind], &listening.service))
 		return fail_usage(&cmd_listen, "say SERVICE, a number from 1 to 4294967294");
+	if (listening.keep + listening.echo + listening.one_way > 1)
+		return fail_usage(&cmd_listen, "--keep, --echo and --one-way exclude each other");
 	if (listening.echo)
 		set_echo(&listening);
 	if (listening.echo && listening.options.tuning.message_max > RDMACHAN_BUFFER_MAX)
@@ -159,8 +165,9 @@ const struct command cmd_listen = {
 	"\n"
 	"Listens for SERVICE, accepts one channel, sends what is read from standard input\n"
 	"and writes what is received to standard output: the other end of \"rdmachan\n"
-	"connect\". It ends when both directions have. SERVICE is a number from 1 to\n"
-	"4294967294; numbers below 1024 need CAP_NET_BIND_SERVICE.\n"
+	"connect\". It ends when both directions have, and succeeds only when the peer's\n"
+	"program has received all that was read, and all that came was written. SERVICE is\n"
+	"a number from 1 to 4294967294; numbers below 1024 need CAP_NET_BIND_SERVICE.\n"
 	"\n"
 	"What a message is:\n"
 	"  -s, --stream     whatever one read of the input gives (the default)\n"
@@ -169,6 +176,7 @@ const struct command cmd_listen = {
 	"What to do with channels:\n"
 	"  -k, --keep       serve one channel after another for ever; input is not read\n"
 	"  -e, --echo       send every message back; many channels at once, for ever\n"
+	"  -o, --one-way    only send; end when the peer's program has received all\n"
 	"Other options:\n"
 	"  -m, --max SIZE   receive messages up to SIZE (k, m, g; echo: 16m)\n"
 	"  -v, --verbose    tell on standard error who connects\n"

@@ -19,9 +19,12 @@ enum relay_mode {
 	RELAY_WHOLE,
 };
 
-/* Both directions until both have ended; returns &enum tool_exit. */
-int relay_run(int chan, enum relay_mode mode);
-/* Channel to standard output only. */
+/*
+ * Both directions until both have ended; or, one way, standard input to the channel, and nothing
+ * is received. Returns &enum tool_exit.
+ */
+int relay_run(int chan, enum relay_mode mode, bool one_way);
+/* Channel to standard output only. One that has failed is shut down and not closed. */
 int relay_output(int chan, enum relay_mode mode);
 
 #endif /* RELAY_H */

@@ -9,7 +9,7 @@
  * A channel is a local stream socket on which a header goes before each message. It
  * shows what programs do with the interface, not what the module does.
  *
- * Grants are in fake_grant.c, queues in fake_queue.c.
+ * The ends of channels are in fake_channel.c, grants in fake_grant.c, queues in fake_queue.c.
  *
  * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
  * timeouts count for the beginning only; tuning is ignored, but for message_max.
@@ -33,24 +33,22 @@
 #include "fake.h"
 
 #define EXPORT	__attribute__((visibility("default")))
-#define FDS	1024
-
 enum kind { NOTHING, CONTEXT, LISTENER, CHANNEL, QUEUE };
 
-static enum kind kinds[FDS];
+static enum kind kinds[FAKE_FDS];
 
 #define REAL(name)	((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 static enum kind kind_of(int fd)
 {
-	return fd >= 0 && fd < FDS ? kinds[fd] : NOTHING;
+	return fd >= 0 && fd < FAKE_FDS ? kinds[fd] : NOTHING;
 }
 
 static int set_kind(int fd, enum kind kind, uint32_t flags)
 {
 	if (fd < 0)
 		return -1;
-	if (fd >= FDS) {
+	if (fd >= FAKE_FDS) {
 		REAL(close)(fd);
 		errno = EMFILE;
 		return -1;
@@ -75,7 +73,7 @@ static int service_socket(uint32_t service, struct sockaddr_un *addr)
 	return socket(AF_UNIX, SOCK_STREAM, 0);
 }
 
-static void record(uint64_t error_ptr, uint32_t op, uint32_t cause, uint32_t service)
+void fake_record(uint64_t error_ptr, uint32_t op, uint32_t cause, uint32_t service)
 {
 	struct rdmachan_error *err = (void *)(uintptr_t)error_ptr;
 	int error = errno;
@@ -154,12 +152,13 @@ int fake_send(int fd, struct rdmachan_send_args *send)
 	}
 	copy[0].iov_base = &header;
 	copy[0].iov_len = sizeof(header);
-	if (!wait_for(fd, POLLOUT, send->timeout_ms, send->flags & RDMACHAN_IO_F_DONTWAIT) &&
-	    !fake_move(fd, copy, i + 1, true))
+	if (wait_for(fd, POLLOUT, send->timeout_ms, send->flags & RDMACHAN_IO_F_DONTWAIT) < 0)
+		return -1;
+	fake_channel_sent(fd, 1);
+	if (!fake_move(fd, copy, i + 1, true))
 		return 0;
-	if (errno == EPIPE)
-		record(send->error_ptr, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PEER_SHUTDOWN, 0);
-	return -1;
+	fake_channel_sent(fd, -1);
+	return fake_channel_send_failed(fd, send->error_ptr);
 }
 
 static int fake_recv(int fd, struct rdmachan_recv_args *recv_)
@@ -176,10 +175,12 @@ static int fake_recv(int fd, struct rdmachan_recv_args *recv_)
 	}
 	if (wait_for(fd, POLLIN, recv_->timeout_ms, recv_->flags & RDMACHAN_IO_F_DONTWAIT) < 0)
 		return -1;
+	if (fake_channel_reset(fd, recv_->error_ptr) < 0)
+		return -1;
 	seen = recv(fd, &header, sizeof(header), MSG_PEEK | MSG_WAITALL);
 	if (seen < (ssize_t)sizeof(header)) {
 		recv_->out_flags = RDMACHAN_RECV_OUT_EOF;
-		return seen < 0 ? -1 : 0;
+		return fake_channel_end(fd, recv_->error_ptr);
 	}
 	left = recv_->out_length = header.length;
 	recv_->out_msg_flags = header.msg_flags;
@@ -195,7 +196,10 @@ static int fake_recv(int fd, struct rdmachan_recv_args *recv_)
 		errno = EMSGSIZE;
 		return -1;
 	}
-	return fake_move(fd, copy, i + 1, false);
+	if (fake_move(fd, copy, i + 1, false) < 0)
+		return fake_channel_cut(fd, recv_->error_ptr);
+	fake_channel_received(fd);
+	return 0;
 }
 
 static int fake_listen(struct rdmachan_listen_args *listen_)
@@ -211,11 +215,21 @@ static int fake_listen(struct rdmachan_listen_args *listen_)
 	return -1;
 }
 
+static int accept_channel(int fd)
+{
+	int chan = accept(fd, NULL, NULL);
+
+	if (chan < 0 || !fake_channel_accepted(chan))
+		return chan;
+	REAL(close)(chan);
+	return -1;
+}
+
 static int fake_accept(int fd, struct rdmachan_accept_args *accept_)
 {
 	if (wait_for(fd, POLLIN, accept_->timeout_ms, false) < 0)
 		return -1;
-	accept_->out_fd = set_kind(accept(fd, NULL, NULL), CHANNEL, accept_->flags);
+	accept_->out_fd = set_kind(accept_channel(fd), CHANNEL, accept_->flags);
 	accept_->out_peer.family = AF_INET;
 	accept_->out_peer.addr[0] = 10;
 	accept_->out_peer_uid = getuid();
@@ -227,29 +241,15 @@ static int fake_connect(struct rdmachan_connect_args *connect_)
 	struct sockaddr_un addr;
 	int fd = service_socket(connect_->service, &addr);
 
-	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)) && !fake_channel_connected(fd)) {
 		connect_->out_fd = set_kind(fd, CHANNEL, connect_->flags);
 		return connect_->out_fd < 0 ? -1 : 0;
 	}
 	REAL(close)(fd);
 	errno = ECONNREFUSED;
-	record(connect_->error_ptr, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_NO_SERVICE,
-	       connect_->service);
+	fake_record(connect_->error_ptr, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_NO_SERVICE,
+		    connect_->service);
 	return -1;
-}
-
-static int fake_shutdown(int fd, const struct rdmachan_shutdown_args *shutdown_)
-{
-	char rest[4096];
-
-	if (shutdown_->how & RDMACHAN_SHUTDOWN_SEND)
-		shutdown(fd, SHUT_WR);
-	if (shutdown_->how & RDMACHAN_SHUTDOWN_RECV) {
-		shutdown(fd, SHUT_RD);
-		while (recv(fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
-			;
-	}
-	return 0;
 }
 
 static int fake_info(struct rdmachan_info *info)
@@ -316,7 +316,9 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 	if (request == RDMACHAN_RECV && kind == CHANNEL)
 		return fake_recv(fd, argument);
 	if (request == RDMACHAN_SHUTDOWN && kind == CHANNEL)
-		return fake_shutdown(fd, argument);
+		return fake_channel_shutdown(fd, ((struct rdmachan_shutdown_args *)argument)->how);
+	if (request == RDMACHAN_FINISH && kind == CHANNEL)
+		return fake_channel_finish(fd, argument);
 	if (request == RDMACHAN_QUERY && kind == CHANNEL)
 		return 0;
 	if (request == RDMACHAN_QUEUE_CREATE && kind == CONTEXT)
@@ -391,7 +393,9 @@ EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t 
 
 EXPORT int close(int fd)
 {
-	if (fd >= 0 && fd < FDS)
+	if (fd >= 0 && fd < FAKE_FDS) {
+		fake_channel_closed(fd);
 		kinds[fd] = NOTHING;
+	}
 	return REAL(close)(fd);
 }
