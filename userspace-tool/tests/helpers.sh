@@ -112,7 +112,8 @@ release()
 }
 
 # start NAME INPUT OUTPUT COMMAND...: what it says is in "NAME.err", its number in pids[NAME].
-# Signals are for the command itself; it may be interrupted, which a shell denies its jobs.
+# Signals are for the command itself; it may be interrupted, which a shell denies its jobs. What it
+# begins ends with it.
 start()
 {
 	local name=$1 input=$2 output=$3
@@ -122,7 +123,7 @@ start()
 		trap - INT QUIT
 		[ -z "${hold:-}" ] || exec {hold}>&-
 		[ -z "${other:-}" ] || exec {other}>&-
-		exec "$@" <"$input" >"$output" 2>"$tmp/$name.err"
+		exec setsid "$@" <"$input" >"$output" 2>"$tmp/$name.err"
 	) &
 	pids[$name]=$!
 }
@@ -149,7 +150,7 @@ kill_all()
 	local pid
 
 	for pid in "${pids[@]}"; do
-		kill -KILL "$pid" && wait "$pid"
+		kill -KILL -- -"$pid" && wait "$pid"
 	done 2>/dev/null
 	pids=()
 }
@@ -167,16 +168,16 @@ has_ended()
 	[ -z "$state" ] || [ "$state" = Z ]
 }
 
-# ends NAME STATUS: it ends so, within a minute
+# ends NAME STATUS: it ends so. RDMACHAN_PATIENCE says how often it is looked at.
 ends()
 {
-	local pid=${pids[$1]} status i
+	local pid=${pids[$1]} left status
 
-	for ((i = 0; i < 1200; i++)); do
+	for ((left = ${RDMACHAN_PATIENCE:-1200}; left; left--)); do
 		has_ended "$1" && break
 		sleep 0.05
 	done
-	if [ $i -eq 1200 ]; then
+	if [ "$left" -eq 0 ]; then
 		echo "$1 does not end"
 		return 1
 	fi
