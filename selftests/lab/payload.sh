@@ -28,7 +28,9 @@ cp "$build/guest-tool/rdmachan" "$dir/"
 cp -P "$build"/guest-tool/librdmachan.so* "$dir/"
 find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
 	-exec cp -t "$dir/examples" {} +
-cp "$top"/userspace-tool/tests/{flow,transfer}_test.sh "$top"/selftests/guest/*.sh \
+cp "$top"/userspace-tool/tests/{flow,transfer,relay,contract}_test.sh \
+	"$top"/userspace-tool/tests/helpers.sh "$top"/userspace-tool/man/rdmachan.8 \
+	"$top"/selftests/guest/*.sh \
 	"$top"/selftests/bench/bench_guest.sh "$dir/"
 make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
 	LIBRARY="$build/guest-tool/librdmachan.a"
