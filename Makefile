@@ -7,9 +7,13 @@ B := $(CURDIR)/build
 
 # Seconds of a fuzzing campaign.
 TIME ?= 600
+# Mutants: how many, chosen by what; or some by their names.
+N ?= 60
+SEED ?= 1
+ONLY ?=
 
 .PHONY: all module tool install modules_install clean demo check check-all steady soak coverage \
-	fuzz abi-fuzz bench help
+	mutants fuzz abi-fuzz bench help
 
 all: module tool
 
@@ -71,6 +75,9 @@ soak:
 coverage:
 	@selftests/coverage/coverage.sh
 
+mutants:
+	@selftests/mutants/mutants.py $(if $(ONLY),--only $(ONLY),$(N) $(SEED))
+
 bench:
 	@selftests/bench/bench.sh
 
@@ -86,5 +93,6 @@ help:
 	@echo "make steady        make check four times on a busy machine: the same verdict each time"
 	@echo "make soak          life and death under load, 200 times each; hours"
 	@echo "make coverage      what of the module the tests execute: build/coverage"
+	@echo "make mutants       change the module in one place at a time: a test must fail; N=60 SEED=1"
 	@echo "make bench         beside verbs, rsockets, TCP, ...; BEDS=icount ROWS=lat64 for one row"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

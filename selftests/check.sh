@@ -46,6 +46,7 @@ check_static() {
 	beside static/layers "$here/checks/layers.py"
 	beside static/rst "$here/checks/rst.py"
 	beside static/list "$here/tests.py" verify
+	beside static/mutants "$here/checks/mutants.py"
 	for name in checkpatch guards kerneldoc lab shell; do
 		beside "static/$name" "$here/checks/$name.sh"
 	done

@@ -66,8 +66,8 @@ NEAR = (
 )
 # They take 3 s and more, and run with the files of their group only.
 SLOW = {"end_test", "place_test", "queue_end_test", "region_end_test", "grant_data_test",
-        "grant_end_test", "grant_give_test", "grant_key_test", "timeout_test",
-        "inject_nomem_test", "hostile_peer", "hostile_flood"}
+        "grant_end_test", "grant_give_test", "grant_key_test", "grant_link_test",
+        "grant_queue_test", "timeout_test", "inject_nomem_test", "hostile_peer", "hostile_flood"}
 
 # Of a program: so many seconds, and so many times what it needs with the module as it is.
 LIMIT_S, LIMIT_TIMES = 20, 5
@@ -173,7 +173,7 @@ class Module:
              f"what was built here is not what build.sh has built, see {self.log}")
 
     def restore(self):
-        run("rsync", "-a", "--delete", self.clean + "/", self.work + "/")
+        run("rsync", "-a", "--checksum", "--delete", self.clean + "/", self.work + "/")
 
     def made(self):
         return {name: os.path.join(self.kmod, name)
@@ -399,20 +399,20 @@ def run_group(group, module, times, kunit=False):
 
 # The whole.
 
-def baseline_key(module):
+def baseline_key(module, guests):
     """What has passed once need not pass again: the module, the tests, and how they run."""
     payload = os.path.join(OUT, "payload")
     files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(payload)
                    for name in names)
     files += [os.path.join(folder, name) for folder, _, names in os.walk(LAB) for name in names]
-    files.append(os.path.abspath(__file__))
-    text = "".join(f"{path} {digest(path)}\n" for path in files) + str(module.modules)
+    text = "".join(f"{path} {digest(path)}\n" for path in files)
+    text += str([module.modules, [group.programs for group in guests.values()]])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def baseline(module, guests):
     """See the module as it is pass; return the seconds of each program."""
-    path, key = os.path.join(OUT, "baseline.json"), baseline_key(module)
+    path, key = os.path.join(OUT, "baseline.json"), baseline_key(module, guests)
     if os.path.exists(path):
         known = json.loads(read(path))
         if known["key"] == key:
