@@ -507,6 +507,8 @@ def main(args):
 
 
 if __name__ == "__main__":
+    # Also when it is killed its guest ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         main(sys.argv[1:])
     except Failed as failed:
