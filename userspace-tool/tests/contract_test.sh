@@ -88,12 +88,14 @@ relay_is_there_and_this_end_cannot_write()
 	pair /dev/null /dev/full "$tmp/random" "$tmp/b" && it "$end" "$@" && ends "$other_end" 3
 }
 
+# shellcheck disable=SC2119 # release has an argument of its own
 relay_is_stopped_and_continued()
 {
 	hold
 	pair "$tmp/hold" "$tmp/a" /dev/null "$tmp/b" && echo something >&"$hold" &&
 	await test -s "$tmp/b" && stop "$other_end" && echo more >&"$hold" &&
-	send_signal CONT "$other_end" && cat "$tmp/random" >&"$hold" && release && it "$end" "$@" && ends "$other_end" 0
+	send_signal CONT "$other_end" && cat "$tmp/random" >&"$hold" && release &&
+	it "$end" "$@" && ends "$other_end" 0
 }
 
 relay_is_stopped_and_SIGINT_comes()
