@@ -741,7 +741,9 @@ TEST_F(abi, message_flags)
 
 TEST_F(abi, list_arguments)
 {
-	struct rdmachan_object objects[4];
+	const uint32_t least = offsetof(struct rdmachan_object, tx_regions);
+	const uint32_t most = sysconf(_SC_PAGESIZE);
+	struct rdmachan_object *objects = calloc(1, most);
 	struct rdmachan_list_args list = {
 		.size = sizeof(list),
 		.objects_ptr = (uintptr_t)objects,
@@ -754,8 +756,14 @@ TEST_F(abi, list_arguments)
 	list.objects_max = 65537;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
 	list.objects_max = 1;
-	list.object_size = offsetof(struct rdmachan_object, tx_regions) - 1;
+	list.object_size = least - 1;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	list.object_size = most + 1;
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EINVAL);
+	list.object_size = least;
+	EXPECT_EQ(ioctl(self->ctx, RDMACHAN_LIST, &list), 0);
+	list.object_size = most;
+	EXPECT_EQ(ioctl(self->ctx, RDMACHAN_LIST, &list), 0);
 	list.object_size = sizeof(*objects);
 	list.objects_ptr = NOWHERE;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_LIST, &list), EFAULT);
@@ -772,6 +780,7 @@ TEST_F(abi, list_arguments)
 	list.after = ~0ULL;
 	if (!ioctl(self->ctx, RDMACHAN_LIST, &list))
 		EXPECT_EQ(list.out_count, 0);
+	free(objects);
 }
 
 TEST_F(abi, info)

@@ -571,6 +571,9 @@ TEST_F(quota, message_beyond_the_limit)
 	ASSERT_EQ(get_error(fds[1], &error), 0);
 	EXPECT_RECORD(error, ENOBUFS, RDMACHAN_CAUSE_USER_BYTES, RDMACHAN_OP_RECV,
 		      RDMACHAN_LIMIT_BYTES);
+	EXPECT_EQ(error.local.family, peer_address().family);
+	EXPECT_EQ(error.peer.family, peer_address().family);
+	EXPECT_GT(strlen(error.device), 0);
 	EXPECT_EQ(child_status(child), 0);
 	talk(other[0], other[1]);
 	close(fds[0]);

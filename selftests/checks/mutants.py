@@ -237,7 +237,7 @@ def check_guest():
             ("echo '# one: 0 s'; echo 'not ok 2 b.c # 3 s'; sleep 60", "two: b.c"),
             ("echo '# one: 0 s'; sleep 60", "two: not at its end after 1 s"),
             ("echo '# one: 0 s'; exit 125", "two: the guest ended with status 125"),
-            ('echo "BUG: it" >>$OUT/console.log; ' + GOOD, "one: the kernel: BUG: it"),
+            ('echo "[    1.5000] BUG: it" >>$OUT/console.log; ' + GOOD, "one: the kernel: BUG: it"),
             ('echo "Oops: it" >>$OUT/console.log; exit 125', "one: the kernel: Oops: it")):
         have = Played(script.replace("$OUT", os.path.join(mutants.OUT, "run"))).run()
         if have != want:

@@ -146,6 +146,44 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 	free(back);
 }
 
+/*
+ * A message that comes through the receive buffer is cancelled when some of it is there. That is
+ * thrown away: the next one is whole.
+ */
+TEST_F(region, send_cancelled_in_the_buffer)
+{
+	int64_t sent = 0, cancel = 0;
+	struct rdmachan_object there = {};
+	char *back = malloc(SIZE);
+	struct rdmachan_cqe cqe;
+
+	/* A receiver that polls takes no message in its memory, and the next is not offered. */
+	region_send(&self->q, self->a, self->from_id, 0, 64 * 1024, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	ASSERT_TRUE(wait_readable(self->b, 20000));
+	ASSERT_EQ(read(self->b, back, SIZE), 64 * 1024);
+	ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	ASSERT_EQ(cqe.res, 64 * 1024);
+	/* Behind another the buffer does not grow for a message: it waits for room. */
+	ASSERT_EQ(write(self->a, "1", 1), 1);
+	region_send(&self->q, self->a, self->from_id, 0, SIZE, 1);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	while (there.rx_queued < 64 * 1024) {
+		let_time_pass();
+		ASSERT_EQ(get_object(self->b, &there), 0);
+	}
+	queue_cancel(&self->q, 1, 0, 2);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	both(&self->q, &sent, &cancel);
+	EXPECT_EQ(sent, -ECANCELED);
+	EXPECT_EQ(cancel, 1);
+	ASSERT_EQ(write(self->a, "22", 2), 2);
+	EXPECT_EQ(read(self->b, back, SIZE), 1);
+	EXPECT_EQ(read(self->b, back, SIZE), 2);
+	EXPECT_EQ(memcmp(back, "22", 2), 0);
+	free(back);
+}
+
 /* What was not told of is with the channel, or the channel has failed. */
 static bool goes_on(int chan, uint64_t first, uint64_t last)
 {

@@ -57,6 +57,7 @@ GROUPS = {
 # Which groups come first for a file: the first pattern that fits. The first group runs whole.
 NEAR = (
     (r"grant|pure/grant|path_(lend|key|access)|ioctl_grant", ("grant", "hostile")),
+    (r"queue_region", ("memory", "queue")),
     (r"queue|file_(queue|async)|ioctl_until", ("queue", "grant")),
     (r"region|segment|chan_(stand|place|cts|rts)|path_(mr|rdma)|mem|pure/way",
      ("memory", "chan", "hostile")),
@@ -75,6 +76,8 @@ LIMIT_S, LIMIT_TIMES = 20, 5
 NOT_OK = re.compile(r"^\s*not ok(?: \d+)?(?: -)? (.*?)(?: # \d+ s)?$")
 DONE = re.compile(r"^# (\w+): \d+ s$")
 KUNIT_DONE = re.compile(r"^# kunit: \d+ suites, \d+ passed, 0 failed")
+# Of a line of the kernel's log.
+TIME = re.compile(r"^\[ *[0-9.]+\] ")
 ALL_DONE = re.compile(r"^([1-9]\d*) passed, 0 failed$")
 
 
@@ -342,7 +345,8 @@ class Guest:
         scan = subprocess.run([os.path.join(LAB, "splat-scan.sh"), console], text=True,
                               stdout=subprocess.PIPE, check=False, errors="replace")
         need(scan.returncode in (0, 1), "splat-scan.sh has failed")
-        said = [line for line in scan.stdout.splitlines() if not line.startswith("-- ")]
+        said = [TIME.sub("", line) for line in scan.stdout.splitlines()
+                if not line.startswith("-- ")]
         return f"{self.current()}: the kernel: {said[0].strip()}" if said else None
 
     def _judge(self, status):
