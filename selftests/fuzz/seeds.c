@@ -102,7 +102,7 @@ static void frame_seeds(void)
 		save("frame", name, buf, frame_make(buf, &r[type], 1));
 	}
 	save("frame", "all-types", buf, frame_make(buf, &r[1], RCH_REC_TYPES - 1));
-	/* Messages that can be taken together; and one behind another whose padding does not fit. */
+	/* Messages that can be taken together; and one whose padding does not fit behind others. */
 	r[0] = record_of(RCH_REC_DATA);
 	r[1] = r[0];
 	r[1].length = 24;
