@@ -297,7 +297,6 @@ head -c 8000000 /dev/urandom >"$tmp/large"
 while IFS='|' read -r command event status text; do
 	[[ -z $only || "$command $event" =~ $only ]] || continue
 	row "$command" "$event" "$status" "$text" </dev/null
-done < <(sed -n 's/^\.It Cm \([a-z]*\) Ta \(.*\) Ta \([0-9]*\) Ta \(.*\)$/\1|\2|\3|\4/p' "$page" |
-	sed 's/\\&//g; s/\\-/-/g')
+done < <(sed -n '/^\.It Cm [a-z]* Ns No : /{N;s/^\.It Cm \([a-z]*\) Ns No : \(.*\)\n\([0-9]*\): /\1|\2|\3|/p}' "$page")
 [ -n "$only" ] || check "the table has a row for each test" all_tried
 helpers_end

@@ -114,18 +114,17 @@ release()
 }
 
 # start NAME INPUT OUTPUT COMMAND...: what it says is in "NAME.err", its number in pids[NAME].
-# Signals are for the command itself; it may be interrupted, which a shell denies its jobs. What it
-# begins ends with it.
+# Signals are for the command itself; it may be interrupted, which a shell denies its jobs, and
+# what has begun this shell as a job. What it begins ends with it.
 start()
 {
 	local name=$1 input=$2 output=$3
 
 	shift 3
 	(
-		trap - INT QUIT
 		[ -z "${hold:-}" ] || exec {hold}>&-
 		[ -z "${other:-}" ] || exec {other}>&-
-		exec setsid "$@" <"$input" >"$output" 2>"$tmp/$name.err"
+		exec env --default-signal=INT,QUIT,HUP,TERM setsid "$@" <"$input" >"$output" 2>"$tmp/$name.err"
 	) &
 	pids[$name]=$!
 }

@@ -205,8 +205,7 @@ is_stopped() { grep -q '^State:.T' "/proc/${pids[$1]}/status"; }
 interrupted()
 {
 	midst && send_signal STOP listen && await is_stopped listen && send_signal "$1" connect &&
-	ends connect $((128 + $(kill -l "$1"))) && send_signal CONT listen && echo go >&"$hold" &&
-	ends listen 3 && says listen 'The program at the peer was killed'
+	ends connect $((128 + $(kill -l "$1")))
 }
 
 # Peers that do not receive
