@@ -33,12 +33,15 @@ lab_hosts_file() {
 	done
 }
 
-# The ip commands for all interfaces, of the first namespace.
+# The ip commands for all interfaces, of the first namespace. No two have the same number: rdma_cm
+# tells connections that a neighbour has moved by the number of the interface and the address, and
+# forgets the namespace.
 lab_hosts_links() {
 	echo "link set lo up"
 	if [ "$lab_hosts" = 2 ]; then
 		echo "netns add b"
-		echo "link add eth0 mtu $lab_mtu type veth peer name eth0 mtu $lab_mtu netns b"
+		echo "link add eth0 index 101 mtu $lab_mtu type veth" \
+			"peer name eth0 index 102 mtu $lab_mtu netns b"
 		return
 	fi
 	echo "netns add switch"
@@ -55,7 +58,8 @@ lab_hosts_switch() {
 	lab_n=0
 	while [ $((lab_n += 1)) -le "$lab_hosts" ]; do
 		lab_host_name $lab_n
-		echo "link add to-$lab_name mtu $lab_mtu type veth peer name eth0 mtu $lab_mtu netns $lab_name"
+		echo "link add to-$lab_name index $((200 + lab_n)) mtu $lab_mtu type veth" \
+			"peer name eth0 index $((100 + lab_n)) mtu $lab_mtu netns $lab_name"
 		echo "link set to-$lab_name master br0 up"
 	done
 	echo "link set br0 up"
