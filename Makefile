@@ -10,10 +10,13 @@ TIME ?= 600
 # Mutants: how many, chosen by what; or some by their names.
 N ?= 60
 SEED ?= 1
+# Of the swarm.
+SEEDS ?= 1-200
+# Mutants: these; the swarm: faults of these kinds.
 ONLY ?=
 
 .PHONY: all module tool install modules_install clean demo check check-all steady soak coverage \
-	mutants fuzz abi-fuzz bench help
+	mutants swarm fuzz abi-fuzz bench help
 
 all: module tool
 
@@ -63,6 +66,9 @@ abi-fuzz:
 	@selftests/lab/packages.sh check
 	@selftests/abifuzz/run.sh $(TIME)
 
+swarm:
+	@KERNEL=$(KERNEL) selftests/swarm/run.sh $(SEEDS) $(ONLY)
+
 check-all:
 	@selftests/check.sh all
 
@@ -89,6 +95,7 @@ help:
 	@echo "make check         all tests, in guests; installs what is missing"
 	@echo "make fuzz          fuzz frames, handshakes and links on the host; TIME=600 seconds"
 	@echo "make abi-fuzz      fuzz the calls of programs, in a guest; TIME=600 seconds"
+	@echo "make swarm         many programs, many faults, from seeds: SEEDS=1-200, KERNEL=uml-7.2-san"
 	@echo "make check-all     that, and what takes long: hours"
 	@echo "make steady        make check four times on a busy machine: the same verdict each time"
 	@echo "make soak          life and death under load, 200 times each; hours"

@@ -50,6 +50,7 @@ check_static() {
 	for name in checkpatch guards kerneldoc lab shell; do
 		beside "static/$name" "$here/checks/$name.sh"
 	done
+	beside static/swarm "$here/swarm/judge_test.py"
 	# It compiles what a guest is given, too.
 	begin one_test 0 static/sparse nice -n 5 "$here/checks/sparse.sh" stock-6.1
 }
