@@ -537,12 +537,15 @@ static bool is_wanted(struct rch_chan *chan, int bit)
 
 /*
  * A thread has shut sending down while another sent, and has not waited for that: the peer is told
- * now. Only who has claimed RCH_CHAN_TX may say so, as it is the end of what is sent.
+ * now. Only a thread that has claimed RCH_CHAN_TX may say so, as it is the end of what is sent.
  */
 static noinline_for_stack void tell_shut(struct rch_chan *chan)
 {
-	/* The one that has it sees to that itself. */
-	while (!chan->lane.refused && !test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy)) {
+	/*
+	 * A thread that holds the claim sees to that itself. @refused is read without the link's
+	 * lock: it is never taken back, and rch_lane_shut_send() looks again under the lock.
+	 */
+	while (!READ_ONCE(chan->lane.refused) && !test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy)) {
 		rch_lane_shut_send(&chan->lane);
 		clear_bit_unlock(RCH_CHAN_TX, &chan->busy);
 		smp_mb__after_atomic(); /* as in rch_chan_unclaim() */

@@ -70,6 +70,7 @@ bool rch_chan_finish_settled(struct rch_chan *chan)
 static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 {
 	u64 missing;
+	u32 cause;
 
 	lockdep_assert_held(&chan->lock);
 	if (!chan->peer_done) {
@@ -79,8 +80,11 @@ static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 	missing = finish_missing(chan);
 	if (!missing)
 		return 0;
-	rch_error_set(error, RDMACHAN_OP_SEND, chan->error.cause == RDMACHAN_CAUSE_PEER_CLOSED ?
-		      RDMACHAN_CAUSE_PEER_CLOSED : RDMACHAN_CAUSE_PEER_SHUTDOWN, missing);
+	/* The peer's program has closed, or this one has aborted; else it only receives no more. */
+	cause = chan->error.cause;
+	if (cause != RDMACHAN_CAUSE_PEER_CLOSED && cause != RDMACHAN_CAUSE_SHUTDOWN)
+		cause = RDMACHAN_CAUSE_PEER_SHUTDOWN;
+	rch_error_set(error, RDMACHAN_OP_SEND, cause, missing);
 	error->service = chan->service;
 	return -EPIPE;
 }

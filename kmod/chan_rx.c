@@ -572,7 +572,8 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 		ret = -EAGAIN;
 	tells = result->eof && !ret && !shut && !chan->end_told &&
 		(chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
-	chan->end_told |= tells;
+	if (tells)
+		chan->end_told = true;
 	spin_unlock_bh(&chan->lock);
 	if (tells)
 		rch_lane_read(&chan->lane, chan->rx_messages, false);

@@ -516,6 +516,17 @@ TEST_F(finish, abort_throws_away)
 	EXPECT_TRUE(poll_mask(self->b, POLLIN, 0) & POLLERR);
 }
 
+/* The peer's program has told that it receives no more; then this one aborts. */
+TEST_F(finish, abort_with_messages_missing)
+{
+	send_some(self->a, 3);
+	recv_some(self->b, 1);
+	ASSERT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_SHUTDOWN, 2);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT), 0);
+	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_SHUTDOWN, 2);
+}
+
 TEST_F(finish, abort_with_others_is_none)
 {
 	EXPECT_ERR(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT | RDMACHAN_SHUTDOWN_SEND), EINVAL);
