@@ -134,7 +134,7 @@ static int take_verdict(struct sending *sending, struct outgoing *out, bool wait
 	out->answer.verdict = FILEMSG_PROTOCOL;
 	if (ret > 0 && transfer.msg_flags == FILEMSG_VERDICT)
 		out->answer = filemsg_result_decode(data, transfer.length);
-	/* Whoever breaks the rules, or says that we do, reads no more. */
+	/* A receiver that breaks the rules, or says that we do, reads no more. */
 	if (out->answer.verdict == FILEMSG_PROTOCOL)
 		sending->lost = true;
 	return 0;

@@ -18,7 +18,7 @@
 #include "text.h"
 #include "waiting.h"
 
-/* Beside &enum tool_exit: whoever came has gone before it was served. */
+/* Beside &enum tool_exit: the borrower has gone before it was served. */
 #define NOBODY	(-1)
 
 __attribute__((format(printf, 2, 3)))

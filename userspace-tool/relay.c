@@ -7,8 +7,8 @@
  * open; the caller closes it.
  *
  * Ends. A direction ends well when its end was reached: the peer's program has received all that
- * was read from the input, and all that the peer has sent was written to the output. Whoever
- * cannot go on for a reason of its own, such as a disk that is full, aborts the channel, so that
+ * was read from the input, and all that the peer has sent was written to the output. A side
+ * that cannot go on for a reason of its own, such as a full disk, aborts the channel, so that
  * the peer does not take what it got, or what it sent, for the whole. If it is the peer that
  * receives no more, what it sends is still written out.
  */
@@ -116,7 +116,7 @@ static int input_finish(struct relay *relay, bool cut)
 {
 	struct rdmachan_error err;
 
-	/* Who was sent nothing need not look for the end of it. */
+	/* A peer that was sent nothing need not look for the end of it. */
 	if (!relay->sent && !cut) {
 		rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_SEND);
 		return TOOL_OK;
@@ -151,8 +151,8 @@ static int send_one(struct relay *relay, const void *data, size_t length)
 }
 
 /*
- * Wait for input, or for the peer to be gone: who reads a terminal would not notice. Input that
- * is there comes first: it is lost if the peer is gone.
+ * Wait for input, or for the peer to be gone: a read from a terminal would not notice. Input
+ * that is there comes first: it is lost if the peer is gone.
  */
 static bool wait_for_input(struct relay *relay)
 {
@@ -314,8 +314,8 @@ static int write_output(struct relay *relay)
 }
 
 /*
- * Whoever reads it learns that there is no more. The descriptor stays taken, for what is opened
- * later.
+ * The program that reads it learns that there is no more. The descriptor stays taken, for what is
+ * opened later.
  */
 static int close_output(struct relay *relay)
 {
@@ -377,7 +377,7 @@ static void relay_free(struct relay *relay)
 	free(relay);
 }
 
-/* The status of whoever has aborted the channel, which is not that of whoever found it so. */
+/* The thread that has aborted the channel has another status than one that finds it so. */
 static bool was_aborted(struct relay *relay, int *status)
 {
 	bool aborted;

@@ -40,7 +40,7 @@ void waiting_begin(void)
 	sigaction(SIGTERM, &action, NULL);
 	if (hangup.sa_handler == SIG_DFL)
 		sigaction(SIGHUP, &action, NULL);
-	/* Whoever has begun us may have blocked them. */
+	/* The program that began this one may have blocked them. */
 	sigdelset(&let_in, SIGINT);
 	sigdelset(&let_in, SIGTERM);
 }

@@ -171,7 +171,7 @@ killed()
 	ends cat 0 && return $status
 }
 
-# Whoever waits for input notices as well.
+# A relay that waits for input notices as well.
 killed_idle()
 {
 	hold
@@ -289,7 +289,7 @@ one_way_full()
 	ends cat 0 && says connect 'The peer reset the channel'
 }
 
-# Whoever sends something to it is told, and gets all that comes.
+# A peer that sends something to it is told, and gets all that comes.
 one_way_both()
 {
 	hold
