@@ -35,6 +35,7 @@
 #include "inject.h"
 #include "path.h"
 #include "path_rdma.h"
+#include "pure/wire.h"
 #include "rch.h"
 
 /*
@@ -408,11 +409,16 @@ static void rch_path_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_SQ_DRAINED:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		return;
+	case IB_EVENT_QP_ACCESS_ERR:
+		/* The adapter refuses what the peer asks of memory here, and nothing else. */
+		rch_path_fail(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_PROTOCOL,
+			      RCH_RULE_ACCESS);
+		break;
 	default:
 		rch_path_fail(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_TRANSPORT,
 			      event->event);
-		path->ops->down(path);
 	}
+	path->ops->down(path);
 }
 
 static int create_qp(struct rch_path *path)

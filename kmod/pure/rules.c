@@ -29,6 +29,7 @@ static const char * const rule_texts[RCH_RULES] = {
 	[RCH_RULE_ANSWER] = "an answer that did not come, or was not taken",
 	[RCH_RULE_GRANT] = "a grant that cannot be, is not there, or is there already",
 	[RCH_RULE_KEY] = "a frame that closes memory which no message of it was written to",
+	[RCH_RULE_ACCESS] = "an access to memory that is not lent, or not for it",
 };
 
 /** rch_rule_text - what a peer did who broke @rule; never NULL */

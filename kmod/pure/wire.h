@@ -91,6 +91,7 @@
  * @RCH_RULE_ANSWER: an answer that does not come, or is not taken
  * @RCH_RULE_GRANT: a grant that cannot be, or is not there, or is there already
  * @RCH_RULE_KEY: a frame has closed a key that is not that of a message in it
+ * @RCH_RULE_ACCESS: a READ, WRITE or atomic operation on memory that is not lent, or not for it
  * @RCH_RULES: how many there are
  */
 enum rch_rule {
@@ -118,6 +119,7 @@ enum rch_rule {
 	RCH_RULE_ANSWER,
 	RCH_RULE_GRANT,
 	RCH_RULE_KEY,
+	RCH_RULE_ACCESS,
 	RCH_RULES,
 };
 

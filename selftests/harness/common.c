@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -615,6 +616,20 @@ int64_t clock_ns(void)
 int64_t now_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+/* Whether the kernel is older than this release. */
+bool linux_before(unsigned long major, unsigned long minor)
+{
+	unsigned long its_major, its_minor;
+	struct utsname name;
+	char *rest;
+
+	if (uname(&name))
+		return false;
+	its_major = strtoul(name.release, &rest, 10);
+	its_minor = strtoul(*rest ? rest + 1 : rest, NULL, 10);
+	return its_major < major || (its_major == major && its_minor < minor);
 }
 
 /*

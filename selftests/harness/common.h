@@ -133,6 +133,7 @@ bool time_is_virtual(void);
 void let_time_pass(void);
 int64_t clock_ns(void);
 int64_t now_ms(void);
+bool linux_before(unsigned long major, unsigned long minor);
 int64_t tick_ms(void);
 void pause_ns(int64_t ns);
 void sleep_ms(unsigned int ms);

@@ -435,3 +435,29 @@ int attack_verdict(struct attack *a, int chan)
 {
 	return attack_verdict_within(a, chan, 5000);
 }
+
+/*
+ * Whether the link has ended because the peer used memory that is not its own, and the record says
+ * so. rxe of 6.12 and before has no event for that, and only flushes work. siw has the same event
+ * for a READ that it refuses and for an answer that TCP does not take; and that the stream ends may
+ * be seen first.
+ */
+bool attack_blamed(struct attack *a)
+{
+	struct rdmachan_error error = {};
+	int verdict = attack_verdict(a, a->witness);
+
+	if (verdict == RCH_RULE_ACCESS)
+		return true;
+	if (verdict == VERDICT_ALIVE || get_error(a->witness, &error))
+		return false;
+	if (verdict == VERDICT_CAUSE(RDMACHAN_CAUSE_DISCONNECTED) && is_iwarp())
+		return true;
+	if (verdict == VERDICT_CAUSE(RDMACHAN_CAUSE_TRANSPORT) &&
+	    (is_iwarp() ? error.detail == IBV_EVENT_QP_REQ_ERR :
+	     linux_before(7, 0) && error.wc_status == IBV_WC_WR_FLUSH_ERR))
+		return true;
+	printf("# the link ends with verdict %d, status %u, detail %llu\n", verdict,
+	       error.wc_status, (unsigned long long)error.detail);
+	return false;
+}

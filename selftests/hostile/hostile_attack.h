@@ -79,6 +79,7 @@ bool attack_heard(struct attack *a);
 bool attack_acknowledged(struct attack *a);
 int attack_verdict(struct attack *a, int chan);
 int attack_verdict_within(struct attack *a, int chan, int ms);
+bool attack_blamed(struct attack *a);
 bool set_param(const char *name, unsigned int value);
 void answer_at_once(bool once);
 bool is_iwarp(void);

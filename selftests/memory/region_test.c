@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "common.h"
 #include "harness.h"
@@ -824,14 +823,7 @@ TEST_F(region, device_memory)
 /* Pinned for reading, pages of a file stay so; newer kernels pin what will be the program's. */
 static bool has_own_pages(void)
 {
-	unsigned long major, minor;
-	struct utsname name;
-	char *rest;
-
-	ASSERT_EQ(uname(&name), 0);
-	major = strtoul(name.release, &rest, 10);
-	minor = strtoul(rest + 1, NULL, 10);
-	return major > 6 || (major == 6 && minor >= 2);
+	return !linux_before(6, 2);
 }
 
 /* What the program could not write to when it was registered, and writes to later. */
