@@ -41,6 +41,7 @@ static int run(int argc, char **argv)
 		return fail_usage(&cmd_add, "say N HOST[:SERVICE], or N --listen SERVICE");
 	if (!parse_operand(argv[optind], &number))
 		return fail_usage(&cmd_add, "\"%s\" is not a number of 64 bits", argv[optind]);
+	holding.writes = true;
 	status = hold_begin(&holding);
 	return status ? status : hold_end(&holding, add(&holding, number));
 }

@@ -44,6 +44,7 @@ static int run(int argc, char **argv)
 	if (!parse_operand(argv[optind], &compare) || !parse_operand(argv[optind + 1], &swap))
 		return fail_usage(&cmd_cas, "\"%s\" and \"%s\" are not two numbers of 64 bits",
 				  argv[optind], argv[optind + 1]);
+	holding.writes = true;
 	status = hold_begin(&holding);
 	return status ? status : hold_end(&holding, cas(&holding, compare, swap));
 }

@@ -77,6 +77,7 @@ static int run(int argc, char **argv)
 		if (fd < 0)
 			return fail_errno("cannot open %s", file);
 	}
+	holding.writes = true;
 	status = hold_begin(&holding);
 	return status ? status : hold_end(&holding, put(&holding, fd, file));
 }

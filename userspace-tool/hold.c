@@ -154,11 +154,32 @@ int hold_atomic_failed(const struct holding *holding, const struct rdmachan_erro
 	return hold_failed(holding, err);
 }
 
+/* Until the owner has heard that the memory is back, and has saved it if that is what it does. */
+static int await_owner(const struct holding *holding)
+{
+	struct rdmachan_error err;
+
+	if (!rdmachan_finish(holding->chan, holding->wait_ms, &err))
+		return TOOL_OK;
+	if (err.error == ETIMEDOUT && err.cause == RDMACHAN_CAUSE_NONE)
+		return fail("the owner has not taken the memory back in time");
+	return fail_error(&err, "lost the owner before it has taken the memory back");
+}
+
 int hold_end(struct holding *holding, int status)
 {
-	if (rdmachan_release(holding->chan, holding->grant.grant) < 0 && errno != EKEYREVOKED &&
-	    !status)
-		status = fail_errno("cannot give the memory back");
+	bool ended = status == TOOL_OK || status == TOOL_VERIFY;
+	int owner = TOOL_OK;
+
+	if (!ended) {
+		/* The owner learns that this end did not do what it was to do. */
+		rdmachan_shutdown(holding->chan, RDMACHAN_SHUTDOWN_ABORT);
+	} else if (rdmachan_release(holding->chan, holding->grant.grant) < 0 &&
+		   errno != EKEYREVOKED) {
+		owner = fail_errno("cannot give the memory back");
+	} else if (holding->writes) {
+		owner = await_owner(holding);
+	}
 	close(holding->chan);
-	return status;
+	return owner ? owner : status;
 }

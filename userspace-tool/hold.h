@@ -19,6 +19,7 @@
  * @wait_ms: how long to wait until it is lent
  * @offset: where to begin
  * @verbose: tell what is held
+ * @writes: the command changes what is lent
  * @chan: channel to the owner
  * @grant: the event that has told of it
  */
@@ -29,6 +30,7 @@ struct holding {
 	uint32_t wait_ms;
 	uint64_t offset;
 	bool verbose;
+	bool writes;
 	int chan;
 	struct rdmachan_grant_event grant;
 };
@@ -46,7 +48,8 @@ struct holding {
 #define HOLD_HELP \
 	"  -O, --offset N       where to begin in what is lent, 0 unless given (k, m, g)\n" \
 	"  -l, --listen N       listen for service N, instead of connecting to HOST\n" \
-	"  -W, --wait SEC       how long to wait until something is lent (10; 0: for ever)\n" \
+	"  -W, --wait SEC       how long to wait until something is lent, and until the owner\n" \
+	"                       has back what was written (10; 0: for ever)\n" \
 	"  -v, --verbose        tell on standard error what was lent\n" \
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n" \
 	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
@@ -60,7 +63,11 @@ int hold_begin(struct holding *holding);
 int hold_failed(const struct holding *holding, const struct rdmachan_error *err);
 /* The same of an operation that is to be atomic. */
 int hold_atomic_failed(const struct holding *holding, const struct rdmachan_error *err);
-/* Gives it back, if it has not ended; @status is what becomes of it else. */
+/*
+ * Gives it back, if it has not ended, and waits for the owner when @holding->writes. After a
+ * failure it resets the channel instead. @status is that of the command, and returned unless this
+ * fails.
+ */
 int hold_end(struct holding *holding, int status);
 
 #endif /* HOLD_H */

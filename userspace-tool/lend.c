@@ -164,7 +164,10 @@ static void tell_returned(const struct lending *lending, const struct rdmachan_g
 	}
 }
 
-/* Is it among the events that the memory is back? */
+/*
+ * Is it among the events that the memory is back? If the holder's end of the channel is why, what
+ * is received next tells more.
+ */
 static bool is_back(const struct lending *lending, const struct rdmachan_events *events)
 {
 	const struct rdmachan_grant_event *event;
@@ -177,7 +180,8 @@ static bool is_back(const struct lending *lending, const struct rdmachan_events 
 		    event->grant != lending->range.out_grant)
 			continue;
 		tell_returned(lending, event);
-		back = true;
+		back = event->cause == RDMACHAN_CAUSE_NONE ||
+		       event->cause == RDMACHAN_CAUSE_SHUTDOWN;
 	}
 	return back;
 }
@@ -255,6 +259,9 @@ static int lend(struct lending *lending)
 	     rights_text(lending->range.rights, rights), (uint64_t)lending->range.cookie);
 	status = watch(lending);
 	back = take_back(lending);
+	/* A holder that waits for this end is told so, too. */
+	if (back)
+		rdmachan_shutdown(lending->chan, RDMACHAN_SHUTDOWN_ABORT);
 	return status ? status : back;
 }
 
