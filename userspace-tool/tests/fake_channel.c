@@ -123,8 +123,12 @@ static void closed(int fd)
 	const struct shared *shared = channels[fd].shared;
 
 	set_flag(fd, CLOSED);
-	/* Nobody has accepted it, or will. */
-	if (!__atomic_load_n(&other(fd)->pid, __ATOMIC_ACQUIRE) && is_ready(fd, 0))
+	/*
+	 * The listener is gone and has not accepted the channel. After an ABORT, is_ready() tells
+	 * of this end's own shutdown(), not of the listener's: a later accept needs the segment.
+	 */
+	if (!(flags_of(own(fd)) & ABORTED) && !__atomic_load_n(&other(fd)->pid, __ATOMIC_ACQUIRE) &&
+	    is_ready(fd, 0))
 		shmctl(shared->id, IPC_RMID, NULL);
 }
 

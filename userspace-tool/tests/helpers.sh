@@ -113,6 +113,14 @@ release()
 	unset "$name"
 }
 
+# is_read [NAME]: what was written to it was read
+is_read()
+{
+	local name=${1:-hold}
+
+	! read -r -t 0 -u "${!name}"
+}
+
 # start NAME INPUT OUTPUT COMMAND...: what it says is in "NAME.err", its number in pids[NAME].
 # Signals are for the command itself; it may be interrupted, which a shell denies its jobs, and
 # what has begun this shell as a job. What it begins ends with it.

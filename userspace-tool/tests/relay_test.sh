@@ -256,7 +256,7 @@ leaves_all() { leaves '' && ends connect 0 && silent connect; }
 # The first half of a line is read, which is not seen from outside.
 leaves_half()
 {
-	leaves half sleep 0.5 && ends connect 3 &&
+	leaves half await is_read other && ends connect 3 &&
 	says connect "the peer's program has ended: the rest of the input was not sent"
 }
 
