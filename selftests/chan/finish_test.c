@@ -175,12 +175,31 @@ TEST_F(finish, peer_received_all_and_no_more)
 	EXPECT_EQ(do_finish(self->a, TIMEOUT(PATIENCE)), 0);
 }
 
-static void killed_with(int chan, int count, bool to_the_end)
+/*
+ * The peer's program receives @count messages and is killed. It has the last descriptor of its end
+ * by then, as it waits until this program has closed @line: else closing here ended the channel.
+ */
+static pid_t killed_peer(struct fixture_finish *self, int count, bool to_the_end)
 {
-	recv_some(chan, count);
-	if (to_the_end)
-		recv_end(chan);
-	kill(getpid(), SIGKILL);
+	int line[2];
+	pid_t child;
+	char c;
+
+	ASSERT_EQ(pipe(line), 0);
+	child = fork();
+	if (!child) {
+		close(line[1]);
+		recv_some(self->b, count);
+		if (to_the_end)
+			recv_end(self->b);
+		EXPECT_EQ(read(line[0], &c, 1), 0);
+		kill(getpid(), SIGKILL);
+	}
+	close(self->b);
+	self->b = -1;
+	close(line[0]);
+	close(line[1]);
+	return child;
 }
 
 TEST_F(finish, killed)
@@ -188,9 +207,7 @@ TEST_F(finish, killed)
 	pid_t child;
 
 	send_some(self->a, 2);
-	child = LATER(0, killed_with(self->b, 2, false));
-	close(self->b);
-	self->b = -1;
+	child = killed_peer(self, 2, false);
 	EXPECT_UNFINISHED(self->a, ECONNRESET, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
 	child_status(child);
 }
@@ -200,9 +217,7 @@ TEST_F(finish, killed_behind_the_end)
 	pid_t child;
 
 	send_some(self->a, 2);
-	child = LATER(0, killed_with(self->b, 2, true));
-	close(self->b);
-	self->b = -1;
+	child = killed_peer(self, 2, true);
 	EXPECT_EQ(do_finish(self->a, TIMEOUT(PATIENCE)), 0);
 	child_status(child);
 	EXPECT_TRUE(wait_state(self->a, RDMACHAN_STATE_FAILED, PATIENCE));
