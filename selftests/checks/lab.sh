@@ -41,6 +41,21 @@ verdict $? "a lock that one has can be taken again"
 with_locks 'lab_lock one; ! flock -n "$CACHE/locks/one" true'
 verdict $? "nobody else gets it meanwhile"
 
+# A run that waits for its second kernel does not hold up one that wants its first.
+for name in stock-6.1 stock-6.12; do
+	mkdir -p "$RDMACHAN_CACHE/kernels/$name"
+	echo "$name" >"$RDMACHAN_CACHE/kernels/$name/version"
+done
+exec 9>"$RDMACHAN_CACHE/locks/kernel-stock-6.12"
+flock 9
+: >"$RDMACHAN_CACHE/waits"
+"$lab/kernel.sh" stock-6.1 stock-6.12 >/dev/null 2>>"$RDMACHAN_CACHE/waits" 9>&- &
+tail -n +1 -f --pid=$! "$RDMACHAN_CACHE/waits" | grep -q "waiting.*kernel-stock-6.12"
+timeout 20 "$lab/kernel.sh" stock-6.1 >/dev/null 2>&1 9>&-
+verdict $? "a run holds the lock of one kernel at a time"
+exec 9>&-
+wait
+
 from="rdmachan test: memory fails on purpose from here"
 to="rdmachan test: memory fails on purpose to here"
 lack="kworker/0:1: vmalloc error: size 8192, failed to allocate pages, mode:0xdc2"
