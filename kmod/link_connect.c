@@ -127,8 +127,12 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 	if (!rch_wire_refusal_get(path->reply, path->reply_len, &refusal)) {
 		error->cause = refusal_cause(&refusal);
 		error->detail = refusal.detail;
-	} else if (rdma_protocol_iwarp(path->dev, path->port)) {
-		/* With iWARP a refused TCP connection looks the same. */
+	} else if (rdma_protocol_iwarp(path->dev, path->port) ||
+		   error->cm_status == 28 /* IB_CM_REJ_CONSUMER_DEFINED */) {
+		/*
+		 * With iWARP a refused TCP connection looks the same. Elsewhere the port is taken
+		 * in another network namespace of the peer only, or its module has just gone.
+		 */
 		error->cause = RDMACHAN_CAUSE_NO_MODULE;
 	}
 	error->error = rch_error_errno(error->cause);

@@ -109,6 +109,29 @@ TEST(no_module_there)
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_MODULE);
 }
 
+/*
+ * The peer's connection manager asks all namespaces whether one waits on this port, and this one
+ * does. It refuses without a word of the module then, as the address belongs to another one.
+ */
+TEST(no_module_in_the_namespace)
+{
+	struct rdmachan_addr addr = peer_address();
+	struct rdmachan_error error;
+	int ctx;
+
+	if (!has_peer())
+		SKIP("there is one namespace");
+	ASSERT_GE(do_listen(open_ctx(), SERVICE, NULL), 0);
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ASSERT_EQ(setuid(4322), 0);
+	ctx = open_ctx();
+	EXPECT_ERR(do_connect_to(ctx, &addr, SERVICE,
+				 &(struct opts){ .timeout_ms = 5000, .error = &error }),
+		   ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_MODULE);
+	EXPECT_EQ(error.cm_status, 28);
+}
+
 /* A route over an interface that no RDMA device belongs to. */
 TEST(no_device)
 {
