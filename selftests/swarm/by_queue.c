@@ -137,7 +137,7 @@ static void send_done(struct queued *q, const struct rdmachan_cqe *cqe)
 	else if (cqe->res >= 0)
 		note("odd length");
 	else
-		session_failed(q->session, "send-failed", -cqe->res);
+		session_unsent(q->session, message, -cqe->res);
 	free(message->data);
 }
 

@@ -77,7 +77,7 @@ static void send_done(struct ringed *r, int res)
 	else if (res >= 0)
 		note("odd length");
 	else
-		session_failed(r->session, "send-failed", -res);
+		session_unsent(r->session, &r->out, -res);
 	free(r->out.data);
 }
 

@@ -6,7 +6,8 @@ usage: judge.py DIR...       folders with "plan", "deeds" and journals, as drive
 
 It holds, of each session of a pair:
 
-* what is received is a beginning of what was sent, byte by byte, each message once, in order;
+* what is received is a beginning of what was sent, byte by byte, each message once, in order; a
+  message whose sender was told that it failed may be missing;
 * who is told the end of a stream has received all that was accepted for it;
 * a session that has not come to its end is reported at both ends, by an errno with its cause, and
   something that was done at that time explains the cause (see EXPLAINED);
@@ -62,6 +63,8 @@ EXPLAINED = {
     "kill": ("", "peer-killed peer-reset no-service"),
     "quit": ("", "peer-closed peer-shutdown peer-reset none"),
     "interrupted": ("", "peer-reset"),
+    "gave-up": ("", "peer-reset"),
+    "gone": ("", "no-module"),
     "nomem": ("none resources", "peer-resources"),
     "frame": ("protocol disconnected transport", "protocol disconnected transport"),
 }
@@ -126,7 +129,7 @@ class Session:
         self.number = None
         self.connected = self.over = self.closed = None
         self.verdict = ""
-        self.sent, self.accepted, self.received = [], set(), []
+        self.sent, self.accepted, self.unsent, self.received = [], set(), set(), []
         self.troubles, self.odd = [], []
         self.eof = self.quit = False
         self.extra = {}
@@ -182,6 +185,8 @@ class Journal:
             session.sent.append((int(rest[0]), int(rest[1]), rest[2]))
         elif word == "s":
             session.accepted.add(int(rest[0]))
+        elif word == "f":
+            session.unsent.add(int(rest[0]))
         elif word == "r":
             session.received.append((int(rest[0]), int(rest[1]), rest[2]))
         elif word.endswith("-failed"):
@@ -370,13 +375,16 @@ class Judge:
 
     def _stream(self, sender, receiver):
         where = f"{sender.program.name} to {receiver.program.name} session {sender.number}"
-        for at, got in enumerate(receiver.received):
+        at = 0
+        for got in receiver.received:
+            at = self._skip_unsent(sender, at, got)
             if at >= len(sender.sent):
                 self.find(where, f"message {got} came and was never sent")
                 return
             if not self._same(sender.sent[at], got):
                 self.find(where, self._difference(sender, at, got))
                 return
+            at += 1
         self.figures.count("messages", len(receiver.received))
         self.figures.count("bytes", sum(got[1] for got in receiver.received))
         # Who ends its own direction finds the end there.
@@ -395,6 +403,13 @@ class Judge:
         if not certain <= counted <= certain + uncertain:
             self.find(where, f"{certain} were added, {uncertain} uncertain, and the counter is "
                              f"{counted}")
+
+    def _skip_unsent(self, sender, at, got):
+        """Which message is the next that came: not one that the sender was told has failed."""
+        while at < len(sender.sent) and sender.sent[at][0] in sender.unsent and \
+                not self._same(sender.sent[at], got):
+            at += 1
+        return at
 
     @staticmethod
     def _same(sent, got):
@@ -503,10 +518,38 @@ class Judge:
                 deed = Deed("kill", {}, self.killed[name])
                 deed.ended = self._serves_again(name, self.killed[name])
                 yield deed
+                yield from self._gone(other, deed)
             for session in other.sessions:
                 if session.quit or session.gave_up:
                     yield Deed("quit", {}, session.begun)
             yield from self._interrupted(other)
+            yield from self._gave_up_connecting(other)
+
+    def _gone(self, server, kill):
+        """The killed server may have been the last of its host: then nobody listens there."""
+        host = self.plan.pairs[server.pair]["server"]
+        others = [journal for journal in self.journals.values()
+                  if not journal.client and journal.pair != server.pair and journal.listening and
+                  self.plan.pairs[journal.pair]["server"] == host]
+        if not server.client and not any(self._listened(other, kill) for other in others):
+            deed = Deed("gone", {}, kill.begun)
+            deed.ended = kill.ended
+            yield deed
+
+    def _listened(self, server, kill):
+        """Whether a server listened from that kill until the killed one was there again."""
+        end = min((at for at in (server.ended, self.killed.get(server.name)) if at),
+                  default=float("inf"))
+        return server.listening <= kill.begun and end >= (kill.ended or float("inf"))
+
+    @staticmethod
+    def _gave_up_connecting(client):
+        """The server may have accepted a channel whose client was told that it failed."""
+        for session in client.sessions:
+            if client.client and session.connected is None and session.troubles:
+                deed = Deed("gave-up", {}, session.begun)
+                deed.ended = session.troubles[0].told
+                yield deed
 
     def _interrupted(self, client):
         """
@@ -541,7 +584,7 @@ class Judge:
         own, peer = pair["client"], pair["server"]
         if not journal.client:
             own, peer = peer, own
-        if deed.what in ("kill", "quit", "interrupted"):
+        if deed.what in ("kill", "quit", "interrupted", "gave-up", "gone"):
             return cause in far
         if deed.what in ("nomem", "frame"):
             return cause in near | far

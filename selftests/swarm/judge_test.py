@@ -17,6 +17,7 @@ pair id=1 client=a server=b ckind=call skind=call connect_ms=0
 pair id=2 client=b server=a ckind=uring skind=call connect_ms=0
 fault id=1 at=500 for=3000 what=cut side=from-a
 fault id=2 at=500 for=100 what=delay side=from-a value=5
+fault id=3 at=500 for=100 what=nomem value=5
 """
 # In microseconds, as journals are.
 SECOND = 10**6
@@ -76,6 +77,40 @@ class Story:
         last = self.lines(name, "r")[1]
         self.journals[name] = journal[:last + 1] + [
             f"{at} recv-failed {trouble}", f"{at} over failed", f"{at} closed", f"{at} exit"]
+
+    def fail_one(self):
+        """The third message of pair 1 was refused, others of its batch were sent; it told."""
+        sent = ["112 i 3 300 u13", "113 f 3",
+                "114 send-failed errno=12 cause=0 detail=0 at=0", "115 i 4 400 u14", "116 s 4"]
+        at = self.lines("1c", "i")[3]
+        self.journals["1c"] = self.journals["1c"][:at] + sent + [
+            "150 over failed", "160 closed", "170 exit"]
+        at = self.lines("1s", "r")[3]
+        self.journals["1s"] = self.journals["1s"][:at] + [
+            "120 r 4 400 u14", "140 eof", "150 over failed", "160 closed", "170 exit"]
+        self.deeds += ["50 begin 3", "200 end 3"]
+        return self
+
+    def kill_server(self):
+        """
+        Nobody listens at host a meanwhile; its client tries to connect again, and gives up; then the
+        server is there again, and finds a channel whose client has gone.
+        """
+        self.plan = self.plan.replace("ckind=uring", "ckind=queue")
+        self.deeds[-3:-2] = [f"{2 * SECOND} killed 2s", f"{3 * SECOND} started 2s.2",
+                             "9000000 status 2s killed", "9000000 status 2s.2 0"]
+        self.journals["2s"] = self.journals["2s"][:-1]
+        self.journals["2s.2"] = [
+            f"{3 * SECOND} begin", f"{3 * SECOND} listening", f"{8 * SECOND + 500} accepted",
+            f"{8 * SECOND + 700} recv-failed errno=104 cause=15 detail=0 at={8 * SECOND + 600}",
+            f"{8 * SECOND + 800} over failed", f"{8 * SECOND + 900} closed", f"{9 * SECOND} exit"]
+        self.journals["2c"][-1:] = [
+            f"{2 * SECOND + 10} connect 2",
+            f"{2 * SECOND + 20} connect-failed errno=111 cause=5 detail=0 at=0",
+            f"{8 * SECOND + 10} connect 3",
+            f"{8 * SECOND + 400} connect-failed errno=110 cause=11 detail=0 at=0", "170 exit"]
+        self.deeds += [f"{8 * SECOND} begin 1", f"{8 * SECOND + 300} end 1"]
+        return self
 
     def cut(self):
         """The cable was cut, and both ends of pair 1 were told."""
@@ -214,10 +249,45 @@ def counter_is_wrong(story):
     story.replace("1s", "over", "149 counter 7", "150 over ok")
 
 
+def one_more_missing(story):
+    """A message that was accepted is missing behind the one that failed."""
+    story.fail_one()
+    story.replace("1s", "r", which=-1)
+    story.replace("1s", "eof", "120 r 5 500 u15", "140 eof")
+    story.replace("1c", "over", "117 i 5 500 u15", "118 s 5", "150 over failed")
+
+
+def failed_and_told_of_none(story):
+    story.fail_one()
+    story.replace("1c", "f")
+
+
+def no_server_was_killed(story):
+    """No kill explains that nobody listens there."""
+    story.kill_server()
+    story.deeds = [deed.replace("status 2s killed", "status 2s 0") for deed in story.deeds
+                   if "killed 2s" not in deed]
+
+
+def another_listens_there(story):
+    """Nor does one beside which another server of that host goes on."""
+    story.plan = story.plan.replace("id=1 client=a server=b", "id=1 client=b server=a")
+    story.journals["1s"][-1] = f"{9 * SECOND} exit"
+    story.kill_server()
+
+
+def reset_by_nobody(story):
+    """The server's channel was reset, and each connect of its client has come to its end."""
+    story.kill_server()
+    del story.journals["2c"][-3:-1]
+
+
 SPOILT = [lost, doubled, altered, shorter, wrong_flags, swapped, from_nowhere, last_one_missing,
           no_end, no_exit, died, no_journal, not_started, nothing_started, nothing_delivered, odd,
           no_reason, reason_is_harmless, one_end_silent, wrong_errno, wrong_cause, too_late,
-          killed_by_nobody, slow_connect, ended_early, two_of_a_session, counter_is_wrong]
+          killed_by_nobody, slow_connect, ended_early, two_of_a_session, counter_is_wrong,
+          one_more_missing, failed_and_told_of_none, no_server_was_killed, another_listens_there,
+          reset_by_nobody]
 
 
 class Tap:
@@ -255,8 +325,11 @@ def plans(tap):
 
 
 def main():
-    tap = Tap(len(SPOILT) + 8)
-    for story, name in ((Story(), "all went well"), (Story().cut(), "a cable was cut")):
+    good = ((Story(), "all went well"), (Story().cut(), "a cable was cut"),
+            (Story().fail_one(), "one send of a batch failed"),
+            (Story().kill_server(), "the last server of a host was killed"))
+    tap = Tap(len(SPOILT) + len(good) + 6)
+    for story, name in good:
         wrong = story.judge()
         tap.told(not wrong, f"no fault is found where {name}", wrong)
     for spoil in SPOILT:

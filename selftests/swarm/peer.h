@@ -117,6 +117,7 @@ void session_begin(struct session *session, const struct setup *setup, int ctx, 
 enum next session_next(struct session *session, struct message *message);
 int64_t session_pause(const struct session *session);
 void session_sent(struct session *session, const struct message *message);
+void session_unsent(struct session *session, const struct message *message, int error);
 void session_received(struct session *session, const void *data, size_t len, int flags);
 void session_ended(struct session *session);
 void session_failed(struct session *session, const char *what, int error);

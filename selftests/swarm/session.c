@@ -141,6 +141,13 @@ void session_sent(struct session *session, const struct message *message)
 	note("s %u", message->seq);
 }
 
+/* Those submitted before and after it may have been sent. */
+void session_unsent(struct session *session, const struct message *message, int error)
+{
+	note("f %u", message->seq);
+	session_failed(session, "send-failed", error);
+}
+
 /* Something that the peer's program would never send. */
 static void odd(struct session *session, const char *what)
 {
