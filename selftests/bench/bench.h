@@ -25,8 +25,28 @@
 /* Messages that are handed over at once to rings. */
 #define BATCH 256
 
+/* Moments that two processes on hosts of one kernel share, and most such pairs. */
+#define STAMPS_MAX 1048576U
+#define PAIRS_MAX 8
+
 struct way;
 struct times;
+
+/**
+ * struct shared - what two processes tell each other whose hosts are of one kernel, with one clock
+ * @ready: how often the client has been told to go on
+ * @begun: when something began
+ * @total: messages of a stream, once that is known
+ * @count: how many stamps there are
+ * @stamps: moments, in nanoseconds
+ */
+struct shared {
+	unsigned int ready;
+	uint64_t begun;
+	unsigned int total;
+	unsigned int count;
+	uint64_t stamps[STAMPS_MAX];
+};
 
 /** enum access - what is done to memory that is lent */
 enum access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ADD };
@@ -41,6 +61,8 @@ enum access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ADD };
  * @channels: of each process
  * @bulk: messages go one way
  * @access: to lent memory, if it is that
+ * @raw: print all samples
+ * @shared: with two hosts in one kernel: an array for each pair of processes
  */
 struct job {
 	const struct way *way;
@@ -51,6 +73,8 @@ struct job {
 	unsigned int channels;
 	bool bulk;
 	enum access access;
+	bool raw;
+	struct shared *shared;
 };
 
 /**
@@ -115,10 +139,18 @@ struct rings {
  * @trips: do &job.access to @grant, as many bytes as &job.size, @count times, each when the
  *	one before is over; @samples gets nanoseconds
  * @flood: the same as fast as can be
+ * @lend: the server: lend &end.data for that
+ * @take: the client: await what is lent. Return: its number
+ * @give_back: the client: it is not needed any more
+ * @await_back: the server: wait for that
  */
 struct reach {
 	void (*trips)(struct end *end, uint32_t grant, unsigned int count, uint64_t *samples);
 	void (*flood)(struct end *end, uint32_t grant, unsigned int count);
+	void (*lend)(struct end *end);
+	uint32_t (*take)(struct end *end);
+	void (*give_back)(struct end *end, uint32_t grant);
+	void (*await_back)(struct end *end);
 };
 
 /**
@@ -173,6 +205,8 @@ void await_child(pid_t pid);
 uint64_t *make_samples(unsigned int count);
 unsigned int warm_up(const struct job *job);
 double median_us(uint64_t *samples, unsigned int count);
+void print_result(const struct job *job, uint64_t *samples, unsigned int first, double divisor);
+void print_samples(const uint64_t *samples, unsigned int count);
 void lat_client(struct job *job, unsigned int processes);
 void lat_server(struct job *job, unsigned int processes);
 void connect_client(struct job *job, unsigned int processes);
@@ -191,6 +225,32 @@ void reach_server(struct job *job, unsigned int processes);
 void give_client(struct job *job, unsigned int processes);
 void give_server(struct job *job, unsigned int processes);
 
+/* apart.c */
+struct shared *make_shared(void);
+void tell_ready(struct shared *shared);
+void await_ready(const struct shared *shared, unsigned int count);
+
+/* opening.c */
+void open_client(struct job *job, unsigned int processes);
+void closed_client(struct job *job, unsigned int processes);
+void open_server(struct job *job, unsigned int processes);
+
+/* stream.c */
+void send_for(struct end *end, unsigned int ms);
+void take_all(struct end *end);
+void stream_client(struct job *job, unsigned int processes);
+void stream_server(struct job *job, unsigned int processes);
+
+/* touch.c */
+void touch_client(struct job *job, unsigned int processes);
+void touch_server(struct job *job, unsigned int processes);
+void revoke_client(struct job *job, unsigned int processes);
+void revoke_server(struct job *job, unsigned int processes);
+
+/* beside.c */
+void beside_client(struct job *job, unsigned int processes);
+void beside_server(struct job *job, unsigned int processes);
+
 /* plain.c: by calls that block. */
 extern const struct pattern plain;
 void put(struct end *end, int fd, size_t size);
@@ -205,10 +265,19 @@ extern const struct reach by_queue;
 /* queue.c, uring.c */
 extern const struct rings queue_rings, poller_rings, region_rings, uring_rings;
 
+/* lent.c: as grants of channels. */
+int64_t make_region(char *data, size_t size);
+uint32_t give_grant(struct end *end, uint32_t region, uint32_t rights);
+void lend_grant(struct end *end);
+uint32_t take_grant(struct end *end);
+void give_back_grant(struct end *end, uint32_t grant);
+void await_back_grant(struct end *end);
+
 /* sockets.c */
 extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
 /* channels.c */
 int the_context(void);
+extern const struct way way_verbs;
 extern const struct way way_ioctl, way_channel, way_queue, way_poller, way_regions, way_uring;
 
 #endif /* _BENCH_H */

@@ -13,6 +13,8 @@
 #   smp          Debian's 6.1 on two CPUs, time as it passes: only ratios mean anything
 #   uml          User Mode Linux, the same
 #   wire         two guests and a cable, the same
+#   trips        two hosts in virtual time and a long cable: round trips, exactly; ROWS are its
+#                parts, CONTENDERS its ways, as trips.py has them
 #
 # Without BEDS all of them; without ROWS (patterns of names, see bench_guest.sh) every row
 # with icount and the most telling with the others. Where time passes as it does, each
@@ -27,7 +29,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 lab=$top/selftests/lab
 export RDMACHAN_BUILD=${RDMACHAN_BUILD:-$top/build}
 out=$RDMACHAN_BUILD/bench
-beds=${BEDS:-icount icount-6.12 smp uml wire}
+beds=${BEDS:-icount icount-6.12 smp uml wire trips}
 telling="lat64 lat4k lat64k rate1 rate64 tput64k tput1m connect"
 results=() status=0
 
@@ -61,6 +63,14 @@ wire() {
 		--a "$command" --b "$command"
 }
 
+# It has tables of its own.
+trips() {
+	echo "== trips"
+	payload uml-7.2 || return
+	mkdir -p "$out/trips"
+	"$top/selftests/bench/trips.py" "$out/payload-uml-7.2" "$out/trips"
+}
+
 bed() {
 	local rows=$telling dir=$out/$1
 	local log=$dir/run/output.log
@@ -84,6 +94,7 @@ bed() {
 
 main() {
 	local name
+	local -a counted=()
 
 	"$lab/packages.sh" check
 	if [ -n "${ROWS:-}${CONTENDERS:-}" ]; then
@@ -93,10 +104,15 @@ main() {
 	mkdir -p "$out"
 	rm -f "$out"/payload-*.made
 	for name in $beds; do
-		bed "$name"
+		case $name in
+		trips) trips || status=1 ;;
+		*)
+			bed "$name"
+			counted+=("$name") ;;
+		esac
 	done
-	# shellcheck disable=SC2086 # words
-	"$top/selftests/bench/results.py" "${results[@]}" "$out" $beds || status=1
+	[ ${#counted[@]} = 0 ] ||
+		"$top/selftests/bench/results.py" "${results[@]}" "$out" "${counted[@]}" || status=1
 	exit $status
 }
 

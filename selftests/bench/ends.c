@@ -34,7 +34,7 @@ char *page_memory(size_t size)
 {
 	char *data;
 
-	size = (size + PAGE - 1) / PAGE * PAGE;
+	size = ((size ?: 1) + PAGE - 1) / PAGE * PAGE;
 	data = aligned_alloc(PAGE, size);
 	return data ? memset(data, FILL, size) : NULL;
 }

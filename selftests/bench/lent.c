@@ -13,7 +13,7 @@
 /* What the server's memory is full of. */
 #define LENT 's'
 
-static int64_t make_region(char *data, size_t size)
+int64_t make_region(char *data, size_t size)
 {
 	int64_t region = region_register(the_context(), data, size, 0, NULL);
 
@@ -22,7 +22,7 @@ static int64_t make_region(char *data, size_t size)
 }
 
 /* Return: number of the grant */
-static uint32_t give(struct end *end, uint32_t region, uint32_t rights)
+uint32_t give_grant(struct end *end, uint32_t region, uint32_t rights)
 {
 	int64_t grant = grant_range(*end->fds, the_context(),
 				    &RANGE(region, rights, 0, end->job->size));
@@ -32,13 +32,38 @@ static uint32_t give(struct end *end, uint32_t region, uint32_t rights)
 }
 
 /* Return: number of the grant that comes */
-static uint32_t take(struct end *end)
+uint32_t take_grant(struct end *end)
 {
 	struct rdmachan_grant_event event;
 
 	check(grant_next(*end->fds, &event) && event.what == RDMACHAN_GRANT_GIVEN,
 	      "being given");
 	return event.grant;
+}
+
+void lend_grant(struct end *end)
+{
+	static const uint32_t rights[] = {
+		[ACCESS_READ] = MAY_READ,
+		[ACCESS_WRITE] = MAY_WRITE,
+		[ACCESS_ADD] = MAY_ATOMIC,
+	};
+
+	give_grant(end, make_region(end->data, end->job->size), rights[end->job->access]);
+}
+
+void give_back_grant(struct end *end, uint32_t grant)
+{
+	check(!grant_release(*end->fds, grant), "release");
+}
+
+/* For as long as they measure. */
+void await_back_grant(struct end *end)
+{
+	struct rdmachan_grant_event event;
+
+	check(!grant_recv(*end->fds, &event, sizeof(event), NULL, NULL), "return");
+	check(event.what == RDMACHAN_GRANT_RETURNED && !event.cause, "release");
 }
 
 /* READ and others: the client's end */
@@ -51,14 +76,14 @@ static void expect_bytes(const char *data, size_t size, char what)
 static uint32_t reach_begin(struct end *end, const struct job *job)
 {
 	end_connect(end, job);
-	return take(end);
+	return job->way->reach->take(end);
 }
 
 static void reach_end(struct end *end, uint32_t grant)
 {
 	if (end->job->access == ACCESS_READ)
 		expect_bytes(end->data, end->job->size, LENT);
-	check(!grant_release(*end->fds, grant), "release");
+	end->job->way->reach->give_back(end, grant);
 	/* The server looks at its memory, and closes. */
 	end->job->way->recv(*end->fds, end->data, 1);
 	end_close(end);
@@ -74,7 +99,7 @@ void reach_client(struct job *job, unsigned int processes)
 	(void)processes;
 	grant = reach_begin(&end, job);
 	job->way->reach->trips(&end, grant, count, samples);
-	printf("%.3f\n", median_us(samples + first, job->count));
+	print_result(job, samples, first, 1);
 	reach_end(&end, grant);
 }
 
@@ -111,21 +136,13 @@ static void expect_left(const struct job *job, const char *data)
 
 void reach_server(struct job *job, unsigned int processes)
 {
-	static const uint32_t rights[] = {
-		[ACCESS_READ] = MAY_READ,
-		[ACCESS_WRITE] = MAY_WRITE,
-		[ACCESS_ADD] = MAY_ATOMIC,
-	};
-	struct rdmachan_grant_event event;
 	struct end end;
 
 	(void)processes;
 	end_accept(&end, job);
 	memset(end.data, job->access == ACCESS_ADD ? 0 : LENT, job->size);
-	give(&end, make_region(end.data, job->size), rights[job->access]);
-	/* For as long as they measure. */
-	check(!grant_recv(*end.fds, &event, sizeof(event), NULL, NULL), "return");
-	check(event.what == RDMACHAN_GRANT_RETURNED && !event.cause, "release");
+	job->way->reach->lend(&end);
+	job->way->reach->await_back(&end);
 	expect_left(job, end.data);
 	end_close(&end);
 }
@@ -144,11 +161,11 @@ void give_client(struct job *job, unsigned int processes)
 	region = make_region(end.data, job->size);
 	for (i = 0; i < first + job->count; i++) {
 		begun = now_ns();
-		grant = give(&end, region, MAY_ALL);
+		grant = give_grant(&end, region, MAY_ALL);
 		check(grant_returned(*end.fds, grant, 0), "return");
 		samples[i] = now_ns() - begun;
 	}
-	printf("%.3f\n", median_us(samples + first, job->count));
+	print_result(job, samples, first, 1);
 	end_close(&end);
 }
 
@@ -161,7 +178,7 @@ void give_server(struct job *job, unsigned int processes)
 	(void)processes;
 	end_accept(&end, job);
 	for (i = 0; i < count; i++)
-		check(!grant_release(*end.fds, take(&end)), "release");
+		check(!grant_release(*end.fds, take_grant(&end)), "release");
 	/* What it has released is still under way. */
 	job->way->recv(*end.fds, &byte, 1);
 	end_close(&end);

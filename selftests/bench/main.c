@@ -2,7 +2,8 @@
 /*
  * main.c - measure one way to move messages
  *
- *	bench [--serve | --peer ADDRESS] [--port N] TEST WAY SIZE COUNT [PROCESSES CHANNELS]
+ *	bench [--serve | --peer ADDRESS | --apart] [--port N] [--raw]
+ *		TEST WAY SIZE COUNT [PROCESSES CHANNELS]
  *
  * lat      microseconds of a message one way: half the median of COUNT round trips
  * connect  microseconds of connecting, a byte there and back, and closing, the median
@@ -15,9 +16,21 @@
  * get put  megabytes per second of COUNT of READs or WRITEs
  * give     microseconds of lending SIZE bytes, until the peer has given them back
  *
- * Prints that number. Both ends are here, at the address in LAB_IP, unless --peer names
- * another machine, on which the same runs with --serve. The time of a flood is from the
- * first message that is sent until the sender knows that the last was received.
+ * and of two hosts in one kernel, whose clock is the same (--apart), in nanoseconds:
+ *
+ * open     of COUNT times connecting, the first without a link; then of closing each
+ * closed   from closing each of COUNT connections until the other end is told
+ * stream   when each message arrives that is sent in COUNT milliseconds, or each so many
+ * touch    from lending SIZE bytes until the peer has read them, COUNT times
+ * revoke   taking back what was lent, COUNT times
+ * beside   a message and its answer, 64 bytes, COUNT times, beside four streams of messages of
+ *          SIZE bytes, and on the second line when these begin, when they end, and their bytes
+ *
+ * Prints that number; with --raw all samples of lat, read, write, add and give, in nanoseconds.
+ * Both ends are here, at the address in LAB_IP, unless --peer names another machine, on which
+ * the same runs with --serve, or with --apart the server is on the other host of this kernel. The
+ * time of a flood is from the first message that is sent until the sender knows that the last was
+ * received.
  * Exit status: 0; 1 it failed; 4 this machine has no such way.
  */
 #include <errno.h>
@@ -26,12 +39,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "common.h"
 #include "bench.h"
 
 static const struct way *const ways[] = {
 	&way_ioctl, &way_channel, &way_queue, &way_poller, &way_regions, &way_uring,
-	&way_rsockets, &way_tcp, &way_udp, &way_unix,
+	&way_rsockets, &way_tcp, &way_udp, &way_unix, &way_verbs,
 };
 
 /**
@@ -42,6 +57,7 @@ static const struct way *const ways[] = {
  * @bulk: messages go one way
  * @lent: it is about memory that is lent
  * @access: to that
+ * @apart: the hosts are in one kernel, and share what they have seen
  */
 struct test {
 	const char *name;
@@ -50,6 +66,7 @@ struct test {
 	bool bulk;
 	bool lent;
 	enum access access;
+	bool apart;
 };
 
 void die(const char *what)
@@ -89,6 +106,12 @@ static const struct test tests[] = {
 	{ "get", reach_bulk_client, reach_server, .lent = true, .access = ACCESS_READ },
 	{ "put", reach_bulk_client, reach_server, .lent = true, .access = ACCESS_WRITE },
 	{ "give", give_client, give_server, .lent = true },
+	{ "open", open_client, open_server, .apart = true },
+	{ "closed", closed_client, open_server, .apart = true },
+	{ "stream", stream_client, stream_server, .bulk = true, .apart = true },
+	{ "touch", touch_client, touch_server, .lent = true, .access = ACCESS_READ, .apart = true },
+	{ "revoke", revoke_client, revoke_server, .lent = true, .apart = true },
+	{ "beside", beside_client, beside_server, .bulk = true, .apart = true },
 };
 
 /* Arguments */
@@ -96,7 +119,7 @@ static const struct test tests[] = {
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: bench [--serve | --peer ADDRESS] [--port N] TEST WAY SIZE COUNT [PROCESSES CHANNELS]\n");
+		"usage: bench [--serve | --peer ADDRESS | --apart] [--port N] [--raw] TEST WAY SIZE COUNT [PROCESSES CHANNELS]\n");
 	exit(2);
 }
 
@@ -124,21 +147,30 @@ static const struct way *find_way(const char *name)
 	return NULL;
 }
 
-/* Without --serve and --peer both ends are here, and the server is a child. */
-enum role { BOTH, CLIENT, SERVER };
+/*
+ * Without --serve and --peer the server is a child, here or on the other host of this kernel. There
+ * it is not waited for: what it does after the last sample is of no interest.
+ */
+enum role { BOTH, APART, CLIENT, SERVER };
 
 static void run(const struct test *test, struct job *job, unsigned int processes,
 		enum role role)
 {
 	pid_t server = 0;
 
-	if (role == BOTH)
+	if (role == BOTH || role == APART)
 		server = child();
-	if (role == SERVER || (role == BOTH && !server)) {
+	if (role == APART && !server)
+		enter_peer();
+	if (role == SERVER || (role != CLIENT && !server)) {
 		test->server(job, processes);
 		return;
 	}
 	test->client(job, processes);
+	if (role == APART) {
+		fflush(stdout);
+		_exit(0);
+	}
 	if (server)
 		await_child(server);
 }
@@ -149,6 +181,8 @@ static void parse_options(int argc, char **argv, struct job *job, enum role *rol
 		{ "serve", no_argument, NULL, 's' },
 		{ "peer", required_argument, NULL, 'p' },
 		{ "port", required_argument, NULL, 'n' },
+		{ "apart", no_argument, NULL, 'a' },
+		{ "raw", no_argument, NULL, 'r' },
 		{ 0 }
 	};
 	int option;
@@ -161,6 +195,11 @@ static void parse_options(int argc, char **argv, struct job *job, enum role *rol
 			job->host = optarg;
 		} else if (option == 'n') {
 			job->port = atoi(optarg);
+		} else if (option == 'a') {
+			*role = APART;
+			job->host = getenv("LAB_PEER_IP");
+		} else if (option == 'r') {
+			job->raw = true;
 		} else {
 			usage();
 		}
@@ -189,13 +228,17 @@ int main(int argc, char **argv)
 		processes = atoi(argv[4]);
 		job.channels = atoi(argv[5]);
 	}
-	if (!job.size || !job.count || !job.channels || !processes ||
+	if ((!job.size && role != APART) || !job.count || !job.channels || !processes ||
 	    processes > PROCESSES_MAX)
 		usage();
 	if (job.way->size_max && job.size > job.way->size_max)
 		skip("messages of this size cannot be sent");
 	if (test->lent && !job.way->reach)
 		skip("memory cannot be lent");
+	if (test->apart && role != APART)
+		skip("only with two hosts in one kernel");
+	if (role == APART)
+		job.shared = make_shared();
 	run(test, &job, processes, role);
 	return 0;
 }

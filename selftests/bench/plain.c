@@ -13,10 +13,12 @@ void put(struct end *end, int fd, size_t size)
 	ssize_t n;
 	size_t done;
 
-	for (done = 0; done < size; done += n) {
+	done = 0;
+	do {
 		n = way->send(fd, end->data + done, size - done);
-		check(n > 0, "send");
-	}
+		check(n > 0 || (!n && !size), "send");
+		done += n;
+	} while (done < size);
 }
 
 void get(struct end *end, int fd, size_t size)
@@ -25,11 +27,13 @@ void get(struct end *end, int fd, size_t size)
 	ssize_t n;
 	size_t done;
 
-	for (done = 0; done < size; done += n) {
+	done = 0;
+	do {
 		errno = 0;
 		n = way->recv(fd, end->data + done, size - done);
-		check(n > 0, "receive");
-	}
+		check(n > 0 || (!n && !size), "receive");
+		done += n;
+	} while (done < size);
 }
 
 static void trips(struct end *end, unsigned int count, uint64_t *samples)

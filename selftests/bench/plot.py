@@ -173,7 +173,7 @@ def ratios_to(lines, base):
     return {c: points for c, points in lines.items() if points}
 
 
-def draw_curves(rows, kind, title, x_words, y_words, base=None):
+def draw_curves(rows, kind, title, x_words, y_words, base=None, subtitle=None):
     """A plot with a line for each contender; None where there is not enough for one."""
     lines, names = curves(rows, kind)
     if base:
@@ -181,7 +181,7 @@ def draw_curves(rows, kind, title, x_words, y_words, base=None):
         names = {x: name for x, name in names.items() if x in lines.get(base, {})}
     if len(names) < 2:
         return None
-    drawing = Drawing(title, subtitle_of(rows))
+    drawing = Drawing(title, subtitle or subtitle_of(rows))
     x_scale = Scale(names, LEFT + 14, WIDTH - RIGHT - 6, whole=False)
     values = [value for points in lines.values() for value in points.values()]
     y_scale = Scale(values, HEIGHT - BOTTOM, TOP, whole=not base)

@@ -78,6 +78,8 @@ static void add_recv_many(void *ring, int fd, size_t size, unsigned int count, u
 {
 	struct pooled *p = ring;
 
+	/* A buffer has a byte at least. */
+	size = size ?: 1;
 	if (!p->data)
 		make_pool(p, calloc(count, size), size, count);
 	queue_recv_many(&p->queue, fd, p->pool.id, tag);
@@ -168,9 +170,9 @@ static void *open_regions(void)
 	return r;
 }
 
-static int64_t make_region(struct regions *r, const char *data, size_t size)
+static int64_t own_region(struct regions *r, const char *data, size_t size)
 {
-	int64_t region = region_register(r->ctx, data, size, 0, NULL);
+	int64_t region = region_register(r->ctx, data, size ?: 1, 0, NULL);
 
 	check(region > 0, "region");
 	return region;
@@ -181,7 +183,7 @@ static void region_memory(void *ring, char *data, size_t size)
 	struct regions *r = ring;
 
 	r->base = data;
-	r->region = make_region(r, data, size);
+	r->region = own_region(r, data, size);
 }
 
 static void add_region_send(void *ring, int fd, const void *data, size_t size, bool quiet)
@@ -207,9 +209,10 @@ static void add_region_recv_many(void *ring, int fd, size_t size, unsigned int c
 	struct regions *r = ring;
 	char *data;
 
+	size = size ?: 1;
 	if (!r->p.data) {
 		data = page_memory(count * size);
-		r->p.region = make_region(r, data, count * size);
+		r->p.region = own_region(r, data, count * size);
 		make_pool(&r->p, data, size, count);
 	}
 	in_region(queue_recv_many(&r->p.queue, fd, r->p.pool.id, tag), r->p.region, 0);

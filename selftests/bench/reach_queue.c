@@ -90,4 +90,8 @@ static void flood(struct end *end, uint32_t grant, unsigned int count)
 const struct reach by_queue = {
 	.trips = trips,
 	.flood = flood,
+	.lend = lend_grant,
+	.take = take_grant,
+	.give_back = give_back_grant,
+	.await_back = await_back_grant,
 };

@@ -20,6 +20,26 @@ double median_us(uint64_t *samples, unsigned int count)
 	return samples[count / 2] / 1e3;
 }
 
+/* In the order in which they were taken. */
+void print_samples(const uint64_t *samples, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		printf("%s%llu", i ? " " : "", (unsigned long long)samples[i]);
+	printf("\n");
+	fflush(stdout);
+}
+
+/* The median of @count behind the first ones, divided; or all of them. */
+void print_result(const struct job *job, uint64_t *samples, unsigned int first, double divisor)
+{
+	if (job->raw)
+		print_samples(samples, first + job->count);
+	else
+		printf("%.3f\n", median_us(samples + first, job->count) / divisor);
+}
+
 uint64_t *make_samples(unsigned int count)
 {
 	uint64_t *samples = calloc(count, sizeof(*samples));
@@ -31,7 +51,7 @@ uint64_t *make_samples(unsigned int count)
 /* Large messages take long, and need none. */
 unsigned int warm_up(const struct job *job)
 {
-	unsigned int part = job->count / 10;
+	unsigned int part = job->raw ? 0 : job->count / 10;
 
 	return part < WARMUP ? part : WARMUP;
 }
@@ -45,7 +65,7 @@ void lat_client(struct job *job, unsigned int processes)
 	(void)processes;
 	end_connect(&end, job);
 	job->way->pattern->trips(&end, count, samples);
-	printf("%.3f\n", median_us(samples + first, job->count) / 2);
+	print_result(job, samples, first, 2);
 	end_close(&end);
 }
 

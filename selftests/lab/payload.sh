@@ -31,7 +31,8 @@ find "$build/guest-tool/examples" -maxdepth 1 -type f -executable \
 cp "$top"/userspace-tool/tests/{flow,transfer,relay,contract}_test.sh \
 	"$top"/userspace-tool/tests/helpers.sh "$top"/userspace-tool/man/rdmachan.8 \
 	"$top"/selftests/guest/*.sh \
-	"$top"/selftests/bench/bench_guest.sh "$top"/selftests/swarm/{drive,judge,plan}.py "$dir/"
+	"$top"/selftests/bench/bench_guest.sh "$top"/selftests/bench/trips_{guest,bounds}.py \
+	"$top"/selftests/swarm/{drive,judge,plan}.py "$dir/"
 make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
 	LIBRARY="$build/guest-tool/librdmachan.a"
 find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +

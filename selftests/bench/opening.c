@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * opening.c - opening and closing connections, each of them while the ones before are open
+ *
+ * The first one that a host makes to another finds no link.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+/* In this time all has settled that was begun. */
+#define SETTLE_US 500000
+
+static int *connect_all(const struct job *job, uint64_t *samples)
+{
+	int *fds = calloc(job->count, sizeof(*fds));
+	uint64_t begun;
+	unsigned int i;
+
+	check(fds, "memory");
+	await_ready(job->shared, 1);
+	for (i = 0; i < job->count; i++) {
+		begun = now_ns();
+		fds[i] = job->way->connect(job);
+		samples[i] = now_ns() - begun;
+		check(fds[i] >= 0, "connect");
+		usleep(SETTLE_US);
+	}
+	return fds;
+}
+
+void open_client(struct job *job, unsigned int processes)
+{
+	uint64_t *samples = make_samples(job->count), begun;
+	int *fds = connect_all(job, samples);
+	unsigned int i;
+
+	(void)processes;
+	print_samples(samples, job->count);
+	for (i = 0; i < job->count; i++) {
+		begun = now_ns();
+		job->way->close(fds[i]);
+		samples[i] = now_ns() - begun;
+		usleep(SETTLE_US);
+	}
+	print_samples(samples, job->count);
+}
+
+/* What the other end has seen is stamped there. */
+void closed_client(struct job *job, unsigned int processes)
+{
+	uint64_t *samples = make_samples(job->count);
+	int *fds = connect_all(job, samples);
+	unsigned int i;
+
+	(void)processes;
+	for (i = 0; i < job->count; i++) {
+		job->shared->begun = now_ns();
+		job->way->close(fds[i]);
+		usleep(SETTLE_US);
+		samples[i] = job->shared->stamps[i] - job->shared->begun;
+	}
+	print_samples(samples, job->shared->count);
+}
+
+void open_server(struct job *job, unsigned int processes)
+{
+	int listener = job->way->listen(job), *fds = calloc(job->count, sizeof(*fds));
+	unsigned int i;
+	char byte;
+
+	(void)processes;
+	check(fds && listener >= 0, "listen");
+	tell_ready(job->shared);
+	for (i = 0; i < job->count; i++) {
+		fds[i] = job->way->accept(listener);
+		check(fds[i] >= 0, "accept");
+	}
+	for (i = 0; i < job->count; i++) {
+		job->way->recv(fds[i], &byte, 1);
+		job->shared->stamps[i] = now_ns();
+		job->shared->count = i + 1;
+		job->way->close(fds[i]);
+	}
+}

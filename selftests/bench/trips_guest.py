@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""trips_guest.py - in a guest of vt.sh with two hosts: what one way takes, in round trips
+
+usage: trips_guest.py wire WAY      opening, echoes, streams, lent memory, closing
+       trips_guest.py loss WAY      an echo, many times, over whatever cable there is
+       trips_guest.py beside WAY    an echo beside four streams of large messages
+       trips_guest.py check         TAP: bounds of the module's own ways
+
+Prints "row NAME WAY VALUE", or "failed NAME WAY WHY".
+"""
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+from trips_bounds import BOUNDS
+
+# A round trip, in nanoseconds: the hosts are made with a cable of this length.
+TRIP = 2 * int(os.environ.get("TRIP_ONE_WAY_US", "10000")) * 1000
+# By the names of bench: for messages, and for memory that is lent.
+WAYS = {
+    "calls": ("write_read", "ioctl"), "queue": ("queue", "queue"),
+    "regions": ("queue_regions", None), "io_uring": ("io_uring", None),
+    "verbs": ("verbs", "verbs"), "rsockets": ("rsockets", None), "tcp": ("tcp", None),
+}
+OURS = ("calls", "queue", "regions", "io_uring")
+# Streams of bytes know no message of none.
+NO_EMPTY = ("rsockets", "tcp")
+ECHOES = {"0": 0, "64": 64, "4k": 4096, "16k": 16384, "64k": 65536, "256k": 262144,
+          "1m": 1 << 20, "8m": 8 << 20}
+STREAMS = {"64": 64, "4k": 4096, "64k": 65536, "1m": 1 << 20}
+ACCESSES = {"64": 64, "64k": 65536, "1m": 1 << 20}
+LENT = 4096
+# Of stream.c.
+LOOK_BYTES = 1024
+# Seconds of the guest's clock, after which something has come to a stop.
+LIMIT = 900
+# Round trips of a stream: from the first message to where it is steady, those that count, and those
+# that remain. Bursts repeat after 1, 2, 3, 4 or 11 of them, those of TCP after one.
+STEADY, COUNTED, REST = 40, 132, 4
+COUNTED_OF_TCP = 12
+ECHO_COUNT, LOSS_COUNT, BESIDE_MS, BULK = 9, 3000, 3000, 256 << 10
+
+
+class Failed(Exception):
+    """Something could not be measured."""
+
+
+def bench(test, way, size, count, *options):
+    """Lines of numbers that a measurement has printed."""
+    words = ["./bench", "--apart", *options, test, way, str(size), str(count)]
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"it came to a stop: no end after {LIMIT} s") from None
+    if done.returncode:
+        raise Failed(" ".join(done.stderr.split()) or f"exit status {done.returncode}")
+    return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+def trips(nanoseconds):
+    return nanoseconds / TRIP
+
+
+def counted(way):
+    return COUNTED_OF_TCP if way == "tcp" else COUNTED
+
+
+def steady(stamps, step, count):
+    """Bytes a round trip: of a whole number of these, in the middle of a stream.
+
+    The first counted message begins a burst, so that the edges lie where nothing arrives.
+    """
+    after = stamps[0] + STEADY * TRIP
+    begin = next((now for before, now in zip(stamps, stamps[1:])
+                  if now >= after and now - before > TRIP // 8), after)
+    end = begin + count * TRIP - TRIP // 16
+    if stamps[-1] < end:
+        raise Failed("the stream ended too soon")
+    return sum(begin <= stamp < end for stamp in stamps) * step / count
+
+
+def stream(way, size, more=0):
+    """Thousand bytes a round trip."""
+    ms = (STEADY + counted(way) + REST + more) * TRIP // 1000000
+    stamps, = bench("stream", WAYS[way][0], size, ms)
+    return steady(stamps, max(size, LOOK_BYTES // size * size), counted(way)) / 1000
+
+
+def echo(way, size):
+    """Round trips of the first echo on a connection, and of later ones."""
+    samples, = bench("lat", WAYS[way][0], size, ECHO_COUNT, "--raw")
+    return trips(samples[0]), trips(statistics.median(samples[ECHO_COUNT // 2:]))
+
+
+def opening(way):
+    """Round trips of the first and the second connection, and of closing one."""
+    opened, closed = bench("open", WAYS[way][0], 1, 3)
+    return trips(opened[0]), trips(opened[-1]), trips(closed[0])
+
+
+def told(way):
+    """Round trips from closing until the other end is told."""
+    samples, = bench("closed", WAYS[way][0], 1, 3)
+    return trips(samples[0])
+
+
+def lent(way, test, size, *options):
+    """Round trips of something done to memory that is lent; the median of some."""
+    samples, = bench(test, WAYS[way][1], size, 5, *options)
+    return trips(statistics.median(samples))
+
+
+def attempt(way, names, measure, *arguments):
+    """Print a row for each name."""
+    try:
+        values = measure(way, *arguments)
+    except Failed as why:
+        for name in names:
+            print(f"failed {name} {way} {why}", flush=True)
+        return
+    for name, value in zip(names, values if isinstance(values, tuple) else (values,)):
+        print(f"row {name} {way} {value:.3f}", flush=True)
+
+
+def wire(way):
+    for name, size in ECHOES.items():
+        size = size or int(way in NO_EMPTY)
+        attempt(way, [f"echo{name}_first", f"echo{name}"], echo, size)
+    for name, size in STREAMS.items():
+        attempt(way, [f"stream{name}"], stream, size)
+    if WAYS[way][1]:
+        for test in ("read", "write"):
+            for name, size in ACCESSES.items():
+                attempt(way, [f"{test}{name}"], lent, test, size, "--raw")
+        attempt(way, ["add"], lent, "add", 8, "--raw")
+        attempt(way, ["touch"], lent, "touch", LENT)
+        if way in OURS:
+            attempt(way, ["revoke"], lent, "revoke", LENT)
+    quiet()
+    # What opens and closes is the same for all of ours.
+    if way in ("calls", "verbs", "rsockets", "tcp"):
+        attempt(way, ["open_first", "open", "close"], opening)
+        quiet()
+        attempt(way, ["told"], told)
+
+
+def part_of(samples, percent):
+    return sorted(samples)[min(len(samples) - 1, int(len(samples) * percent / 100))]
+
+
+def percentiles(samples):
+    """Milliseconds."""
+    return tuple(part_of(samples, percent) / 1e6 for percent in (50, 99, 99.9, 100))
+
+
+def loss(way):
+    def measure(way):
+        samples, = bench("lat", WAYS[way][0], 64, LOSS_COUNT, "--raw")
+        return percentiles(samples)
+
+    attempt(way, ["loss_p50", "loss_p99", "loss_p999", "loss_max"], measure)
+
+
+def beside(way):
+    def measure(way):
+        samples, (begun, ended, size) = bench("beside", WAYS[way][0], BULK, BESIDE_MS)
+        return *percentiles(samples), size / ((ended - begun) / 1e3), len(samples)
+
+    attempt(way, ["beside_p50", "beside_p99", "beside_p999", "beside_max", "beside_bulk",
+                  "beside_count"], measure)
+
+
+# The bounds
+
+def measured(name, way):
+    """The value of a row that a bound is about."""
+    kind, size = re.fullmatch(r"([a-z_]+?)(\d+[km]?)?", name).groups()
+    if kind == "echo":
+        return echo(way, ECHOES[size])[1]
+    if kind == "stream":
+        return stream(way, STREAMS[size])
+    if kind in ("read", "write"):
+        return lent(way, kind, ACCESSES[size], "--raw")
+    return {
+        "open_first": lambda: opening(way)[0],
+        "open": lambda: opening(way)[1],
+        "close": lambda: opening(way)[2],
+        "add": lambda: lent(way, "add", 8, "--raw"),
+        "touch": lambda: lent(way, "touch", LENT),
+        "revoke": lambda: lent(way, "revoke", LENT),
+        "longer": lambda: abs(stream(way, STREAMS["64k"], 3 * COUNTED) / stream(way, STREAMS["64k"]) - 1),
+    }[name]()
+
+
+def check():
+    print(f"1..{len(BOUNDS)}")
+    failed = 0
+    for number, (name, way, words, limit) in enumerate(BOUNDS, 1):
+        quiet()
+        try:
+            value = measured(name, way)
+            good = value <= limit + 0.01 if words == "at most" else value >= limit - 0.01
+            said = f"{value:.3f}, wanted {words} {limit}"
+        except Failed as why:
+            good, said = False, str(why)
+        failed |= not good
+        print(f"# {name} {way}: {said}\n{'ok' if good else 'not ok'} {number} - {name} {way}",
+              flush=True)
+    return int(failed)
+
+
+def quiet():
+    """Wait until no link is left."""
+    subprocess.run(["busybox", "sleep", "3"], check=False)
+
+
+def prepare():
+    subprocess.run(["insmod", "./rdmachan.ko", "idle_ms=1000"], check=True)
+    # Nobody has to ask where the other one is.
+    for host, peer in (("a", 2), ("b", 1)):
+        subprocess.run(["ip", "-n", host, "neigh", "replace", f"10.77.0.{peer}", "lladdr",
+                        f"02:77:00:00:00:{peer:02x}", "dev", "eth0", "nud", "permanent"],
+                       check=True)
+
+
+def main(arguments):
+    prepare()
+    match arguments:
+        case ["check"]:
+            return check()
+        case ["wire" | "loss" | "beside" as part, way] if way in WAYS:
+            {"wire": wire, "loss": loss, "beside": beside}[part](way)
+        case _:
+            print(__doc__.strip(), file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
