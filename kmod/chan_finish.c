@@ -80,9 +80,12 @@ static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 	missing = finish_missing(chan);
 	if (!missing)
 		return 0;
-	/* The peer's program has closed, or this one has aborted; else it only receives no more. */
-	cause = chan->error.cause;
-	if (cause != RDMACHAN_CAUSE_PEER_CLOSED && cause != RDMACHAN_CAUSE_SHUTDOWN)
+	/* Not what the last record of the channel says: that may be of another call. */
+	if (chan->shut & RDMACHAN_SHUTDOWN_ABORT)
+		cause = RDMACHAN_CAUSE_SHUTDOWN;
+	else if (chan->state == RCH_CHAN_PEER_CLOSED)
+		cause = RDMACHAN_CAUSE_PEER_CLOSED;
+	else
 		cause = RDMACHAN_CAUSE_PEER_SHUTDOWN;
 	rch_error_set(error, RDMACHAN_OP_SEND, cause, missing);
 	error->service = chan->service;

@@ -167,6 +167,34 @@ TEST_F(finish, peer_receives_no_more)
 	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_SHUTDOWN, 2);
 }
 
+/* A message that was refused meanwhile is not why others are missing. */
+TEST_F(finish, peer_receives_no_more_behind_a_refusal)
+{
+	send_some(self->a, 3);
+	recv_some(self->b, 1);
+	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_ERR(do_send(self->a, "x", 1, 0, NULL), EPIPE);
+	ASSERT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_SHUTDOWN, 2);
+}
+
+TEST_F(finish, closed_with_some_and_a_refusal)
+{
+	const size_t too_much = (1UL << 30) + 1;
+	void *data = mmap(NULL, too_much, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+
+	ASSERT_TRUE(data != MAP_FAILED);
+	send_some(self->a, 3);
+	recv_some(self->b, 1);
+	close(self->b);
+	self->b = -1;
+	EXPECT_TRUE(wait_state(self->a, RDMACHAN_STATE_PEER_CLOSED, PATIENCE));
+	EXPECT_ERR(do_send(self->a, data, too_much, 0, NULL), EMSGSIZE);
+	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_CLOSED, 2);
+	munmap(data, too_much);
+}
+
 TEST_F(finish, peer_received_all_and_no_more)
 {
 	send_some(self->a, 3);
