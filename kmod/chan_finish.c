@@ -108,8 +108,11 @@ int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline
 {
 	int ret = rch_chan_shutdown(chan, RDMACHAN_SHUTDOWN_SEND, nonblock, deadline);
 
-	/* One that has failed may have been told before. */
-	if (ret && (ret != -ENOTCONN || READ_ONCE(chan->state) == RCH_CHAN_CONNECTING))
+	/*
+	 * One that has failed may have been told before. One that was being connected, and is
+	 * open by now, has not been shut down.
+	 */
+	if (ret && (ret != -ENOTCONN || READ_ONCE(chan->state) != RCH_CHAN_FAILED))
 		return ret;
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_finish_settled, nonblock, deadline);
 	if (ret)

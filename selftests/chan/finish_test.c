@@ -457,6 +457,45 @@ TEST_F(finish, bad_calls)
 	close(chan);
 }
 
+#define CONNECTS 300
+
+static void finish_once_open(int chan)
+{
+	int i;
+
+	for (;;) {
+		/* Where time is virtual it stands still until somebody sleeps. */
+		for (i = 0; i < 300; i++)
+			if (!do_finish(chan, DONTWAIT) || errno != ENOTCONN)
+				return;
+		sleep_ms(1);
+	}
+}
+
+/* It fails as long as the channel is being connected, or it ends sending: nothing in between. */
+TEST_F(finish, while_it_is_being_connected)
+{
+	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
+	int listener = do_listen(self->peer, SERVICE + 1, NULL), i;
+	struct rdmachan_addr addr = peer_address();
+	int64_t until = now_ms() + 10000;
+	int chan, other;
+
+	ASSERT_GE(listener, 0);
+	for (i = 0; i < CONNECTS && now_ms() < until; i++) {
+		chan = do_connect_to(self->ctx, &addr, SERVICE + 1, &nonblock);
+		ASSERT_GE(chan, 0);
+		finish_once_open(chan);
+		EXPECT_ERR(write(chan, "x", 1), EPIPE);
+		other = do_accept(listener, TIMEOUT(PATIENCE));
+		ASSERT_GE(other, 0);
+		recv_end(other);
+		close(chan);
+		close(other);
+	}
+	close(listener);
+}
+
 /* By a queue */
 
 static int64_t finish_by(struct queue *q, uint64_t data)
