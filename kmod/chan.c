@@ -661,6 +661,8 @@ int rch_chan_abort(struct rch_chan *chan, bool nonblock)
 		rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
 		rch_link_where(chan->lane.link, &error);
 		rch_chan_fail(chan, &error);
+		/* One that the peer has closed does not fail: calls look at @shut. */
+		rch_chan_note(chan, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	}
 	ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);

@@ -568,6 +568,8 @@ static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonbloc
 		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND || has_ended(chan));
 	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
 		ret = -(int)chan->error.error;
+	else if (result->eof && (chan->shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)
+		ret = -EPIPE;
 	else if (!message && !offered && !result->eof)
 		ret = -EAGAIN;
 	tells = result->eof && !ret && !shut && !chan->end_told &&

@@ -609,6 +609,30 @@ TEST_F(finish, abort_with_messages_missing)
 	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_SHUTDOWN, 2);
 }
 
+/* The peer's program has closed: what it has sent is thrown away, which is no end like others. */
+TEST_F(finish, abort_behind_close)
+{
+	struct rdmachan_error error = {};
+	const struct opts o = { .error = &error };
+	char back[8];
+
+	send_some(self->a, 3);
+	send_some(self->b, 3);
+	recv_some(self->b, 1);
+	close(self->b);
+	self->b = -1;
+	EXPECT_TRUE(wait_state(self->a, RDMACHAN_STATE_PEER_CLOSED, PATIENCE));
+	recv_some(self->a, 1);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT), 0);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT), 0);
+	EXPECT_ERR(do_recv(self->a, back, 8, NULL, &o), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SHUTDOWN);
+	EXPECT_ERR(read(self->a, back, 8), EPIPE);
+	EXPECT_ERR(do_send(self->a, "x", 1, 0, &o), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SHUTDOWN);
+	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_SHUTDOWN, 2);
+}
+
 TEST_F(finish, abort_with_others_is_none)
 {
 	EXPECT_ERR(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT | RDMACHAN_SHUTDOWN_SEND), EINVAL);
