@@ -245,15 +245,25 @@ static void record_error(struct rch_chan *chan, const struct rdmachan_error *err
 	chan->error.service = chan->service;
 }
 
-/** rch_chan_fail - the channel has failed for good. Any context */
-void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
+/* Return: whether it has not ended before. */
+static bool fail(struct rch_chan *chan, const struct rdmachan_error *error)
 {
+	bool fails;
+
 	spin_lock_bh(&chan->lock);
-	if (rch_chan_state_allowed(chan->state, RCH_CHAN_FAILED)) {
+	fails = rch_chan_state_allowed(chan->state, RCH_CHAN_FAILED);
+	if (fails) {
 		record_error(chan, error);
 		rch_chan_set_state(chan, RCH_CHAN_FAILED);
 	}
 	spin_unlock_bh(&chan->lock);
+	return fails;
+}
+
+/** rch_chan_fail - the channel has failed for good. Any context */
+void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
+{
+	fail(chan, error);
 }
 
 /** rch_chan_note - record an error that does not end the channel, if none has. Any context */
@@ -405,6 +415,26 @@ void rch_chan_await_answer(struct rch_chan *chan)
 		return;
 	chan->overdue = true;
 	start_timer(chan, answer_time());
+}
+
+/**
+ * rch_chan_give_up - the channel has failed for good, by this side
+ * @chan: channel; the caller has a reference
+ * @error: why
+ * @cause: for the peer's program
+ * @detail: belongs to @cause
+ *
+ * What is lent comes back with the peer's answer, or with the end of its link. Any context.
+ */
+void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
+		      u32 detail)
+{
+	bool fails = fail(chan, error);
+
+	rch_lane_reset(&chan->lane, cause, detail);
+	/* Who has closed it waits already, and may have the peer take its time first. */
+	if (fails)
+		rch_chan_await_answer(chan);
 }
 
 static void linger(struct rch_chan *chan)
@@ -660,10 +690,9 @@ int rch_chan_abort(struct rch_chan *chan, bool nonblock)
 	if (first) {
 		rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
 		rch_link_where(chan->lane.link, &error);
-		rch_chan_fail(chan, &error);
+		rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESET, 0);
 		/* One that the peer has closed does not fail: calls look at @shut. */
 		rch_chan_note(chan, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
-		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	}
 	ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
 	if (ret)

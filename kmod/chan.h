@@ -426,6 +426,8 @@ void rch_chan_await_answer(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
 void rch_chan_retry(struct rch_chan *chan, u32 domain);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
+void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
+		      u32 detail);
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline);

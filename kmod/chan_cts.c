@@ -389,11 +389,10 @@ void rch_chan_broken(struct rch_chan *chan, int ret)
 	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, 0);
 	error.error = -ret;
 	rch_link_where(chan->lane.link, &error);
-	rch_chan_fail(chan, &error);
 	if (ret == -EINTR)
-		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
+		rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);
 	else
-		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
+		rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
 }
 
 /** rch_chan_grant_refuse - there is no message: it may come as DATA. Return: -EAGAIN */

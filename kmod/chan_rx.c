@@ -84,8 +84,7 @@ noinline_for_stack void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u
 
 	rch_error_set(&error, RDMACHAN_OP_RECV, cause, detail);
 	rch_link_where(chan->lane.link, &error);
-	rch_chan_fail(chan, &error);
-	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
+	rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
 }
 
 static void tell_credit(struct rch_chan *chan, u64 credit)

@@ -400,6 +400,28 @@ TEST_F(scene, never_answers)
 	set_param("dead_ms", 5000);
 }
 
+/* Neither does it answer when the program ends the channel: who receives must not be held. */
+TEST_F(scene, abort_is_never_answered)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_error error = {};
+	const struct opts o = { .timeout_ms = 20000, .error = &error };
+	struct loan loan;
+	int64_t begun;
+	char back[8];
+
+	set_param("dead_ms", 1000);
+	loan_begin(&loan, a, MAY_READ | MAY_WRITE);
+	begun = tick_ms();
+	EXPECT_EQ(do_shutdown(a->victim, RDMACHAN_SHUTDOWN_ABORT), 0);
+	expect_patience(a, begun, 4 * 1000);
+	EXPECT_TRUE(grant_returned(a->victim, loan.got.id, RDMACHAN_CAUSE_PROTOCOL));
+	EXPECT_ERR(do_recv(a->victim, back, sizeof(back), NULL, &o), EPIPE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_SHUTDOWN);
+	loan_end(&loan, a);
+	set_param("dead_ms", 5000);
+}
+
 /* What a holder says of grants. @times: so often; the last breaks the rule. */
 
 struct end_lie {
