@@ -609,7 +609,8 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	 * request of io_uring that is told in vain too often gets a thread that waits.
 	 */
 	mask = rch_chan_poll_mask(chan) & polled[bit];
-	if (mask || READ_ONCE(chan->offered))
+	/* Who aborts throws away what has arrived, also where nobody can receive it yet. */
+	if (mask || READ_ONCE(chan->offered) || (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_ABORT))
 		wake_up_interruptible_poll(&chan->wait, mask);
 }
 

@@ -422,6 +422,53 @@ TEST_F(scene, abort_is_never_answered)
 	set_param("dead_ms", 5000);
 }
 
+static void *read_some(void *arg)
+{
+	static char room[LENGTH];
+
+	return (void *)read(*(int *)arg, room, sizeof(room));
+}
+
+static void *abort_now(void *arg)
+{
+	return (void *)(long)do_shutdown(*(int *)arg, RDMACHAN_SHUTDOWN_ABORT);
+}
+
+/*
+ * A thread receives, into memory that is open to the peer, while another one ends the channel: that
+ * one waits for the thread, and not for what is lent besides.
+ */
+TEST_F(scene, abort_of_a_message_under_way)
+{
+	const struct rch_rts rts = { .total = LENGTH, .serial = 3 };
+	struct attack *a = &self->a;
+	pthread_t reads, aborts;
+	static struct frame f;
+	struct loan loan;
+	void *ret = NULL;
+	int i;
+
+	loan_begin(&loan, a, MAY_READ | MAY_WRITE);
+	ASSERT_EQ(pthread_create(&reads, NULL, read_some, &a->victim), 0);
+	sleep_ms(50);
+	frame_begin(&f);
+	rch_wire_rts_put(frame_add(&f, &(struct rch_record){
+		.chan = a->victim_no, .type = RCH_REC_RTS,
+		.length = sizeof(struct rch_wire_rts) }), &rts);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 3000));
+	ASSERT_EQ(pthread_create(&aborts, NULL, abort_now, &a->victim), 0);
+	for (i = 0; i < 50 && pthread_tryjoin_np(aborts, &ret); i++)
+		hostile_beat(&a->h, 20);
+	EXPECT_LT(i, 50);
+	EXPECT_EQ((long)ret, 0);
+	/* The memory is still the peer's, so the end is not told yet. */
+	attack_disconnect(a);
+	pthread_join(reads, &ret);
+	EXPECT_EQ((long)ret, -1);
+	loan_end(&loan, a);
+}
+
 /* What a holder says of grants. @times: so often; the last breaks the rule. */
 
 struct end_lie {
