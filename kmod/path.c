@@ -222,6 +222,18 @@ static u32 connect_cause(int status)
 }
 
 /*
+ * The same, when it was asked. iWARP connects by TCP to whatever waits there: an answer that is
+ * none of a connection manager comes from another program.
+ */
+static u32 answer_cause(const struct rch_path *path, int status)
+{
+	if (rdma_protocol_iwarp(path->id->device, path->id->port_num) &&
+	    (status == -EINVAL || status == -EPROTO))
+		return RDMACHAN_CAUSE_NO_MODULE;
+	return connect_cause(status);
+}
+
+/*
  * The connection manager gives up a connection that stands when it hears that the peer's address
  * has another hardware address behind it; and one that is being made when nobody answers.
  */
@@ -275,7 +287,7 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		cm_unreachable(path, event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		fail_cm(path, RDMACHAN_OP_CONNECT, connect_cause(event->status),
+		fail_cm(path, RDMACHAN_OP_CONNECT, answer_cause(path, event->status),
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:

@@ -7,9 +7,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -107,6 +110,48 @@ TEST(no_module_there)
 				 &(struct opts){ .timeout_ms = 5000, .error = &error }),
 		   ECONNREFUSED);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_MODULE);
+}
+
+/*
+ * Whoever has connected is told something that is no answer of iWARP. Where the length of private
+ * data would be are zeros: siw (7.2) dies of another length in what it has not understood.
+ */
+static void *other_server(void *arg)
+{
+	static const char answer[20] = "I speak no MPA";
+	int from = accept(*(int *)arg, NULL, NULL);
+
+	EXPECT_EQ(write(from, answer, sizeof(answer)), (ssize_t)sizeof(answer));
+	sleep_ms(1000);
+	close(from);
+	return NULL;
+}
+
+/* By iWARP, which connects to any program that waits for TCP there: this host is not at fault. */
+TEST(another_server_there)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(7799) };
+	struct rdmachan_addr addr = peer_address();
+	const char *rdma = getenv("LAB_RDMA");
+	struct rdmachan_error error;
+	int here, server;
+	pthread_t thread;
+
+	if (!rdma || strncmp(rdma, "siw", 3))
+		SKIP("it needs iWARP");
+	here = enter_peer();
+	server = socket(AF_INET, SOCK_STREAM, 0);
+	ASSERT_EQ(bind(server, (struct sockaddr *)&in, sizeof(in)), 0);
+	ASSERT_EQ(listen(server, 1), 0);
+	leave_peer(here);
+	ASSERT_EQ(pthread_create(&thread, NULL, other_server, &server), 0);
+	addr.port = in.sin_port;
+	EXPECT_ERR(do_connect_to(open_ctx(), &addr, SERVICE,
+				 &(struct opts){ .timeout_ms = 5000, .error = &error }),
+		   ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_MODULE);
+	pthread_join(thread, NULL);
+	close(server);
 }
 
 /*
