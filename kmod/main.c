@@ -3,18 +3,14 @@
  * main.c - order of init and exit
  */
 #include <linux/module.h>
-#include <linux/random.h>
 #include <linux/workqueue.h>
 
-#include "chan.h"
-#include "file.h"
-#include "link.h"
-#include "listener.h"
-#include "quota.h"
-#include "rch.h"
-
-u64 rch_boot_id;
-struct rch_counts rch_counts;
+#include "base/quota.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "channel/listener.h"
+#include "front/file.h"
+#include "link/link.h"
 
 static const struct rch_link_ops link_ops = {
 	.service_domain = rch_listener_domain,
@@ -29,7 +25,6 @@ static int __init rch_init(void)
 {
 	int ret;
 
-	rch_boot_id = get_random_u64();
 	ret = rch_work_init();
 	if (ret)
 		goto err_wq;

@@ -9,8 +9,8 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
-#include "error.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
 
 static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_NO_DEVICE] = ENODEV,

@@ -18,7 +18,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
-#include "inject.h"
+#include "base/inject.h"
 
 #define RCH_DELAY_MAX_MS 60000
 

@@ -9,6 +9,8 @@
 #ifndef _RCH_ITER_H
 #define _RCH_ITER_H
 
+#include <linux/bvec.h>
+#include <linux/mm.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * object.c - the register of all objects
+ * object.c - the register of all objects, and their counts
  */
 #include <linux/cred.h>
 #include <linux/rcupdate.h>
@@ -8,11 +8,14 @@
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 
-#include "inject.h"
-#include "object.h"
+#include "base/inject.h"
+#include "base/object.h"
+#include "base/rch.h"
 
 static DEFINE_XARRAY_FLAGS(objects, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 static u32 objects_next;
+
+struct rch_counts rch_counts;
 
 /**
  * rch_object_enter - make an object known

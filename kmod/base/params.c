@@ -5,9 +5,9 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "base/rch.h"
 #include "pure/credit.h"
 #include "pure/wire.h"
-#include "rch.h"
 
 struct param_range {
 	unsigned int *value;

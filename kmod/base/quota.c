@@ -12,9 +12,9 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "error.h"
-#include "quota.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/quota.h"
+#include "base/rch.h"
 
 static DEFINE_SPINLOCK(quota_lock); /* protects all of quota.h; innermost, any context */
 static DEFINE_HASHTABLE(users, 6);

@@ -2,18 +2,21 @@
 /*
  * rch.h - names that every part of the module uses
  *
- * Layers, from the top; each calls only those below it and hears of them through
- * an ops structure:
+ * Layers, from the top, a folder each; each calls only those below it and hears of them
+ * through an ops structure:
  *
- *   main                               order of init and exit
- *   chrdev, ioctl, file, queue_op      what programs see; the only user pointers
- *   queue                              rings of operations on many objects
- *   ctx, listener, chan, quota, region objects and their rules, and how many there may be
- *   link, lane                         the conversation of two hosts
- *   path, device                       one queue pair; RDMA and its connection manager
- *   pure/                              arithmetic
- *
- * params, work, error, object, inject and this file serve all of them.
+ *   main.c     order of init and exit
+ *   front/     files and their calls: what programs see
+ *   op/        the operations of queues
+ *   queue/     rings of operations on many objects
+ *   rndv/      large messages, written from memory to memory
+ *   memory/    regions, and what is lent of them
+ *   channel/   channels and listeners: their life, and small messages
+ *   link/      the conversation of two hosts
+ *   path/      one queue pair; RDMA and its connection manager
+ *   base/      what serves all of them: parameters, limits, errors, faults, this file
+ *   pure/      arithmetic and tables
+ *   compat/    makes older kernels look like the newest
  */
 #ifndef _RCH_H
 #define _RCH_H
@@ -25,10 +28,6 @@
 #define RCH_VERSION "0.1.0"
 
 struct workqueue_struct;
-
-/* main.c APIs: */
-/** rch_boot_id: random number of this life of the module */
-extern u64 rch_boot_id;
 
 /* work.c APIs: */
 extern struct workqueue_struct *rch_open_wq;
@@ -82,6 +81,7 @@ struct rch_counts {
 	atomic64_t cm_connects;
 };
 
+/** rch_counts: of the module, see object.c */
 extern struct rch_counts rch_counts;
 
 #endif /* _RCH_H */

@@ -17,7 +17,7 @@
  */
 #include <linux/workqueue.h>
 
-#include "rch.h"
+#include "base/rch.h"
 
 struct workqueue_struct *rch_open_wq;
 struct workqueue_struct *rch_dead_wq;

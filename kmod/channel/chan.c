@@ -12,12 +12,12 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "busy.h"
-#include "chan.h"
-#include "error.h"
-#include "grant.h"
-#include "inject.h"
-#include "rch.h"
+#include "base/busy.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
 
 static struct kmem_cache *chan_cache;
 

@@ -17,9 +17,9 @@
 
 #include <linux/poll.h>
 
-#include "async.h"
-#include "link.h"
-#include "quota.h"
+#include "base/async.h"
+#include "base/quota.h"
+#include "link/link.h"
 
 struct iov_iter;
 struct rch_grants;

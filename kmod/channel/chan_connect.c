@@ -14,9 +14,9 @@
  */
 #include <linux/sched/signal.h>
 
-#include "chan.h"
-#include "error.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "channel/chan.h"
 
 #define RCH_CONNECT_TRIES 8
 

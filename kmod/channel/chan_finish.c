@@ -12,8 +12,8 @@
  * what was sent counts as all of it. A channel that fails before the number comes leaves it
  * unknown, and a call that asks for it gets what the channel failed for.
  */
-#include "chan.h"
-#include "error.h"
+#include "base/error.h"
+#include "channel/chan.h"
 
 static void finish_told(struct rch_chan *chan, u64 messages)
 {

@@ -18,11 +18,11 @@
  */
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "error.h"
-#include "grant.h"
-#include "rch.h"
-#include "iter.h"
+#include "base/error.h"
+#include "base/iter.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
 
 /* Instead of a new limit to tell: the message that is coming may not be kept. */
 #define RCH_CREDIT_OVER U64_MAX

@@ -14,9 +14,9 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "error.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "channel/chan.h"
 
 /* Without the lock: what changes a moment later might as well have then. */
 static bool tx_goes(const struct rch_chan *chan)

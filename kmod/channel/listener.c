@@ -9,10 +9,10 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "error.h"
-#include "inject.h"
-#include "listener.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/listener.h"
 
 static DEFINE_SPINLOCK(services_lock); /* protects services; taken in softirq */
 static DEFINE_HASHTABLE(services, 8);

@@ -8,8 +8,8 @@
 #ifndef _RCH_LISTENER_H
 #define _RCH_LISTENER_H
 
-#include "async.h"
-#include "chan.h"
+#include "base/async.h"
+#include "channel/chan.h"
 
 /**
  * struct rch_listener - a service that a program offers

@@ -13,10 +13,10 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "inject.h"
-#include "iter.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/iter.h"
+#include "base/rch.h"
+#include "channel/chan.h"
 
 /* Up to this is copied: at worst an eighth of a frame holds the whole. */
 #define RCH_COPY_BREAK 2048

@@ -5,8 +5,8 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
-#include "ctx.h"
-#include "file.h"
+#include "front/ctx.h"
+#include "front/file.h"
 
 static int rch_ctx_open(struct inode *inode, struct file *file)
 {

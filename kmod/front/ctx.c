@@ -8,11 +8,11 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "ctx.h"
-#include "grant.h"
-#include "inject.h"
-#include "rch.h"
-#include "region.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "front/ctx.h"
+#include "memory/grant.h"
+#include "memory/region.h"
 
 static int charge(struct rch_ctx *ctx)
 {

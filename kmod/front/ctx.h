@@ -5,7 +5,7 @@
 #ifndef _RCH_CTX_H
 #define _RCH_CTX_H
 
-#include "quota.h"
+#include "base/quota.h"
 
 struct net;
 struct rch_regions;

@@ -12,9 +12,9 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
-#include "file.h"
-#include "inject.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "front/file.h"
 
 static struct dentry *root;
 

@@ -11,9 +11,9 @@
 #include <net/net_namespace.h>
 #include <asm/ioctls.h>
 
-#include "chan.h"
-#include "file.h"
-#include "listener.h"
+#include "channel/chan.h"
+#include "channel/listener.h"
+#include "front/file.h"
 
 /**
  * rch_file_create - a file for an object

@@ -8,7 +8,7 @@
 #include <linux/fs.h>
 #include <linux/wait.h>
 
-#include "async.h"
+#include "base/async.h"
 
 struct net;
 struct rch_chan;

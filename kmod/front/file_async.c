@@ -11,8 +11,8 @@
 #include <linux/poll.h>
 #include <linux/wait.h>
 
-#include "chan.h"
-#include "file.h"
+#include "channel/chan.h"
+#include "front/file.h"
 
 static DEFINE_MUTEX(async_lock); /* protects the entry of a file's in its wait queue */
 

@@ -6,8 +6,8 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 
-#include "file.h"
-#include "queue.h"
+#include "front/file.h"
+#include "queue/queue.h"
 
 static int rch_queue_mmap(struct file *file, struct vm_area_struct *vma)
 {

@@ -14,19 +14,19 @@
 #include <linux/uio.h>
 #include <net/net_namespace.h>
 
-#include "chan.h"
-#include "ctx.h"
-#include "error.h"
-#include "file.h"
-#include "grant.h"
-#include "ioctl.h"
-#include "listener.h"
-#include "path.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "channel/listener.h"
+#include "front/ctx.h"
+#include "front/file.h"
+#include "front/ioctl.h"
+#include "memory/grant.h"
+#include "memory/region.h"
+#include "path/path.h"
 #include "pure/ring.h"
 #include "pure/wire.h"
-#include "queue.h"
-#include "rch.h"
-#include "region.h"
+#include "queue/queue.h"
 
 /**
  * struct rch_command - a command

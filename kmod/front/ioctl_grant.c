@@ -8,13 +8,13 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "ctx.h"
-#include "error.h"
-#include "file.h"
-#include "grant.h"
-#include "ioctl.h"
-#include "link.h"
+#include "base/error.h"
+#include "channel/chan.h"
+#include "front/ctx.h"
+#include "front/file.h"
+#include "front/ioctl.h"
+#include "link/link.h"
+#include "memory/grant.h"
 
 /* What the first version of the interface had. */
 #define RCH_RANGE_MIN offsetofend(struct rdmachan_grant_range, __reserved)

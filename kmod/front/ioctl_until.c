@@ -21,8 +21,8 @@
 #include <linux/jiffies.h>
 #include <linux/uaccess.h>
 
-#include "chan.h"
-#include "ioctl.h"
+#include "channel/chan.h"
+#include "front/ioctl.h"
 
 /* The rest is a moment, in jiffies; 0 is none. */
 #define UNTIL_KEPT BIT_ULL(63)

@@ -5,9 +5,9 @@
 #include <linux/bitfield.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "link.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {

@@ -11,9 +11,9 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "frame.h"
-#include "iter.h"
-#include "link.h"
+#include "base/iter.h"
+#include "link/link.h"
+#include "path/frame.h"
 
 static int copy_small(void *to, u32 len, struct iov_iter *from)
 {

@@ -25,11 +25,11 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-#include "error.h"
-#include "inject.h"
-#include "link.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "link/link.h"
+#include "path/path_rdma.h"
 
 static void rch_link_dead_work(struct work_struct *work);
 static void rch_link_reap_work(struct work_struct *work);

@@ -35,9 +35,9 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "frame.h"
-#include "object.h"
-#include "path.h"
+#include "base/object.h"
+#include "path/frame.h"
+#include "path/path.h"
 #include "pure/credit.h"
 #include "pure/drr.h"
 #include "pure/state.h"
@@ -398,6 +398,9 @@ struct rch_link_ops {
 };
 
 extern const struct rch_link_ops *rch_link_ops;
+
+/** rch_boot_id: random number of this life of the module */
+extern u64 rch_boot_id;
 
 /* link.c APIs: may sleep */
 struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,

@@ -15,9 +15,9 @@
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
-#include "error.h"
-#include "link.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 #define CONNECT_TRIES 5
 

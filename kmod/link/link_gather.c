@@ -20,8 +20,8 @@
  */
 #include <linux/hrtimer.h>
 
-#include "link.h"
-#include "rch.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 /* In a quarter of the time, or at its end. */
 static void look_again(struct rch_link *link, ktime_t now)

@@ -26,9 +26,9 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "link.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 /**
  * struct held - a frame that is held back

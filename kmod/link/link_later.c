@@ -14,8 +14,8 @@
  */
 #include <linux/hrtimer.h>
 
-#include "link.h"
-#include "rch.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 /* The peer waits for an answer for some dead times at most, and of these it knows its own. */
 static ktime_t wait_for(const struct rch_link *link)

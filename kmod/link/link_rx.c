@@ -9,8 +9,8 @@
  * A peer is hostile until proved otherwise. Whatever it sends, the only harm is to
  * itself: a broken rule ends the link, with the rule in the error record.
  */
-#include "link.h"
-#include "rch.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 {

@@ -9,12 +9,13 @@
 #include <linux/in.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
-#include "error.h"
-#include "link.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 /*
  * Links that one host has made, and that have no channel: half as many that are up may stay, and so
@@ -23,6 +24,7 @@
 #define RCH_UNUSED_MAX 64
 
 const struct rch_link_ops *rch_link_ops;
+u64 rch_boot_id;
 
 static DEFINE_MUTEX(links_lock); /* protects links and link->list; outermost */
 static LIST_HEAD(links);
@@ -364,6 +366,7 @@ int rch_link_init(const struct rch_link_ops *ops)
 	int ret;
 
 	rch_link_ops = ops;
+	rch_boot_id = get_random_u64();
 	ret = rch_frame_init();
 	if (ret)
 		return ret;

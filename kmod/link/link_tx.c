@@ -27,8 +27,8 @@
  */
 #include <linux/bitfield.h>
 
-#include "link.h"
-#include "rch.h"
+#include "base/rch.h"
+#include "link/link.h"
 
 /* While fewer frames than this are in flight, an open frame is sent at once. */
 #define RCH_FLIGHT_IDLE 2

@@ -4,10 +4,10 @@
  */
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "grant.h"
-#include "inject.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
 
 static struct rch_grants *grants_of(struct rch_chan *chan)
 {

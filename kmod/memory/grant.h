@@ -25,11 +25,11 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
-#include "link.h"
-#include "object.h"
-#include "path_rdma.h"
+#include "base/object.h"
+#include "base/quota.h"
+#include "link/link.h"
+#include "path/path_rdma.h"
 #include "pure/grant.h"
-#include "quota.h"
 
 struct mm_struct;
 struct rch_chan;

@@ -24,14 +24,14 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "busy.h"
-#include "chan.h"
-#include "grant.h"
-#include "inject.h"
-#include "iter.h"
-#include "mem.h"
-#include "rch.h"
-#include "region.h"
+#include "base/busy.h"
+#include "base/inject.h"
+#include "base/iter.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
+#include "memory/region.h"
+#include "path/mem.h"
 
 /* Bytes up to which it is less to copy them than to pin the pages that they are in. */
 #define PIN_MIN 4096

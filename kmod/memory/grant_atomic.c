@@ -9,11 +9,11 @@
  */
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "grant.h"
-#include "inject.h"
-#include "rch.h"
-#include "region.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
+#include "memory/region.h"
 
 /* Asked for by a channel at a time, and not answered. */
 #define RCH_ASKED_MAX 1024

@@ -14,12 +14,12 @@
  */
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "error.h"
-#include "grant.h"
-#include "inject.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
 #include "pure/seq.h"
-#include "rch.h"
 
 static struct rch_grants *grants_of(struct rch_chan *chan)
 {

@@ -15,14 +15,14 @@
  */
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "error.h"
-#include "grant.h"
-#include "inject.h"
-#include "path_rdma.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
+#include "memory/region.h"
+#include "path/path_rdma.h"
 #include "pure/seq.h"
-#include "rch.h"
-#include "region.h"
 
 static struct rch_grants *grants_of(struct rch_chan *chan)
 {

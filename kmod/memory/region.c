@@ -30,12 +30,12 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "error.h"
-#include "inject.h"
-#include "mem.h"
-#include "path_rdma.h"
-#include "rch.h"
-#include "region.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "memory/region.h"
+#include "path/mem.h"
+#include "path/path_rdma.h"
 
 /* Bytes of a chunk are 32 bits wide. */
 #define CHUNK_MAX SZ_1G

@@ -19,8 +19,8 @@
 #include <linux/kref.h>
 #include <linux/xarray.h>
 
-#include "object.h"
-#include "quota.h"
+#include "base/object.h"
+#include "base/quota.h"
 
 struct iov_iter;
 struct mm_struct;

@@ -15,11 +15,11 @@
 #include <linux/uio.h>
 #include <net/net_namespace.h>
 
-#include "chan.h"
-#include "file.h"
-#include "listener.h"
-#include "queue_op.h"
-#include "queue_region.h"
+#include "channel/chan.h"
+#include "channel/listener.h"
+#include "front/file.h"
+#include "op/queue_op.h"
+#include "op/queue_region.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {

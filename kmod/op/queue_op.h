@@ -5,7 +5,7 @@
 #ifndef _RCH_QUEUE_OP_H
 #define _RCH_QUEUE_OP_H
 
-#include "queue.h"
+#include "queue/queue.h"
 
 struct rch_chan;
 

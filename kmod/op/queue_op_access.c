@@ -14,11 +14,11 @@
 #include <linux/fs.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "grant.h"
-#include "queue_op.h"
-#include "queue_region.h"
-#include "region.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
+#include "memory/region.h"
+#include "op/queue_op.h"
+#include "op/queue_region.h"
 
 static bool is_atomic(const struct rch_op *op)
 {

@@ -10,10 +10,10 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "grant.h"
-#include "ioctl.h"
-#include "queue_op.h"
+#include "channel/chan.h"
+#include "front/ioctl.h"
+#include "memory/grant.h"
+#include "op/queue_op.h"
 
 /* GRANT */
 

@@ -23,11 +23,11 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "iter.h"
-#include "queue_op.h"
-#include "queue_region.h"
-#include "region.h"
+#include "base/iter.h"
+#include "channel/chan.h"
+#include "memory/region.h"
+#include "op/queue_op.h"
+#include "op/queue_region.h"
 
 /* Messages in a row, before others have their turn. */
 #define MESSAGES 64

@@ -15,11 +15,11 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "file.h"
-#include "queue_op.h"
-#include "queue_region.h"
-#include "region.h"
+#include "channel/chan.h"
+#include "front/file.h"
+#include "memory/region.h"
+#include "op/queue_op.h"
+#include "op/queue_region.h"
 
 /* Until others get the link's lock: entries, and bytes after which there is no other. */
 #define ROW_ENTRIES 32

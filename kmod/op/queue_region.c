@@ -14,13 +14,13 @@
 #include <linux/fs.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "chan_place.h"
-#include "link.h"
+#include "channel/chan.h"
+#include "link/link.h"
+#include "memory/region.h"
+#include "op/queue_region.h"
 #include "pure/way.h"
-#include "queue.h"
-#include "queue_region.h"
-#include "region.h"
+#include "queue/queue.h"
+#include "rndv/chan_place.h"
 
 /**
  * rch_op_region_prepare - find the region of an entry

@@ -14,8 +14,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "path.h"
-#include "rch.h"
+#include "base/rch.h"
+#include "path/path.h"
 
 struct rch_device {
 	struct list_head list;

@@ -4,10 +4,10 @@
  */
 #include <linux/slab.h>
 
-#include "frame.h"
-#include "inject.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/frame.h"
 #include "pure/wire.h"
-#include "rch.h"
 
 static struct kmem_cache *txf_cache;
 

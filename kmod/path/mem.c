@@ -14,9 +14,9 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "inject.h"
-#include "mem.h"
-#include "path_rdma.h"
+#include "base/inject.h"
+#include "path/mem.h"
+#include "path/path_rdma.h"
 
 /* The sum of one program's pins is in its mm, with those of the RDMA core. */
 static bool charge(struct rch_mem *mem, unsigned int pages)

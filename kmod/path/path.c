@@ -31,12 +31,12 @@
 #include <rdma/ib_cm.h>
 #include <rdma/iw_cm.h>
 
-#include "error.h"
-#include "inject.h"
-#include "path.h"
-#include "path_rdma.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 #include "pure/wire.h"
-#include "rch.h"
 
 /*
  * Retransmission: for ever where the adapter can; the owner's heartbeat decides when a peer is

@@ -25,10 +25,10 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 static const u32 rooms[RCH_ACCESS_CLASSES] = {
 	[RCH_ACCESS_SMALL] = 512,

@@ -9,8 +9,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
-#include "error.h"
-#include "path.h"
+#include "base/error.h"
+#include "path/path.h"
 
 /* RoCE: whether the own address of the connection is still one of the device. */
 static bool has_own_address(const struct rch_path *path)

@@ -21,10 +21,10 @@
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 
-#include "inject.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 /* The adapter has a completion; any context. The core's handler may be called for nothing. */
 static void cq_completed(struct ib_cq *cq, void *context)

@@ -21,11 +21,11 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "error.h"
-#include "frame.h"
-#include "inject.h"
-#include "path.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/frame.h"
+#include "path/path.h"
 
 /** rch_path_wc_failed - a work request has failed; @op: &enum rdmachan_op. Softirq */
 void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)

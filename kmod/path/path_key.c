@@ -33,11 +33,11 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "mem.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/mem.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 static DEFINE_SPINLOCK(keys_lock);
 static atomic64_t keys_made;

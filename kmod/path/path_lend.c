@@ -18,11 +18,11 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "mem.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/mem.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 /** rch_lend_shift - size of a piece, as a power of two */
 u32 rch_lend_shift(const struct rch_path *path)

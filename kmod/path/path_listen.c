@@ -11,9 +11,9 @@
 #include <rdma/ib_cm.h>
 #include <net/net_namespace.h>
 
-#include "inject.h"
-#include "path.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/path.h"
 
 #define RCH_LISTEN_BACKLOG 256
 

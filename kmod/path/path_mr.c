@@ -21,11 +21,11 @@
  */
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "mem.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/mem.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 static void rch_mr_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
 {

@@ -15,11 +15,11 @@
  */
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "mem.h"
-#include "path.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/mem.h"
+#include "path/path.h"
+#include "path/path_rdma.h"
 
 /** rch_path_enter - become a user. Return: false when the path is being taken apart */
 bool rch_path_enter(struct rch_path *path)

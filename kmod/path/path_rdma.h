@@ -12,8 +12,8 @@
 
 #include <rdma/ib_verbs.h>
 
-#include "mem.h"
-#include "path.h"
+#include "path/mem.h"
+#include "path/path.h"
 
 struct rch_access;
 

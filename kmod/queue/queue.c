@@ -37,11 +37,11 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "busy.h"
-#include "chan.h"
+#include "base/busy.h"
+#include "base/rch.h"
+#include "channel/chan.h"
 #include "pure/ring.h"
-#include "queue.h"
-#include "rch.h"
+#include "queue/queue.h"
 
 /* Indices and flags */
 

@@ -25,10 +25,10 @@
 #include <linux/workqueue.h>
 #include <rdmachan.h>
 
-#include "async.h"
-#include "object.h"
+#include "base/async.h"
+#include "base/object.h"
+#include "base/quota.h"
 #include "pure/ring.h"
-#include "quota.h"
 
 struct file;
 struct mm_struct;

@@ -10,7 +10,7 @@
  * goes on is *starved*: it keeps nothing for later but itself. Both wait for room in the
  * order in which they have come.
  */
-#include "queue.h"
+#include "queue/queue.h"
 
 /** rch_op_free - an operation that nothing refers to is over */
 void rch_op_free(struct rch_op *op)

@@ -12,12 +12,12 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "grant.h"
-#include "inject.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "memory/grant.h"
+#include "memory/region.h"
 #include "pure/ring.h"
-#include "queue.h"
-#include "rch.h"
-#include "region.h"
+#include "queue/queue.h"
 
 /* Offsets for mmap(); far enough from each other, and small enough for 32-bit programs. */
 #define SQ_OFFSET 0

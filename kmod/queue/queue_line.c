@@ -8,7 +8,7 @@
  */
 #include <linux/hash.h>
 
-#include "queue.h"
+#include "queue/queue.h"
 
 static struct hlist_head *head(struct rch_queue *queue, unsigned long key)
 {

@@ -6,9 +6,9 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "inject.h"
+#include "base/inject.h"
 #include "pure/ring.h"
-#include "queue.h"
+#include "queue/queue.h"
 
 /** rch_mapping_free - undo rch_mapping_alloc(). May sleep */
 void rch_mapping_free(struct rch_mapping *map)

@@ -38,8 +38,8 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "inject.h"
-#include "queue.h"
+#include "base/inject.h"
+#include "queue/queue.h"
 
 /* If the program does not say for how long to look in vain. */
 #define IDLE_MS 10

@@ -14,9 +14,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "inject.h"
+#include "base/inject.h"
 #include "pure/ring.h"
-#include "queue.h"
+#include "queue/queue.h"
 
 /* Offsets for mmap(): behind those of the other rings, and far enough from each other. */
 #define POOL_OFFSET 0x20000000

@@ -12,7 +12,7 @@
  */
 #include <linux/jiffies.h>
 
-#include "queue.h"
+#include "queue/queue.h"
 
 static u64 end_of(const struct rch_op *op)
 {

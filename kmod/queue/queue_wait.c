@@ -12,7 +12,7 @@
  */
 #include <linux/wait.h>
 
-#include "queue.h"
+#include "queue/queue.h"
 
 /**
  * rch_op_wake - what an operation waits for may have come

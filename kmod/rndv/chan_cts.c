@@ -22,11 +22,11 @@
 #include <linux/mm.h>
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "error.h"
-#include "mem.h"
-#include "path_rdma.h"
-#include "rch.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "path/mem.h"
+#include "path/path_rdma.h"
 
 /* How long an offer waits for a program that is just not waiting. */
 #define RCH_OFFER_MS 5

@@ -21,13 +21,13 @@
  */
 #include <linux/slab.h>
 
-#include "chan.h"
-#include "chan_place.h"
-#include "chan_place_step.h"
-#include "inject.h"
-#include "path_rdma.h"
-#include "rch.h"
-#include "region.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/region.h"
+#include "path/path_rdma.h"
+#include "rndv/chan_place.h"
+#include "rndv/chan_place_step.h"
 
 /* Have the work run. It has a reference while it is pending. */
 static void kick(struct rch_place *place)

@@ -18,8 +18,8 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "chan.h"
-#include "mem.h"
+#include "channel/chan.h"
+#include "path/mem.h"
 #include "pure/wire.h"
 
 struct rch_key;

@@ -10,13 +10,13 @@
  * module has all that it needs, and finishes, or the link ends. What is only lent is asked
  * back, and waited for.
  */
-#include "chan.h"
-#include "chan_place.h"
-#include "chan_place_step.h"
-#include "link.h"
-#include "path_rdma.h"
-#include "rch.h"
-#include "region.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "link/link.h"
+#include "memory/region.h"
+#include "path/path_rdma.h"
+#include "rndv/chan_place.h"
+#include "rndv/chan_place_step.h"
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4

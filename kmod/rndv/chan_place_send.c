@@ -8,12 +8,12 @@
  * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
  * and closes what it has opened.
  */
-#include "chan.h"
-#include "chan_place.h"
-#include "chan_place_step.h"
-#include "link.h"
-#include "path_rdma.h"
-#include "region.h"
+#include "channel/chan.h"
+#include "link/link.h"
+#include "memory/region.h"
+#include "path/path_rdma.h"
+#include "rndv/chan_place.h"
+#include "rndv/chan_place_step.h"
 
 /* All of it is in the peer's hands, or on its way. */
 static void sent(struct rch_place *place, bool placed)

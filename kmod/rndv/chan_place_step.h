@@ -11,7 +11,7 @@
 #include <linux/dma-direction.h>
 #include <linux/types.h>
 
-#include "chan_place.h"
+#include "rndv/chan_place.h"
 
 /* chan_place.c APIs */
 void rch_place_begin(struct rch_place *place);

@@ -18,12 +18,12 @@
  */
 #include <linux/uio.h>
 
-#include "chan.h"
-#include "error.h"
-#include "mem.h"
-#include "path_rdma.h"
+#include "base/error.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "path/mem.h"
+#include "path/path_rdma.h"
 #include "pure/way.h"
-#include "rch.h"
 
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U

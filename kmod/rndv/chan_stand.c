@@ -39,11 +39,11 @@
  * there, or for the case that what is lent comes back. So asking costs nothing, and a sender need
  * not guess whether it will be lent some. What is too small is given back unused.
  */
-#include "chan.h"
-#include "path_rdma.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "path/path_rdma.h"
 #include "pure/seq.h"
 #include "pure/way.h"
-#include "rch.h"
 
 /* Who never uses what is lent is lent some once in so many messages. */
 #define RCH_LEND_SKIP_MAX 64U

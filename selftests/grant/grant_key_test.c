@@ -2,8 +2,8 @@
 /*
  * grant_key_test.c - large accesses, and messages, from and to regions whose pages lie anywhere
  *
- * The module keeps keys of such regions for its own adapter, see kmod/path_key.c, where that is
- * rxe. Nothing of it is to be seen but in debugfs: what is read and written is what
+ * The module keeps keys of such regions for its own adapter, see kmod/path/path_key.c, where that
+ * is rxe. Nothing of it is to be seen but in debugfs: what is read and written is what
  * it would be without, and no key outlives its region or its connection.
  */
 #include <pthread.h>

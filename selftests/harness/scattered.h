@@ -40,7 +40,7 @@ static inline void replace_page(char *page)
 /*
  * Memory of whole pages, touched in an order that makes neighbours unlikely. Those that are by
  * chance, as the free ones are not in order either after a while, are replaced: a range that ends
- * between two has no key, see kmod/path_key.c.
+ * between two has no key, see kmod/path/path_key.c.
  */
 static inline char *scattered(size_t len)
 {

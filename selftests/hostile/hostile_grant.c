@@ -212,7 +212,7 @@ TEST_F_ROWS(scene, more_than_is_lent, trespasses)
 #define AGAIN_PAGES 512U
 #define AGAIN_LENGTH (64 * 4096U)
 
-/* The second time has a key made, see kmod/path_key.c, of which debugfs tells, if it is there. */
+/* The second time has a key made, see kmod/path/path_key.c; debugfs tells of it, if it is there. */
 static void await_key(u32 turn)
 {
 	int64_t until = now_ms() + 2000;

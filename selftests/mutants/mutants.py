@@ -41,7 +41,7 @@ from points import points  # noqa: E402 pylint: disable=wrong-import-position
 from tests import Tests    # noqa: E402 pylint: disable=wrong-import-position
 
 # Not of the module as users have it.
-NOT_THESE = ("inject.c", "link_inject.c", "inject.h", "debugfs.c")
+NOT_THESE = ("base/inject.c", "base/inject.h", "link/link_inject.c", "front/debugfs.c")
 
 # A guest each, of these folders' programs.
 GROUPS = {
@@ -56,13 +56,14 @@ GROUPS = {
 }
 # Which groups come first for a file: the first pattern that fits. The first group runs whole.
 NEAR = (
-    (r"grant|pure/grant|path_(lend|key|access)|ioctl_grant", ("grant", "hostile")),
-    (r"queue_region", ("memory", "queue")),
-    (r"queue|file_(queue|async)|ioctl_until", ("queue", "grant")),
-    (r"region|segment|chan_(stand|place|cts|rts)|path_(mr|rdma)|mem|pure/way",
+    (r"memory/grant|pure/grant|path/path_(lend|key|access)|front/ioctl_grant",
+     ("grant", "hostile")),
+    (r"op/queue_region", ("memory", "queue")),
+    (r"op/|queue/|front/(file_(queue|async)|ioctl_until)", ("queue", "grant")),
+    (r"memory/|rndv/|channel/segment|path/(path_(mr|rdma)|mem)|pure/way",
      ("memory", "chan", "hostile")),
-    (r"chan|lane|frame|iter|pure/", ("chan", "hostile", "memory")),
-    (r"link|path|listener|device", ("link", "chan", "hostile")),
+    (r"channel/chan|link/lane|path/frame|base/iter|pure/", ("chan", "hostile", "memory")),
+    (r"link/|path/|channel/", ("link", "chan", "hostile")),
     (r"", ("abi", "chan", "link")),
 )
 # They take 3 s and more, and run with the files of their group only.
@@ -106,14 +107,20 @@ def digest(path):
 
 # What is changed.
 
+def files(folder):
+    """Names of all files below a folder, those of the folder itself first."""
+    for path, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(path, name), folder)
+
+
 def sources(kmod):
     """Files of the module that are changed, by their names in kmod/."""
-    found = []
-    for folder in ("", "pure"):
-        for name in sorted(os.listdir(os.path.join(kmod, folder))):
-            if name.endswith((".c", ".h")) and not name.endswith(".mod.c"):
-                found.append(os.path.join(folder, name))
-    return [name for name in found if name not in NOT_THESE]
+    found = [name for name in files(kmod)
+             if name.endswith((".c", ".h")) and not name.endswith(".mod.c")]
+    return [name for name in found if name not in NOT_THESE
+            and name.split("/")[0] not in ("kunit", "compat")]
 
 
 def read(path):
@@ -187,11 +194,10 @@ class Module:
 
     def _objects(self):
         """Names of the objects that are compiled, not linked."""
-        for folder in ("", "pure", "kunit"):
-            for name in sorted(os.listdir(os.path.join(self.kmod, folder))):
-                if name.endswith(".o") and not name.endswith(".mod.o") and \
-                        name not in ("rdmachan.o", "rdmachan_kunit.o"):
-                    yield os.path.join(folder, name)
+        for name in files(self.kmod):
+            if name.endswith(".o") and not name.endswith(".mod.o") and \
+                    os.path.basename(name) not in ("rdmachan.o", "rdmachan_kunit.o"):
+                yield name
 
     def _code(self, name):
         """The digest of an object without what debuggers read."""
