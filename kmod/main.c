@@ -7,6 +7,7 @@
 
 #include "base/quota.h"
 #include "base/rch.h"
+#include "call/call.h"
 #include "channel/chan.h"
 #include "channel/listener.h"
 #include "front/file.h"
@@ -21,10 +22,18 @@ static const struct rch_link_ops link_ops = {
 	.gone = rch_chan_gone,
 };
 
+static const struct file_operations *const file_ops[RCH_FILES] = {
+	[RCH_FILE_CTX] = &rch_ctx_fops,
+	[RCH_FILE_LISTENER] = &rch_listener_fops,
+	[RCH_FILE_CHAN] = &rch_chan_fops,
+	[RCH_FILE_QUEUE] = &rch_queue_fops,
+};
+
 static int __init rch_init(void)
 {
 	int ret;
 
+	rch_files_init(file_ops);
 	ret = rch_work_init();
 	if (ret)
 		goto err_wq;

@@ -8,6 +8,7 @@
  *   main.c     order of init and exit
  *   front/     files and their calls: what programs see
  *   op/        the operations of queues
+ *   call/      what calls of programs and operations have in common
  *   queue/     rings of operations on many objects
  *   rndv/      large messages, written from memory to memory
  *   memory/    regions, and what is lent of them

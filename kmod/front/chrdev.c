@@ -5,7 +5,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
-#include "front/ctx.h"
+#include "call/ctx.h"
 #include "front/file.h"
 
 static int rch_ctx_open(struct inode *inode, struct file *file)

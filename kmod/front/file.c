@@ -2,7 +2,6 @@
 /*
  * file.c - read, write, poll and close of listeners and channels
  */
-#include <linux/anon_inodes.h>
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -14,29 +13,6 @@
 #include "channel/chan.h"
 #include "channel/listener.h"
 #include "front/file.h"
-
-/**
- * rch_file_create - a file for an object
- * @name: for /proc/PID/fd
- * @fops: its operations
- * @object: becomes private_data; released by the file's release from now on
- * @flags: RDMACHAN_FD_F_*
- *
- * Return: the file or an ERR_PTR().
- */
-struct file *rch_file_create(const char *name, const struct file_operations *fops,
-			     void *object, u32 flags)
-{
-	int mode = O_RDWR | (flags & RDMACHAN_FD_F_NONBLOCK ? O_NONBLOCK : 0);
-	struct file *file = anon_inode_getfile(name, fops, object, mode);
-
-	if (IS_ERR(file))
-		return file;
-	stream_open(file_inode(file), file);
-	/* io_uring shall try, and then poll: not have a thread wait for each request. */
-	file->f_mode |= FMODE_NOWAIT;
-	return file;
-}
 
 /** rch_file_nonblock - whether a call on @file with RDMACHAN_IO_F_* shall not block */
 bool rch_file_nonblock(const struct file *file, u32 io_flags)

@@ -16,13 +16,15 @@
 
 #include "base/error.h"
 #include "base/rch.h"
+#include "call/call.h"
+#include "call/ctx.h"
 #include "channel/chan.h"
 #include "channel/listener.h"
-#include "front/ctx.h"
 #include "front/file.h"
 #include "front/ioctl.h"
 #include "memory/grant.h"
 #include "memory/region.h"
+#include "op/queue_op.h"
 #include "path/path.h"
 #include "pure/ring.h"
 #include "pure/wire.h"
@@ -51,94 +53,8 @@ struct rch_command {
 	}
 
 /* What the first version of the interface had, whatever is added behind it. */
-#define RCH_ERROR_MIN offsetofend(struct rdmachan_error, device)
 #define RCH_ENTER_MIN offsetofend(struct rdmachan_enter_args, out_complete)
 #define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
-
-/* Give the program the error record it asked for. */
-static int error_out(u64 ptr, const struct rdmachan_error *error)
-{
-	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
-	u32 size;
-
-	if (!ptr)
-		return 0;
-	if (get_user(size, &user->size))
-		return -EFAULT;
-	if (size < RCH_ERROR_MIN)
-		return -EINVAL;
-	return copy_to_user(user, error, min_t(u32, size, sizeof(*error))) ? -EFAULT : 0;
-}
-
-/** rch_error_check - whether an error record could be given to the program, if it wants one */
-int rch_error_check(u64 ptr)
-{
-	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
-	u32 size;
-
-	if (!ptr)
-		return 0;
-	if (get_user(size, &user->size))
-		return -EFAULT;
-	return size < RCH_ERROR_MIN ? -EINVAL : 0;
-}
-
-/* Errors that say nothing of the connection leave an empty record. */
-static bool is_connection_error(int ret)
-{
-	switch (ret) {
-	case -EFAULT:
-	case -EINVAL:
-	case -EAGAIN:
-	case -EINTR:
-	case -ERESTARTNOHAND:
-	case -ERESTARTSYS:
-	case -ENOTCONN:
-	case -ENOMEM:
-	case -ENOENT:
-	case -ENOMSG:
-	case -EACCES:
-	case -ERANGE:
-	case -EKEYREVOKED:
-		return false;
-	default:
-		return true;
-	}
-}
-
-/**
- * rch_refused - nothing was made: tell the program why
- * @ret: error
- * @ptr: where it wants its error record, or 0
- * @error: what is known of it, or nothing but where
- *
- * Return: @ret.
- */
-int rch_refused(int ret, u64 ptr, struct rdmachan_error *error)
-{
-	if (!error->error)
-		memset(error, 0, sizeof(*error));
-	error->size = sizeof(*error);
-	error_out(ptr, error);
-	return ret;
-}
-
-/** rch_chan_error_out - a call on a channel gives @ret: tell the program why, if it fails */
-void rch_chan_error_out(struct rch_chan *chan, u64 ptr, int ret)
-{
-	struct rdmachan_error error = { .size = sizeof(error) };
-
-	if (!ret || !ptr)
-		return;
-	if (is_connection_error(ret)) {
-		rch_chan_error_get(chan, &error);
-		/* The record belongs to this failure only when it says so. */
-		if ((int)error.error != -ret)
-			memset(&error, 0, sizeof(error));
-		error.size = sizeof(error);
-	}
-	error_out(ptr, &error);
-}
 
 /*
  * Give the program the outputs before what cannot be undone: who gets EFAULT has lost
@@ -152,25 +68,17 @@ static int copy_out(struct rch_call *call, size_t size)
 	return 0;
 }
 
-static int reserve_fd(struct rch_call *call, const char *name,
-		      const struct file_operations *fops, void *object, u32 flags)
+static int reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *object, u32 flags)
 {
 	call->fd = get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 	if (call->fd < 0)
 		return call->fd;
-	call->new_file = rch_file_create(name, fops, object, flags);
+	call->new_file = rch_file_create(kind, object, flags);
 	if (!IS_ERR(call->new_file))
 		return 0;
 	put_unused_fd(call->fd);
 	call->fd = -1;
 	return PTR_ERR(call->new_file);
-}
-
-#define RCH_FD_F_ALL (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
-
-static bool service_valid(u32 service)
-{
-	return service && service != U32_MAX;
 }
 
 /* INFO */
@@ -256,7 +164,7 @@ static int run_listen(struct rch_call *call)
 
 	if (listen->flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
-	if (!service_valid(listen->service) || listen->backlog > 65535 || listen->__reserved)
+	if (!rch_service_valid(listen->service) || listen->backlog > 65535 || listen->__reserved)
 		return -EINVAL;
 	ret = rch_error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning);
 	if (ret)
@@ -269,8 +177,7 @@ static int run_listen(struct rch_call *call)
 				       listen->backlog ?: 128, &listen->tuning, &error);
 	if (IS_ERR(listener))
 		return rch_refused(PTR_ERR(listener), listen->error_ptr, &error);
-	ret = reserve_fd(call, "[rdmachan-listener]", &rch_listener_fops, listener,
-			 listen->flags);
+	ret = reserve_fd(call, RCH_FILE_LISTENER, listener, listen->flags);
 	if (ret) {
 		rch_listener_release(listener);
 		return rch_refused(ret, listen->error_ptr, &error);
@@ -303,8 +210,7 @@ static int run_accept(struct rch_call *call)
 	accept->out_fd = call->fd;
 	ret = call->fd < 0 ? call->fd : copy_out(call, sizeof(*accept));
 	if (!ret) {
-		call->new_file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan,
-						 accept->flags);
+		call->new_file = rch_file_create(RCH_FILE_CHAN, chan, accept->flags);
 		ret = PTR_ERR_OR_ZERO(call->new_file);
 	}
 	if (ret) {
@@ -321,29 +227,6 @@ static int run_accept(struct rch_call *call)
 
 /* CONNECT */
 
-/** rch_connect_check - look at what a program gives, and fill in defaults */
-int rch_connect_check(struct rdmachan_connect_args *connect)
-{
-	if (connect->flags & ~RCH_FD_F_ALL)
-		return -EOPNOTSUPP;
-	if (!service_valid(connect->service) || connect->timeout_ms > 3600000 ||
-	    connect->__reserved || connect->__reserved2)
-		return -EINVAL;
-	return rch_error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
-}
-
-/* How long to try, in ms. */
-static u32 connect_timeout(const struct rdmachan_connect_args *connect)
-{
-	return connect->timeout_ms ?: READ_ONCE(rch_connect_ms);
-}
-
-/** rch_connect_deadline - when a connect that begins now ends, as of rch_deadline() */
-unsigned long rch_connect_deadline(const struct rdmachan_connect_args *connect)
-{
-	return rch_deadline(connect_timeout(connect));
-}
-
 /* The file exists: from here on closing it cleans up. */
 static int connect_file(struct rch_call *call, struct rch_chan *chan)
 {
@@ -351,7 +234,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	struct rdmachan_connect_args *connect = &call->arg.connect;
 	int ret;
 
-	ret = reserve_fd(call, "[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
+	ret = reserve_fd(call, RCH_FILE_CHAN, chan, connect->flags);
 	if (ret) {
 		rch_chan_release(chan, 0);
 		return rch_refused(ret, connect->error_ptr, &none);
@@ -368,53 +251,6 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
-/**
- * rch_connect_chan - make a channel that is to be connected
- * @net: network namespace
- * @owner: charge of the context or queue it comes from
- * @connect: after rch_connect_check(); its error record is filled in
- * @deadline: how long to try, as of rch_deadline()
- *
- * Return: the channel; or an ERR_PTR(): -EAFNOSUPPORT, -EINVAL, -EHOSTUNREACH, or as
- * rch_chan_alloc().
- */
-struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owner,
-				  const struct rdmachan_connect_args *connect,
-				  unsigned long deadline)
-{
-	struct rdmachan_error error = { .size = sizeof(error) };
-	struct sockaddr_storage peer;
-	struct rch_chan *chan;
-	int ret;
-
-	ret = rch_addr_to_sockaddr(&peer, &connect->addr);
-	if (ret)
-		return ERR_PTR(ret);
-	error.service = connect->service;
-	rch_addr_from_sockaddr(&error.peer, &peer);
-	if (rch_addr_is_no_host(net, &peer)) {
-		rch_error_set(&error, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ADDRESS, 1);
-		return ERR_PTR(rch_refused(-EHOSTUNREACH, connect->error_ptr, &error));
-	}
-	chan = rch_chan_alloc(net, owner, connect->service, &connect->tuning,
-			      RCH_CHAN_CONNECTING, &error);
-	if (IS_ERR(chan)) {
-		rch_refused(PTR_ERR(chan), connect->error_ptr, &error);
-		return chan;
-	}
-	chan->active = true;
-	chan->peer = peer;
-	chan->deadline = deadline;
-	return chan;
-}
-
-/** rch_connect_failed - tell the program why its channel could not be connected */
-void rch_connect_failed(struct rch_chan *chan, const struct rdmachan_connect_args *connect,
-			int ret)
-{
-	rch_chan_error_out(chan, connect->error_ptr, ret);
-}
-
 static int run_connect(struct rch_call *call)
 {
 	struct rdmachan_connect_args *connect = &call->arg.connect;
@@ -423,7 +259,7 @@ static int run_connect(struct rch_call *call)
 	int ret;
 
 	ret = rch_connect_check(connect) ?:
-	      rch_call_until(call, &connect->until, connect_timeout(connect));
+	      rch_call_until(call, &connect->until, rch_connect_timeout(connect));
 	if (ret)
 		return ret;
 	chan = rch_connect_chan(ctx->net, &ctx->charge, connect, call->until.deadline);
@@ -433,19 +269,6 @@ static int run_connect(struct rch_call *call)
 }
 
 /* SEND and RECV */
-
-/** rch_import - a program's array of struct iovec; kfree(@iov) after use. Return: 0 or an error */
-int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
-	       struct iovec **iov, struct iov_iter *iter)
-{
-	ssize_t ret;
-
-	if (count > UIO_MAXIOV)
-		return -EINVAL;
-	*iov = fast;
-	ret = import_iovec(direction, u64_to_user_ptr(ptr), count, fast_count, iov, iter);
-	return ret < 0 ? ret : 0;
-}
 
 static int run_send(struct rch_call *call)
 {
@@ -532,14 +355,6 @@ static int run_recv(struct rch_call *call)
 
 /* SHUTDOWN, FINISH, BUSY_POLL, QUERY and LIST */
 
-/** rch_shutdown_ok - whether a program may ask for this */
-bool rch_shutdown_ok(u32 how)
-{
-	if (how == RDMACHAN_SHUTDOWN_ABORT)
-		return true;
-	return how && !(how & ~(RDMACHAN_SHUTDOWN_RECV | RDMACHAN_SHUTDOWN_SEND));
-}
-
 static int run_shutdown(struct rch_call *call)
 {
 	struct rch_chan *chan = call->file->private_data;
@@ -622,7 +437,7 @@ static int query(struct rdmachan_query_args *query, struct rch_object *obj,
 		if (object_out(query->object_ptr, size, &about))
 			return -EFAULT;
 	}
-	return error_out(query->error_ptr, error);
+	return rch_error_out(query->error_ptr, error);
 }
 
 static int run_query_chan(struct rch_call *call)
@@ -700,7 +515,7 @@ static int run_queue_create(struct rch_call *call)
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
 	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
 	if (!ret)
-		ret = reserve_fd(call, "[rdmachan-queue]", &rch_queue_fops, queue, create->flags);
+		ret = reserve_fd(call, RCH_FILE_QUEUE, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
 		return rch_refused(ret, create->error_ptr, &error);

@@ -9,10 +9,6 @@
 #include <rdmachan.h>
 
 struct file;
-struct iovec;
-struct iov_iter;
-struct rch_chan;
-struct rch_grant_call;
 
 /** union rch_arg - what calls are given: each starts with its size */
 union rch_arg {
@@ -78,23 +74,12 @@ struct rch_call {
 	bool copied;
 };
 
-/* ioctl.c APIs: process context; may sleep */
-int rch_error_check(u64 ptr);
-int rch_refused(int ret, u64 ptr, struct rdmachan_error *error);
-void rch_chan_error_out(struct rch_chan *chan, u64 ptr, int ret);
-int rch_import(int direction, u64 ptr, u32 count, struct iovec *fast, u32 fast_count,
-	       struct iovec **iov, struct iov_iter *iter);
-
 /* ioctl_until.c APIs: process context; may sleep */
 int rch_until_begin(struct rch_until *until, u64 member, u32 timeout_ms);
 int rch_until_end(const struct rch_until *until, int ret, u64 __user *to);
 int rch_call_until(struct rch_call *call, u64 *member, u32 timeout_ms);
 
 /* ioctl_grant.c APIs: process context; may sleep */
-struct rch_grant_call *rch_grant_call_make(struct rch_chan *chan,
-					   const struct rdmachan_grant_args *grant);
-int rch_grant_call_give(struct rch_grant_call *gc, bool nonblock, unsigned long deadline);
-void rch_grant_call_free(struct rch_grant_call *gc);
 int rch_run_grant(struct rch_call *call);
 int rch_run_release(struct rch_call *call);
 int rch_run_revoke(struct rch_call *call);

@@ -17,7 +17,7 @@
 
 #include "channel/chan.h"
 #include "channel/listener.h"
-#include "front/file.h"
+#include "call/call.h"
 #include "op/queue_op.h"
 #include "op/queue_region.h"
 
@@ -55,7 +55,6 @@ struct op_kind {
 #define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | \
 		       RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_FENCE | \
 		       RDMACHAN_SQE_F_REGION)
-#define ALL_FD_FLAGS (RDMACHAN_FD_F_CLOEXEC | RDMACHAN_FD_F_NONBLOCK)
 
 /* Lines of a channel; objects are aligned. */
 enum {
@@ -94,7 +93,7 @@ struct file *rch_op_find_file(struct rch_queue *queue, int fd)
 	return queue->in_call ? fget(fd) : rch_poller_fget(queue->poller, fd);
 }
 
-static int find_object(struct rch_op *op, const struct file_operations *fops)
+static int find_object(struct rch_op *op, enum rch_file_kind kind)
 {
 	struct file *file = rch_op_find_file(op->queue, op->sqe.fd);
 
@@ -103,7 +102,7 @@ static int find_object(struct rch_op *op, const struct file_operations *fops)
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	/* Not for a moment longer: it could be the queue's own, which would keep itself. */
-	if (file->f_op != fops) {
+	if (!rch_file_is(file, kind)) {
 		fput(file);
 		return -ENOTTY;
 	}
@@ -115,7 +114,7 @@ static int find_object(struct rch_op *op, const struct file_operations *fops)
 /** rch_op_find_chan - find the channel of an entry, and wait for @events of it */
 int rch_op_find_chan(struct rch_op *op, __poll_t events)
 {
-	int ret = find_object(op, &rch_chan_fops);
+	int ret = find_object(op, RCH_FILE_CHAN);
 
 	if (ret)
 		return ret;
@@ -319,9 +318,9 @@ static int prepare_accept(struct rch_op *op)
 	struct rch_listener *listener;
 	int ret;
 
-	if (op->sqe.op_flags & ~ALL_FD_FLAGS)
+	if (op->sqe.op_flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
-	ret = find_object(op, &rch_listener_fops);
+	ret = find_object(op, RCH_FILE_LISTENER);
 	if (ret)
 		return ret;
 	listener = op->object;
@@ -346,7 +345,7 @@ static s64 run_accept(struct rch_op *op)
 	ret = fd;
 	if (fd < 0)
 		goto err_chan;
-	file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan, flags);
+	file = rch_file_create(RCH_FILE_CHAN, chan, flags);
 	ret = PTR_ERR_OR_ZERO(file);
 	if (ret)
 		goto err_fd;
@@ -416,7 +415,7 @@ static int connect_begin(struct rch_op *op)
 				rch_connect_deadline(connect));
 	if (IS_ERR(chan))
 		return PTR_ERR(chan);
-	file = rch_file_create("[rdmachan-channel]", &rch_chan_fops, chan, connect->flags);
+	file = rch_file_create(RCH_FILE_CHAN, chan, connect->flags);
 	if (IS_ERR(file)) {
 		rch_chan_release(chan, 0);
 		return PTR_ERR(file);

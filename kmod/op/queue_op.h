@@ -10,6 +10,7 @@
 struct rch_chan;
 
 /* queue_op.c APIs */
+extern const struct rch_queue_ops rch_queue_ops;
 struct file *rch_op_find_file(struct rch_queue *queue, int fd);
 int rch_op_find_chan(struct rch_op *op, __poll_t events);
 int rch_op_check_memory(struct rch_op *op, bool write);

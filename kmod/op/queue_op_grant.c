@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 
 #include "channel/chan.h"
-#include "front/ioctl.h"
+#include "call/call.h"
 #include "memory/grant.h"
 #include "op/queue_op.h"
 

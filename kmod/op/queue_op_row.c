@@ -16,7 +16,7 @@
 #include <linux/uio.h>
 
 #include "channel/chan.h"
-#include "front/file.h"
+#include "call/call.h"
 #include "memory/region.h"
 #include "op/queue_op.h"
 #include "op/queue_region.h"
@@ -183,7 +183,7 @@ u32 rch_op_row(struct rch_queue *queue, u32 max)
 	send.row.last = max == 1 && !queue->unsent;
 	file = rch_op_find_file(queue, send.sqe.fd);
 	if (!IS_ERR_OR_NULL(file)) {
-		if (file->f_op == &rch_chan_fops)
+		if (rch_file_is(file, RCH_FILE_CHAN))
 			send_to(&send, file->private_data);
 		fput(file);
 	}

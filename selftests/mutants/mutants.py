@@ -56,7 +56,7 @@ GROUPS = {
 }
 # Which groups come first for a file: the first pattern that fits. The first group runs whole.
 NEAR = (
-    (r"memory/grant|pure/grant|path/path_(lend|key|access)|front/ioctl_grant",
+    (r"memory/grant|pure/grant|path/path_(lend|key|access)|(front/ioctl|call/call)_grant",
      ("grant", "hostile")),
     (r"op/queue_region", ("memory", "queue")),
     (r"op/|queue/|front/(file_(queue|async)|ioctl_until)", ("queue", "grant")),

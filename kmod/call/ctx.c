@@ -10,7 +10,7 @@
 
 #include "base/inject.h"
 #include "base/rch.h"
-#include "front/ctx.h"
+#include "call/ctx.h"
 #include "memory/grant.h"
 #include "memory/region.h"
 
