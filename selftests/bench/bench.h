@@ -260,8 +260,8 @@ void get(struct end *end, int fd, size_t size);
 extern const struct pattern by_rings;
 /* reach.c: by calls, one at a time. */
 extern const struct reach by_calls;
-/* reach_queue.c: by a queue, from and to a region. */
-extern const struct reach by_queue;
+/* reach_queue.c: by a queue, from and to a region; or from and to plain memory. */
+extern const struct reach by_queue, by_queue_memory;
 /* queue.c, uring.c */
 extern const struct rings queue_rings, poller_rings, region_rings, uring_rings;
 
@@ -278,6 +278,7 @@ extern const struct way way_tcp, way_udp, way_unix, way_rsockets;
 /* channels.c */
 int the_context(void);
 extern const struct way way_verbs;
-extern const struct way way_ioctl, way_channel, way_queue, way_poller, way_regions, way_uring;
+extern const struct way way_ioctl, way_channel, way_queue, way_memory, way_poller, way_regions,
+			way_uring;
 
 #endif /* _BENCH_H */

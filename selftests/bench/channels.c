@@ -2,10 +2,15 @@
 /*
  * channels.c - channels, by write() and read(), by a queue, from regions, by io_uring, and what
  * is lent on them
+ *
+ * "queue_memory" does without regions and calls where "queue" has these: it connects by the queue,
+ * and what is lent goes from and to plain memory.
  */
+#include <errno.h>
 #include <unistd.h>
 
 #include "common.h"
+#include "ring.h"
 #include "bench.h"
 
 /* One for all channels of a process. */
@@ -48,8 +53,28 @@ static int connect_service(const struct job *job)
 	return do_connect_to(the_context(), &addr, job->port, &opts);
 }
 
+/* The same as an operation of a queue, which the process has for that. */
+static int connect_by_queue(const struct job *job)
+{
+	struct rdmachan_connect_args connect;
+	struct opts opts = options(job);
+	static struct queue queue;
+	struct rdmachan_cqe cqe = { 0 };
+
+	if (!queue.sq_map)
+		check(!queue_open(the_context(), &queue, 1, 1), "queue");
+	fill_connect(&connect, job->port, &opts);
+	connect.addr = address_of(job->host);
+	queue_add(&queue, RDMACHAN_OPCODE_CONNECT, -1, 0)->addr = (uintptr_t)&connect;
+	check(queue_enter(&queue, 1, 1, 0) == 1 && queue_next(&queue, &cqe), "enter");
+	if (cqe.res >= 0)
+		return cqe.res;
+	errno = -cqe.res;
+	return -1;
+}
+
 /* All go over the same channels. */
-#define CHANNEL_WAY(_name, _pattern, _rings, _reach) \
+#define CHANNEL_WAY(_name, _pattern, _rings, _reach, _connect) \
 	{					\
 		.name = (_name),		\
 		.pattern = (_pattern),		\
@@ -57,15 +82,21 @@ static int connect_service(const struct job *job)
 		.reach = (_reach),		\
 		.listen = listen_service,	\
 		.accept = accept_channel,	\
-		.connect = connect_service,	\
+		.connect = (_connect),		\
 		.send = write,			\
 		.recv = read,			\
 		.close = close,			\
 	}
 
-const struct way way_ioctl = CHANNEL_WAY("ioctl", &plain, NULL, &by_calls);
-const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL, NULL);
-const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings, &by_queue);
-const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings, NULL);
-const struct way way_regions = CHANNEL_WAY("queue_regions", &by_rings, &region_rings, NULL);
-const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings, NULL);
+const struct way way_ioctl = CHANNEL_WAY("ioctl", &plain, NULL, &by_calls, connect_service);
+const struct way way_channel = CHANNEL_WAY("write_read", &plain, NULL, NULL, connect_service);
+const struct way way_queue = CHANNEL_WAY("queue", &by_rings, &queue_rings, &by_queue,
+					 connect_service);
+const struct way way_memory = CHANNEL_WAY("queue_memory", &by_rings, &queue_rings,
+					  &by_queue_memory, connect_by_queue);
+const struct way way_poller = CHANNEL_WAY("queue_poller", &by_rings, &poller_rings, NULL,
+					  connect_service);
+const struct way way_regions = CHANNEL_WAY("queue_regions", &by_rings, &region_rings, NULL,
+					   connect_service);
+const struct way way_uring = CHANNEL_WAY("io_uring", &by_rings, &uring_rings, NULL,
+					 connect_service);

@@ -45,7 +45,7 @@
 #include "bench.h"
 
 static const struct way *const ways[] = {
-	&way_ioctl, &way_channel, &way_queue, &way_poller, &way_regions, &way_uring,
+	&way_ioctl, &way_channel, &way_queue, &way_memory, &way_poller, &way_regions, &way_uring,
 	&way_rsockets, &way_tcp, &way_udp, &way_unix, &way_verbs,
 };
 

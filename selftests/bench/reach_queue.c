@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * reach_queue.c - lent memory by a queue, from and to a region
+ * reach_queue.c - lent memory by a queue, from and to a region, or plain memory
  */
 #include "grant_ring.h"
 #include "region.h"
@@ -27,13 +27,14 @@ static struct queue *the_queue(const struct end *end, uint32_t *region)
 static void add(struct queue *queue, uint32_t region, const struct end *end, uint32_t grant)
 {
 	const struct job *job = end->job;
+	struct rdmachan_sqe *sqe = NULL;
 
 	switch (job->access) {
 	case ACCESS_READ:
-		in_region(queue_read(queue, *end->fds, grant, 0, NULL, job->size, 0), region, 0);
+		sqe = queue_read(queue, *end->fds, grant, 0, end->data, job->size, 0);
 		break;
 	case ACCESS_WRITE:
-		in_region(queue_write(queue, *end->fds, grant, 0, NULL, job->size, 0), region, 0);
+		sqe = queue_write(queue, *end->fds, grant, 0, end->data, job->size, 0);
 		break;
 	case ACCESS_ADD:
 		queue_fetch_add(queue, *end->fds, grant, 0, 1, 0);
@@ -41,6 +42,8 @@ static void add(struct queue *queue, uint32_t region, const struct end *end, uin
 	case ACCESS_NONE:
 		break;
 	}
+	if (sqe && job->way->reach == &by_queue)
+		in_region(sqe, region, 0);
 }
 
 /* Return: how many have completed; at least one */
@@ -88,6 +91,15 @@ static void flood(struct end *end, uint32_t grant, unsigned int count)
 }
 
 const struct reach by_queue = {
+	.trips = trips,
+	.flood = flood,
+	.lend = lend_grant,
+	.take = take_grant,
+	.give_back = give_back_grant,
+	.await_back = await_back_grant,
+};
+
+const struct reach by_queue_memory = {
 	.trips = trips,
 	.flood = flood,
 	.lend = lend_grant,

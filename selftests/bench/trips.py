@@ -129,7 +129,7 @@ def print_tables(results):
     table(["stream, KB a trip", *ways], [
         [size_words(size), *(results.cell("wire", f"stream{size}", way, 1) for way in ways)]
         for size in ("64", "4k", "64k", "1m")])
-    columns = [way for way in ways if way in ("calls", "queue", *FEW)]
+    columns = [way for way in ways if way != "io_uring"]
     table(["what", *columns], [
         [words, *(results.cell("wire", name, way) for way in columns)]
         for name, words in SINGLE.items()])
