@@ -13,6 +13,7 @@ import fnmatch
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -194,7 +195,9 @@ def main():
             if way not in ways:
                 continue
             directory = os.path.join(out, part, way)
-            os.makedirs(directory, exist_ok=True)
+            # What another run has measured is no figure of this one.
+            shutil.rmtree(directory, ignore_errors=True)
+            os.makedirs(directory)
             why = boot(part, way, payload, directory)
             results.take(part, way, directory)
             if why:
