@@ -308,17 +308,28 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 	spin_unlock_bh(&lane->link->lock);
 }
 
+/* Whether the channel has been given up already, with a reset. */
+static bool was_reset(const struct rch_lane *lane)
+{
+	lockdep_assert_held(&lane->link->lock);
+	return lane->close_sent || ((lane->control | lane->held_back) & RCH_LANE_RESET);
+}
+
 /**
  * rch_lane_read - have the peer told that the program receives no more
  * @lane: lane
  * @messages: that it has received
  * @shut: it has shut receiving down; else it has found the end
+ *
+ * Does nothing behind a reset: what that has ended counts for nothing any more.
  */
 void rch_lane_read(struct rch_lane *lane, u64 messages, bool shut)
 {
 	spin_lock_bh(&lane->link->lock);
-	lane->read = messages;
-	tell_locked(lane, RCH_LANE_READ | (shut ? RCH_LANE_SHUT_RECV : 0));
+	if (!was_reset(lane)) {
+		lane->read = messages;
+		tell_locked(lane, RCH_LANE_READ | (shut ? RCH_LANE_SHUT_RECV : 0));
+	}
 	spin_unlock_bh(&lane->link->lock);
 }
 
@@ -526,13 +537,6 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 		tell_locked(lane, RCH_LANE_RESET);
 	}
 	spin_unlock_bh(&link->lock);
-}
-
-/* Whether the channel has been given up already, with a reset. */
-static bool was_reset(const struct rch_lane *lane)
-{
-	lockdep_assert_held(&lane->link->lock);
-	return lane->close_sent || ((lane->control | lane->held_back) & RCH_LANE_RESET);
 }
 
 /* Return: whether it is a last item that was not there yet. */

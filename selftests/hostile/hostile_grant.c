@@ -619,6 +619,61 @@ static void say_grants(struct attack *a, const struct rch_grant_info *grants, u3
 	hostile_say(&a->h, &f);
 }
 
+static void *add_there(void *arg)
+{
+	uint64_t value;
+
+	return (void *)(long)grant_add(*(int *)arg, offer.id, 0, 1, &value);
+}
+
+static void *shut_down(void *arg)
+{
+	return (void *)(long)do_shutdown(*(int *)arg, RDMACHAN_SHUTDOWN_RECV);
+}
+
+/*
+ * A thread receives, another one waits to shut that down, and a third one ends the channel. The
+ * peer hears of that only when it has answered what it was asked: nothing of what was received is
+ * told before.
+ */
+TEST_F(scene, abort_ahead_of_what_was_read)
+{
+	const struct rch_rts rts = { .total = LENGTH, .serial = 3 };
+	const __le32 key = cpu_to_le32(NONE);
+	struct rch_grant_info mine = offer;
+	struct attack *a = &self->a;
+	pthread_t adds, reads, shuts, aborts;
+	static struct frame f;
+
+	mine.rights = MAY_ATOMIC;
+	mine.key = &key;
+	ASSERT_TRUE(attack_connect(a, false));
+	say_grants(a, &mine, 1, NULL);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
+	ASSERT_TRUE(grant_held(a->victim, mine.id));
+	ASSERT_EQ(pthread_create(&adds, NULL, add_there, &a->victim), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_ATOMIC] == 1, 5000));
+	ASSERT_EQ(pthread_create(&reads, NULL, read_some, &a->victim), 0);
+	hostile_beat(&a->h, 50);
+	frame_begin(&f);
+	rch_wire_rts_put(frame_add(&f, &(struct rch_record){
+		.chan = a->victim_no, .type = RCH_REC_RTS,
+		.length = sizeof(struct rch_wire_rts) }), &rts);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 5000));
+	ASSERT_EQ(pthread_create(&shuts, NULL, shut_down, &a->victim), 0);
+	hostile_beat(&a->h, 50);
+	ASSERT_EQ(pthread_create(&aborts, NULL, abort_now, &a->victim), 0);
+	hostile_beat(&a->h, 200);
+	EXPECT_EQ(a->h.count[RCH_REC_CLOSE], 0);
+	EXPECT_EQ(a->h.count[RCH_REC_READ], 0);
+	attack_disconnect(a);
+	pthread_join(adds, NULL);
+	pthread_join(reads, NULL);
+	pthread_join(shuts, NULL);
+	pthread_join(aborts, NULL);
+}
+
 #define WIRE(payload) ((struct rch_wire_grant *)((payload) + sizeof(struct rch_wire_grants)))
 #define TOP(payload) ((struct rch_wire_grants *)(payload))
 
