@@ -12,14 +12,23 @@
 #include "channel/listener.h"
 #include "front/file.h"
 #include "link/link.h"
+#include "memory/grant.h"
+#include "message/message.h"
 
 static const struct rch_link_ops link_ops = {
 	.service_domain = rch_listener_domain,
 	.opened = rch_listener_opened,
-	.record = rch_chan_record,
+	.record = rch_record_got,
 	.writable = rch_chan_writable,
 	.dead = rch_chan_dead,
 	.gone = rch_chan_gone,
+};
+
+static const struct rch_chan_ops chan_ops = {
+	.end = rch_grants_end,
+	.released = rch_grants_revoke,
+	.unread = rch_grants_unread,
+	.free = rch_grants_free,
 };
 
 static const struct file_operations *const file_ops[RCH_FILES] = {
@@ -37,7 +46,7 @@ static int __init rch_init(void)
 	ret = rch_work_init();
 	if (ret)
 		goto err_wq;
-	ret = rch_chan_init();
+	ret = rch_chan_init(&chan_ops);
 	if (ret)
 		goto err_wq;
 	ret = rch_link_init(&link_ops);

@@ -10,6 +10,7 @@
  *   op/        the operations of queues
  *   call/      what calls of programs and operations have in common
  *   queue/     rings of operations on many objects
+ *   message/   what came, each record for the layer that knows what it means
  *   rndv/      large messages, written from memory to memory
  *   memory/    regions, and what is lent of them
  *   channel/   channels and listeners: their life, and small messages

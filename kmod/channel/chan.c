@@ -17,7 +17,9 @@
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"
-#include "memory/grant.h"
+#include "path/path_rdma.h"
+
+const struct rch_chan_ops *rch_chan_ops;
 
 static struct kmem_cache *chan_cache;
 
@@ -208,7 +210,7 @@ static void chan_free(struct kref *ref)
 	pr_debug("rdmachan: channel destroyed %p\n", chan);
 	rch_object_strike(&chan->object);
 	rch_chan_drop_received(chan);
-	rch_grants_free(chan);
+	rch_chan_ops->free(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);
 	rch_charge_end(&chan->charge);
@@ -311,7 +313,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 		rch_chan_fail(chan, error);
 	attached = rch_lane_detach(lane);
 	/* Behind it: nothing is lent from then on. */
-	rch_grants_end(chan, error->cause);
+	rch_chan_ops->end(chan, error->cause);
 	if (!attached)
 		return;
 	cancel_delayed_work_sync(&chan->offer_work);
@@ -340,7 +342,7 @@ void rch_chan_gone(struct rch_lane *lane)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
-	rch_grants_end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
+	rch_chan_ops->end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
 	cancel_delayed_work_sync(&chan->offer_work);
 	if (cancel_delayed_work_sync(&chan->linger_work))
 		rch_chan_put(chan);
@@ -476,7 +478,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 			lingers = true;
 	}
 	/* Ahead of what waits to be delivered, and may for long. */
-	rch_grants_revoke(chan);
+	rch_chan_ops->released(chan);
 	/* Who is connecting sees to its lane itself. */
 	if (lingers)
 		linger(chan);
@@ -743,9 +745,10 @@ out:
 	return mask;
 }
 
-/** rch_chan_init - once, at load */
-int rch_chan_init(void)
+/** rch_chan_init - once, at load; @ops for as long as the module is loaded */
+int rch_chan_init(const struct rch_chan_ops *ops)
 {
+	rch_chan_ops = ops;
 	/* Programs read from the own segment, and from nothing else of a channel. */
 	chan_cache = KMEM_CACHE_USERCOPY(rch_chan, SLAB_ACCOUNT, own_segment.bytes);
 	return chan_cache ? 0 : -ENOMEM;

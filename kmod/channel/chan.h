@@ -413,8 +413,37 @@ struct rch_rx_row {
 	u32 segments;
 };
 
+/**
+ * struct rch_chan_ops - what channels tell the layers above, of what these have of a channel
+ * @end: the peer has ended, or the link; @cause is &enum rdmachan_cause. Nothing is lent to either
+ *	side from then on, and nothing that was is accessed any more. May come again, and for a
+ *	channel that goes on connecting. Any context, also under RCU; by who has a reference
+ * @released: the file is closed, or the listener gives the channel up: begin to take back what is
+ *	lent. Once, by who has the reference of that. Any context; does not wait
+ * @unread: no program will read @seg, a message of the peer that begins with events of grants, and
+ *	the channel goes on: give back what came with it. By who has claimed RCH_CHAN_RX
+ * @free: nobody refers to the channel any more, nor to what these have of it: free that. Once, the
+ *	last of all. Any context
+ *
+ * Locks. None is called with chan->lock or the link's, so that they may take both.
+ *
+ * Lifetime. A constant of the module's. rch_chan_init() is given it before there are links, devices
+ * and files, and so before the first channel is made; it never changes, and needs no lock to be
+ * read. rch_chan_exit() comes when links, devices and files are gone and all work is done: then the
+ * last channel has been told of its @free, and RCU has only its memory left to give back, which
+ * calls none of these and is waited for. So the functions outlive each channel, as the module does.
+ */
+struct rch_chan_ops {
+	void (*end)(struct rch_chan *chan, u32 cause);
+	void (*released)(struct rch_chan *chan);
+	void (*unread)(struct rch_chan *chan, const struct rch_segment *seg);
+	void (*free)(struct rch_chan *chan);
+};
+
+extern const struct rch_chan_ops *rch_chan_ops;
+
 /* chan.c APIs: a channel's life */
-int rch_chan_init(void);
+int rch_chan_init(const struct rch_chan_ops *ops);
 void rch_chan_exit(void);
 int rch_chan_tune(struct rdmachan_tuning *tuning);
 struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
@@ -567,8 +596,14 @@ void rch_chan_drop_received(struct rch_chan *chan);
 void rch_chan_refuse_received(struct rch_chan *chan);
 
 /* chan_rx.c APIs: softirq */
-enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
-			      struct page *page);
+enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *r,
+				struct page *page);
+enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record *r,
+				 struct rch_segment *seg, bool *ignored);
+enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record *r);
 
 /** rch_chan_came - complete messages of the peer; without chan->lock a racy answer */
 static inline u32 rch_chan_came(const struct rch_chan *chan)

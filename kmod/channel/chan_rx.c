@@ -22,7 +22,6 @@
 #include "base/iter.h"
 #include "base/rch.h"
 #include "channel/chan.h"
-#include "memory/grant.h"
 
 /* Instead of a new limit to tell: the message that is coming may not be kept. */
 #define RCH_CREDIT_OVER U64_MAX
@@ -185,26 +184,23 @@ static void data_ignore(struct rch_chan *chan, const struct rch_record *r, u64 *
 	*credit = credit_due(chan);
 }
 
-static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
-			      struct page *page)
+/**
+ * rch_chan_data_keep - DATA came
+ * @chan: channel
+ * @r: its record, checked as far as the codec can
+ * @seg: its bytes; consumed. NULL for what ends a message
+ * @ignored: set when nobody will ever receive it
+ *
+ * Softirq. Return: the rule that was broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record *r,
+				 struct rch_segment *seg, bool *ignored)
 {
-	struct rch_segment *seg = NULL;
 	enum rch_rule rule = RCH_RULE_OK;
-	bool ignored = false;
 	u64 credit = 0;
 	LIST_HEAD(drop);
 
-	if (r->flags & RCH_DATA_F_GRANTS) {
-		rule = rch_grants_got(chan, r, &seg);
-		if (rule || !seg)
-			return rule;
-	} else if (!(r->flags & RCH_DATA_F_ABORT)) {
-		seg = rch_segment_alloc(&chan->own_segment, r, page);
-		if (!seg) {
-			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
-			return RCH_RULE_OK;
-		}
-	}
+	*ignored = false;
 	spin_lock(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING || chan->state == RCH_CHAN_PEER_CLOSED ||
 	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND))
@@ -213,8 +209,8 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
 		rule = data_queue(chan, r, seg, &drop, &credit);
 	else
-		ignored = true;
-	if (ignored)
+		*ignored = true;
+	if (*ignored)
 		data_ignore(chan, r, &credit);
 	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
@@ -223,12 +219,28 @@ static enum rch_rule data_got(struct rch_chan *chan, const struct rch_record *r,
 	if (unlikely(!list_empty(&drop)))
 		rch_segments_free(&drop);
 	tell_credit(chan, credit);
-	if (ignored && (r->flags & RCH_DATA_F_GRANTS))
-		rch_grants_refuse(chan, r);
 	return rule;
 }
 
-static enum rch_rule accept_got(struct rch_chan *chan, const struct rch_record *r)
+/** rch_chan_data_got - DATA came, in @page. Softirq. Return: the rule that was broken */
+enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *r,
+				struct page *page)
+{
+	struct rch_segment *seg = NULL;
+	bool ignored;
+
+	if (!(r->flags & RCH_DATA_F_ABORT)) {
+		seg = rch_segment_alloc(&chan->own_segment, r, page);
+		if (!seg) {
+			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+			return RCH_RULE_OK;
+		}
+	}
+	return rch_chan_data_keep(chan, r, seg, &ignored);
+}
+
+/** rch_chan_accept_got - ACCEPT came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
+enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	struct rch_accept accept;
 	bool given_up;
@@ -261,7 +273,8 @@ static u32 reject_cause(u32 reason)
 	}
 }
 
-static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *r)
+/** rch_chan_reject_got - REJECT came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
+enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	struct rdmachan_error error = {};
 	u32 reason, domain;
@@ -284,7 +297,8 @@ static enum rch_rule reject_got(struct rch_chan *chan, const struct rch_record *
 	return RCH_RULE_OK;
 }
 
-static enum rch_rule shut_got(struct rch_chan *chan, const struct rch_record *r)
+/** rch_chan_shut_got - SHUT came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
+enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
@@ -315,7 +329,8 @@ static u32 close_cause(u32 cause, bool reset)
 	}
 }
 
-static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r)
+/** rch_chan_close_got - CLOSE came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
+enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	bool reset = r->flags & RCH_CLOSE_F_RESET;
 	struct rdmachan_error error = {};
@@ -346,53 +361,9 @@ static enum rch_rule close_got(struct rch_chan *chan, const struct rch_record *r
 	kref_get(&chan->ref);
 	first = rch_lane_close_got(&chan->lane);
 	/* Behind it: nothing is lent from then on. */
-	rch_grants_end(chan, error.cause);
+	rch_chan_ops->end(chan, error.cause);
 	rch_chan_put(chan);
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
-}
-
-/**
- * rch_chan_record - a record came for a lane
- * @lane: lane, found under RCU
- * @r: the record, checked as far as the codec can
- * @page: the page it is in
- *
- * Return: the rule that was broken, or RCH_RULE_OK.
- */
-enum rch_rule rch_chan_record(struct rch_lane *lane, const struct rch_record *r,
-			      struct page *page)
-{
-	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
-
-	switch (r->type) {
-	case RCH_REC_DATA:
-		return data_got(chan, r, page);
-	case RCH_REC_ACCEPT:
-		return accept_got(chan, r);
-	case RCH_REC_REJECT:
-		return reject_got(chan, r);
-	case RCH_REC_RTS:
-		return rch_chan_rts_got(chan, r);
-	case RCH_REC_CTS:
-		return rch_chan_cts_got(chan, r);
-	case RCH_REC_FIN:
-		return rch_chan_fin_got(chan);
-	case RCH_REC_REVOKE:
-	case RCH_REC_RELEASE:
-	case RCH_REC_ATOMIC:
-	case RCH_REC_ATOMIC_DONE:
-		return rch_grants_record(chan, r);
-	case RCH_REC_READ:
-		return rch_chan_read_got(chan, r);
-	case RCH_REC_SHUT:
-		return shut_got(chan, r);
-	case RCH_REC_CLOSE:
-		return close_got(chan, r);
-	case RCH_REC_CLOSED:
-		return rch_lane_closed_got(lane) ? RCH_RULE_OK : RCH_RULE_STATE;
-	default:
-		return RCH_RULE_RECORD_TYPE;
-	}
 }
 
 /* That memory which was lent is back is told before the end. */
@@ -819,7 +790,7 @@ void rch_chan_refuse_received(struct rch_chan *chan)
 
 	list_for_each_entry(seg, &drop, list)
 		if ((seg->flags & RCH_DATA_F_GRANTS) && !seg->local)
-			rch_grants_unread(chan, seg);
+			rch_chan_ops->unread(chan, seg);
 	rch_segments_free(&drop);
 	tell_credit(chan, credit);
 }
