@@ -14,6 +14,7 @@
 #include "link/link.h"
 #include "memory/grant.h"
 #include "message/message.h"
+#include "rndv/rndv.h"
 
 static const struct rch_link_ops link_ops = {
 	.service_domain = rch_listener_domain,
@@ -28,6 +29,7 @@ static const struct rch_chan_ops chan_ops = {
 	.end = rch_grants_end,
 	.released = rch_grants_revoke,
 	.unread = rch_grants_unread,
+	.offer_work = rch_chan_offer_work,
 	.free = rch_grants_free,
 };
 

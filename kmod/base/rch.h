@@ -10,10 +10,10 @@
  *   op/        the operations of queues
  *   call/      what calls of programs and operations have in common
  *   queue/     rings of operations on many objects
- *   message/   what came, each record for the layer that knows what it means
+ *   message/   messages sent and received, each by the way that is right for it
  *   rndv/      large messages, written from memory to memory
  *   memory/    regions, and what is lent of them
- *   channel/   channels and listeners: their life, and small messages
+ *   channel/   channels and listeners: their life, and what goes in segments
  *   link/      the conversation of two hosts
  *   path/      one queue pair; RDMA and its connection manager
  *   base/      what serves all of them: parameters, limits, errors, faults, this file

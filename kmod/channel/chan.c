@@ -171,7 +171,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	INIT_LIST_HEAD(&chan->backlog);
 	INIT_WORK(&chan->connect_work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->linger_work, rch_chan_linger_work);
-	INIT_DELAYED_WORK(&chan->offer_work, rch_chan_offer_work);
+	INIT_DELAYED_WORK(&chan->offer_work, rch_chan_ops->offer_work);
 	spin_lock_init(&chan->lock);
 	chan->state = state;
 	chan->error.size = sizeof(chan->error);

@@ -422,6 +422,8 @@ struct rch_rx_row {
  *	lent. Once, by who has the reference of that. Any context; does not wait
  * @unread: no program will read @seg, a message of the peer that begins with events of grants, and
  *	the channel goes on: give back what came with it. By who has claimed RCH_CHAN_RX
+ * @offer_work: nobody has come for what the peer has offered. Armed by the layer above while the
+ *	channel is attached to a link, and cancelled when it is not any more. Workqueue
  * @free: nobody refers to the channel any more, nor to what these have of it: free that. Once, the
  *	last of all. Any context
  *
@@ -437,6 +439,7 @@ struct rch_chan_ops {
 	void (*end)(struct rch_chan *chan, u32 cause);
 	void (*released)(struct rch_chan *chan);
 	void (*unread)(struct rch_chan *chan, const struct rch_segment *seg);
+	void (*offer_work)(struct work_struct *work);
 	void (*free)(struct rch_chan *chan);
 };
 
@@ -483,16 +486,17 @@ int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline
 		    struct rdmachan_error *error);
 
 /* chan_tx.c APIs: process context */
-int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-		  bool nonblock, unsigned long deadline);
-int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
 void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
 /* chan_tx.c APIs: any context */
+bool rch_chan_tx_settled(struct rch_chan *chan);
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);
 
-/* chan_tx.c APIs for chan_place.c: by who has claimed RCH_CHAN_TX; process context */
+/* chan_tx.c APIs for the layers above: by who has claimed RCH_CHAN_TX; process context */
+int rch_chan_tx_wait(struct rch_chan *chan, unsigned long deadline);
+int rch_chan_tx_too_large(struct rch_chan *chan, u32 cause, u32 limit);
+int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock);
 int rch_chan_tx_claim(struct rch_chan *chan, size_t length);
 int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
 			   unsigned long deadline);
@@ -500,75 +504,6 @@ int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 			u16 msg_flags, bool first);
 void rch_chan_tx_abort(struct rch_chan *chan, u32 total);
 void rch_chan_tx_done(struct rch_chan *chan, size_t length);
-
-/* chan_rts.c, chan_cts.c APIs: process context */
-bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
-int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-			 unsigned long deadline);
-bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
-int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
-			 struct iov_iter *to, struct rch_recv_result *result);
-void rch_chan_wants_data(struct rch_chan *chan);
-void rch_chan_reading(struct rch_chan *chan);
-void rch_chan_reading_over(struct rch_chan *chan);
-void rch_chan_offer_work(struct work_struct *work);
-
-/* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
-bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
-int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
-bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
-void rch_chan_cts_forget(struct rch_chan *chan);
-void rch_chan_cts_expect(struct rch_chan *chan);
-void rch_chan_rts_refused(struct rch_chan *chan);
-void rch_chan_tx_placed(struct rch_chan *chan);
-bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts);
-bool rch_chan_grant_closed(struct rch_chan *chan);
-enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left);
-bool rch_chan_grant_settled(struct rch_chan *chan);
-void rch_chan_grant_end(struct rch_chan *chan);
-int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial);
-void rch_chan_broken(struct rch_chan *chan, int ret);
-
-/* chan_rts.c, chan_cts.c APIs: softirq */
-enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
-enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
-enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
-bool rch_chan_offer_keep(struct rch_chan *chan);
-void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
-
-/* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
-void rch_chan_placing(struct rch_chan *chan);
-bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
-void rch_chan_lost(struct rch_chan *chan);
-bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room);
-bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
-			 const struct rch_heir *before);
-bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir);
-bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir);
-enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir);
-bool rch_chan_lends(const struct rch_chan *chan, u64 room);
-bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
-bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts);
-enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
-void rch_chan_lend_result(struct rch_chan *chan, bool used);
-void rch_chan_lend_again(struct rch_chan *chan);
-bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
-bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
-void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
-void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
-void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
-bool rch_chan_asks_ahead(const struct rch_chan *chan);
-bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
-
-/* chan_stand.c APIs: any context */
-bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
-bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
-			   bool wanted);
-
-/* chan_stand.c APIs: softirq */
-enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
-enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
-bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts);
 
 /* segment.c APIs: any context */
 struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data);
@@ -579,10 +514,10 @@ void rch_segments_free(struct list_head *list);
 
 /* chan_rx.c APIs: process context */
 void rch_chan_accepted(struct rch_chan *chan);
-int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-		  unsigned long deadline, struct rch_recv_result *result);
-int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
-			   struct rch_recv_result *result, struct rch_rts *offer);
+bool rch_chan_has_ended(const struct rch_chan *chan);
+bool rch_chan_rx_settled(struct rch_chan *chan);
+int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
+			  struct rch_recv_result *result);
 bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row);
 bool rch_chan_recv_next(struct rch_rx_row *row);
 void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_rx.c - receives messages
+ * chan_rx.c - keeps messages that come in segments, until they are received
  *
  * Operation. Softirq judges each record, or run of them, by the channel's state and window
  * and queues DATA as a segment, see segment.c. The program's read is the one copy of large
@@ -366,8 +366,8 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 
-/* That memory which was lent is back is told before the end. */
-static bool has_ended(const struct rch_chan *chan)
+/** rch_chan_has_ended - for who receives: that memory which was lent is back is told before */
+bool rch_chan_has_ended(const struct rch_chan *chan)
 {
 	enum rch_chan_state state = READ_ONCE(chan->state);
 
@@ -375,18 +375,12 @@ static bool has_ended(const struct rch_chan *chan)
 	       !atomic_read(&chan->lent);
 }
 
-/* Whether there is something to receive, or will not be; who has claimed looks again. */
-static bool rx_settled(struct rch_chan *chan)
+/** rch_chan_rx_settled - whether there is something to receive, or will not be. Any context */
+bool rch_chan_rx_settled(struct rch_chan *chan)
 {
 	return READ_ONCE(chan->complete) ||
 	       (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) ||
-	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) || has_ended(chan);
-}
-
-/* The same for a thread that may wait for a message to be written. */
-static bool rx_settled_or_offered(struct rch_chan *chan)
-{
-	return rch_chan_may_take(chan) || rx_settled(chan);
+	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) || rch_chan_has_ended(chan);
 }
 
 /* Copy the first message to the program; it stays in the queue. */
@@ -478,8 +472,16 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 	rch_segments_free(&drop);
 }
 
-static int recv_message(struct rch_chan *chan, struct iov_iter *to,
-			struct rch_recv_result *result)
+/**
+ * rch_chan_recv_message - receive the first message, which is complete
+ * @chan: channel whose RCH_CHAN_RX the caller has claimed
+ * @to: where to
+ * @result: what was found
+ *
+ * Return: 0, -EMSGSIZE, -ENOMSG, -EFAULT, or what @result->out gave: then it stays.
+ */
+int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
+			  struct rch_recv_result *result)
 {
 	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
 	LIST_HEAD(taken);
@@ -517,111 +519,6 @@ void rch_chan_rx_done(struct rch_chan *chan, size_t length)
 	count_received(chan, 1, length);
 }
 
-/*
- * @offer: for who does not wait and can take an offer, else NULL. Return: besides, -EINPROGRESS
- * when there is one.
- */
-static int recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-			struct rch_recv_result *result, struct rch_rts *offer)
-{
-	bool message, offered, shut, tells;
-	struct rch_rts taken;
-	int ret = 0;
-
-	spin_lock_bh(&chan->lock);
-	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
-	message = chan->complete && !shut;
-	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
-	offered = !message && (offer || !nonblock) && !shut &&
-		  rch_chan_offer_take(chan, offer ?: &taken);
-	result->eof = !message && !offered &&
-		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND || has_ended(chan));
-	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
-		ret = -(int)chan->error.error;
-	else if (result->eof && (chan->shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)
-		ret = -EPIPE;
-	else if (!message && !offered && !result->eof)
-		ret = -EAGAIN;
-	tells = result->eof && !ret && !shut && !chan->end_told &&
-		(chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
-	if (tells)
-		chan->end_told = true;
-	spin_unlock_bh(&chan->lock);
-	if (tells)
-		rch_lane_read(&chan->lane, chan->rx_messages, false);
-	if (offered)
-		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
-	else if (message)
-		ret = recv_message(chan, to, result);
-	if (!ret && !result->eof && !result->local)
-		rch_chan_rx_done(chan, result->length);
-	return ret;
-}
-
-/**
- * rch_chan_recv - receive a message
- * @chan: channel
- * @to: where to
- * @nonblock: do not wait
- * @deadline: how long to wait, as of rch_deadline()
- * @result: what was found; @length is valid with -EMSGSIZE too
- *
- * Context: process. Return: 0 or an error; then the message stays.
- */
-int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
-		  unsigned long deadline, struct rch_recv_result *result)
-{
-	bool waits = !nonblock && !READ_ONCE(chan->complete);
-	int ret;
-
-	if (waits)
-		rch_chan_reading(chan);
-	else if (!READ_ONCE(chan->complete))
-		rch_chan_wants_data(chan);
-	do {
-		result->length = 0;
-		result->msg_flags = 0;
-		result->grants = false;
-		result->local = false;
-		result->eof = false;
-		ret = rch_chan_claim(chan, RCH_CHAN_RX,
-				     nonblock ? rx_settled : rx_settled_or_offered,
-				     nonblock, deadline);
-		if (ret)
-			break;
-		ret = recv_claimed(chan, to, nonblock, result, NULL);
-		rch_chan_unclaim(chan, RCH_CHAN_RX);
-		/* What was offered is not there any more. */
-	} while (ret == -EAGAIN && !nonblock);
-	if (waits)
-		rch_chan_reading_over(chan);
-	return ret;
-}
-
-/**
- * rch_chan_recv_or_offer - receive a message without waiting, or take an offer
- * @chan: channel
- * @to: where to
- * @result: what was found, as of rch_chan_recv()
- * @offer: what was offered
- *
- * Who calls this has announced himself by rch_chan_reading().
- * Context: process. Return: as rch_chan_recv(); or -EINPROGRESS with @offer: it is the
- * caller's now, and RCH_CHAN_RX stays claimed for him.
- */
-int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
-			   struct rch_recv_result *result, struct rch_rts *offer)
-{
-	int ret = rch_chan_claim(chan, RCH_CHAN_RX, rx_settled_or_offered, true, 0);
-
-	if (ret)
-		return ret;
-	ret = recv_claimed(chan, to, true, result, offer);
-	if (ret != -EINPROGRESS)
-		rch_chan_unclaim(chan, RCH_CHAN_RX);
-	return ret;
-}
-
 /* What carries grants goes one by one. */
 static bool is_whole(const struct rch_segment *seg)
 {
@@ -641,7 +538,7 @@ static bool is_whole(const struct rch_segment *seg)
 bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
 {
 	if (!READ_ONCE(chan->complete) ||
-	    rch_chan_claim(chan, RCH_CHAN_RX, rx_settled, true, 0))
+	    rch_chan_claim(chan, RCH_CHAN_RX, rch_chan_rx_settled, true, 0))
 		return false;
 	memset(row, 0, sizeof(*row));
 	spin_lock_bh(&chan->lock);

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_tx.c - sends messages
+ * chan_tx.c - what is sent on a channel: whether it may be, segments, rows of small messages
  *
- * Operation. A small message goes straight into the link's frame. Others are cut into
- * segments, each copied once into memory that is posted as it is, and queued with the
- * channel; the send buffer bounds what may wait there. A message belongs to one sender
- * from its first segment to its last, by RCH_CHAN_TX.
- *
- * Error handling. Until the first segment is queued, nothing has happened. If a later
- * one cannot be made (bad memory, a signal, the timeout), an ABORT segment makes the
- * peer throw away what came: a message is delivered whole or not at all.
+ * Operation. What does not go straight into the link's frame is cut into segments, each copied once
+ * into memory that is posted as it is, and queued with the channel; the send buffer bounds what
+ * may wait there. A message belongs to one sender from its first segment to its last, by
+ * RCH_CHAN_TX. Which way a message takes is chosen above, in message/send.c.
  */
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -69,37 +65,46 @@ int rch_chan_tx_check(struct rch_chan *chan)
 	return ret;
 }
 
-static bool tx_may_go_on(struct rch_chan *chan)
+/** rch_chan_tx_settled - whether there is room to send, or will be none. Any context */
+bool rch_chan_tx_settled(struct rch_chan *chan)
 {
 	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
 		return false;
 	return rch_chan_tx_refused(chan) || rch_lane_has_room(&chan->lane);
 }
 
-/* Wait for room in the middle of a message. */
-static int tx_wait(struct rch_chan *chan, unsigned long deadline)
+/** rch_chan_tx_wait - wait for room in the middle of a message. Return: 0 or an error */
+int rch_chan_tx_wait(struct rch_chan *chan, unsigned long deadline)
 {
-	long wait = wait_event_interruptible_timeout(chan->wait, tx_may_go_on(chan),
+	long wait = wait_event_interruptible_timeout(chan->wait, rch_chan_tx_settled(chan),
 						     rch_time_left(deadline));
 
 	return rch_wait_result(wait, deadline) ?: rch_chan_tx_check(chan);
 }
 
-/* Each limit has a cause of its own, so that no record of the other is taken for this failure's. */
-static int too_large(struct rch_chan *chan, u32 cause, u32 limit)
+/**
+ * rch_chan_tx_too_large - a message is larger than a limit
+ * @chan: channel
+ * @cause: of its own for each limit, so that no record of another is taken for this failure's
+ * @limit: bytes
+ *
+ * Return: -EMSGSIZE.
+ */
+int rch_chan_tx_too_large(struct rch_chan *chan, u32 cause, u32 limit)
 {
 	rch_chan_note(chan, RDMACHAN_OP_SEND, cause, limit);
 	return -EMSGSIZE;
 }
 
-static int tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
+/** rch_chan_tx_sizes - whether a message of @len bytes may be sent. Return: 0 or -EMSGSIZE */
+int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 {
 	u32 max = READ_ONCE(chan->peer_message_max), buffer = chan->tuning.send_buffer;
 
 	if (len > max)
-		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
+		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
 	if (nonblock && len > buffer)
-		return too_large(chan, RDMACHAN_CAUSE_SEND_BUFFER, buffer);
+		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_SEND_BUFFER, buffer);
 	return 0;
 }
 
@@ -156,57 +161,6 @@ void rch_chan_tx_done(struct rch_chan *chan, size_t length)
 	count_sent(chan, 1, length);
 }
 
-static int send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-			 bool nonblock, unsigned long deadline)
-{
-	u32 total = iov_iter_count(from);
-	bool first = true;
-	int ret = 0;
-
-	do {
-		/* What does not block was checked to fit as a whole. */
-		if (!first)
-			ret = nonblock ? rch_chan_tx_check(chan) : tx_wait(chan, deadline);
-		if (!ret)
-			ret = rch_chan_tx_segment(chan, from, total, msg_flags, first);
-		if (ret)
-			break;
-		first = false;
-	} while (iov_iter_count(from));
-	if (!ret || first)
-		return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
-	rch_chan_tx_abort(chan, total);
-	if (ret == -EPIPE)
-		return rch_chan_tx_check(chan) ?: ret;
-	/* After a handler the program would not know what a restart sends. */
-	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
-}
-
-static int send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-			bool nonblock, bool more, unsigned long deadline)
-{
-	size_t len = iov_iter_count(from);
-	int ret;
-
-	ret = rch_chan_tx_check(chan);
-	if (!ret)
-		ret = tx_sizes(chan, len, nonblock);
-	if (ret)
-		return ret;
-	ret = -EAGAIN;
-	if (len <= RCH_SMALL_MAX) {
-		if (!rch_lane_send_small(&chan->lane, from, len, msg_flags, more))
-			ret = 0;
-	} else if (!nonblock) {
-		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
-	}
-	if (ret == -EAGAIN)
-		ret = send_segments(chan, from, msg_flags, nonblock, deadline);
-	if (!ret)
-		rch_chan_tx_done(chan, len);
-	return ret;
-}
-
 /**
  * rch_chan_tx_claim - without waiting, become the one who sends
  * @chan: channel
@@ -223,66 +177,13 @@ int rch_chan_tx_claim(struct rch_chan *chan, size_t length)
 int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
 			   unsigned long deadline)
 {
-	int ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
+	int ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, nonblock, deadline);
 
 	if (ret)
 		return ret;
-	ret = rch_chan_tx_check(chan) ?: tx_sizes(chan, length, false);
+	ret = rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, length, false);
 	if (ret)
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
-	return ret;
-}
-
-/**
- * rch_chan_send - send a message
- * @chan: channel
- * @from: the message
- * @msg_flags: message flags
- * @nonblock: do not wait
- * @deadline: how long to wait, as of rch_deadline()
- *
- * Context: process.
- * Return: 0 when the whole message is accepted; or an error, and nothing of it will be
- * delivered.
- */
-int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-		  bool nonblock, unsigned long deadline)
-{
-	int ret;
-
-	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
-		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, RDMACHAN_MESSAGE_MAX);
-	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, nonblock, deadline);
-	if (ret)
-		return ret;
-	ret = send_claimed(chan, from, msg_flags, nonblock, false, deadline);
-	rch_chan_unclaim(chan, RCH_CHAN_TX);
-	return ret;
-}
-
-/**
- * rch_chan_send_more - the same without waiting, when others follow at once
- * @chan: channel
- * @from: the message
- * @msg_flags: message flags
- *
- * A small message may wait in the link's open frame for rch_link_run(), which the caller
- * must see to; or for what anybody sends on the link. So messages share a frame, although
- * the link is idle.
- *
- * Context: process. Return: as rch_chan_send().
- */
-int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags)
-{
-	int ret;
-
-	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
-		return too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, RDMACHAN_MESSAGE_MAX);
-	ret = rch_chan_claim(chan, RCH_CHAN_TX, tx_may_go_on, true, 0);
-	if (ret)
-		return ret;
-	ret = send_claimed(chan, from, msg_flags, true, true, 0);
-	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }
 

@@ -13,6 +13,8 @@
 #include "channel/chan.h"
 #include "channel/listener.h"
 #include "front/file.h"
+#include "message/message.h"
+#include "rndv/rndv.h"
 
 /** rch_file_nonblock - whether a call on @file with RDMACHAN_IO_F_* shall not block */
 bool rch_file_nonblock(const struct file *file, u32 io_flags)

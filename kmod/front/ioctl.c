@@ -24,6 +24,7 @@
 #include "front/ioctl.h"
 #include "memory/grant.h"
 #include "memory/region.h"
+#include "message/message.h"
 #include "op/queue_op.h"
 #include "path/path.h"
 #include "pure/ring.h"

@@ -16,6 +16,7 @@
 #include "front/ioctl.h"
 #include "link/link.h"
 #include "memory/grant.h"
+#include "message/message.h"
 
 /* GRANT */
 
@@ -130,6 +131,7 @@ static int write_and_notify(struct rch_call *call, struct rdmachan_access_args *
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter message;
 	struct rch_notice notice = {
+		.send = rch_chan_send,
 		.message = &message,
 		.msg_flags = access->msg_flags,
 	};

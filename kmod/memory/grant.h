@@ -298,6 +298,7 @@ struct rch_job {
 
 /**
  * struct rch_notice - a message that goes with a WRITE
+ * @send: sends it: rch_chan_send(), which lies above
  * @message: its bytes
  * @msg_flags: its flags
  * @deadline: how long to wait for room, as of rch_deadline()
@@ -305,6 +306,8 @@ struct rch_job {
  * @result: how, if it was: 0 or an errno below it
  */
 struct rch_notice {
+	int (*send)(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags, bool nonblock,
+		    unsigned long deadline);
 	struct iov_iter *message;
 	u16 msg_flags;
 	unsigned long deadline;

@@ -655,8 +655,8 @@ static void notify(struct rch_job *job, struct rch_notice *notice)
 	if (!notice || notice->sent || !rch_job_sent(job) || rch_job_failed(job))
 		return;
 	notice->sent = true;
-	notice->result = rch_chan_send(job->chan, notice->message, notice->msg_flags, false,
-				       notice->deadline);
+	notice->result = notice->send(job->chan, notice->message, notice->msg_flags, false,
+				      notice->deadline);
 	/* What is done again is to send the message only; the bytes may be others by now. */
 	if (notice->result == -ERESTARTSYS)
 		notice->result = -ERESTARTNOHAND;

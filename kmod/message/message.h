@@ -7,8 +7,22 @@
 
 #include "pure/wire.h"
 
+struct iov_iter;
 struct page;
+struct rch_chan;
 struct rch_lane;
+struct rch_recv_result;
+
+/* send.c APIs: process context */
+int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+		  bool nonblock, unsigned long deadline);
+int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
+
+/* recv.c APIs: process context */
+int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+		  unsigned long deadline, struct rch_recv_result *result);
+int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
+			   struct rch_recv_result *result, struct rch_rts *offer);
 
 /* record.c APIs: softirq */
 enum rch_rule rch_record_got(struct rch_lane *lane, const struct rch_record *r,

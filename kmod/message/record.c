@@ -8,6 +8,7 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 #include "message/message.h"
+#include "rndv/rndv.h"
 
 /* What is lent with a message that nobody will receive goes back. */
 static noinline_for_stack enum rch_rule rch_record_grants(struct rch_chan *chan,

@@ -15,9 +15,10 @@
 #include <linux/uio.h>
 #include <net/net_namespace.h>
 
+#include "call/call.h"
 #include "channel/chan.h"
 #include "channel/listener.h"
-#include "call/call.h"
+#include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_region.h"
 

@@ -17,6 +17,7 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 #include "memory/region.h"
+#include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_region.h"
 

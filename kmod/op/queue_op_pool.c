@@ -26,6 +26,7 @@
 #include "base/iter.h"
 #include "channel/chan.h"
 #include "memory/region.h"
+#include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_region.h"
 

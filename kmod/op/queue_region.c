@@ -17,10 +17,12 @@
 #include "channel/chan.h"
 #include "link/link.h"
 #include "memory/region.h"
+#include "message/message.h"
 #include "op/queue_region.h"
 #include "pure/way.h"
 #include "queue/queue.h"
 #include "rndv/chan_place.h"
+#include "rndv/rndv.h"
 
 /**
  * rch_op_region_prepare - find the region of an entry

@@ -27,6 +27,7 @@
 #include "channel/chan.h"
 #include "path/mem.h"
 #include "path/path_rdma.h"
+#include "rndv/rndv.h"
 
 /* How long an offer waits for a program that is just not waiting. */
 #define RCH_OFFER_MS 5

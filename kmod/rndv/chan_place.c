@@ -28,6 +28,7 @@
 #include "path/path_rdma.h"
 #include "rndv/chan_place.h"
 #include "rndv/chan_place_step.h"
+#include "rndv/rndv.h"
 
 /* Have the work run. It has a reference while it is pending. */
 static void kick(struct rch_place *place)

@@ -17,6 +17,7 @@
 #include "path/path_rdma.h"
 #include "rndv/chan_place.h"
 #include "rndv/chan_place_step.h"
+#include "rndv/rndv.h"
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4

@@ -14,6 +14,7 @@
 #include "path/path_rdma.h"
 #include "rndv/chan_place.h"
 #include "rndv/chan_place_step.h"
+#include "rndv/rndv.h"
 
 /* All of it is in the peer's hands, or on its way. */
 static void sent(struct rch_place *place, bool placed)

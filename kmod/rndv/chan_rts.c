@@ -24,6 +24,7 @@
 #include "path/mem.h"
 #include "path/path_rdma.h"
 #include "pure/way.h"
+#include "rndv/rndv.h"
 
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U

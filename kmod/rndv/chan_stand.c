@@ -44,6 +44,7 @@
 #include "path/path_rdma.h"
 #include "pure/seq.h"
 #include "pure/way.h"
+#include "rndv/rndv.h"
 
 /* Who never uses what is lent is lent some once in so many messages. */
 #define RCH_LEND_SKIP_MAX 64U

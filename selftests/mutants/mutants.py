@@ -62,7 +62,7 @@ NEAR = (
     (r"op/|queue/|front/(file_(queue|async)|ioctl_until)", ("queue", "grant")),
     (r"memory/|rndv/|channel/segment|path/(path_(mr|rdma)|mem)|pure/way",
      ("memory", "chan", "hostile")),
-    (r"channel/chan|link/lane|path/frame|base/iter|pure/", ("chan", "hostile", "memory")),
+    (r"channel/chan|message/|link/lane|path/frame|base/iter|pure/", ("chan", "hostile", "memory")),
     (r"link/|path/|channel/", ("link", "chan", "hostile")),
     (r"", ("abi", "chan", "link")),
 )

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recv.c - receives a message, by the way that it comes
+ *
+ * What has come in segments is copied (chan_rx.c). To a thread that waits for a message one may be
+ * offered, which is then written to where the thread has room for it (rndv/).
+ */
+#include <linux/uio.h>
+
+#include "channel/chan.h"
+#include "message/message.h"
+#include "rndv/rndv.h"
+
+/* As rch_chan_rx_settled(), for a thread that may wait for a message to be written. */
+static bool rch_recv_settled(struct rch_chan *chan)
+{
+	return rch_chan_may_take(chan) || rch_chan_rx_settled(chan);
+}
+
+/*
+ * @offer: for who does not wait and can take an offer, else NULL. Return: besides, -EINPROGRESS
+ * when there is one.
+ */
+static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+			    struct rch_recv_result *result, struct rch_rts *offer)
+{
+	bool message, offered, shut, tells;
+	struct rch_rts taken;
+	int ret = 0;
+
+	spin_lock_bh(&chan->lock);
+	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
+	message = chan->complete && !shut;
+	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
+	offered = !message && (offer || !nonblock) && !shut &&
+		  rch_chan_offer_take(chan, offer ?: &taken);
+	result->eof = !message && !offered &&
+		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
+		       rch_chan_has_ended(chan));
+	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
+		ret = -(int)chan->error.error;
+	else if (result->eof && (chan->shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)
+		ret = -EPIPE;
+	else if (!message && !offered && !result->eof)
+		ret = -EAGAIN;
+	tells = result->eof && !ret && !shut && !chan->end_told &&
+		(chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
+	if (tells)
+		chan->end_told = true;
+	spin_unlock_bh(&chan->lock);
+	if (tells)
+		rch_lane_read(&chan->lane, chan->rx_messages, false);
+	if (offered)
+		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
+	else if (message)
+		ret = rch_chan_recv_message(chan, to, result);
+	if (!ret && !result->eof && !result->local)
+		rch_chan_rx_done(chan, result->length);
+	return ret;
+}
+
+/**
+ * rch_chan_recv - receive a message
+ * @chan: channel
+ * @to: where to
+ * @nonblock: do not wait
+ * @deadline: how long to wait, as of rch_deadline()
+ * @result: what was found; @length is valid with -EMSGSIZE too
+ *
+ * Context: process. Return: 0 or an error; then the message stays.
+ */
+int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+		  unsigned long deadline, struct rch_recv_result *result)
+{
+	bool waits = !nonblock && !READ_ONCE(chan->complete);
+	int ret;
+
+	if (waits)
+		rch_chan_reading(chan);
+	else if (!READ_ONCE(chan->complete))
+		rch_chan_wants_data(chan);
+	do {
+		result->length = 0;
+		result->msg_flags = 0;
+		result->grants = false;
+		result->local = false;
+		result->eof = false;
+		ret = rch_chan_claim(chan, RCH_CHAN_RX,
+				     nonblock ? rch_chan_rx_settled : rch_recv_settled,
+				     nonblock, deadline);
+		if (ret)
+			break;
+		ret = rch_recv_claimed(chan, to, nonblock, result, NULL);
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+		/* What was offered is not there any more. */
+	} while (ret == -EAGAIN && !nonblock);
+	if (waits)
+		rch_chan_reading_over(chan);
+	return ret;
+}
+
+/**
+ * rch_chan_recv_or_offer - receive a message without waiting, or take an offer
+ * @chan: channel
+ * @to: where to
+ * @result: what was found, as of rch_chan_recv()
+ * @offer: what was offered
+ *
+ * Who calls this has announced himself by rch_chan_reading().
+ * Context: process. Return: as rch_chan_recv(); or -EINPROGRESS with @offer: it is the
+ * caller's now, and RCH_CHAN_RX stays claimed for him.
+ */
+int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
+			   struct rch_recv_result *result, struct rch_rts *offer)
+{
+	int ret = rch_chan_claim(chan, RCH_CHAN_RX, rch_recv_settled, true, 0);
+
+	if (ret)
+		return ret;
+	ret = rch_recv_claimed(chan, to, true, result, offer);
+	if (ret != -EINPROGRESS)
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+	return ret;
+}

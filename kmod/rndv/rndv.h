@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * rndv.h - large messages, written from memory to memory
+ *
+ * This is for threads that wait, and for the records; chan_place.h is for who does not wait.
+ */
+#ifndef _RCH_RNDV_H
+#define _RCH_RNDV_H
+
+#include "channel/chan.h"
+
+/* chan_rts.c, chan_cts.c APIs: process context */
+bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline);
+bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
+int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
+			 struct iov_iter *to, struct rch_recv_result *result);
+void rch_chan_wants_data(struct rch_chan *chan);
+void rch_chan_reading(struct rch_chan *chan);
+void rch_chan_reading_over(struct rch_chan *chan);
+void rch_chan_offer_work(struct work_struct *work);
+
+/* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
+bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
+int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
+bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
+void rch_chan_cts_forget(struct rch_chan *chan);
+void rch_chan_cts_expect(struct rch_chan *chan);
+void rch_chan_rts_refused(struct rch_chan *chan);
+void rch_chan_tx_placed(struct rch_chan *chan);
+bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts);
+bool rch_chan_grant_closed(struct rch_chan *chan);
+enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left);
+bool rch_chan_grant_settled(struct rch_chan *chan);
+void rch_chan_grant_end(struct rch_chan *chan);
+int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial);
+void rch_chan_broken(struct rch_chan *chan, int ret);
+
+/* chan_rts.c, chan_cts.c APIs: softirq */
+enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
+enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
+bool rch_chan_offer_keep(struct rch_chan *chan);
+void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
+
+/* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
+void rch_chan_placing(struct rch_chan *chan);
+bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
+void rch_chan_lost(struct rch_chan *chan);
+bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room);
+bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
+			 const struct rch_heir *before);
+bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir);
+bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir);
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir);
+bool rch_chan_lends(const struct rch_chan *chan, u64 room);
+bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts);
+enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
+void rch_chan_lend_result(struct rch_chan *chan, bool used);
+void rch_chan_lend_again(struct rch_chan *chan);
+bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
+bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
+void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
+void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
+void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
+bool rch_chan_asks_ahead(const struct rch_chan *chan);
+bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
+
+/* chan_stand.c APIs: any context */
+bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
+bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
+			   bool wanted);
+
+/* chan_stand.c APIs: softirq */
+enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
+enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
+bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts);
+
+#endif /* _RCH_RNDV_H */
