@@ -23,10 +23,14 @@ import tempfile
 
 
 def objects_of(objects):
-    """Names, without their end, of what the module was compiled of: chan, pure/wire, ..."""
+    """Names, without their end, of what the module was compiled of: main, pure/wire, ...
+
+    What a source has left behind that lies elsewhere now is none of them.
+    """
     return {os.path.relpath(os.path.join(folder, name), objects)[:-5]
             for folder, _, names in os.walk(objects) for name in names
-            if name.endswith(".gcno") and not name.endswith(".mod.gcno") and name[0] != "."}
+            if name.endswith(".gcno") and not name.endswith(".mod.gcno") and name[0] != "."
+            and os.path.exists(os.path.join(folder, name[:-5] + ".c"))}
 
 
 def counted(counts):

@@ -196,7 +196,7 @@ class Module:
         """Names of the objects that are compiled, not linked."""
         for name in files(self.kmod):
             if name.endswith(".o") and not name.endswith(".mod.o") and \
-                    os.path.basename(name) not in ("rdmachan.o", "rdmachan_kunit.o"):
+                    os.path.exists(os.path.join(self.kmod, name[:-2] + ".c")):
                 yield name
 
     def _code(self, name):
