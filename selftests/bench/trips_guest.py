@@ -36,13 +36,13 @@ LENT = 4096
 # Of stream.c.
 LOOK_BYTES = 4096
 # Seconds of the guest's clock, after which something has come to a stop.
-LIMIT = 900
+LIMIT = 3600
 # Round trips of a stream: from the first message to where it is steady, those that count, and those
 # that remain. Bursts repeat after 1, 2, 3, 4 or 11 of them.
 STEADY, COUNTED, REST = 40, 132, 4
 # Of TCP, which may stumble, it is the median of so many single ones.
 TCP_COUNTED = 13
-ECHO_COUNT, LOSS_COUNT, BESIDE_MS, BULK = 9, 3000, 3000, 256 << 10
+ECHO_COUNT, LOSS_COUNT, BESIDE_MS, BULK = 9, 10000, 3000, 256 << 10
 
 
 class Failed(Exception):
