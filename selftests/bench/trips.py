@@ -107,7 +107,9 @@ def boot(part, way, payload, directory):
 
 
 def table(heads, rows):
-    """Print a table as reStructuredText has them."""
+    """Print a table as reStructuredText has them, if there is something in it."""
+    if not set("".join("".join(row[1:]) for row in rows)) - set("\\ /"):
+        return
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
     ruler = " ".join("=" * width for width in widths)
     lines = [" ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
@@ -155,10 +157,9 @@ def beside_cell(results, name, way):
 def draw(results, directory):
     """The plots, as far as there is enough for them."""
     def rows(kind, names):
-        return [{"name": kind + name, "values": {
-            CONTENDERS[way]: value
-            for way, value in results.values.get(("wire", kind + name), {}).items()}}
-                for name in names]
+        measured = {kind + name: results.values.get(("wire", kind + name)) for name in names}
+        return [{"name": name, "values": {CONTENDERS[way]: v for way, v in values.items()}}
+                for name, values in measured.items() if values]
 
     subtitle = f"Linux {results.kernel}, rxe; a wire of 10 ms each way, in virtual time"
     pictures = {

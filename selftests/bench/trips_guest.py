@@ -126,8 +126,7 @@ def attempt(way, names, measure, *arguments):
     try:
         values = measure(way, *arguments)
     except Failed as why:
-        for name in names:
-            print(f"failed {name} {way} {why}", flush=True)
+        print(f"failed {','.join(names)} {way} {why}", flush=True)
         return
     for name, value in zip(names, values if isinstance(values, tuple) else (values,)):
         print(f"row {name} {way} {value:.3f}", flush=True)
