@@ -34,7 +34,7 @@ out=$RDMACHAN_BUILD/check
 . "$lab/runs.sh"
 
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
-OF_CHECK=(static compile 6.1 6.12 pairs san vt siw kunit flow hosts bench tool fuzz)
+OF_CHECK=(static compile 6.1 6.12 pairs san vt siw kunit flow hosts bench swarm tool fuzz)
 OF_ALL=("${OF_CHECK[@]}" san-long loss uml-6.12 uml-6.12-siw tree coverage cocci dbg kcsan)
 # By kernel: what has been done in this run.
 declare -A compiled given

@@ -172,8 +172,21 @@ def sources():
                 yield f"{folder}/{name[:-2]}"
 
 
+def left_out(tests, path=os.path.join(HERE, "check.sh")):
+    """Stages of the list that "make check" or "make check-all" would never begin."""
+    with open(path, encoding="utf-8") as file:
+        script = file.read()
+    rows = {name: words.split() for name, words in re.findall(r"^(OF_\w+)=\((.*)\)$", script, re.M)}
+    check = rows["OF_CHECK"]
+    every = check + rows["OF_ALL"]
+    return ([f"check.sh: {name} is not in OF_CHECK"
+             for name in tests.stages(["check"]) if name not in check] +
+            [f"check.sh: {name} is not in OF_ALL"
+             for name in tests.stages(["check", "all"]) if name not in every])
+
+
 def verify(tests):
-    wrong = []
+    wrong = left_out(tests)
     beds, programs = tests.beds, tests.programs
     listed = {f"{p.folder}/{p.name}" for p in programs.values()}
     found = set(sources())

@@ -77,6 +77,13 @@ list_of_nothing() {
 tests.Tests('/dev/null')"
 }
 
+# A list with a stage that no run of check.sh begins.
+stage_of_nobody() {
+	sed 's/^\(OF_CHECK=.*\) swarm /\1 /' selftests/check.sh >"$scratch/check.sh"
+	python3 -B -c "import sys; sys.path.insert(0, 'selftests'); import tests
+sys.exit('\n'.join(tests.left_out(tests.Tests('selftests/tests.list'), '$scratch/check.sh')))"
+}
+
 # guest_runs LINE...: what run.sh says of a program of these lines
 guest_runs() {
 	mkdir -p "$scratch/guest"
@@ -172,6 +179,7 @@ refuses "coverage of a run without counts" "kunit/b has no count" no_counts kuni
 refuses "branches without functions" "no function" \
 	sh -c "echo '{\"data\": []}' | selftests/fuzz/branches.py kmod/pure"
 refuses "a list of tests that is empty" "has no beds" list_of_nothing
+refuses "a stage that nobody runs" "swarm is not in OF_ALL" stage_of_nobody
 refuses "a Makefile with an empty list" "names no program" make_of_nothing
 refuses "a test program of the tool that is not there" "no program" tool_tests
 refuses "one that says nothing" "told of 0 tests" tool_tests "exit 0"
