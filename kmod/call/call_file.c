@@ -11,6 +11,7 @@
 #include <linux/uio.h>
 
 #include "call/call.h"
+#include "channel/chan.h"
 
 /*
  * Written by rch_files_init(), before there is a device and so a program; never again. The table is
@@ -56,6 +57,8 @@ struct file *rch_file_create(enum rch_file_kind kind, void *object, u32 flags)
 
 	if (IS_ERR(file))
 		return file;
+	if (kind == RCH_FILE_CHAN)
+		((struct rch_chan *)object)->file = file;
 	stream_open(file_inode(file), file);
 	/* io_uring shall try, and then poll: not have a thread wait for each request. */
 	file->f_mode |= FMODE_NOWAIT;

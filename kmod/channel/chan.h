@@ -189,6 +189,7 @@ enum rch_lent {
  * @object: for LIST
  * @lane: its end of the link
  * @net: network namespace; referenced while there is a file
+ * @file: the one it has; for calls on that, and NULL before it is made; then immutable
  * @service: service; immutable
  * @active: made by CONNECT; immutable
  * @peer: active: where to; immutable
@@ -285,6 +286,7 @@ struct rch_chan {
 	struct rch_object object;
 	struct rch_lane lane;
 	struct net *net;
+	struct file *file;
 	u32 service;
 	bool active;
 	struct sockaddr_storage peer;

@@ -18,22 +18,20 @@ static bool rch_recv_settled(struct rch_chan *chan)
 }
 
 /*
- * @offer: for who does not wait and can take an offer, else NULL. Return: besides, -EINPROGRESS
- * when there is one.
+ * @offer: for a caller that can take an offer, else NULL. Return: besides, -EINPROGRESS when there
+ * is one.
  */
-static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
+static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 			    struct rch_recv_result *result, struct rch_rts *offer)
 {
 	bool message, offered, shut, tells;
-	struct rch_rts taken;
 	int ret = 0;
 
 	spin_lock_bh(&chan->lock);
 	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
 	message = chan->complete && !shut;
 	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
-	offered = !message && (offer || !nonblock) && !shut &&
-		  rch_chan_offer_take(chan, offer ?: &taken);
+	offered = !message && offer && !shut && rch_chan_offer_take(chan, offer);
 	result->eof = !message && !offered &&
 		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
 		       rch_chan_has_ended(chan));
@@ -51,7 +49,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to, bool non
 	if (tells)
 		rch_lane_read(&chan->lane, chan->rx_messages, false);
 	if (offered)
-		ret = offer ? -EINPROGRESS : rch_chan_recv_placed(chan, &taken, to, result);
+		ret = -EINPROGRESS;
 	else if (message)
 		ret = rch_chan_recv_message(chan, to, result);
 	if (!ret && !result->eof && !result->local)
@@ -73,6 +71,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned long deadline, struct rch_recv_result *result)
 {
 	bool waits = !nonblock && !READ_ONCE(chan->complete);
+	struct rch_rts offer;
 	int ret;
 
 	if (waits)
@@ -90,8 +89,11 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 				     nonblock, deadline);
 		if (ret)
 			break;
-		ret = rch_recv_claimed(chan, to, nonblock, result, NULL);
-		rch_chan_unclaim(chan, RCH_CHAN_RX);
+		ret = rch_recv_claimed(chan, to, result, nonblock ? NULL : &offer);
+		if (ret == -EINPROGRESS)
+			ret = rch_chan_recv_placed(chan, &offer, to, result);
+		else
+			rch_chan_unclaim(chan, RCH_CHAN_RX);
 		/* What was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);
 	if (waits)
@@ -117,7 +119,7 @@ int rch_chan_recv_or_offer(struct rch_chan *chan, struct iov_iter *to,
 
 	if (ret)
 		return ret;
-	ret = rch_recv_claimed(chan, to, true, result, offer);
+	ret = rch_recv_claimed(chan, to, result, offer);
 	if (ret != -EINPROGRESS)
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	return ret;

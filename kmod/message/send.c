@@ -42,25 +42,20 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u16 m
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
-static int rch_send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
-			    bool nonblock, bool more, unsigned long deadline)
+/* Whether a message may begin. */
+static int rch_send_check(struct rch_chan *chan, size_t len, bool nonblock)
+{
+	return rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, len, nonblock);
+}
+
+/* Send a message that is copied. */
+static int rch_send_copied(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			   bool nonblock, bool more, unsigned long deadline)
 {
 	size_t len = iov_iter_count(from);
-	int ret;
+	int ret = 0;
 
-	ret = rch_chan_tx_check(chan);
-	if (!ret)
-		ret = rch_chan_tx_sizes(chan, len, nonblock);
-	if (ret)
-		return ret;
-	ret = -EAGAIN;
-	if (len <= RCH_SMALL_MAX) {
-		if (!rch_lane_send_small(&chan->lane, from, len, msg_flags, more))
-			ret = 0;
-	} else if (!nonblock) {
-		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
-	}
-	if (ret == -EAGAIN)
+	if (len > RCH_SMALL_MAX || rch_lane_send_small(&chan->lane, from, len, msg_flags, more))
 		ret = rch_send_segments(chan, from, msg_flags, nonblock, deadline);
 	if (!ret)
 		rch_chan_tx_done(chan, len);
@@ -82,15 +77,24 @@ static int rch_send_claimed(struct rch_chan *chan, struct iov_iter *from, u16 ms
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned long deadline)
 {
+	size_t len = iov_iter_count(from);
 	int ret;
 
-	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
+	if (len > RDMACHAN_MESSAGE_MAX)
 		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE,
 					     RDMACHAN_MESSAGE_MAX);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, nonblock, deadline);
 	if (ret)
 		return ret;
-	ret = rch_send_claimed(chan, from, msg_flags, nonblock, false, deadline);
+	ret = rch_send_check(chan, len, nonblock);
+	if (!ret && !nonblock && len > RCH_SMALL_MAX) {
+		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
+		if (ret != -EAGAIN)
+			return ret;
+		ret = 0;
+	}
+	if (!ret)
+		ret = rch_send_copied(chan, from, msg_flags, nonblock, false, deadline);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }
@@ -109,15 +113,17 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
  */
 int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags)
 {
+	size_t len = iov_iter_count(from);
 	int ret;
 
-	if (iov_iter_count(from) > RDMACHAN_MESSAGE_MAX)
+	if (len > RDMACHAN_MESSAGE_MAX)
 		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE,
 					     RDMACHAN_MESSAGE_MAX);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, true, 0);
 	if (ret)
 		return ret;
-	ret = rch_send_claimed(chan, from, msg_flags, true, true, 0);
+	ret = rch_send_check(chan, len, true) ?:
+	      rch_send_copied(chan, from, msg_flags, true, true, 0);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }

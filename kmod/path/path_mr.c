@@ -245,15 +245,6 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : rch_local_post(path, first);
 }
 
-/** rch_mr_open - the same, whole */
-int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor)
-{
-	bool wait;
-	int ret = rch_mr_open_post(path, mr, cursor, &wait);
-
-	return !ret && wait ? rch_io_wait(path, &mr->io) : ret;
-}
-
 /** rch_mr_closed - the peer has closed the region, as our adapter has told */
 void rch_mr_closed(struct rch_mr *mr)
 {
@@ -290,23 +281,6 @@ void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
 	spin_lock_bh(&path->lock);
 	list_add(&mr->list, &path->mrs);
 	spin_unlock_bh(&path->lock);
-}
-
-/**
- * rch_mr_put - give a region back
- * @path: path
- * @mr: region, open or not
- *
- * No peer can write to its memory any more when this returns.
- */
-void rch_mr_put(struct rch_path *path, struct rch_mr *mr)
-{
-	bool closed = !mr->open ||
-		      (!rch_mr_close_post(path, mr) && !rch_io_wait(path, &mr->io));
-
-	if (!closed)
-		wait_for_completion(&path->drained);
-	rch_mr_give_back(path, mr, closed);
 }
 
 static struct rch_mr *mr_spare(struct rch_path *path)

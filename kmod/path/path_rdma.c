@@ -174,7 +174,6 @@ struct rch_write *rch_write_get(struct rch_path *path)
 		return NULL;
 	w->quiet.done = rch_write_quiet_wc;
 	w->cqe.done = rch_write_wc;
-	w->posted = false;
 	return w;
 }
 
@@ -242,7 +241,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 		   u64 addr, u32 rkey, u32 length, u32 *sent)
 {
 	struct ib_send_wr *wr = NULL;
-	int i, ret;
+	int i;
 
 	*sent = 0;
 	for (i = 0; i < RCH_WRITE_WRS && *sent < length; i++) {
@@ -262,23 +261,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	wr->wr_cqe = &w->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	w->io.ended = false;
-	ret = rch_io_post(path, path->id->qp, &w->wrs[0].wr);
-	w->posted = !ret;
-	return ret;
-}
-
-/**
- * rch_write_begin - wait for a turn to write, for one range that the peer has opened
- * @path: path
- * @w: for it
- *
- * Others wait as long as this one has it: no waiting for anybody but the adapter.
- * Return: 0, then rch_write_end() is the opposite; or -EINTR when killed.
- */
-int rch_write_begin(struct rch_path *path, struct rch_write *w)
-{
-	w->small = false;
-	return down_killable(&path->writers);
+	return rch_io_post(path, path->id->qp, &w->wrs[0].wr);
 }
 
 /* It needs not wait for those that are large, and few work requests are kept for it. */
@@ -312,46 +295,6 @@ void rch_write_end(struct rch_path *path, const struct rch_write *w)
 	if (wq_has_sleeper(&path->left))
 		wake_up_all(&path->left);
 }
-
-/**
- * rch_write_post - write to the peer's memory
- * @path: path
- * @w: nothing is under way
- * @cursor: from where, mapped for the path's device; moved on
- * @addr: address at the peer
- * @rkey: key for it
- * @length: bytes, not 0
- *
- * Waits for all batches but the last, which is under way when this returns 0: frames
- * that are queued from now on arrive behind it.
- */
-int rch_write_post(struct rch_path *path, struct rch_write *w,
-		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length)
-{
-	u32 sent;
-	int ret;
-
-	for (;;) {
-		ret = rch_write_some(path, w, cursor, addr, rkey, length, &sent);
-		length -= sent;
-		addr += sent;
-		if (ret || !length)
-			return ret;
-		ret = rch_write_wait(path, w);
-		if (ret)
-			return ret;
-	}
-}
-
-/** rch_write_wait - wait until what is under way has ended. Return: 0 or -ENOTCONN */
-int rch_write_wait(struct rch_path *path, struct rch_write *w)
-{
-	if (!w->posted)
-		return 0;
-	w->posted = false;
-	return rch_io_wait(path, &w->io);
-}
-
 /** rch_path_trim - what is idle keeps nothing for what may come. Process context */
 void rch_path_trim(struct rch_path *path)
 {

@@ -111,7 +111,6 @@ struct rch_mr {
  * @cqe: completion of the last
  * @io: that completion
  * @small: its turn is that of a small range
- * @posted: a batch is under way
  * @wrs: its work requests
  * @sges: theirs, @path->write_sges for each
  */
@@ -121,7 +120,6 @@ struct rch_write {
 	struct ib_cqe cqe;
 	struct rch_io io;
 	bool small;
-	bool posted;
 	struct ib_rdma_wr wrs[RCH_WRITE_WRS];
 	struct ib_sge sges[];
 };
@@ -380,13 +378,11 @@ bool rch_path_is_rxe(const struct rch_path *path);
 int rch_local_post(struct rch_path *path, const struct ib_send_wr *first);
 int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *cursor);
 struct rch_mr *rch_mr_get(struct rch_path *path);
-int rch_mr_open(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor);
 int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor,
 		     bool *wait);
 int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr);
 void rch_mr_closed(struct rch_mr *mr);
 void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed);
-void rch_mr_put(struct rch_path *path, struct rch_mr *mr);
 void rch_path_mrs_trim(struct rch_path *path);
 void rch_path_mrs_free(struct rch_path *path);
 
@@ -399,15 +395,11 @@ bool rch_io_over(struct rch_path *path, struct rch_io *io);
 bool rch_io_ok(const struct rch_io *io);
 void rch_io_overdue(struct rch_path *path);
 struct rch_write *rch_write_get(struct rch_path *path);
-int rch_write_post(struct rch_path *path, struct rch_write *w,
-		   struct rch_mem_cursor *cursor, u64 addr, u32 rkey, u32 length);
 int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
 		   u64 addr, u32 rkey, u32 length, u32 *sent);
-int rch_write_wait(struct rch_path *path, struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
 void rch_path_writes_free(struct rch_path *path);
 void rch_path_trim(struct rch_path *path);
-int rch_write_begin(struct rch_path *path, struct rch_write *w);
 bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 			 const struct rch_mem_cursor *cursor, u32 length);
 void rch_write_end(struct rch_path *path, const struct rch_write *w);

@@ -2,47 +2,26 @@
 /*
  * chan_cts.c - has a large message written straight to where it is wanted
  *
- * Operation. An RTS of the peer is kept for threads of this program that wait for
- * messages in read(), or, for a moment, if they did so last; a program that polls or
- * does not block gets the message as DATA, so that poll() need not lie. The thread that
- * waits pins the memory it has for the message, opens it piece by piece through a memory
- * region (CTS), and waits for each piece (FIN). It returns when the region is closed.
+ * Operation. An RTS of the peer is kept for receivers of this program that wait for
+ * messages, or, for a moment, if they did so last; a program that polls or
+ * does not block gets the message as DATA, so that poll() need not lie. The transfer of the one that
+ * takes it opens memory piece by piece through a memory region (CTS), and waits for each piece (FIN).
  *
- * States. An RTS is @offered until a thread takes it, it is taken back, or it is
- * refused. @target tells of a message that a thread has taken whether a piece is under
+ * States. An RTS is @offered until a receiver takes it, it is taken back, or it is
+ * refused. @target tells of a message that was taken whether a piece is under
  * way; @grant_left counts the bytes of the message that are not confirmed. All of them
  * are protected by chan->lock. While a message is under way the peer may send nothing
  * else on the channel but take it back.
- *
- * Error handling. A thread that has opened its memory can be killed, but not
- * interrupted: the peer's module has its program's bytes at hand and needs nobody to
- * finish; if it does not, the link ends. When a thread is killed between two pieces,
- * part of the message is in memory that is going away; then the channel ends with it.
  */
-#include <linux/mm.h>
-#include <linux/uio.h>
 
 #include "base/error.h"
 #include "base/rch.h"
 #include "channel/chan.h"
-#include "path/mem.h"
 #include "path/path_rdma.h"
 #include "rndv/rndv.h"
 
 /* How long an offer waits for a program that is just not waiting. */
 #define RCH_OFFER_MS 5
-/* How many dead times a peer may take from one piece of all its messages to the next. */
-#define RCH_FIN_DEADS 4
-
-/** struct rch_placing - a message that is being written to here */
-struct rch_placing {
-	struct rch_chan *chan;
-	struct rch_path *path;
-	struct rch_rts rts;
-	struct rch_mem mem;
-	struct rch_mem_cursor cursor;
-	struct rch_mr *mr;
-};
 
 /** rch_chan_offer_refuse - a message has to come as DATA. Any context */
 void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial)
@@ -213,44 +192,6 @@ void rch_chan_wants_data(struct rch_chan *chan)
 	refuse_offer(chan);
 }
 
-/* A user of the path waits for no program: so the memory is pinned before. */
-static int begin(struct rch_placing *p, unsigned long addr)
-{
-	int ret = rch_mem_pin(&p->mem, addr, p->rts.total, DMA_FROM_DEVICE);
-
-	if (ret)
-		return ret;
-	ret = -ENOTCONN;
-	if (!rch_path_enter(p->path))
-		goto err_pin;
-	ret = -ENOMEM;
-	p->mr = rch_mr_get(p->path);
-	if (!p->mr)
-		goto err_leave;
-	ret = rch_mem_map(&p->mem, p->path->dev);
-	if (ret)
-		goto err_mr;
-	rch_mem_begin(&p->mem, &p->cursor);
-	return 0;
-
-err_mr:
-	rch_mr_put(p->path, p->mr);
-err_leave:
-	rch_path_leave(p->path);
-err_pin:
-	rch_mem_unpin(&p->mem);
-	return ret;
-}
-
-static void end(struct rch_placing *p)
-{
-	/* In this order: nobody may write to pages that are not ours any more. */
-	rch_mr_put(p->path, p->mr);
-	rch_mem_unmap(&p->mem);
-	rch_path_leave(p->path);
-	rch_mem_unpin(&p->mem);
-}
-
 /**
  * rch_chan_grant - memory is open to the peer, and will be told to it
  * @chan: channel
@@ -305,70 +246,6 @@ bool rch_chan_grant_settled(struct rch_chan *chan)
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
 }
 
-/*
- * Wait for FIN. The peer's module has all that it needs, and needs no program; it may
- * have many pieces to write, and says so with a FIN each. One that is silent about all of
- * them for so long has broken the protocol. Return: 0, or -EINTR when killed.
- */
-static int await_fin(struct rch_chan *chan)
-{
-	struct rch_link *link = chan->lane.link;
-	u32 fins;
-	long ret;
-
-	do {
-		fins = READ_ONCE(link->fins);
-		ret = wait_event_killable_timeout(chan->wait, rch_chan_grant_settled(chan),
-						  RCH_FIN_DEADS * link->dead);
-	} while (!ret && fins != READ_ONCE(link->fins));
-	if (!ret)
-		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
-				    RCH_RULE_ANSWER);
-	/* A peer that takes longer is as good as dead: the link may end by what comes then. */
-	if (ret <= 0)
-		wait_event_timeout(chan->wait, rch_chan_grant_settled(chan), link->dead);
-	return ret < 0 ? -EINTR : 0;
-}
-
-/* Return: 0, -ECANCELED when the message does not come, -EINTR when killed. */
-static int wait_fin(struct rch_chan *chan, u32 *left)
-{
-	int killed = await_fin(chan), ret;
-
-	spin_lock_bh(&chan->lock);
-	*left = chan->grant_left;
-	ret = chan->target.state == RCH_GRANT_DONE ? 0 : -ECANCELED;
-	if (killed && *left)
-		ret = -EINTR;
-	spin_unlock_bh(&chan->lock);
-	return ret;
-}
-
-/* Return: 0, -ECANCELED, -EINTR, or what failed here. @begun: a piece was opened. */
-static int place(struct rch_placing *p, bool *begun)
-{
-	struct rch_cts cts = { .serial = p->rts.serial };
-	u32 left;
-	int ret;
-
-	do {
-		ret = rch_mr_open(p->path, p->mr, &p->cursor);
-		if (ret)
-			return ret == -ENOTCONN ? -ECANCELED : ret;
-		cts.addr = p->mr->mr->iova;
-		cts.rkey = p->mr->mr->rkey;
-		cts.length = p->mr->mr->length;
-		if (!rch_chan_grant(p->chan, &cts))
-			return -ECANCELED;
-		*begun = true;
-		rch_lane_cts(&p->chan->lane, &cts);
-		ret = wait_fin(p->chan, &left);
-		if (rch_chan_grant_closed(p->chan))
-			rch_mr_closed(p->mr);
-	} while (!ret && left);
-	return ret;
-}
-
 /** rch_chan_grant_end - nothing is open to the peer any more */
 void rch_chan_grant_end(struct rch_chan *chan)
 {
@@ -416,51 +293,4 @@ bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer)
 	chan->target.serial = offer->serial;
 	chan->grant_left = offer->total;
 	return true;
-}
-
-/**
- * rch_chan_recv_placed - receive a message that was offered
- * @chan: channel whose RCH_CHAN_RX the caller has claimed
- * @offer: as rch_chan_offer_take() gave it, when there was no other message to be read
- * @to: where to; consumed on success
- * @result: what was found
- *
- * Context: process; may block.
- * Return: 0; -EAGAIN when there is no message yet: it will come as DATA, or was taken
- * back, or the channel has ended; or an error that has ended the channel.
- */
-int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
-			 struct iov_iter *to, struct rch_recv_result *result)
-{
-	struct rch_placing p = {
-		.chan = chan,
-		.path = &chan->lane.link->path,
-		.rts = *offer,
-	};
-	unsigned long addr;
-	bool begun = false;
-	int ret;
-
-	result->length = p.rts.total;
-	result->msg_flags = p.rts.msg_flags;
-	/* What is wrong with the memory, the copy will say: the message may not come. */
-	if (p.rts.total > iov_iter_count(to) || !rch_chan_range(to, p.rts.total, &addr) ||
-	    begin(&p, addr))
-		return rch_chan_grant_refuse(chan, p.rts.serial);
-	/* The program is told first: afterwards the message cannot be kept. */
-	ret = result->out ? result->out(result) : 0;
-	if (!ret)
-		ret = place(&p, &begun);
-	end(&p);
-	if (ret && !begun)
-		return rch_chan_grant_refuse(chan, p.rts.serial);
-	/* Ahead of the end of the grant: FIN may still come. */
-	if (ret && ret != -ECANCELED)
-		rch_chan_broken(chan, ret);
-	rch_chan_grant_end(chan);
-	if (ret)
-		return ret == -ECANCELED ? -EAGAIN : ret;
-	iov_iter_advance(to, p.rts.total);
-	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
-	return 0;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place.c - large messages from or to regions, without a thread that waits
+ * chan_place.c - transfers: large messages that are written from memory to memory
  *
- * Operation. The same conversation as that of chan_rts.c and chan_cts.c: ask, write, FIN;
- * or open, FIN, close. But pages are pinned already, so no program is needed. A step is
+ * Operation. One side asks, writes, and tells that it has written (FIN); the other one opens its
+ * memory, waits for FIN, and closes it. The pages are pinned, so no program is needed. A step is
  * taken when what the one before waits for has come: those of who sends are in
  * chan_place_send.c, the others in chan_place_recv.c. The transfer hears of that from the
  * wait queues of channel and path, where it is instead of a thread, and passes it on to who
- * has begun it, who calls rch_place_go_on(); its own work does so when nobody is left.
+ * has begun it, who calls rch_place_go_on(): an operation of a queue, or the thread of a call
+ * (chan_place_call.c). Its own work does so when nobody is left.
  *
  * Ownership. The channel's direction is claimed by who begins, and given up by the
  * transfer when it is over; sending, as soon as the last bytes are on their way. It is
@@ -19,6 +20,9 @@
  * message any more that was received whole, it is lost, and the channel ends: it must not
  * leave one out.
  */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "base/inject.h"
@@ -151,6 +155,8 @@ static bool map_by_key(struct rch_place *place)
 	struct scatterlist *sg = &place->keyed;
 	u64 address;
 
+	if (!place->region)
+		return false;
 	place->key = rch_region_key(place->region, place->path, place->offset, place->rts.total,
 				    &address);
 	if (!place->key)
@@ -167,19 +173,27 @@ static bool map_by_key(struct rch_place *place)
 /* Have it found in a mapping that there is. */
 static bool map_in_key(struct rch_place *place)
 {
+	if (!place->region)
+		return false;
 	place->key = rch_region_lend(place->region, place->path, place->offset,
 				     place->rts.total, true, &place->cursor);
 	return place->key;
 }
 
-static bool map_table(struct rch_place *place, enum dma_data_direction direction)
+static bool map_region(struct rch_place *place, enum dma_data_direction direction)
 {
 	struct ib_device *dev = place->path->dev;
 
 	place->mem.direction = direction;
-	if (rch_region_table(place->region, place->offset, place->rts.total,
-			     rch_mem_segment_max(dev), &place->mem) ||
-	    rch_mem_map_table(&place->mem, dev))
+	return !rch_region_table(place->region, place->offset, place->rts.total,
+				 rch_mem_segment_max(dev), &place->mem) &&
+	       !rch_mem_map_table(&place->mem, dev);
+}
+
+static bool map_table(struct rch_place *place, enum dma_data_direction direction)
+{
+	if (place->by_call ? rch_mem_map(&place->mem, place->path->dev) :
+			     !map_region(place, direction))
 		return false;
 	rch_mem_begin(&place->mem, &place->cursor);
 	return true;
@@ -285,6 +299,9 @@ static void watch(struct rch_place *place)
 	lockdep_assert_held(&place->lock);
 	if (place->state == RCH_PLACE_OVER || !place->deadline)
 		return;
+	/* The thread that waits looks itself. */
+	if (place->by_call && !place->left_alone)
+		return;
 	kref_get(&place->ref);
 	/* If it is pending already, it will look, and come here again. */
 	if (!queue_delayed_work(rch_queue_wq, &place->work, max(left, 0L) + 1))
@@ -303,7 +320,8 @@ void rch_place_run(struct rch_place *place)
 /** rch_place_run_by_owner - the same, by who has begun it and will run the link */
 void rch_place_run_by_owner(struct rch_place *place)
 {
-	place->by_owner = true;
+	/* Whoever waits for one message has no other to send behind it. */
+	place->by_owner = !place->by_call;
 	rch_place_run(place);
 	place->by_owner = false;
 }
@@ -347,18 +365,7 @@ void rch_place_let_go(struct rch_place *place)
 	mutex_unlock(&place->lock);
 }
 
-/**
- * rch_place_alloc - make a transfer, which is not begun
- * @chan: channel
- * @region: where the message lies, or shall; used by the transfer as well, from now on
- * @offset: of its first byte there
- * @keep: keeps the channel open
- * @drop: gives @keep back, in process context
- *
- * Return: it, or NULL; then nothing was taken.
- */
-struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *region,
-				  u64 offset, void *keep, void (*drop)(void *keep))
+static struct rch_place *place_new(struct rch_chan *chan)
 {
 	struct rch_place *place = rch_try(RCH_SITE_PLACE,
 					  kzalloc(sizeof(*place), GFP_KERNEL_ACCOUNT));
@@ -376,11 +383,58 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	place->path_entry.private = place;
 	place->chan = chan;
 	place->path = &chan->lane.link->path;
+	return place;
+}
+
+/**
+ * rch_place_alloc - make a transfer, which is not begun
+ * @chan: channel
+ * @region: where the message lies, or shall; used by the transfer as well, from now on
+ * @offset: of its first byte there
+ * @keep: keeps the channel open
+ * @drop: gives @keep back, in process context
+ *
+ * Return: it, or NULL; then nothing was taken.
+ */
+struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *region,
+				  u64 offset, void *keep, void (*drop)(void *keep))
+{
+	struct rch_place *place = place_new(chan);
+
+	if (!place)
+		return NULL;
 	place->offset = offset;
 	place->region = region;
 	rch_region_use_more(region);
 	place->keep = keep;
 	place->drop = drop;
+	return place;
+}
+
+/**
+ * rch_place_alloc_pinned - the same for memory of the calling thread, which will wait
+ * @chan: channel, whose file the thread's call keeps open
+ * @addr: where the message lies, or shall
+ * @length: bytes, not 0
+ * @direction: DMA_TO_DEVICE to send, DMA_FROM_DEVICE to receive
+ *
+ * Waits for the memory, before anybody waits for us. rch_place_put() gives all back when it is over,
+ * or rch_place_leave_call() before.
+ *
+ * Return: it, or NULL: it cannot be pinned, or there is no memory.
+ */
+struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long addr,
+					 size_t length, enum dma_data_direction direction)
+{
+	struct rch_place *place = place_new(chan);
+
+	if (!place)
+		return NULL;
+	if (rch_mem_pin(&place->mem, addr, length, direction)) {
+		kfree(place);
+		return NULL;
+	}
+	place->by_call = true;
 	return place;
 }
 
@@ -466,12 +520,48 @@ void rch_place_leave(struct rch_place *place)
 	rch_place_put(place);
 }
 
+static void put_file(void *file)
+{
+	fput(file);
+}
+
+/**
+ * rch_place_leave_call - the thread that waits is killed
+ * @place: transfer of a call; the caller's reference is consumed
+ *
+ * The transfer keeps from now on what the thread's call has kept: the account of the pages, and the
+ * channel's file.
+ */
+void rch_place_leave_call(struct rch_place *place)
+{
+	mutex_lock(&place->lock);
+	mmgrab(place->mem.mm);
+	place->mm_kept = true;
+	place->keep = get_file(place->chan->file);
+	place->drop = put_file;
+	mutex_unlock(&place->lock);
+	rch_place_leave(place);
+}
+
+/** rch_place_patience - jiffies until what is waited for is late; by the thread that waits */
+long rch_place_patience(const struct rch_place *place)
+{
+	long left = place->deadline - jiffies;
+
+	return place->deadline ? max(left, 0L) + 1 : MAX_SCHEDULE_TIMEOUT;
+}
+
 static void place_free(struct kref *ref)
 {
 	struct rch_place *place = container_of(ref, struct rch_place, ref);
 
 	unuse_region(place);
-	place->drop(place->keep);
+	if (place->by_call)
+		rch_mem_unpin(&place->mem);
+	if (place->mm_kept)
+		mmdrop(place->mem.mm);
+	if (place->keep)
+		place->drop(place->keep);
 	kfree(place);
 }
 

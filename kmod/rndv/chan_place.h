@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chan_place.h - large messages from or to regions, without a thread that waits
+ * chan_place.h - transfers: large messages that are written from memory to memory
+ *
+ * The memory is part of a region, or a program's own, which is pinned as long as the transfer lasts.
  *
  * Lifetime. A transfer is referenced by who has begun it, by itself until it is over, and
  * by its work while that is pending or runs. Who has begun it may leave before: then what
@@ -71,11 +73,15 @@ enum rch_place_state {
  * @wait: woken when the next step may be possible, for who has begun it to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
- * @region: where the message lies, used until it is over; NULL from then on
+ * @region: where the message lies, used until it is over; NULL from then on, and when it lies in
+ *	memory of a thread that waits
  * @offset: of the message in it; immutable
+ * @by_call: the thread of a call has begun it, and waits: its pages are pinned in @mem. No work
+ *	looks when what is waited for is late, but that thread; immutable
  * @path: path of @chan; immutable
- * @keep: keeps the channel open; immutable
- * @drop: gives that back; immutable
+ * @keep: keeps the channel open, if not NULL; immutable, but for a thread that leaves
+ * @drop: gives that back; likewise
+ * @mm_kept: a reference of the program's mm, which has the account of its pages
  * @sending: the direction; immutable
  * @state: what it waits for; written with WRITE_ONCE()
  * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
@@ -87,7 +93,7 @@ enum rch_place_state {
  * @path_entry: in the path's
  * @deadline: when what is waited for is late, in jiffies; 0 is never
  * @late: it was, and that was dealt with
- * @mem: the message, mapped
+ * @mem: the message, mapped; @by_call: its pages, pinned until the transfer is freed
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
@@ -120,9 +126,11 @@ struct rch_place {
 	bool claimed;
 	struct rch_region *region;
 	u64 offset;
+	bool by_call;
 	struct rch_path *path;
 	void *keep;
 	void (*drop)(void *keep);
+	bool mm_kept;
 	bool sending;
 	enum rch_place_state state;
 	int result;
@@ -161,6 +169,8 @@ struct rch_place {
 /* Process context; may sleep, but for no program and no peer */
 struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *region,
 				  u64 offset, void *keep, void (*drop)(void *keep));
+struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long addr,
+					 size_t length, enum dma_data_direction direction);
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
@@ -171,6 +181,8 @@ bool rch_place_all_sent(const struct rch_place *place);
 void rch_place_let_go(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);
+void rch_place_leave_call(struct rch_place *place);
+long rch_place_patience(const struct rch_place *place);
 void rch_place_put(struct rch_place *place);
 
 /** rch_place_holds - whether it needs rch_place_let_go() soon; for who has begun it */

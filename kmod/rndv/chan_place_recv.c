@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place_recv.c - large messages to regions: the steps of who receives
+ * chan_place_recv.c - transfers: the steps of who receives
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
  * chan_stand.c, and so are the heirs of a transfer: they lend while the other goes on, and have
@@ -27,8 +27,10 @@ static void received(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 
 	rch_chan_rx_done(chan, place->rts.total);
-	rch_chan_lend_again(chan);
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
+	if (!place->region)
+		return;
+	rch_chan_lend_again(chan);
 	atomic64_inc(&chan->rx_regions);
 	atomic64_inc(&place->region->received);
 }

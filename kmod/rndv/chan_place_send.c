@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place_send.c - large messages from regions: the steps of who sends
+ * chan_place_send.c - transfers: the steps of who sends
  *
  * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
- * goes in segments, as there is room for them.
+ * goes in segments, as there is room for them: from a region here, else by the thread that waits.
  *
  * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
  * and closes what it has opened.
@@ -24,6 +24,8 @@ static void sent(struct rch_place *place, bool placed)
 	if (placed)
 		rch_chan_tx_placed(chan);
 	rch_chan_tx_done(chan, place->rts.total);
+	if (!place->region)
+		return;
 	atomic64_inc(&chan->tx_regions);
 	atomic64_inc(&place->region->sent);
 }
@@ -52,9 +54,15 @@ static void send_failed(struct rch_place *place, int ret)
 	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: ret);
 }
 
+/* Nobody wants it written to its place. The thread that waits keeps the claim. */
 static void stream(struct rch_place *place)
 {
 	rch_place_unmap(place);
+	if (place->by_call) {
+		place->claimed = false;
+		rch_place_finish(place, -EAGAIN);
+		return;
+	}
 	rch_region_iter(place->region, ITER_SOURCE, place->offset, place->rts.total,
 			&place->iter);
 	place->first = true;
@@ -240,7 +248,9 @@ static bool ask(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 	u32 total = place->rts.total;
 
-	if (!rch_chan_may_borrow(chan, total) && !rch_chan_rts_wanted(chan, total, true))
+	/* The thread of a call has looked before it had its pages pinned. */
+	if (!place->by_call && !rch_chan_may_borrow(chan, total) &&
+	    !rch_chan_rts_wanted(chan, total, true))
 		return false;
 	if (!rch_place_map(place, DMA_TO_DEVICE))
 		return false;
@@ -313,11 +323,12 @@ bool rch_place_send_stop(struct rch_place *place)
 /**
  * rch_place_send - begin to send
  * @place: transfer
- * @length: bytes of the message, in the region
+ * @length: bytes of the message
  * @msg_flags: its flags
  *
  * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
- * must be called soon.
+ * must be called soon. The result of a thread's transfer may be -EAGAIN: nothing has happened, and
+ * the claim is the thread's again.
  */
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
 {

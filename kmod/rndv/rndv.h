@@ -9,13 +9,14 @@
 
 #include "channel/chan.h"
 
-/* chan_rts.c, chan_cts.c APIs: process context */
-bool rch_chan_range(const struct iov_iter *iter, size_t len, unsigned long *addr);
+/* chan_place_call.c APIs: process context of a program; may block */
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 			 unsigned long deadline);
-bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);
+
+/* chan_cts.c APIs: process context */
+bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 void rch_chan_wants_data(struct rch_chan *chan);
 void rch_chan_reading(struct rch_chan *chan);
 void rch_chan_reading_over(struct rch_chan *chan);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_place_call.c - transfers of calls: a thread has its memory pinned, and waits
+ *
+ * Operation. A thread that may block and has a large message in one piece of memory, or room for
+ * the one that it was offered, has the pages pinned before anybody waits for it. Then it begins a
+ * transfer, and takes the transfer's steps itself, until that is over.
+ *
+ * Error handling. While nothing is being written a sender can stop: at its time-out, or for a
+ * signal. Otherwise it waits for what is under way, which ends within the dead time of the path. A
+ * receiver cannot stop: the peer's module has all that it needs, and finishes, or the link ends.
+ * Both can be killed: then the transfer goes on alone, and keeps the pages until its end.
+ */
+#include <linux/uio.h>
+
+#include "channel/chan.h"
+#include "rndv/chan_place.h"
+#include "rndv/rndv.h"
+
+/* Whether the next @len bytes are one piece of a program's memory. */
+static bool rch_call_range(const struct iov_iter *iter, size_t len, unsigned long *addr)
+{
+	if (iter_is_ubuf(iter)) {
+		*addr = (unsigned long)iter->ubuf + iter->iov_offset;
+		return true;
+	}
+	if (iter_is_iovec(iter) && iter_iov_len(iter) >= len) {
+		*addr = (unsigned long)iter_iov_addr(iter);
+		return true;
+	}
+	return false;
+}
+
+/* Why a thread that sends waits no longer; or 0. */
+static int rch_call_stops(unsigned long deadline)
+{
+	if (signal_pending(current))
+		return rch_wait_result(-ERESTARTSYS, deadline);
+	return rch_time_left(deadline) ? 0 : -ETIMEDOUT;
+}
+
+/*
+ * Take the steps of a transfer until it is over. The reference is consumed. Return: its result; when
+ * it was stopped, why; or -EINTR: the thread is killed, and the transfer goes on.
+ */
+static int rch_call_await(struct rch_place *place, unsigned long deadline)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	bool may_stop = place->sending, killed = false;
+	int why = 0, ret;
+
+	add_wait_queue(&place->wait, &wait);
+	while (!rch_place_go_on(place)) {
+		killed = fatal_signal_pending(current);
+		if (may_stop && !why)
+			why = rch_call_stops(deadline);
+		if (killed || (why && rch_place_stop(place)))
+			break;
+		if (may_stop && !why)
+			wait_woken(&wait, TASK_INTERRUPTIBLE,
+				   min(rch_place_patience(place), rch_time_left(deadline)));
+		else
+			wait_woken(&wait, TASK_KILLABLE, rch_place_patience(place));
+	}
+	remove_wait_queue(&place->wait, &wait);
+	if (killed) {
+		rch_place_leave_call(place);
+		return -EINTR;
+	}
+	ret = place->result == -ECANCELED && why ? why : place->result;
+	rch_place_put(place);
+	return ret;
+}
+
+/**
+ * rch_chan_send_placed - send a message without copying it, if that is possible
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @from: the message; consumed on success
+ * @msg_flags: message flags
+ * @deadline: as of rch_deadline()
+ *
+ * Context: process; may block.
+ * Return: -EAGAIN when the message must go as DATA, and nothing has happened. Else the claim is given
+ * up: 0, and the message is written and counted; or an error, and nothing of it will be delivered.
+ */
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline)
+{
+	u32 length = iov_iter_count(from);
+	struct rch_place *place;
+	unsigned long addr;
+	int ret;
+
+	if (!rch_call_range(from, length, &addr) ||
+	    (!rch_chan_may_borrow(chan, length) && !rch_chan_rts_wanted(chan, length, false)))
+		return -EAGAIN;
+	/* What is wrong with the memory, the copy will say. */
+	place = rch_place_alloc_pinned(chan, addr, length, DMA_TO_DEVICE);
+	if (!place)
+		return -EAGAIN;
+	rch_place_send(place, length, msg_flags);
+	ret = rch_call_await(place, deadline);
+	if (!ret)
+		iov_iter_advance(from, length);
+	return ret;
+}
+
+/**
+ * rch_chan_recv_placed - receive a message that was offered
+ * @chan: channel whose RCH_CHAN_RX the caller has claimed
+ * @offer: as rch_chan_offer_take() gave it, when there was no other message to be read
+ * @to: where to; consumed on success
+ * @result: what was found
+ *
+ * The claim is given up.
+ *
+ * Context: process; may block.
+ * Return: 0, and the message is counted; -EAGAIN when there is no message yet: it will come as DATA,
+ * or was taken back, or the channel has ended; or an error.
+ */
+int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
+			 struct iov_iter *to, struct rch_recv_result *result)
+{
+	struct rch_place *place = NULL;
+	unsigned long addr;
+	int ret = -EAGAIN;
+
+	result->length = offer->total;
+	result->msg_flags = offer->msg_flags;
+	/* What is wrong with the memory, the copy will say: the message may not come. */
+	if (offer->total <= iov_iter_count(to) && rch_call_range(to, offer->total, &addr))
+		place = rch_place_alloc_pinned(chan, addr, offer->total, DMA_FROM_DEVICE);
+	/* The program is told first: afterwards the message cannot be kept. */
+	if (place && result->out)
+		ret = result->out(result);
+	if (!place || (result->out && ret)) {
+		if (place)
+			rch_place_put(place);
+		rch_chan_grant_refuse(chan, offer->serial);
+		rch_chan_unclaim(chan, RCH_CHAN_RX);
+		return -EAGAIN;
+	}
+	rch_place_recv(place, offer, offer->total);
+	ret = rch_call_await(place, 0);
+	if (!ret)
+		iov_iter_advance(to, offer->total);
+	return ret;
+}
