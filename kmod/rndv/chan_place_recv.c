@@ -244,6 +244,9 @@ static void fin_late(struct rch_place *place)
 	if (fins == place->fins) {
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
+	} else if (place->by_call && place->left_alone) {
+		/* What a program had pinned is not kept behind its end for as long as a peer likes. */
+		rch_chan_broken(place->chan, -EINTR);
 	} else {
 		place->fins = fins;
 		rch_place_go_to(place, place->state, FIN_DEADS * link->dead);

@@ -6,6 +6,9 @@
  * writes when it must not any more. Or the peer lends, what it has not. Whatever it does,
  * memory is the program's own again once its operation has completed.
  */
+#include <poll.h>
+#include <signal.h>
+
 #include "hostile_lender.h"
 
 /* A lender that has lent nothing yet */
@@ -137,6 +140,45 @@ TEST_F(scene, never_given_back)
 	EXPECT_LT(result(&l, a, TAG), 0);
 	write_too_late(&l, a, &cts);
 	lender_end(&l, a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+/*
+ * A call's thread is killed while its memory is open. The peer, which is busy with others, never says
+ * that it wrote there: the channel ends all the same, and gives the memory back.
+ */
+TEST_F(scene, killed_and_never_written_to)
+{
+	static char room[2 * SIZE];
+	struct rdmachan_error error = {};
+	struct attack *a = &self->a;
+	pid_t reader, other;
+	int i;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->plain = true;
+	ASSERT_TRUE(attack_connect(a, false));
+	reader = LATER(0, read(a->victim, room, sizeof(room)));
+	other = LATER(0, while (read(a->witness, room, sizeof(room)) > 0));
+	hostile_beat(&a->h, 100);
+	say_rts(a, 0, sizeof(room), 1);
+	EXPECT_NE(cts_heard(a, 1).length, 0);
+	kill(reader, SIGKILL);
+	child_status(reader);
+	a->victim_no = a->witness_no;
+	for (i = 2; i < 22 && !(poll_mask(a->victim, 0, 0) & POLLERR); i++) {
+		say_rts(a, 0, sizeof(room), i);
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == i, 5000));
+		say_fin(a);
+		hostile_beat(&a->h, 200);
+	}
+	EXPECT_LT(i, 15);
+	EXPECT_EQ(get_error(a->victim, &error), 0);
+	EXPECT_EQ(error.error, EINTR);
+	expect_alive(a);
+	kill(other, SIGKILL);
+	child_status(other);
+	attack_disconnect(a);
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
