@@ -24,7 +24,7 @@ struct rch_access;
  * @length: bytes
  * @pages: pinned pages
  * @count: of them
- * @mm: the program's, whose thread waits for the transfer and so keeps it
+ * @mm: the program's, which the thread that waits for the transfer keeps, or else the transfer
  * @charged: pages on its account of pinned memory
  * @table: the range, mapped
  */

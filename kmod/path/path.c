@@ -82,7 +82,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 		INIT_LIST_HEAD(&path->spare[i]);
 	INIT_LIST_HEAD(&path->keys);
 	mutex_init(&path->registrar_lock);
-	sema_init(&path->writers, RCH_WRITERS);
+	INIT_LIST_HEAD(&path->writers_wait);
 }
 
 /**

@@ -12,7 +12,6 @@
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/semaphore.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -125,7 +124,8 @@ struct rch_io {
  * @mr_count: how many there are, in the pool or not; protected by @lock
  * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
  * @registrar_lock: held while that is made; outer to @lock
- * @writers: who may write
+ * @writers: large ranges that are being written, @RCH_WRITERS at most; protected by @lock
+ * @writers_wait: &struct rch_write that wait for their turn, in that order; likewise
  * @small_writers: who do so besides, as they have little
  * @writes: spare &struct rch_write; protected by @lock
  * @write_count: of them
@@ -198,7 +198,8 @@ struct rch_path {
 	u32 mr_count;
 	struct ib_qp *registrar;
 	struct mutex registrar_lock;
-	struct semaphore writers;
+	unsigned int writers;
+	struct list_head writers_wait;
 	atomic_t small_writers;
 	struct list_head writes;
 	u32 write_count;

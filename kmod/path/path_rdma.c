@@ -172,15 +172,35 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	w = rch_try(RCH_SITE_WRITE, kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
 	if (!w)
 		return NULL;
+	w->waits = false;
 	w->quiet.done = rch_write_quiet_wc;
 	w->cqe.done = rch_write_wc;
 	return w;
 }
 
+/* Whoever is next in the line may have its turn now. */
+static void wake_writers(struct rch_path *path)
+{
+	if (wq_has_sleeper(&path->left))
+		wake_up_all(&path->left);
+}
+
+static void leave_line(struct rch_path *path, struct rch_write *w)
+{
+	lockdep_assert_held(&path->lock);
+	if (w->waits)
+		list_del(&w->list);
+	w->waits = false;
+}
+
 /** rch_write_put - the opposite, by a user of the path; nothing is under way */
 void rch_write_put(struct rch_path *path, struct rch_write *w)
 {
+	bool waited;
+
 	spin_lock_bh(&path->lock);
+	waited = w->waits;
+	leave_line(path, w);
 	if (path->write_count < RCH_WRITES_SPARE) {
 		list_add(&w->list, &path->writes);
 		path->write_count++;
@@ -188,6 +208,8 @@ void rch_write_put(struct rch_path *path, struct rch_write *w)
 	}
 	spin_unlock_bh(&path->lock);
 	kfree(w);
+	if (waited)
+		wake_writers(path);
 }
 
 /** rch_path_writes_free - free those that are spare */
@@ -270,31 +292,67 @@ static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *c
 	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_WRS * path->write_sges;
 }
 
+static bool begin_small(struct rch_path *path, struct rch_write *w)
+{
+	if (!atomic_add_unless(&path->small_writers, 1, RCH_SMALL_WRITERS))
+		return false;
+	spin_lock_bh(&path->lock);
+	leave_line(path, w);
+	spin_unlock_bh(&path->lock);
+	return true;
+}
+
+/* In the order in which they have come, whoever happens to be awake. */
+static bool begin_large(struct rch_path *path, struct rch_write *w)
+{
+	bool ok, others;
+
+	spin_lock_bh(&path->lock);
+	if (!w->waits)
+		list_add_tail(&w->list, &path->writers_wait);
+	w->waits = true;
+	ok = path->writers < RCH_WRITERS && list_is_first(&w->list, &path->writers_wait);
+	if (ok) {
+		leave_line(path, w);
+		path->writers++;
+	}
+	others = ok && path->writers < RCH_WRITERS && !list_empty(&path->writers_wait);
+	spin_unlock_bh(&path->lock);
+	if (others)
+		wake_writers(path);
+	return ok;
+}
+
 /**
- * rch_write_try_begin - the same without waiting; @path->left is woken when it may work
+ * rch_write_try_begin - begin to write one range that the peer has opened, if it has its turn
  * @path: path
  * @w: for the range
  * @cursor: from where
  * @length: its bytes
+ *
+ * Else it is in the line of those that wait: @path->left is woken when it may be tried again, and
+ * rch_write_put() takes it out. Return: whether it may; then rch_write_end() is the opposite.
  */
 bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 			 const struct rch_mem_cursor *cursor, u32 length)
 {
-	w->small = is_small(path, cursor, length) &&
-		   atomic_add_unless(&path->small_writers, 1, RCH_SMALL_WRITERS);
-	return w->small || !down_trylock(&path->writers);
+	w->small = is_small(path, cursor, length) && begin_small(path, w);
+	return w->small || begin_large(path, w);
 }
 
 /** rch_write_end - leave the turn to others; nothing is under way */
 void rch_write_end(struct rch_path *path, const struct rch_write *w)
 {
-	if (w->small)
+	if (w->small) {
 		atomic_dec(&path->small_writers);
-	else
-		up(&path->writers);
-	if (wq_has_sleeper(&path->left))
-		wake_up_all(&path->left);
+	} else {
+		spin_lock_bh(&path->lock);
+		path->writers--;
+		spin_unlock_bh(&path->lock);
+	}
+	wake_writers(path);
 }
+
 /** rch_path_trim - what is idle keeps nothing for what may come. Process context */
 void rch_path_trim(struct rch_path *path)
 {

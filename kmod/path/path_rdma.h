@@ -106,7 +106,8 @@ struct rch_mr {
 
 /**
  * struct rch_write - RDMA WRITEs, batch by batch
- * @list: in the path's list of spare ones
+ * @list: in the path's list of spare ones, or of those that wait for their turn
+ * @waits: it does; protected by path->lock
  * @quiet: completion of all but the last of a batch: only errors
  * @cqe: completion of the last
  * @io: that completion
@@ -116,6 +117,7 @@ struct rch_mr {
  */
 struct rch_write {
 	struct list_head list;
+	bool waits;
 	struct ib_cqe quiet;
 	struct ib_cqe cqe;
 	struct rch_io io;

@@ -525,4 +525,83 @@ TEST_F_TIMEOUT(region, mixed, 200)
 	EXPECT_TRUE(sent);
 }
 
+/* A thread that writes large messages, until its channel ends. */
+struct writer {
+	pthread_t thread;
+	int chan;
+	const char *data;
+	size_t len;
+	int wrote;
+};
+
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+
+	while (write(w->chan, w->data, w->len) > 0)
+		__atomic_add_fetch(&w->wrote, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static pid_t reads_on(int chan, size_t len)
+{
+	return LATER(0, ({
+		char *room = malloc(len);
+
+		while (read(chan, room, len) > 0)
+			;
+	}));
+}
+
+/*
+ * A queue with several channels begins the next message as soon as one is over, before any thread has
+ * woken up. All the same each writes in its turn.
+ */
+TEST_F(region, a_thread_has_its_turn)
+{
+	enum { CHANS = 4, MESSAGES = 100 };
+	const size_t len = 1 << 20;
+	char *data = pages(len);
+	uint32_t id = region_of(self->ctx, data, len);
+	struct writer w = { .data = data, .len = len };
+	int fds[CHANS + 1][2], i;
+	pid_t readers[CHANS + 1];
+	struct rdmachan_cqe cqe;
+
+	for (i = 0; i <= CHANS; i++) {
+		pair_up(self->ctx, fds[i], NULL);
+		readers[i] = reads_on(fds[i][1], len);
+	}
+	for (i = 0; i < CHANS; i++)
+		region_send(&self->q, fds[i][0], id, 0, len, i);
+	ASSERT_EQ(queue_submit(&self->q), CHANS);
+	w.chan = fds[CHANS][0];
+	pthread_create(&w.thread, NULL, write_on, &w);
+	for (i = 0; i < MESSAGES; i++) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		ASSERT_EQ(cqe.res, len);
+		region_send(&self->q, fds[cqe.user_data][0], id, 0, len, cqe.user_data);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+	}
+	i = __atomic_load_n(&w.wrote, __ATOMIC_RELAXED);
+	printf("# the thread wrote %d messages, the queue %d\n", i, MESSAGES);
+	if (time_is_virtual())
+		EXPECT_GE(i, MESSAGES / CHANS / 2);
+	for (i = 0; i <= CHANS; i++)
+		kill(readers[i], SIGKILL);
+	for (i = 0; i <= CHANS; i++) {
+		child_status(readers[i]);
+		close(fds[i][1]);
+	}
+	pthread_join(w.thread, NULL);
+	for (i = 0; i < CHANS; i++) {
+		ASSERT_TRUE(queue_wait(&self->q, &cqe));
+		EXPECT_LT(cqe.res, (int64_t)len + 1);
+	}
+	for (i = 0; i <= CHANS; i++)
+		close(fds[i][0]);
+	region_unregister(self->ctx, id);
+	munmap(data, len);
+}
+
 TEST_HARNESS_MAIN
