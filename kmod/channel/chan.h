@@ -253,6 +253,7 @@ enum rch_lent {
  *	these, none of which has a message any more; written with WRITE_ONCE()
  * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
  *	next three
+ * @lend_room: bytes of the last message that was placed here; a thread lends as many; WRITE_ONCE()
  * @lend_serial: of what was lent last
  * @lend_skip: messages that are to be written before @lends
  * @lend_penalty: how many there were the last time
@@ -342,6 +343,7 @@ struct rch_chan {
 	u32 transfers;
 	bool lost;
 	bool lends;
+	u32 lend_room;
 	u32 lend_serial;
 	u32 lend_skip;
 	u32 lend_penalty;

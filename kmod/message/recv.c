@@ -84,6 +84,10 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		result->grants = false;
 		result->local = false;
 		result->eof = false;
+		/* What is lent comes back with the peer's answer, which may be later than that. */
+		ret = nonblock || deadline ? -EAGAIN : rch_chan_recv_lent(chan, to, result);
+		if (ret != -EAGAIN)
+			break;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
 				     nonblock ? rch_chan_rx_settled : rch_recv_settled,
 				     nonblock, deadline);

@@ -4,16 +4,21 @@
  *
  * Operation. A thread that may block and has a large message in one piece of memory, or room for
  * the one that it was offered, has the pages pinned before anybody waits for it. Then it begins a
- * transfer, and takes the transfer's steps itself, until that is over.
+ * transfer, and takes the transfer's steps itself, until that is over. A thread that begins to wait
+ * for a message lends room for it, when the last one was written to its place (chan_stand.c).
  *
  * Error handling. While nothing is being written a sender can stop: at its time-out, or for a
  * signal. Otherwise it waits for what is under way, which ends within the dead time of the path. A
- * receiver cannot stop: the peer's module has all that it needs, and finishes, or the link ends.
- * Both can be killed: then the transfer goes on alone, and keeps the pages until its end.
+ * receiver takes back what it has lent, and the peer answers; once a message is being written it
+ * cannot stop: the peer's module has all that it needs, and finishes, or the link ends.
+ * All can be killed: then the transfer goes on alone, and keeps the pages until its end.
  */
+#include <linux/mm.h>
 #include <linux/uio.h>
 
 #include "channel/chan.h"
+#include "path/path_rdma.h"
+#include "pure/way.h"
 #include "rndv/chan_place.h"
 #include "rndv/rndv.h"
 
@@ -40,13 +45,17 @@ static int rch_call_stops(unsigned long deadline)
 }
 
 /*
- * Take the steps of a transfer until it is over. The reference is consumed. Return: its result; when
- * it was stopped, why; or -EINTR: the thread is killed, and the transfer goes on.
+ * Take the steps of a transfer until it is over. @may_stop: a signal or the time-out stops it, as far
+ * as that is possible. @message: what was sent or received. The reference is consumed.
+ *
+ * Return: its result; when it was stopped, why; or -EINTR: the thread is killed, and the transfer
+ * goes on.
  */
-static int rch_call_await(struct rch_place *place, unsigned long deadline)
+static int rch_call_await(struct rch_place *place, bool may_stop, unsigned long deadline,
+			  struct rch_rts *message)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	bool may_stop = place->sending, killed = false;
+	bool killed = false;
 	int why = 0, ret;
 
 	add_wait_queue(&place->wait, &wait);
@@ -67,7 +76,11 @@ static int rch_call_await(struct rch_place *place, unsigned long deadline)
 		rch_place_leave_call(place);
 		return -EINTR;
 	}
-	ret = place->result == -ECANCELED && why ? why : place->result;
+	ret = place->result;
+	/* Nothing was sent, or nothing has come. */
+	if (why && (ret == -ECANCELED || (!place->sending && ret == -EAGAIN)))
+		ret = why;
+	*message = place->rts;
 	rch_place_put(place);
 	return ret;
 }
@@ -88,6 +101,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 {
 	u32 length = iov_iter_count(from);
 	struct rch_place *place;
+	struct rch_rts message;
 	unsigned long addr;
 	int ret;
 
@@ -99,7 +113,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	if (!place)
 		return -EAGAIN;
 	rch_place_send(place, length, msg_flags);
-	ret = rch_call_await(place, deadline);
+	ret = rch_call_await(place, true, deadline, &message);
 	if (!ret)
 		iov_iter_advance(from, length);
 	return ret;
@@ -122,6 +136,7 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result)
 {
 	struct rch_place *place = NULL;
+	struct rch_rts message;
 	unsigned long addr;
 	int ret = -EAGAIN;
 
@@ -141,8 +156,77 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 		return -EAGAIN;
 	}
 	rch_place_recv(place, offer, offer->total);
-	ret = rch_call_await(place, 0);
+	ret = rch_call_await(place, false, 0, &message);
 	if (!ret)
-		iov_iter_advance(to, offer->total);
+		iov_iter_advance(to, message.total);
+	return ret;
+}
+
+static bool rch_call_always(struct rch_chan *chan)
+{
+	return true;
+}
+
+/* Whether one memory region has room for all of it. */
+static bool rch_call_is_piece(unsigned long addr, u32 room)
+{
+	return DIV_ROUND_UP(offset_in_page(addr) + room, PAGE_SIZE) <= RCH_MR_PAGES;
+}
+
+/*
+ * Room to lend for the next message: as much as the last one had. One that has several pieces asks
+ * for each of them anyway. Return: it, or NULL.
+ */
+static struct rch_place *rch_call_lends(struct rch_chan *chan, const struct iov_iter *to)
+{
+	u32 room = min_t(size_t, READ_ONCE(chan->lend_room), iov_iter_count(to));
+	unsigned long addr;
+
+	if (!rch_way_is_placed(room, false) || !rch_chan_lends(chan, room) ||
+	    !rch_call_range(to, room, &addr) || !rch_call_is_piece(addr, room))
+		return NULL;
+	return rch_place_alloc_pinned(chan, addr, room, DMA_FROM_DEVICE);
+}
+
+/**
+ * rch_chan_recv_lent - lend memory for the next message, where that is likely to be of use, and wait
+ * @chan: channel, which has no message
+ * @to: where to; consumed on success
+ * @result: what was found
+ *
+ * A signal ends it when the peer has given back what it was lent: after a round trip, or when the link
+ * to a peer that is silent has ended.
+ *
+ * Context: process; may block.
+ * Return: 0, and the message is counted; -EAGAIN when there is none: nothing was lent, or the
+ * message comes another way; or an error.
+ */
+int rch_chan_recv_lent(struct rch_chan *chan, struct iov_iter *to,
+		       struct rch_recv_result *result)
+{
+	struct rch_place *place = rch_call_lends(chan, to);
+	struct rch_rts message;
+	int ret;
+
+	if (!place)
+		return -EAGAIN;
+	/* Once the message is here it cannot be kept: see first whether the program can be told. */
+	ret = result->out ? result->out(result) : 0;
+	if (!ret)
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, rch_call_always, true, 0);
+	if (ret) {
+		rch_place_put(place);
+		return -EAGAIN;
+	}
+	rch_place_lend(place, place->mem.length);
+	ret = rch_call_await(place, true, 0, &message);
+	if (ret)
+		return ret;
+	result->length = message.total;
+	result->msg_flags = message.msg_flags;
+	iov_iter_advance(to, message.total);
+	ret = result->out ? result->out(result) : 0;
+	if (ret)
+		rch_chan_lost(chan);
 	return ret;
 }

@@ -28,9 +28,9 @@ static void received(struct rch_place *place)
 
 	rch_chan_rx_done(chan, place->rts.total);
 	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
+	rch_chan_lend_again(chan, place->rts.total);
 	if (!place->region)
 		return;
-	rch_chan_lend_again(chan);
 	atomic64_inc(&chan->rx_regions);
 	atomic64_inc(&place->region->received);
 }

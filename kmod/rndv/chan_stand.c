@@ -3,8 +3,8 @@
  * chan_stand.c - memory that is lent for a message before that asks for it
  *
  * Operation. RTS and its answer take as long as a round trip, and wake both programs. A
- * receiver whose last message was written straight to a region is likely to get another
- * such. So when the next receive into a region begins to wait, its memory is opened to
+ * receiver whose last message was written straight to its place is likely to get another
+ * such. So when the next receive begins to wait, its memory is opened to
  * the peer at once (a *standing* CTS). A sender that has one writes its next large message
  * there, and then says that it did (RTS, PLACED).
  *
@@ -468,9 +468,10 @@ void rch_chan_lend_result(struct rch_chan *chan, bool used)
 	WRITE_ONCE(chan->lends, used);
 }
 
-/** rch_chan_lend_again - a message was written to a region; by who has claimed RCH_CHAN_RX */
-void rch_chan_lend_again(struct rch_chan *chan)
+/** rch_chan_lend_again - a message of @length was written here; by who has claimed RCH_CHAN_RX */
+void rch_chan_lend_again(struct rch_chan *chan, u32 length)
 {
+	WRITE_ONCE(chan->lend_room, length);
 	if (chan->lend_skip)
 		chan->lend_skip--;
 	else

@@ -14,6 +14,8 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 			 unsigned long deadline);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);
+int rch_chan_recv_lent(struct rch_chan *chan, struct iov_iter *to,
+		       struct rch_recv_result *result);
 
 /* chan_cts.c APIs: process context */
 bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
@@ -60,7 +62,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts);
 enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
 void rch_chan_lend_result(struct rch_chan *chan, bool used);
-void rch_chan_lend_again(struct rch_chan *chan);
+void rch_chan_lend_again(struct rch_chan *chan, u32 length);
 bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
 void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);

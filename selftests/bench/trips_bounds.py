@@ -15,7 +15,7 @@ BOUNDS = (
     ("echo64k", "regions", "at most", 1),
     ("echo1m", "calls", "at most", 7),
     ("echo1m", "regions", "at most", 5),
-    ("stream64k", "calls", "at least", 32.7),
+    ("stream64k", "calls", "at least", 65.5),
     ("stream64k", "queue", "at least", 260),
     # Its bursts have more than one rhythm: from 229 on.
     ("stream64k", "regions", "at least", 225),
