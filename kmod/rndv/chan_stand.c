@@ -127,7 +127,8 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && may_lend(chan);
+	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && !chan->events &&
+	     may_lend(chan);
 	if (ok)
 		lend_locked(chan, &chan->target, cts, chan->rx_messages);
 	spin_unlock_bh(&chan->lock);
@@ -430,6 +431,7 @@ bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->offered) || READ_ONCE(chan->lost) ||
+			   READ_ONCE(chan->events) ||
 			   (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV)));
 }
 
@@ -449,7 +451,9 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 		ret = RCH_LENT_USED;
 	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
-	} else if (wanted && (chan->lost || (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
+	} else if (wanted && (chan->lost || chan->events ||
+			      (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
+		/* An event of the module's would wait for a message, for whose memory others wait. */
 		ret = RCH_LENT_SHUT;
 	} else if (wanted && chan->offered && understood_crossing(chan)) {
 		ret = RCH_LENT_SMALL;

@@ -44,6 +44,36 @@ TEST_F(grant, returned_event)
 	EXPECT_EQ(event.rights & MAY_ALL, MAY_READ | MAY_WRITE);
 }
 
+/* The owner waits for a message, and has lent memory for that: the event comes all the same. */
+TEST_F(grant, returned_to_who_lends)
+{
+	const size_t len = 256 * KIB;
+	uint32_t grant = lend(self, MAY_ALL, 0, 64);
+	struct rdmachan_object object;
+	struct rdmachan_recv_args recv;
+	char *room = pages(len);
+	pid_t child;
+
+	child = LATER(100, do_send(self->holder, room, len, 0, NULL));
+	ASSERT_EQ(grant_recv(self->owner, room, len, &recv, NULL), 0);
+	ASSERT_EQ(recv.out_length, len);
+	child_status(child);
+	/* So the next one lends. */
+	ASSERT_EQ(get_object(self->owner, &object), 0);
+	ASSERT_EQ(object.rx_placed, 1);
+	child = LATER(100, grant_release(self->holder, grant));
+	ASSERT_EQ(grant_recv(self->owner, room, len, &recv, NULL), 0);
+	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_GRANTS);
+	EXPECT_EQ(recv.out_length, EVENT);
+	child_status(child);
+	/* What was lent is back, and messages come as before. */
+	child = LATER(100, do_send(self->holder, room, len, 0, NULL));
+	EXPECT_EQ(grant_recv(self->owner, room, len, &recv, NULL), 0);
+	EXPECT_EQ(recv.out_length, len);
+	EXPECT_EQ(recv.out_flags, 0);
+	child_status(child);
+}
+
 /* A grant that was not looked at is held as well. */
 TEST_F(grant, release_before_it_is_received)
 {
