@@ -50,19 +50,28 @@ FIXTURE_TEARDOWN(gather)
 	close(self->ctx);
 }
 
-/* Nanoseconds. */
-static int64_t time_of(struct fixture_gather *self, void (*rounds)(struct fixture_gather *self),
-		       unsigned int gather_us)
+/* When each round was over. */
+static int64_t round_ends[ROUNDS];
+
+/* Nanoseconds of the longest round but the first, which may find an adapter that is busy. */
+static int64_t longest_round(struct fixture_gather *self,
+			     void (*rounds)(struct fixture_gather *self), unsigned int gather_us)
 {
-	int64_t begun;
+	int64_t longest = 0;
+	int i;
 
 	set_parameter("gather_us", gather_us);
-	begun = clock_ns();
 	rounds(self);
-	return clock_ns() - begun;
+	for (i = 1; i < ROUNDS; i++)
+		if (round_ends[i] - round_ends[i - 1] > longest)
+			longest = round_ends[i] - round_ends[i - 1];
+	return longest;
 }
 
-/* The time is the same as without, or less, but for half a round. */
+/*
+ * No round takes longer than without by half of a cable's delay. To look at the clock takes 256 ns in
+ * User Mode Linux, and the module does that more often when it may hold messages back.
+ */
 static void expect_nothing_held(struct fixture_gather *self,
 				void (*rounds)(struct fixture_gather *self))
 {
@@ -70,12 +79,12 @@ static void expect_nothing_held(struct fixture_gather *self,
 
 	/* What is made with the first ones is there then. */
 	rounds(self);
-	without = time_of(self, rounds, 0);
-	with = time_of(self, rounds, SECOND);
-	printf("# %lld us, and %lld us when messages may be held back\n",
-	       (long long)without / 1000, (long long)with / 1000);
+	without = longest_round(self, rounds, 0);
+	with = longest_round(self, rounds, SECOND);
+	printf("# a round %lld ns at most, and %lld ns when messages may be held back\n",
+	       (long long)without, (long long)with);
 	if (time_is_virtual())
-		EXPECT_LE(with, without + without / (2 * ROUNDS));
+		EXPECT_LE(with, without + 10000);
 }
 
 /* Where time is virtual @ms have passed since @begun at most. */
@@ -147,7 +156,7 @@ static void read_first(struct fixture_gather *self)
 	char back[8];
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		ASSERT_EQ(write(self->a, "x", 1), 1);
 		ASSERT_EQ(write(self->a, "y", 1), 1);
 		ASSERT_EQ(read(self->a, back, 8), 1);
@@ -167,7 +176,7 @@ static void poll_first(struct fixture_gather *self)
 	char back[8];
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		ASSERT_EQ(write(self->a, "x", 1), 1);
 		ASSERT_EQ(write(self->a, "y", 1), 1);
 		ASSERT_EQ(poll(&pollfd, 1, 10000), 1);
@@ -186,7 +195,7 @@ static void answer_rounds(struct fixture_gather *self)
 	char back[8];
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		ASSERT_EQ(write(self->a, "x", 1), 1);
 		ASSERT_EQ(read(self->b, back, 8), 1);
 		ASSERT_EQ(write(self->b, "y", 1), 1);
@@ -205,7 +214,7 @@ static void long_rounds(struct fixture_gather *self)
 	static char data[17000];
 	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		ASSERT_EQ(write(self->a, data, sizeof(data)), sizeof(data));
 		ASSERT_EQ(read(self->b, data, sizeof(data)), sizeof(data));
 	}
@@ -225,7 +234,7 @@ static void queue_rounds(struct fixture_gather *self)
 	int i;
 
 	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		queue_send(&q, self->a, "x", 1, i);
 		ASSERT_EQ(queue_submit(&q), 1);
 		ASSERT_TRUE(queue_next(&q, &cqe));
@@ -265,7 +274,7 @@ static void close_rounds(struct fixture_gather *self)
 	char back[8];
 	int i, fds[2];
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		pair_up(self->ctx, fds, NULL);
 		ASSERT_EQ(write(fds[0], "x", 1), 1);
 		ASSERT_EQ(write(fds[0], "y", 1), 1);
@@ -368,7 +377,7 @@ static void end_first(struct fixture_gather *self)
 	struct peer peer;
 	void *result;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < ROUNDS; round_ends[i++] = clock_ns()) {
 		pair_up(self->ctx, fds, NULL);
 		peer = (struct peer){ .ending = fds[1], .other = self->b };
 		ASSERT_EQ(pthread_create(&peer.thread, NULL, answer_end, &peer), 0);
