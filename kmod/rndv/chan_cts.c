@@ -4,8 +4,9 @@
  *
  * Operation. An RTS of the peer is kept for receivers of this program that wait for
  * messages, or, for a moment, if they did so last; a program that polls or
- * does not block gets the message as DATA, so that poll() need not lie. The transfer of the one that
- * takes it opens memory piece by piece through a memory region (CTS), and waits for each piece (FIN).
+ * does not block gets the message as DATA, so that poll() need not lie. The transfer of the one
+ * that takes it opens memory piece by piece through a memory region (CTS), and waits for each piece
+ * (FIN).
  *
  * States. An RTS is @offered until a receiver takes it, it is taken back, or it is
  * refused. @target tells of a message that was taken whether a piece is under

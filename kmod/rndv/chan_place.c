@@ -418,8 +418,8 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
  * @length: bytes, not 0
  * @direction: DMA_TO_DEVICE to send, DMA_FROM_DEVICE to receive
  *
- * Waits for the memory, before anybody waits for us. rch_place_put() gives all back when it is over,
- * or rch_place_leave_call() before.
+ * Waits for the memory, before anybody waits for us. rch_place_put() gives all back when it is
+ * over, or rch_place_leave_call() before.
  *
  * Return: it, or NULL: it cannot be pinned, or there is no memory.
  */

@@ -2,7 +2,8 @@
 /*
  * chan_place.h - transfers: large messages that are written from memory to memory
  *
- * The memory is part of a region, or a program's own, which is pinned as long as the transfer lasts.
+ * The memory is part of a region, or a program's own, which is pinned as long as the transfer
+ * lasts.
  *
  * Lifetime. A transfer is referenced by who has begun it, by itself until it is over, and
  * by its work while that is pending or runs. Who has begun it may leave before: then what

@@ -45,8 +45,8 @@ static int rch_call_stops(unsigned long deadline)
 }
 
 /*
- * Take the steps of a transfer until it is over. @may_stop: a signal or the time-out stops it, as far
- * as that is possible. @message: what was sent or received. The reference is consumed.
+ * Take the steps of a transfer until it is over. @may_stop: a signal or the time-out stops it, as
+ * far as that is possible. @message: what was sent or received. The reference is consumed.
  *
  * Return: its result; when it was stopped, why; or -EINTR: the thread is killed, and the transfer
  * goes on.
@@ -93,8 +93,9 @@ static int rch_call_await(struct rch_place *place, bool may_stop, unsigned long 
  * @deadline: as of rch_deadline()
  *
  * Context: process; may block.
- * Return: -EAGAIN when the message must go as DATA, and nothing has happened. Else the claim is given
- * up: 0, and the message is written and counted; or an error, and nothing of it will be delivered.
+ * Return: -EAGAIN when the message must go as DATA, and nothing has happened. Else the claim is
+ * given up: 0, and the message is written and counted; or an error, and nothing of it will be
+ * delivered.
  */
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 			 unsigned long deadline)
@@ -129,8 +130,8 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
  * The claim is given up.
  *
  * Context: process; may block.
- * Return: 0, and the message is counted; -EAGAIN when there is no message yet: it will come as DATA,
- * or was taken back, or the channel has ended; or an error.
+ * Return: 0, and the message is counted; -EAGAIN when there is no message yet: it will come as
+ * DATA, or was taken back, or the channel has ended; or an error.
  */
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result)
@@ -189,13 +190,13 @@ static struct rch_place *rch_call_lends(struct rch_chan *chan, const struct iov_
 }
 
 /**
- * rch_chan_recv_lent - lend memory for the next message, where that is likely to be of use, and wait
+ * rch_chan_recv_lent - lend memory for the next message, if that may be of use, and wait for it
  * @chan: channel, which has no message
  * @to: where to; consumed on success
  * @result: what was found
  *
- * A signal ends it when the peer has given back what it was lent: after a round trip, or when the link
- * to a peer that is silent has ended.
+ * A signal ends it when the peer has given back what it was lent: after a round trip, or when the
+ * link to a peer that is silent has ended.
  *
  * Context: process; may block.
  * Return: 0, and the message is counted; -EAGAIN when there is none: nothing was lent, or the

@@ -245,7 +245,7 @@ static void fin_late(struct rch_place *place)
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
 	} else if (place->by_call && place->left_alone) {
-		/* What a program had pinned is not kept behind its end for as long as a peer likes. */
+		/* A peer cannot keep the pages of a program that is gone as long as it likes. */
 		rch_chan_broken(place->chan, -EINTR);
 	} else {
 		place->fins = fins;

@@ -2,8 +2,8 @@
 /*
  * chan_rts.c - asks where to write a large message
  *
- * Operation. A transfer that sends asks first (RTS). If the peer's program waits for a message, with
- * room for this one, its module opens that memory to us (CTS), piece by piece. Each piece is
+ * Operation. A transfer that sends asks first (RTS). If the peer's program waits for a message,
+ * with room for this one, its module opens that memory to us (CTS), piece by piece. Each piece is
  * written from our program's own pages and confirmed (FIN), and no byte is copied by
  * either host. If nobody waits, the peer says so, and the message goes as DATA, as if
  * nothing had been asked.

@@ -453,7 +453,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 		ret = RCH_LENT_VOID;
 	} else if (wanted && (chan->lost || chan->events ||
 			      (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
-		/* An event of the module's would wait for a message, for whose memory others wait. */
+		/* An event of the module's would wait for the peer's next message. */
 		ret = RCH_LENT_SHUT;
 	} else if (wanted && chan->offered && understood_crossing(chan)) {
 		ret = RCH_LENT_SMALL;

@@ -69,8 +69,8 @@ static int64_t longest_round(struct fixture_gather *self,
 }
 
 /*
- * No round takes longer than without by half of a cable's delay. To look at the clock takes 256 ns in
- * User Mode Linux, and the module does that more often when it may hold messages back.
+ * No round takes longer than without by half of a cable's delay. To look at the clock takes 256 ns
+ * in User Mode Linux, and the module does that more often when it may hold messages back.
  */
 static void expect_nothing_held(struct fixture_gather *self,
 				void (*rounds)(struct fixture_gather *self))

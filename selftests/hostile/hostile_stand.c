@@ -144,8 +144,8 @@ TEST_F(scene, never_given_back)
 }
 
 /*
- * A call's thread is killed while its memory is open. The peer, which is busy with others, never says
- * that it wrote there: the channel ends all the same, and gives the memory back.
+ * A call's thread is killed while its memory is open. The peer, which is busy with others, never
+ * says that it wrote there: the channel ends all the same, and gives the memory back.
  */
 TEST_F(scene, killed_and_never_written_to)
 {
@@ -159,7 +159,10 @@ TEST_F(scene, killed_and_never_written_to)
 	a->plain = true;
 	ASSERT_TRUE(attack_connect(a, false));
 	reader = LATER(0, read(a->victim, room, sizeof(room)));
-	other = LATER(0, while (read(a->witness, room, sizeof(room)) > 0));
+	other = LATER(0, ({
+		while (read(a->witness, room, sizeof(room)) > 0)
+			;
+	}));
 	hostile_beat(&a->h, 100);
 	say_rts(a, 0, sizeof(room), 1);
 	EXPECT_NE(cts_heard(a, 1).length, 0);

@@ -554,8 +554,8 @@ static pid_t reads_on(int chan, size_t len)
 }
 
 /*
- * A queue with several channels begins the next message as soon as one is over, before any thread has
- * woken up. All the same each writes in its turn.
+ * A queue with several channels begins the next message as soon as one is over, before any thread
+ * has woken up. All the same each writes in its turn.
  */
 TEST_F(region, a_thread_has_its_turn)
 {
