@@ -498,8 +498,8 @@ static void see_link(struct seen_link *seen, int ctx, const struct rdmachan_obje
 }
 
 /*
- * What all links together have counted: tx_frames, tx_posts, tx_signals, rx_frames. One that has ended
- * stays in the sum, so that this only grows.
+ * What all links together have counted: tx_frames, tx_posts, tx_signals, rx_frames. One that has
+ * ended stays in the sum, so that this only grows.
  */
 struct rdmachan_object links_sent(int ctx)
 {
