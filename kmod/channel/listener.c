@@ -285,8 +285,11 @@ static u32 reserve(struct rch_listener *listener)
 		reason = RCH_REJECT_NO_SERVICE;
 	else if (listener->count >= listener->backlog)
 		reason = RCH_REJECT_BACKLOG;
-	else
+	if (!reason) {
+		/* Both now: the peer's program may look before the channel is in the queue. */
 		listener->count++;
+		listener->offered++;
+	}
 	spin_unlock_bh(&listener->lock);
 	return reason;
 }
@@ -295,6 +298,7 @@ static void unreserve(struct rch_listener *listener)
 {
 	spin_lock_bh(&listener->lock);
 	listener->count--;
+	listener->offered--;
 	spin_unlock_bh(&listener->lock);
 }
 
@@ -305,10 +309,8 @@ static bool publish(struct rch_listener *listener, struct rch_chan *chan)
 
 	spin_lock_bh(&listener->lock);
 	open = !listener->closed;
-	if (open) {
+	if (open)
 		list_add_tail(&chan->backlog, &listener->waiting);
-		listener->offered++;
-	}
 	spin_unlock_bh(&listener->lock);
 	return open;
 }
