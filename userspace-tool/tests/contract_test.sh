@@ -60,11 +60,11 @@ relay_ends_early()
 	hold
 	printf 'one\ntwo\nthree\n' >"$tmp/c"
 	if [ "$end" = connect ]; then
-		peer_there peer $port hold recv &&
+		peer_there peer $port ended hold recv &&
 		begin connect "$tmp/c" "$tmp/a" connect -l "$host:$port" || return
 	else
 		begin_there listen "$tmp/c" "$tmp/a" $port listen -l $port &&
-		start peer "$tmp/hold" "$tmp/peer.out" "$build/tests/filepeer" "$host" $port hold recv ||
+		start peer "$tmp/hold" "$tmp/peer.out" "$build/tests/filepeer" "$host" $port ended hold recv ||
 			return
 	fi
 	await grep -q held "$tmp/peer.out" && echo go >&"$hold" && ends peer 0 && it "$end" "$@"

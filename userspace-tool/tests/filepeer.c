@@ -14,6 +14,7 @@
  *	recv, until=TYPE		receive one, or up to one of that type; tells of the last
  *	try				receive one if it comes at once
  *	flood				1000 bytes, again and again, until nobody takes them
+ *	ended				wait until the other side sends no more
  *	hold				tells "held" and waits for a line of standard input
  *	shutdown			send no more
  * Fails when it cannot go on with them.
@@ -128,6 +129,7 @@ static void until(uint32_t wanted)
 static void do_word(char *word)
 {
 	struct pollfd one = { .fd = chan, .events = POLLIN };
+	struct pollfd end = { .fd = chan, .events = POLLRDHUP };
 	char *value = strchr(word, '=');
 	size_t length;
 
@@ -155,6 +157,9 @@ static void do_word(char *word)
 			until(0);
 	} else if (!strcmp(word, "until")) {
 		until(strtoul(value, NULL, 0));
+	} else if (!strcmp(word, "ended")) {
+		if (poll(&end, 1, -1) < 0)
+			die("poll");
 	} else if (!strcmp(word, "hold")) {
 		printf("held\n");
 		fflush(stdout);

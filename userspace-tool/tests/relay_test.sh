@@ -215,7 +215,7 @@ unread()
 {
 	hold
 	printf 'one\ntwo\nthree\n' >"$tmp/c"
-	peer_there peer 7202 hold "${@:2}" && begin connect "$tmp/c" "$tmp/a" connect -l "$host:7202" &&
+	peer_there peer 7202 ended hold "${@:2}" && begin connect "$tmp/c" "$tmp/a" connect -l "$host:7202" &&
 	await grep -q held "$tmp/peer.out" && echo go >&"$hold" && ends peer 0 && ends connect 3 &&
 	says connect "the peer's program has ended: $1"
 }
