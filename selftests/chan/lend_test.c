@@ -278,10 +278,11 @@ TEST_F(lend, killed_reader)
 		_exit(0);
 	}
 	await_frame(self->ctx, frames);
-	frames = frames_received(self->ctx);
 	kill(child, SIGKILL);
 	EXPECT_EQ(WTERMSIG(child_status(child)), SIGKILL);
-	await_frame(self->ctx, frames);
+	/* The recall may still be on its way. A message that is copied makes void what was lent. */
+	EXPECT_EQ(write(self->a, "x", 1), 1);
+	EXPECT_EQ(read(self->b, self->back, ROOM), 1);
 	fill_random(self->out, LEN, 6);
 	LATER(0, write(self->a, self->out, LEN));
 	EXPECT_EQ(read(self->b, self->back, ROOM), LEN);
