@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hostile_grant.c - lies of a peer to whom the module lends memory, and of one who lends
+ * hostile_grant.c - lies of a peer to which the module lends memory
  *
  * The peer has the key, so the adapter lets it in as long as the module lets it. After
  * the module's program was told that its memory is its own again nothing can change it,
- * whatever the peer does; and whatever a peer says it lends, the module's program gets
- * its errors, and the module is as before.
+ * whatever the peer does.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,18 +17,12 @@
 #include <unistd.h>
 
 #include "grant.h"
-#include "hostile_scene.h"
+#include "hostile_grant.h"
 #include "region.h"
 #include "scattered.h"
 
 #define SIZE 65536U
 #define AT 4096U
-#define LENGTH 8192U
-#define NONE 0x12345678U
-
-/*
- * The module lends
- */
 
 /**
  * struct loan - what the module has lent to the peer
@@ -118,20 +111,6 @@ static bool reach(struct loan *loan, struct attack *a, int opcode, s64 offset, u
 static bool write_lent(struct loan *loan, struct attack *a, s64 offset, u32 len)
 {
 	return reach(loan, a, IBV_WR_RDMA_WRITE, offset, len);
-}
-
-static void say_end(struct attack *a, u8 type, u32 id, u32 cause)
-{
-	const struct rch_record r = {
-		.chan = a->victim_no,
-		.type = type,
-		.length = sizeof(struct rch_wire_grant_end),
-	};
-	static struct frame f;
-
-	frame_begin(&f);
-	rch_wire_grant_end_put(frame_add(&f, &r), id, cause);
-	hostile_say(&a->h, &f);
 }
 
 static bool await_revoke(struct attack *a)
@@ -422,18 +401,6 @@ TEST_F(scene, abort_is_never_answered)
 	set_param("dead_ms", 5000);
 }
 
-static void *read_some(void *arg)
-{
-	static char room[LENGTH];
-
-	return (void *)read(*(int *)arg, room, sizeof(room));
-}
-
-static void *abort_now(void *arg)
-{
-	return (void *)(long)do_shutdown(*(int *)arg, RDMACHAN_SHUTDOWN_ABORT);
-}
-
 /*
  * A thread receives, into memory that is open to the peer, while another one ends the channel: that
  * one waits for the thread, and not for what is lent besides.
@@ -442,15 +409,15 @@ TEST_F(scene, abort_of_a_message_under_way)
 {
 	const struct rch_rts rts = { .total = LENGTH, .serial = 3 };
 	struct attack *a = &self->a;
-	pthread_t reads, aborts;
+	struct ended_read read;
 	static struct frame f;
 	struct loan loan;
+	pthread_t aborts;
 	void *ret = NULL;
 	int i;
 
 	loan_begin(&loan, a, MAY_READ | MAY_WRITE);
-	ASSERT_EQ(pthread_create(&reads, NULL, read_some, &a->victim), 0);
-	sleep_ms(50);
+	ended_read_begin(&read, a->victim);
 	frame_begin(&f);
 	rch_wire_rts_put(frame_add(&f, &(struct rch_record){
 		.chan = a->victim_no, .type = RCH_REC_RTS,
@@ -464,8 +431,7 @@ TEST_F(scene, abort_of_a_message_under_way)
 	EXPECT_EQ((long)ret, 0);
 	/* The memory is still the peer's, so the end is not told yet. */
 	attack_disconnect(a);
-	pthread_join(reads, &ret);
-	EXPECT_EQ((long)ret, -1);
+	EXPECT_EQ(ended_read_end(&read), -1);
 	loan_end(&loan, a);
 }
 
@@ -585,438 +551,6 @@ TEST_F(scene, an_atomic_answer)
 	hostile_say(&a->h, &f);
 	EXPECT_GE(attack_verdict(a, a->witness), 0);
 	attack_disconnect(a);
-}
-
-/*
- * The peer lends
- */
-
-static const struct rch_grant_info offer = {
-	.id = 1, .rights = MAY_READ | MAY_WRITE, .length = 5000, .cookie = 3, .start = 8,
-	.shift = 21, .keys = 1,
-};
-
-/* A message with these, as they are; some of the record may be spoiled by @spoil. */
-static void say_grants(struct attack *a, const struct rch_grant_info *grants, u32 count,
-		       void (*spoil)(struct rch_record *r, u8 *payload))
-{
-	struct rch_record r = {
-		.chan = a->victim_no,
-		.type = RCH_REC_DATA,
-		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_GRANTS,
-	};
-	static u8 bytes[HOSTILE_BUFFER] __attribute__((aligned(8)));
-	static struct frame f;
-
-	r.length = rch_wire_grants_size(grants, count, 0);
-	r.total = r.length;
-	memset(bytes, 0, sizeof(bytes));
-	rch_wire_grants_put(bytes, grants, count);
-	if (spoil)
-		spoil(&r, bytes);
-	frame_begin(&f);
-	memcpy(frame_add(&f, &r), bytes, r.length);
-	hostile_say(&a->h, &f);
-}
-
-static void *add_there(void *arg)
-{
-	uint64_t value;
-
-	return (void *)(long)grant_add(*(int *)arg, offer.id, 0, 1, &value);
-}
-
-static void *shut_down(void *arg)
-{
-	return (void *)(long)do_shutdown(*(int *)arg, RDMACHAN_SHUTDOWN_RECV);
-}
-
-/*
- * A thread receives, another one waits to shut that down, and a third one ends the channel. The
- * peer hears of that only when it has answered what it was asked: nothing of what was received is
- * told before.
- */
-TEST_F(scene, abort_ahead_of_what_was_read)
-{
-	const struct rch_rts rts = { .total = LENGTH, .serial = 3 };
-	const __le32 key = cpu_to_le32(NONE);
-	struct rch_grant_info mine = offer;
-	struct attack *a = &self->a;
-	pthread_t adds, reads, shuts, aborts;
-	static struct frame f;
-
-	mine.rights = MAY_ATOMIC;
-	mine.key = &key;
-	ASSERT_TRUE(attack_connect(a, false));
-	say_grants(a, &mine, 1, NULL);
-	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
-	ASSERT_TRUE(grant_held(a->victim, mine.id));
-	ASSERT_EQ(pthread_create(&adds, NULL, add_there, &a->victim), 0);
-	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_ATOMIC] == 1, 5000));
-	ASSERT_EQ(pthread_create(&reads, NULL, read_some, &a->victim), 0);
-	hostile_beat(&a->h, 50);
-	frame_begin(&f);
-	rch_wire_rts_put(frame_add(&f, &(struct rch_record){
-		.chan = a->victim_no, .type = RCH_REC_RTS,
-		.length = sizeof(struct rch_wire_rts) }), &rts);
-	ASSERT_EQ(hostile_say(&a->h, &f), 0);
-	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 5000));
-	ASSERT_EQ(pthread_create(&shuts, NULL, shut_down, &a->victim), 0);
-	hostile_beat(&a->h, 50);
-	ASSERT_EQ(pthread_create(&aborts, NULL, abort_now, &a->victim), 0);
-	hostile_beat(&a->h, 200);
-	EXPECT_EQ(a->h.count[RCH_REC_CLOSE], 0);
-	EXPECT_EQ(a->h.count[RCH_REC_READ], 0);
-	attack_disconnect(a);
-	pthread_join(adds, NULL);
-	pthread_join(reads, NULL);
-	pthread_join(shuts, NULL);
-	pthread_join(aborts, NULL);
-}
-
-#define WIRE(payload) ((struct rch_wire_grant *)((payload) + sizeof(struct rch_wire_grants)))
-#define TOP(payload) ((struct rch_wire_grants *)(payload))
-
-static void no_grants(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	TOP(payload)->count = 0;
-}
-
-static void too_many_grants(struct rch_record *r, u8 *payload)
-{
-	TOP(payload)->count = cpu_to_le32(RCH_GRANTS_MAX + 1);
-	r->length = 4096;
-	r->total = 4096;
-}
-
-static void more_grants_than_bytes(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	TOP(payload)->count = cpu_to_le32(2);
-}
-
-static void reserved(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	TOP(payload)->reserved = cpu_to_le32(1);
-}
-
-static void number_0(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->id = 0;
-}
-
-static void no_rights(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->rights = 0;
-}
-
-static void other_rights(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->rights = cpu_to_le32(8 | MAY_READ);
-}
-
-static void device_without_atomics(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->rights = cpu_to_le32(RDMACHAN_RIGHT_BY_DEVICE | MAY_READ);
-}
-
-static void no_length(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->length = 0;
-}
-
-static void longer_than_the_keys(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->length = cpu_to_le64((1 << 21) - 7);
-}
-
-static void as_long_as_can_be(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->length = cpu_to_le64(~0ULL);
-}
-
-static void small_pieces(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->shift = cpu_to_le32(3);
-}
-
-static void large_pieces(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->shift = cpu_to_le32(31);
-}
-
-static void absurd_pieces(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->shift = cpu_to_le32(0xffffffff);
-}
-
-static void begins_in_another_piece(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->start = cpu_to_le32(1 << 21);
-}
-
-static void no_keys(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->keys = 0;
-}
-
-static void keys_that_are_not_there(struct rch_record *r, u8 *payload)
-{
-	(void)r;
-	WIRE(payload)->keys = cpu_to_le32(4096);
-	WIRE(payload)->length = cpu_to_le64(4096ULL << 21);
-	WIRE(payload)->start = 0;
-}
-
-static void not_the_first(struct rch_record *r, u8 *payload)
-{
-	(void)payload;
-	r->flags &= ~RCH_DATA_F_FIRST;
-}
-
-static void not_the_last(struct rch_record *r, u8 *payload)
-{
-	(void)payload;
-	r->flags &= ~RCH_DATA_F_LAST;
-	r->total += 8;
-}
-
-static void aborted(struct rch_record *r, u8 *payload)
-{
-	(void)payload;
-	r->flags |= RCH_DATA_F_ABORT;
-}
-
-static void part_of_a_message(struct rch_record *r, u8 *payload)
-{
-	(void)payload;
-	r->total += 8;
-}
-
-static void nothing_in_it(struct rch_record *r, u8 *payload)
-{
-	(void)payload;
-	r->length = 0;
-	r->total = 0;
-}
-
-struct offer_lie {
-	const char *name;
-	int want;
-	void (*spoil)(struct rch_record *r, u8 *payload);
-};
-
-#define LIE(want, how) { #how, want, how }
-
-static const struct offer_lie offer_lies[] = {
-	LIE(RCH_RULE_RECORD_LENGTH, no_grants),
-	LIE(RCH_RULE_RECORD_LENGTH, too_many_grants),
-	LIE(RCH_RULE_RECORD_LENGTH, more_grants_than_bytes),
-	LIE(RCH_RULE_RESERVED, reserved),
-	LIE(RCH_RULE_GRANT, number_0),
-	LIE(RCH_RULE_GRANT, no_rights),
-	LIE(RCH_RULE_GRANT, other_rights),
-	LIE(RCH_RULE_GRANT, device_without_atomics),
-	LIE(RCH_RULE_GRANT, no_length),
-	LIE(RCH_RULE_GRANT, longer_than_the_keys),
-	LIE(RCH_RULE_GRANT, as_long_as_can_be),
-	LIE(RCH_RULE_GRANT, small_pieces),
-	LIE(RCH_RULE_GRANT, large_pieces),
-	LIE(RCH_RULE_GRANT, absurd_pieces),
-	LIE(RCH_RULE_GRANT, begins_in_another_piece),
-	LIE(RCH_RULE_GRANT, no_keys),
-	LIE(RCH_RULE_RECORD_LENGTH, keys_that_are_not_there),
-	LIE(RCH_RULE_SEGMENT, not_the_first),
-	LIE(RCH_RULE_SEGMENT, not_the_last),
-	LIE(RCH_RULE_RECORD_LENGTH, aborted),
-	LIE(RCH_RULE_SEGMENT, part_of_a_message),
-	LIE(RCH_RULE_RECORD_LENGTH, nothing_in_it),
-};
-
-/* In turn by the active and the passive side. */
-TEST_F_ROWS(scene, lies_in_offers, offer_lies)
-{
-	__le32 key = cpu_to_le32(NONE);
-	struct rch_grant_info mine = offer;
-	struct attack *a = &self->a;
-
-	mine.key = &key;
-	ASSERT_TRUE(attack_connect(a, (row - offer_lies) % 2));
-	say_grants(a, &mine, 1, row->spoil);
-	EXPECT_EQ(attack_verdict(a, a->witness), row->want);
-	EXPECT_EQ(grants_in_use(a->ctx), 0);
-	attack_disconnect(a);
-}
-
-/* Numbers go up. */
-TEST_F_TIMEOUT(scene, numbers_of_offers, 100)
-{
-	static const u32 ids[][2] = {
-		{ 5, 5 }, { 5, 4 }, { 5, 0x80000006 }, { 0xffffffff, 0xfffffffe }, { 1, 1 },
-	};
-	__le32 key = cpu_to_le32(NONE);
-	struct rch_grant_info two[2] = { offer, offer };
-	struct attack *a = &self->a;
-	size_t i;
-
-	two[0].key = &key;
-	two[1].key = &key;
-	for (i = 0; i < 2 * ARRAY_SIZE(ids); i++) {
-		two[0].id = ids[i / 2][0];
-		two[1].id = ids[i / 2][1];
-		ASSERT_TRUE(attack_connect(a, false));
-		/* In one message, or in two. */
-		say_grants(a, two, i % 2 ? 2 : 1, NULL);
-		if (i % 2 == 0)
-			say_grants(a, two + 1, 1, NULL);
-		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_GRANT);
-		attack_disconnect(a);
-	}
-}
-
-/* A grant whose key is worth nothing: who uses it is told so. */
-TEST_F(scene, an_offer_that_is_none)
-{
-	struct rdmachan_grant_event event;
-	__le32 key = cpu_to_le32(NONE);
-	struct rch_grant_info mine = offer;
-	struct attack *a = &self->a;
-	char own[64];
-	pid_t child;
-	int i, status;
-
-	mine.key = &key;
-	for (i = 0; i < 2; i++) {
-		ASSERT_TRUE(attack_connect(a, false));
-		say_grants(a, &mine, 1, NULL);
-		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
-		ASSERT_TRUE(grant_next(a->victim, &event));
-		EXPECT_EQ(event.length, offer.length);
-		EXPECT_EQ(event.cookie, offer.cookie);
-		child = fork();
-		if (!child) {
-			int ret = i ? grant_write(a->victim, event.grant, 0, own, 64) :
-				  grant_read(a->victim, event.grant, 0, own, 64);
-
-			_exit(ret == -1 ? errno : 0);
-		}
-		HOSTILE_UNTIL(&a->h, a->h.ended, 5000);
-		status = WEXITSTATUS(child_status(child));
-		/* An iWARP adapter has done a WRITE when it is on its way. */
-		if (i != 1 || !is_iwarp() || status)
-			EXPECT_EQ(status, ECONNRESET);
-		EXPECT_GE(attack_verdict(a, a->witness), VERDICT_CAUSE(0));
-		attack_disconnect(a);
-	}
-}
-
-/* Revoked while it is asked for, twice, and before it is known to the program. */
-TEST_F(scene, revoked_offers)
-{
-	__le32 key = cpu_to_le32(NONE);
-	struct rch_grant_info mine = offer;
-	struct attack *a = &self->a;
-	char own[64];
-
-	mine.key = &key;
-	ASSERT_TRUE(attack_connect(a, false));
-	say_grants(a, &mine, 1, NULL);
-	say_end(a, RCH_REC_REVOKE, mine.id, 0);
-	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RELEASE] == 1, 5000));
-	EXPECT_TRUE(grant_held(a->victim, mine.id));
-	EXPECT_ERR(grant_read(a->victim, mine.id, 0, own, 64), EKEYREVOKED);
-	EXPECT_ERR(grant_release(a->victim, mine.id), EKEYREVOKED);
-	/* A release may have been under way when it was said. */
-	say_end(a, RCH_REC_REVOKE, mine.id, 0);
-	hostile_beat(&a->h, 200);
-	EXPECT_EQ(a->h.count[RCH_REC_RELEASE], 1);
-	attack_disconnect(a);
-}
-
-/* The listener is of a user who has limits. */
-static int limited_user(struct attack *a)
-{
-	int ctx;
-
-	set_param("user_grants", 100);
-	close(a->listener);
-	ASSERT_EQ(chmod(DEVICE, 0666), 0);
-	/* This thread alone: seteuid() would interrupt the calls of the honest one. */
-	ASSERT_EQ(syscall(SYS_setresuid, -1, 1009, -1), 0);
-	ctx = open_ctx();
-	a->listener = do_listen(ctx, PREY, &prey_opts);
-	ASSERT_EQ(syscall(SYS_setresuid, -1, 0, -1), 0);
-	chmod(DEVICE, 0600);
-	ASSERT_GE(a->listener, 0);
-	return ctx;
-}
-
-/* More than may be: the channel ends for that, and not the link. */
-static void expect_limit(struct attack *a, int ctx)
-{
-	int64_t until = now_ms() + 5000;
-	struct rdmachan_error error;
-
-	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, poll_mask(a->victim, POLLIN, 0) & POLLERR, 5000));
-	EXPECT_EQ(get_error(a->victim, &error), 0);
-	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
-	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_GRANTS);
-	EXPECT_EQ(poll_mask(a->witness, POLLIN, 0) & POLLERR, 0);
-	EXPECT_LE(grants_in_use(ctx), 100);
-	attack_disconnect(a);
-	while (grants_in_use(ctx) && now_ms() < until)
-		sleep_ms(5);
-	EXPECT_EQ(grants_in_use(ctx), 0);
-	set_param("user_grants", 65536);
-	close(ctx);
-}
-
-TEST_F_TIMEOUT(scene, a_flood_of_offers, 100)
-{
-	static __le32 keys[RCH_GRANTS_MAX];
-	struct rch_grant_info many[RCH_GRANTS_MAX];
-	struct attack *a = &self->a;
-	int i, ctx = limited_user(a);
-	u32 id = 1, turn;
-
-	ASSERT_TRUE(attack_connect(a, false));
-	for (turn = 0; turn < 40 && !a->h.ended; turn++) {
-		for (i = 0; i < RCH_GRANTS_MAX; i++) {
-			many[i] = offer;
-			many[i].id = id++;
-			many[i].key = &keys[i];
-		}
-		say_grants(a, many, RCH_GRANTS_MAX, NULL);
-		hostile_pump(&a->h, 10);
-	}
-	expect_limit(a, ctx);
-}
-
-/* Of what never comes: each is remembered, and counts. */
-TEST_F_TIMEOUT(scene, a_flood_of_revocations, 100)
-{
-	struct attack *a = &self->a;
-	int ctx = limited_user(a);
-	u32 id;
-
-	ASSERT_TRUE(attack_connect(a, false));
-	for (id = 1; id < 300 && !a->h.ended; id++)
-		say_end(a, RCH_REC_REVOKE, id, 0);
-	expect_limit(a, ctx);
 }
 
 TEST_HARNESS_MAIN
