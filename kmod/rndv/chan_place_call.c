@@ -139,28 +139,30 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	struct rch_place *place = NULL;
 	struct rch_rts message;
 	unsigned long addr;
-	int ret = -EAGAIN;
+	int ret;
 
 	result->length = offer->total;
 	result->msg_flags = offer->msg_flags;
-	/* What is wrong with the memory, the copy will say: the message may not come. */
 	if (offer->total <= iov_iter_count(to) && rch_call_range(to, offer->total, &addr))
 		place = rch_place_alloc_pinned(chan, addr, offer->total, DMA_FROM_DEVICE);
+	/* What is wrong with the memory, the copy will say: the message may not come. */
+	if (!place)
+		goto refuse;
 	/* The program is told first: afterwards the message cannot be kept. */
-	if (place && result->out)
-		ret = result->out(result);
-	if (!place || (result->out && ret)) {
-		if (place)
-			rch_place_put(place);
-		rch_chan_grant_refuse(chan, offer->serial);
-		rch_chan_unclaim(chan, RCH_CHAN_RX);
-		return -EAGAIN;
-	}
+	if (result->out && result->out(result))
+		goto free;
 	rch_place_recv(place, offer, offer->total);
 	ret = rch_call_await(place, false, 0, &message);
 	if (!ret)
 		iov_iter_advance(to, message.total);
 	return ret;
+
+free:
+	rch_place_put(place);
+refuse:
+	rch_chan_grant_refuse(chan, offer->serial);
+	rch_chan_unclaim(chan, RCH_CHAN_RX);
+	return -EAGAIN;
 }
 
 static bool rch_call_always(struct rch_chan *chan)
