@@ -108,7 +108,8 @@ struct rch_link_faults {
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
  * @posting: somebody posts @ready, with @lock dropped
- * @urgent: the open frame holds what must not be held back
+ * @urgent: the open frame holds what must not be held back for others to share it
+ * @prompt: and what must not wait for frames that are in flight
  * @unanswered: a frame with records was posted, and none came since
  * @gathering: the open frame is held back for what else may come: see link_gather.c
  * @gather_until: it is not, from this time on
@@ -188,6 +189,7 @@ struct rch_link {
 	u32 signalled;
 	bool posting;
 	bool urgent;
+	bool prompt;
 	bool unanswered;
 	bool gathering;
 	ktime_t gather_until;

@@ -77,6 +77,7 @@ void rch_link_gather_over(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
 	link->urgent = false;
+	link->prompt = false;
 	WRITE_ONCE(link->gathering, false);
 }
 

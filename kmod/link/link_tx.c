@@ -367,8 +367,9 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	payload = put_record(link, &r);
 	if (!payload)
 		return false;
-	/* The rest of a message whose first part is on its way. */
-	link->urgent |= !(item->flags & RCH_DATA_F_FIRST);
+	/* The rest of a message whose first part is on its way: nothing would come to share it. */
+	if (!(item->flags & RCH_DATA_F_FIRST))
+		link->urgent = link->prompt = true;
 	/* There is room for one: who has lent more closes the others himself. */
 	if ((link->features & RCH_FEATURE_KEY) && !link->open->key)
 		link->open->key = item->key;
@@ -422,8 +423,8 @@ static void fill(struct rch_link *link)
 {
 	if (!fill_control(link) || !fill_data(link))
 		link->stalls++;
-	if (!open_is_empty(link) && in_flight(link) < RCH_FLIGHT_IDLE &&
-	    !rch_link_gathers(link))
+	if (!open_is_empty(link) && (link->prompt || (in_flight(link) < RCH_FLIGHT_IDLE &&
+						      !rch_link_gathers(link))))
 		close_open(link);
 }
 
