@@ -144,7 +144,7 @@ static void rch_write_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
-	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_write, cqe)->io);
+	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_batch, cqe)->io);
 }
 
 static struct rch_write *write_spare(struct rch_path *path)
@@ -166,15 +166,22 @@ struct rch_write *rch_write_get(struct rch_path *path)
 {
 	struct rch_write *w = write_spare(path);
 	size_t sges = RCH_WRITE_WRS * path->write_sges;
+	struct rch_batch *batch;
 
-	if (w)
-		return w;
-	w = rch_try(RCH_SITE_WRITE, kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
-	if (!w)
-		return NULL;
+	if (!w) {
+		w = rch_try(RCH_SITE_WRITE,
+			    kmalloc(struct_size(w, sges, sges), GFP_KERNEL_ACCOUNT));
+		if (!w)
+			return NULL;
+	}
 	w->waits = false;
+	w->next = 0;
 	w->quiet.done = rch_write_quiet_wc;
-	w->cqe.done = rch_write_wc;
+	for (batch = w->batches; batch < w->batches + RCH_WRITE_BATCHES; batch++) {
+		batch->cqe.done = rch_write_wc;
+		batch->io.ended = true;
+		batch->io.status = IB_WC_SUCCESS;
+	}
 	return w;
 }
 
@@ -250,24 +257,27 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 /**
  * rch_write_some - post one batch of writes to the peer's memory
  * @path: path
- * @w: nothing is under way
+ * @w: rch_write_may() go on
  * @cursor: from where, mapped for the path's device; moved on
  * @addr: address at the peer
  * @rkey: key for it
  * @length: bytes, not 0
  * @sent: bytes that are in the batch
  *
- * Its end is that of @w->io. Return: 0 or an error.
+ * Its end is waited for by rch_write_over(). Return: 0 or an error; then other batches may be
+ * under way still, and rch_write_ok() will be false.
  */
 int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
 		   u64 addr, u32 rkey, u32 length, u32 *sent)
 {
+	struct ib_sge *sges = w->sges + w->next * RCH_BATCH_WRS * path->write_sges;
+	struct rch_batch *batch = &w->batches[w->next];
 	struct ib_send_wr *wr = NULL;
-	int i;
+	int i, ret;
 
 	*sent = 0;
-	for (i = 0; i < RCH_WRITE_WRS && *sent < length; i++) {
-		w->wrs[i] = (struct ib_rdma_wr) {
+	for (i = 0; i < RCH_BATCH_WRS && *sent < length; i++) {
+		batch->wrs[i] = (struct ib_rdma_wr) {
 			.wr.wr_cqe = &w->quiet,
 			.wr.opcode = IB_WR_RDMA_WRITE,
 			.wr.send_flags = path->write_flags,
@@ -275,21 +285,65 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 			.rkey = rkey,
 		};
 		if (wr)
-			wr->next = &w->wrs[i].wr;
-		wr = &w->wrs[i].wr;
-		*sent += fill_wr(path, wr, w->sges + i * path->write_sges, cursor,
-				 length - *sent);
+			wr->next = &batch->wrs[i].wr;
+		wr = &batch->wrs[i].wr;
+		*sent += fill_wr(path, wr, sges + i * path->write_sges, cursor,
+				 min(length - *sent, RCH_WRITE_WR_BYTES));
 	}
-	wr->wr_cqe = &w->cqe;
+	wr->wr_cqe = &batch->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
-	w->io.ended = false;
-	return rch_io_post(path, path->id->qp, &w->wrs[0].wr);
+	batch->io.ended = false;
+	ret = rch_io_post(path, path->id->qp, &batch->wrs[0].wr);
+	if (ret) {
+		batch->io.status = IB_WC_GENERAL_ERR;
+		batch->io.ended = true;
+	}
+	w->next = (w->next + 1) % RCH_WRITE_BATCHES;
+	return ret;
+}
+
+/** rch_write_may - whether another batch may be posted: there is one that is over, and none failed */
+bool rch_write_may(const struct rch_write *w)
+{
+	bool may = false, ended;
+	u32 i;
+
+	for (i = 0; i < RCH_WRITE_BATCHES; i++) {
+		/* pairs with rch_io_end(): the status is there, and the elements are ours */
+		ended = smp_load_acquire(&w->batches[i].io.ended);
+		if (ended && !rch_io_ok(&w->batches[i].io))
+			return false;
+		may |= ended && i == w->next;
+	}
+	return may;
+}
+
+/** rch_write_over - whether nothing is under way */
+bool rch_write_over(struct rch_path *path, struct rch_write *w)
+{
+	int i;
+
+	for (i = 0; i < RCH_WRITE_BATCHES; i++)
+		if (!rch_io_over(path, &w->batches[i].io))
+			return false;
+	return true;
+}
+
+/** rch_write_ok - of one that is over: whether all of its last batches have gone well */
+bool rch_write_ok(const struct rch_write *w)
+{
+	int i;
+
+	for (i = 0; i < RCH_WRITE_BATCHES; i++)
+		if (!rch_io_ok(&w->batches[i].io))
+			return false;
+	return true;
 }
 
 /* It needs not wait for those that are large, and few work requests are kept for it. */
 static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
-	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_WRS * path->write_sges;
+	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_SGES * path->write_sges;
 }
 
 static bool begin_small(struct rch_path *path, struct rch_write *w)

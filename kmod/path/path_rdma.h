@@ -33,12 +33,25 @@ struct rch_access;
 #define RCH_SMALL_WRITERS 6
 /** RCH_SMALL_BYTES - most bytes of such a one: frames wait behind all of them */
 #define RCH_SMALL_BYTES 262144U
-/** RCH_SMALL_WRS - most work requests of such a one */
-#define RCH_SMALL_WRS 2
+/** RCH_SMALL_SGES - most elements of such a one, as work requests that are full of them */
+#define RCH_SMALL_SGES 2
+/** RCH_SMALL_WRS - most work requests of such a one: one ends with its elements or its bytes */
+#define RCH_SMALL_WRS (RCH_SMALL_SGES + RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES)
 /** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
 #define RCH_WRITES_SPARE 4
-/** RCH_WRITE_WRS - work requests of a batch of one of them */
-#define RCH_WRITE_WRS 16
+/** RCH_WRITE_BATCHES - batches of one of them at a time, so that the adapter has always something */
+#define RCH_WRITE_BATCHES 2
+/** RCH_BATCH_WRS - work requests of a batch */
+#define RCH_BATCH_WRS 8
+/** RCH_WRITE_WRS - of all batches */
+#define RCH_WRITE_WRS (RCH_WRITE_BATCHES * RCH_BATCH_WRS)
+/**
+ * RCH_WRITE_WR_BYTES - most bytes of each work request
+ *
+ * rxe has as many packets under way as the peer has not acknowledged, and asks for that at the end
+ * of a work request.
+ */
+#define RCH_WRITE_WR_BYTES 131072U
 /** RCH_WRITE_SGES - elements of each work request, where the device has as many */
 #define RCH_WRITE_SGES 32
 /** RCH_LEND_WRS - registrations, or invalidations, of lent memory that go in one batch */
@@ -105,24 +118,34 @@ struct rch_mr {
 };
 
 /**
+ * struct rch_batch - RDMA WRITEs that are posted together
+ * @cqe: completion of the last of them
+ * @io: that completion; ended where nothing is under way
+ * @wrs: work requests
+ */
+struct rch_batch {
+	struct ib_cqe cqe;
+	struct rch_io io;
+	struct ib_rdma_wr wrs[RCH_BATCH_WRS];
+};
+
+/**
  * struct rch_write - RDMA WRITEs, batch by batch
  * @list: in the path's list of spare ones, or of those that wait for their turn
  * @waits: it does; protected by path->lock
  * @quiet: completion of all but the last of a batch: only errors
- * @cqe: completion of the last
- * @io: that completion
  * @small: its turn is that of a small range
- * @wrs: its work requests
- * @sges: theirs, @path->write_sges for each
+ * @next: batch that is posted next
+ * @batches: in the order in which they are posted
+ * @sges: elements, @path->write_sges for each work request
  */
 struct rch_write {
 	struct list_head list;
 	bool waits;
 	struct ib_cqe quiet;
-	struct ib_cqe cqe;
-	struct rch_io io;
 	bool small;
-	struct ib_rdma_wr wrs[RCH_WRITE_WRS];
+	u32 next;
+	struct rch_batch batches[RCH_WRITE_BATCHES];
 	struct ib_sge sges[];
 };
 
@@ -399,6 +422,9 @@ void rch_io_overdue(struct rch_path *path);
 struct rch_write *rch_write_get(struct rch_path *path);
 int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
 		   u64 addr, u32 rkey, u32 length, u32 *sent);
+bool rch_write_may(const struct rch_write *w);
+bool rch_write_over(struct rch_path *path, struct rch_write *w);
+bool rch_write_ok(const struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
 void rch_path_writes_free(struct rch_path *path);
 void rch_path_trim(struct rch_path *path);

@@ -59,9 +59,11 @@ static bool io_settled(struct rch_place *place)
 	case RCH_PLACE_STUCK:
 		return true;
 	case RCH_PLACE_WRITING:
+		return (READ_ONCE(place->cts.length) && rch_write_may(place->write)) ||
+		       rch_write_over(place->path, place->write);
 	case RCH_PLACE_HOLDING:
 	case RCH_PLACE_WRITTEN:
-		return rch_io_over(place->path, &place->write->io);
+		return rch_write_over(place->path, place->write);
 	case RCH_PLACE_OPENING:
 	case RCH_PLACE_CLOSING:
 		return rch_io_over(place->path, &place->mr->io);

@@ -125,7 +125,7 @@ static enum rch_place_state send_fin(struct rch_place *place)
  */
 static bool holds_fin(const struct rch_place *place)
 {
-	return !place->left && place->by_owner && !rch_io_over(place->path, &place->write->io);
+	return !place->left && place->by_owner && !rch_write_over(place->path, place->write);
 }
 
 static void write_some(struct rch_place *place)
@@ -135,7 +135,8 @@ static void write_some(struct rch_place *place)
 
 	if (rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
 			   place->cts.rkey, place->cts.length, &n)) {
-		write_failed(place);
+		/* What went before may be under way still. */
+		rch_place_go_to(place, RCH_PLACE_WRITING, place->path->patience);
 		return;
 	}
 	place->cts.addr += n;
@@ -164,14 +165,14 @@ static bool step_turn(struct rch_place *place)
 
 static bool step_writing(struct rch_place *place)
 {
-	if (!rch_io_over(place->path, &place->write->io))
-		return rch_place_not_yet(place);
-	if (!rch_io_ok(&place->write->io)) {
-		write_failed(place);
+	if (place->cts.length && rch_write_may(place->write)) {
+		write_some(place);
 		return true;
 	}
-	if (place->cts.length) {
-		write_some(place);
+	if (!rch_write_over(place->path, place->write))
+		return rch_place_not_yet(place);
+	if (!rch_write_ok(place->write)) {
+		write_failed(place);
 		return true;
 	}
 	rch_write_end(place->path, place->write);
@@ -186,11 +187,11 @@ static bool step_writing(struct rch_place *place)
 
 static bool step_holding(struct rch_place *place)
 {
-	bool over = rch_io_over(place->path, &place->write->io);
+	bool over = rch_write_over(place->path, place->write);
 
 	if (!over && (!place->let_go || READ_ONCE(place->chan->lend_opens)))
 		return rch_place_not_yet(place);
-	if (over && !rch_io_ok(&place->write->io))
+	if (over && !rch_write_ok(place->write))
 		write_failed(place);
 	else
 		rch_place_go_to(place, send_fin(place), place->path->patience);
@@ -199,9 +200,9 @@ static bool step_holding(struct rch_place *place)
 
 static bool step_written(struct rch_place *place)
 {
-	if (!rch_io_over(place->path, &place->write->io))
+	if (!rch_write_over(place->path, place->write))
 		return rch_place_not_yet(place);
-	if (!rch_io_ok(&place->write->io)) {
+	if (!rch_write_ok(place->write)) {
 		write_failed(place);
 		return true;
 	}
