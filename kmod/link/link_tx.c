@@ -188,6 +188,12 @@ void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf)
 	close_frame(link, txf);
 }
 
+/* Whether a frame more or less does not matter. */
+static bool has_plenty(const struct rch_link *link)
+{
+	return rch_credit_room(&link->credit, false) > link->credit.tx_depth / 2;
+}
+
 static void *put_record(struct rch_link *link, const struct rch_record *r)
 {
 	struct rch_txf *txf = rch_link_open_frame(link, rch_wire_space(r->length));
@@ -197,7 +203,10 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 		return NULL;
 	payload = rch_wire_record_put(txf->data + txf->used, r);
 	txf->used += rch_wire_space(r->length);
-	link->urgent |= r->type != RCH_REC_DATA;
+	if (r->type != RCH_REC_DATA) {
+		link->urgent = true;
+		link->prompt |= has_plenty(link);
+	}
 	return payload;
 }
 
