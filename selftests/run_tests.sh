@@ -18,7 +18,10 @@ folder=${1:?usage: run_tests.sh FOLDER PROGRAM...}
 shift
 limit=$(sed -n 's/^timeout=//p' "$here/settings")
 status_file=$(mktemp)
-trap 'rm -f "$status_file"' EXIT
+# How long a round trip takes is this machine's load, and shall decide nothing.
+eager=/sys/module/rdmachan/parameters/eager_us
+eager_us=$(cat $eager 2>/dev/null)
+trap 'rm -f "$status_file"; [ ! -w $eager ] || echo "$eager_us" >$eager' EXIT
 number=0 passed=0 failed=0 skipped=0
 
 if [ $# -eq 0 ]; then
@@ -29,6 +32,7 @@ if [ ! -c /dev/rdmachan ]; then
 	echo "1..0 # SKIP there is no /dev/rdmachan: load the module first (modprobe rdmachan)"
 	exit 4
 fi
+[ ! -w $eager ] || echo 1000000 >$eager
 echo "TAP version 13"
 echo "1..$#"
 for program; do

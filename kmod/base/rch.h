@@ -53,6 +53,7 @@ extern unsigned int rch_idle_ms;
 extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;
 extern unsigned int rch_gather_us;
+extern unsigned int rch_eager_us;
 extern unsigned int rch_depth;
 extern unsigned int rch_user_contexts, rch_all_contexts;
 extern unsigned int rch_user_listeners, rch_all_listeners;

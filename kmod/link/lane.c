@@ -277,6 +277,7 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 	spin_lock_bh(&lane->link->lock);
 	lane->peer_id = peer_id;
 	rch_window_raise(&lane->window, window);
+	lane->window_size = window;
 	spin_unlock_bh(&lane->link->lock);
 }
 
@@ -643,6 +644,15 @@ bool rch_lane_has_room(struct rch_lane *lane)
 u32 rch_lane_segment_max(struct rch_lane *lane)
 {
 	return rch_wire_segment_max(lane->link->frame_size);
+}
+
+/** rch_lane_at_once - bytes of a message that need no word of the peer, if nothing else is sent */
+u32 rch_lane_at_once(struct rch_lane *lane)
+{
+	const struct rch_credit *credit = &lane->link->credit;
+	u64 frames = (u64)(credit->tx_depth - RCH_CREDIT_RESERVE) * rch_lane_segment_max(lane);
+
+	return min3(frames, lane->window_size, (u64)U32_MAX);
 }
 
 /**

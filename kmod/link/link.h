@@ -41,6 +41,7 @@
 #include "pure/credit.h"
 #include "pure/drr.h"
 #include "pure/state.h"
+#include "pure/trip.h"
 #include "pure/window.h"
 #include "pure/wire.h"
 
@@ -107,6 +108,10 @@ struct rch_link_faults {
  * @done: all frames before this number were completed by the adapter
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
+ * @trip: how long the adapter takes to complete a frame
+ * @probe_at: when the frame was posted whose completion is measured; 0: none is
+ * @probe_tick: when the last measurement began, in jiffies
+ * @probe: number of the frame that is measured
  * @posting: somebody posts @ready, with @lock dropped
  * @urgent: the open frame holds what must not be held back for others to share it
  * @prompt: and what must not wait for frames that are in flight
@@ -187,6 +192,10 @@ struct rch_link {
 	struct list_head sent;
 	u32 done;
 	u32 signalled;
+	struct rch_trip trip;
+	ktime_t probe_at;
+	unsigned long probe_tick;
+	u32 probe;
 	bool posting;
 	bool urgent;
 	bool prompt;
@@ -285,6 +294,7 @@ struct rch_word {
  * @later_list: in @link->later
  * @last: &enum rch_lane_last, what is held back
  * @window: the peer's promise
+ * @window_size: and what it was at first
  * @credit_limit: to be told with RCH_LANE_CREDIT
  * @read: to be told with RCH_LANE_READ
  * @cts: to be told with RCH_LANE_CTS
@@ -325,6 +335,7 @@ struct rch_lane {
 	struct list_head later_list;
 	u32 last;
 	struct rch_window_tx window;
+	u64 window_size;
 	u64 credit_limit;
 	u64 read;
 	struct rch_cts cts;
@@ -419,6 +430,7 @@ void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
 bool rch_link_set_state(struct rch_link *link, enum rch_link_state to);
 void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
+u32 rch_link_trip_us(const struct rch_link *link);
 
 /* link_connect.c APIs: may sleep */
 void rch_link_connect_work(struct work_struct *work);
@@ -530,6 +542,7 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32
 		 bool hold);
 int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
+u32 rch_lane_at_once(struct rch_lane *lane);
 bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags);
 bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);

@@ -377,8 +377,10 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	if (!payload)
 		return false;
 	/* The rest of a message whose first part is on its way: nothing would come to share it. */
-	if (!(item->flags & RCH_DATA_F_FIRST))
-		link->urgent = link->prompt = true;
+	if (!(item->flags & RCH_DATA_F_FIRST)) {
+		link->urgent = true;
+		link->prompt = true;
+	}
 	/* There is room for one: who has lent more closes the others himself. */
 	if ((link->features & RCH_FEATURE_KEY) && !link->open->key)
 		link->open->key = item->key;
@@ -475,6 +477,28 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 	return true;
 }
 
+/* Measure the completion of a frame, unless one was measured in this tick. */
+static void probe_begin(struct rch_link *link, const struct rch_txf *txf)
+{
+	if (link->probe_at || !time_after(jiffies, link->probe_tick))
+		return;
+	link->probe_tick = jiffies;
+	link->probe_at = ktime_get();
+	link->probe = txf->seq;
+}
+
+static void probe_end(struct rch_link *link)
+{
+	u64 us;
+
+	if (!link->probe_at || !rch_seq_before(link->probe, link->done))
+		return;
+	us = ktime_us_delta(ktime_get(), link->probe_at);
+	us = clamp(us, 1ULL, RCH_TRIP_NONE - 1ULL);
+	rch_trip_measured(&link->trip, us, jiffies_to_msecs(jiffies));
+	link->probe_at = 0;
+}
+
 /*
  * Write the headers of all frames that are ready and move them to @sent. A completion
  * is asked for of the last only, as it stands for those before it.
@@ -494,11 +518,12 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		told |= seal_one(link, txf, &f);
 	}
 	txf = list_last_entry(&link->ready, struct rch_txf, list);
-	if (in_flight(link) >= RCH_FLIGHT_IDLE ||
+	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->trip) ||
 	    txf->seq + 1 - link->signalled >= RCH_SIGNAL_EACH) {
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->signalled = txf->seq + 1;
 		link->tx_signals++;
+		probe_begin(link, txf);
 	}
 	link->tx_posts++;
 	if (records)
@@ -590,6 +615,17 @@ void rch_link_heartbeat(struct rch_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
+/** rch_link_trip_us - a round trip in microseconds; 0 when none was measured. Any context */
+u32 rch_link_trip_us(const struct rch_link *link)
+{
+	const struct rch_trip trip = {
+		.shortest = READ_ONCE(link->trip.shortest),
+		.before = READ_ONCE(link->trip.before),
+	};
+
+	return rch_trip_us(&trip);
+}
+
 /** rch_link_reject - refuse a channel that the peer wants to open. Softirq */
 void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 {
@@ -643,6 +679,7 @@ void rch_link_completed(struct rch_link *link, struct rch_txf *txf)
 	spin_lock_bh(&link->lock);
 	if (rch_seq_before(link->done, txf->seq + 1)) {
 		link->done = txf->seq + 1;
+		probe_end(link);
 		rch_link_release_sent(link);
 		rch_link_run_locked(link);
 	}

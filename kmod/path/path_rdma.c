@@ -302,7 +302,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	return ret;
 }
 
-/** rch_write_may - whether another batch may be posted: there is one that is over, and none failed */
+/** rch_write_may - whether another batch may be posted: one is over, and none has failed */
 bool rch_write_may(const struct rch_write *w)
 {
 	bool may = false, ended;

@@ -39,7 +39,7 @@ struct rch_access;
 #define RCH_SMALL_WRS (RCH_SMALL_SGES + RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES)
 /** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
 #define RCH_WRITES_SPARE 4
-/** RCH_WRITE_BATCHES - batches of one of them at a time, so that the adapter has always something */
+/** RCH_WRITE_BATCHES - of one at a time: the adapter has the next one when one is over */
 #define RCH_WRITE_BATCHES 2
 /** RCH_BATCH_WRS - work requests of a batch */
 #define RCH_BATCH_WRS 8

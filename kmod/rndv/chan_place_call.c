@@ -107,7 +107,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	int ret;
 
 	if (!rch_call_range(from, length, &addr) ||
-	    (!rch_chan_may_borrow(chan, length) && !rch_chan_rts_wanted(chan, length, false)))
+	    rch_chan_way(chan, length, false) == RCH_WAY_EAGER)
 		return -EAGAIN;
 	/* What is wrong with the memory, the copy will say. */
 	place = rch_place_alloc_pinned(chan, addr, length, DMA_TO_DEVICE);

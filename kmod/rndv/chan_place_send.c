@@ -250,8 +250,7 @@ static bool ask(struct rch_place *place)
 	u32 total = place->rts.total;
 
 	/* The thread of a call has looked before it had its pages pinned. */
-	if (!place->by_call && !rch_chan_may_borrow(chan, total) &&
-	    !rch_chan_rts_wanted(chan, total, true))
+	if (!place->by_call && rch_chan_way(chan, total, true) == RCH_WAY_EAGER)
 		return false;
 	if (!rch_place_map(place, DMA_TO_DEVICE))
 		return false;

@@ -23,25 +23,38 @@
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
+/* Who was refused does not ask again for a while. */
+static bool rch_rts_asks(const struct rch_chan *chan)
+{
+	return (chan->lane.link->features & RCH_FEATURE_PLACE) && !chan->rts_skip;
+}
+
 /**
- * rch_chan_rts_wanted - whether the sender of a message shall ask to place it
+ * rch_chan_way - how a message is to go
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @length: bytes
- * @pinned: its pages are pinned: it lies in a region
+ * @pinned: it lies in a region
  *
- * Asking costs two records more and the wait for the answer. It needs a peer that knows how,
- * on this link; that its adapter can register memory is the peer's to say. Who was refused
- * does not ask again for a while.
+ * To ask needs a peer that knows how, on this link; that its adapter can register memory is the
+ * peer's to say.
  */
-bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned)
+enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned)
 {
-	if (!rch_way_is_placed(length, pinned) ||
-	    !(chan->lane.link->features & RCH_FEATURE_PLACE))
-		return false;
-	if (!chan->rts_skip)
-		return true;
-	chan->rts_skip--;
-	return false;
+	struct rch_way_facts facts = {
+		.bytes = length,
+		.pinned = pinned,
+		.eager_us = READ_ONCE(rch_eager_us),
+	};
+
+	if (!rch_way_is_placed(length, pinned))
+		return RCH_WAY_EAGER;
+	facts.lent = rch_chan_may_borrow(chan, length);
+	facts.asks = rch_rts_asks(chan);
+	facts.trip_us = rch_link_trip_us(chan->lane.link);
+	facts.at_once = rch_lane_at_once(&chan->lane);
+	if (!facts.lent && chan->rts_skip)
+		chan->rts_skip--;
+	return rch_way(&facts);
 }
 
 /** rch_chan_rts_refused - nobody waits: ask more seldom */

@@ -8,6 +8,7 @@
 #define _RCH_RNDV_H
 
 #include "channel/chan.h"
+#include "pure/way.h"
 
 /* chan_place_call.c APIs: process context of a program; may block */
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
@@ -25,7 +26,7 @@ void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
 
 /* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
-bool rch_chan_rts_wanted(struct rch_chan *chan, u32 length, bool pinned);
+enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned);
 int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
 void rch_chan_cts_forget(struct rch_chan *chan);

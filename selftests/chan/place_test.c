@@ -102,15 +102,6 @@ static ssize_t end_reading(struct reading *r)
 	return r->got;
 }
 
-static uint64_t placed(int chan, bool tx)
-{
-	struct rdmachan_object object = { .size = sizeof(object) };
-
-	if (get_object(chan, &object))
-		return -1;
-	return tx ? object.tx_placed : object.rx_placed;
-}
-
 static void one_message(struct fixture_place *self, size_t len, size_t from, size_t to)
 {
 	struct reading r;
@@ -138,8 +129,8 @@ TEST_F(place, sizes_and_places)
 	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
 		for (j = 0; j < 4; j++)
 			one_message(self, sizes[i], places[j], places[3 - j]);
-	EXPECT_EQ(placed(self->a, true), 40);
-	EXPECT_EQ(placed(self->b, false), 40);
+	EXPECT_EQ(placed_messages(self->a, true), 40);
+	EXPECT_EQ(placed_messages(self->b, false), 40);
 	/* All of it was given back: small ones go as ever. */
 	EXPECT_EQ(write(self->b, "x", 1), 1);
 	EXPECT_EQ(read(self->a, self->back, 1), 1);
@@ -154,7 +145,7 @@ TEST_F(place, larger_room)
 	EXPECT_EQ(write(self->a, self->out, MIB), MIB);
 	EXPECT_EQ(end_reading(&r), MIB);
 	EXPECT_TRUE(is_random(self->back, MIB, 1));
-	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(placed_messages(self->b, false), 1);
 }
 
 /* Memory that is in as many pieces as can be, so that no two pages are neighbours. */
@@ -174,7 +165,7 @@ TEST_F(place, scattered)
 	EXPECT_EQ(write(self->a, one, BIG), BIG);
 	EXPECT_EQ(end_reading(&r), BIG);
 	EXPECT_TRUE(is_random(two, BIG, 8));
-	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(placed_messages(self->b, false), 1);
 	begin_reading(&r, self->a, one, BIG);
 	EXPECT_EQ(write(self->b, two, BIG), BIG);
 	EXPECT_EQ(end_reading(&r), BIG);
@@ -191,7 +182,7 @@ TEST_F(place, message_flags)
 	EXPECT_EQ(end_reading(&r), 0);
 	EXPECT_EQ(recv.out_length, MIB);
 	EXPECT_EQ(recv.out_msg_flags, 0xabcd);
-	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(placed_messages(self->b, false), 1);
 }
 
 TEST_F(place, room_too_small)
@@ -223,7 +214,7 @@ TEST_F(place, poll_gets_data)
 	EXPECT_EQ(poll_mask(self->b, POLLIN, 20000) & POLLIN, POLLIN);
 	EXPECT_EQ(do_recv(self->b, self->back, MIB, NULL, DONTWAIT), 0);
 	EXPECT_TRUE(is_random(self->back, MIB, 3));
-	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(placed_messages(self->b, false), 1);
 	child_status(child);
 }
 
@@ -750,7 +741,7 @@ TEST_F(place, limit_of_locked_memory)
 		ASSERT_EQ(write(self->a, self->out, len[i]), len[i]);
 		ASSERT_EQ(end_reading(&r), len[i]);
 		EXPECT_TRUE(is_random(self->back, len[i], i));
-		EXPECT_EQ(placed(self->b, false), i ? 1 : 0);
+		EXPECT_EQ(placed_messages(self->b, false), i ? 1 : 0);
 		EXPECT_EQ(pinned(), 0);
 	}
 }
@@ -761,7 +752,7 @@ TEST_F(place, right_to_lock_memory)
 
 	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
 	one_message(self, BIG, 0, 0);
-	EXPECT_EQ(placed(self->b, false), 1);
+	EXPECT_EQ(placed_messages(self->b, false), 1);
 	EXPECT_EQ(pinned(), 0);
 }
 
@@ -795,7 +786,7 @@ TEST_TIMEOUT(one_gibibyte, 300)
 		ASSERT_EQ(back[i], i + 1);
 	EXPECT_EQ(back[1], 0);
 	EXPECT_EQ(back[len / 4 - 1], 0xdeadbeef);
-	EXPECT_EQ(placed(fds[1], false), 1);
+	EXPECT_EQ(placed_messages(fds[1], false), 1);
 	EXPECT_ERR(write(fds[0], out, len + 1), EMSGSIZE);
 }
 

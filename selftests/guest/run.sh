@@ -66,7 +66,8 @@ run() {
 [ $# -gt 0 ] || { sed -n '4,/^$/s/^# \{0,1\}//p' "$0"; exit 2; }
 [ -f "$here/rdmachan.ko" ] && ! grep -q '^rdmachan ' /proc/modules &&
 	# Where all is slower by SLOW, a host that has said nothing for as long is not dead yet.
-	insmod "$here/rdmachan.ko" ${SLOW:+dead_ms=$((SLOW * 5000))}
+	# How long a round trip takes is the machine's load, and shall decide nothing.
+	insmod "$here/rdmachan.ko" eager_us=1000000 ${SLOW:+dead_ms=$((SLOW * 5000))}
 [ -c /dev/rdmachan ]
 verdict $? "the module is loaded"
 for program in "$@"; do

@@ -465,6 +465,16 @@ void set_parameter(const char *name, unsigned int value)
 	}
 }
 
+/* Messages of a channel that were written to their place, or received so. */
+uint64_t placed_messages(int chan, bool tx)
+{
+	struct rdmachan_object object = { .size = sizeof(object) };
+
+	if (get_object(chan, &object))
+		give_up("QUERY");
+	return tx ? object.tx_placed : object.rx_placed;
+}
+
 /* Links that nobody uses end, here with the next look at them. */
 void await_no_links(int ctx)
 {

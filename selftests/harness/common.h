@@ -120,6 +120,7 @@ int connect_again(int ctx);
 void pair_up_again(int ctx, int fds[2]);
 
 void set_parameter(const char *name, unsigned int value);
+uint64_t placed_messages(int chan, bool tx);
 void await_no_links(int ctx);
 
 int turns(int full);
