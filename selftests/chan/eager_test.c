@@ -96,7 +96,7 @@ FIXTURE_SETUP(eager)
 
 FIXTURE_TEARDOWN(eager)
 {
-	cable("mend");
+	cable("delay 0");
 	set_parameter("eager_us", 1000000);
 	close(self->a);
 	close(self->b);
