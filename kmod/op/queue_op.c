@@ -20,7 +20,7 @@
 #include "channel/listener.h"
 #include "message/message.h"
 #include "op/queue_op.h"
-#include "op/queue_region.h"
+#include "op/queue_placed.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {

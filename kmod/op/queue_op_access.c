@@ -19,7 +19,7 @@
 #include "memory/region.h"
 #include "message/message.h"
 #include "op/queue_op.h"
-#include "op/queue_region.h"
+#include "op/queue_placed.h"
 
 static bool is_atomic(const struct rch_op *op)
 {

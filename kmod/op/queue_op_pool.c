@@ -28,7 +28,7 @@
 #include "memory/region.h"
 #include "message/message.h"
 #include "op/queue_op.h"
-#include "op/queue_region.h"
+#include "op/queue_placed.h"
 
 /* Messages in a row, before others have their turn. */
 #define MESSAGES 64

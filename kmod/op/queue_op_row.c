@@ -19,7 +19,7 @@
 #include "call/call.h"
 #include "memory/region.h"
 #include "op/queue_op.h"
-#include "op/queue_region.h"
+#include "op/queue_placed.h"
 
 /* Until others get the link's lock: entries, and bytes after which there is no other. */
 #define ROW_ENTRIES 32

@@ -106,7 +106,7 @@ struct rch_line {
  * @object: what it works on
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
- * @place: its transfer, see queue_region.c; or NULL
+ * @place: its transfer, see queue_placed.c; or NULL
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
  * @loan: what it takes back, referenced, see queue_op_grant.c; or NULL

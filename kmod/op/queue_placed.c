@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue_region.c - SEND and RECV of queues from and to regions
+ * queue_placed.c - SEND and RECV of queues from and to regions
  *
  * Operation. A region's pages are there, so nothing here ever needs a call of the program.
  * Small messages are copied as others are. Large ones are handed to a transfer
@@ -18,7 +18,7 @@
 #include "link/link.h"
 #include "memory/region.h"
 #include "message/message.h"
-#include "op/queue_region.h"
+#include "op/queue_placed.h"
 #include "pure/way.h"
 #include "queue/queue.h"
 #include "rndv/chan_place.h"

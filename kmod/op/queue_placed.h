@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * queue_region.h - SEND and RECV of queues from and to regions
+ * queue_placed.h - SEND and RECV of queues from and to regions
  */
-#ifndef _RCH_QUEUE_REGION_H
-#define _RCH_QUEUE_REGION_H
+#ifndef _RCH_QUEUE_PLACED_H
+#define _RCH_QUEUE_PLACED_H
 
 #include <linux/types.h>
 
@@ -13,7 +13,7 @@ struct rch_op;
 struct rch_queue;
 struct rch_recv_result;
 
-/* queue_region.c APIs, for queue_op.c */
+/* queue_placed.c APIs, for queue_op.c */
 int rch_op_region_prepare(struct rch_op *op, bool write);
 s64 rch_op_region_send(struct rch_op *op);
 s64 rch_op_region_recv(struct rch_op *op);
@@ -22,10 +22,10 @@ bool rch_op_region_stop(struct rch_op *op);
 void rch_op_region_let_go(struct rch_queue *queue);
 void rch_op_region_drop(struct rch_op *op);
 
-/* queue_op.c APIs, for queue_region.c */
+/* queue_op.c APIs, for queue_placed.c */
 void rch_op_unsent(struct rch_queue *queue, struct rch_link *link);
 s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter);
 s64 rch_op_recv_told(struct rch_op *op, int ret, const struct rch_recv_result *result);
 bool rch_op_takes_grants(const struct rch_op *op);
 
-#endif /* _RCH_QUEUE_REGION_H */
+#endif /* _RCH_QUEUE_PLACED_H */
