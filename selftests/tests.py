@@ -167,6 +167,10 @@ def sources():
                 continue
             with open(os.path.join(path, name), encoding="utf-8") as file:
                 text = file.read()
+            # One that is the same tests again, with something else in a macro.
+            for other in re.findall(r'^#include "(\w+_test\.c)"$', text, re.M):
+                with open(os.path.join(HERE, folder, other), encoding="utf-8") as file:
+                    text += file.read()
             if re.search(r"^TEST_HARNESS_MAIN|^int main\(", text, re.M) and re.search(
                     r"^TEST(_F)?(_TIMEOUT)?\(|harness_main\(", text, re.M):
                 yield f"{folder}/{name[:-2]}"

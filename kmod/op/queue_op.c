@@ -21,6 +21,7 @@
 #include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_placed.h"
+#include "pure/way.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {
@@ -138,7 +139,7 @@ static int reserve_fd(u32 flags)
 int rch_op_check_memory(struct rch_op *op, bool write)
 {
 	if (op->sqe.flags & RDMACHAN_SQE_F_REGION)
-		return rch_op_region_prepare(op, write);
+		return rch_op_placed_prepare(op, write);
 	return access_ok(memory(op), op->sqe.length) ? 0 : -EFAULT;
 }
 
@@ -168,7 +169,7 @@ static void rch_op_flush(struct rch_queue *queue)
 {
 	if (!queue->unsent)
 		return;
-	rch_op_region_let_go(queue);
+	rch_op_placed_let_go(queue);
 	rch_link_push(queue->unsent);
 	rch_link_put(queue->unsent);
 	queue->unsent = NULL;
@@ -201,12 +202,7 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 
 static s64 run_send(struct rch_op *op)
 {
-	struct iov_iter iter;
-
-	if (op->region)
-		return rch_op_region_send(op);
-	iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
-	return rch_op_send_iter(op, &iter);
+	return rch_op_placed_send(op);
 }
 
 static int prepare_recv(struct rch_op *op)
@@ -255,8 +251,8 @@ static s64 run_recv(struct rch_op *op)
 
 	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 		return rch_recv_many_run(op);
-	if (op->region)
-		return rch_op_region_recv(op);
+	if (op->region || rch_way_is_placed(op->sqe.length, false))
+		return rch_op_placed_recv(op);
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
@@ -597,8 +593,6 @@ static s64 rch_op_run(struct rch_op *op)
 
 static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 {
-	if (!op->region)
-		return 0;
 	switch (op->sqe.opcode) {
 	case RDMACHAN_OPCODE_RECV:
 		/* What receives many only copies. */
@@ -606,7 +600,7 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 			return 0;
 		fallthrough;
 	case RDMACHAN_OPCODE_SEND:
-		return rch_op_region_ahead(op, first);
+		return rch_op_placed_ahead(op, first);
 	default:
 		return 0;
 	}
@@ -616,7 +610,7 @@ static void rch_op_drop(struct rch_op *op)
 {
 	rch_op_access_drop(op);
 	rch_op_grant_drop(op);
-	rch_op_region_drop(op);
+	rch_op_placed_drop(op);
 	if (op->file)
 		fput(op->file);
 	op->file = NULL;
@@ -626,7 +620,7 @@ static void rch_op_drop(struct rch_op *op)
 
 static bool rch_op_stop(struct rch_op *op)
 {
-	return op->job ? rch_op_access_stop(op) : rch_op_region_stop(op);
+	return op->job ? rch_op_access_stop(op) : rch_op_placed_stop(op);
 }
 
 const struct rch_queue_ops rch_queue_ops = {

@@ -49,7 +49,7 @@ int rch_recv_many_check(struct rch_op *op)
 	if (!rch_pool_find(op->queue, sqe->pool))
 		return -ENOENT;
 	op->stays = true;
-	return sqe->flags & RDMACHAN_SQE_F_REGION ? rch_op_region_prepare(op, true) : 0;
+	return sqe->flags & RDMACHAN_SQE_F_REGION ? rch_op_placed_prepare(op, true) : 0;
 }
 
 /* As buffer_iter(); @iter has no bytes after an error. */

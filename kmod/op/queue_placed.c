@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue_placed.c - SEND and RECV of queues from and to regions
+ * queue_placed.c - SEND and RECV of queues whose messages are placed
  *
- * Operation. A region's pages are there, so nothing here ever needs a call of the program.
- * Small messages are copied as others are. Large ones are handed to a transfer
- * (chan_place.c), and the operation waits for the end of that instead of its channel.
+ * Operation. Small messages are copied as others are. Large ones are handed to a transfer
+ * (chan_place.c), and the operation waits for the end of that instead of its channel. A region's
+ * pages are there, so nothing here ever needs a call of the program. Pages of the program's own
+ * are pinned in one, when a transfer begins: a SEND as it is first run, a RECV when a message is
+ * offered, or when the last one was placed, so that it is worth lending memory for the next. Where
+ * there is no call, and where pages cannot be pinned, the message is copied.
  *
  * Ownership. An operation uses its region from its preparation to its end; a transfer
  * does so itself, and holds the channel's file, for it may outlive the operation: when the
@@ -25,20 +28,20 @@
 #include "rndv/rndv.h"
 
 /**
- * rch_op_region_prepare - find the region of an entry
+ * rch_op_placed_prepare - find the region of an entry
  * @op: operation, with its channel
  * @write: the region will be written to
  *
  * Return: 0, -ENOENT, -EPERM, -ERANGE or -EACCES.
  */
-int rch_op_region_prepare(struct rch_op *op, bool write)
+int rch_op_placed_prepare(struct rch_op *op, bool write)
 {
 	struct rch_region *region = rch_region_use(op->queue->regions, op->sqe.region,
 						   op->queue->mm);
 
 	if (IS_ERR(region))
 		return PTR_ERR(region);
-	/* rch_op_region_drop() gives it back. */
+	/* rch_op_placed_drop() gives it back. */
 	op->region = region;
 	return rch_region_check(region, op->sqe.addr, op->sqe.length, write);
 }
@@ -48,11 +51,32 @@ static void put_file(void *file)
 	fput(file);
 }
 
-/* A transfer that @op waits for from now on. */
-static struct rch_place *place_make(struct rch_op *op)
+/* Whether @bytes, or room for so many, are worth a transfer, and can have one. */
+static bool can_place(const struct rch_op *op, u64 bytes)
 {
-	struct rch_place *place = rch_place_alloc(op->object, op->region, op->sqe.addr,
-						  op->file, put_file);
+	if (!rch_way_is_placed(bytes, op->region))
+		return false;
+	return op->region || (op->queue->in_call && !op->copied);
+}
+
+static struct rch_place *place_alloc(struct rch_op *op, u32 length)
+{
+	bool sending = op->sqe.opcode == RDMACHAN_OPCODE_SEND;
+
+	if (op->region)
+		return rch_place_alloc(op->object, op->region, op->sqe.addr, op->file, put_file);
+	if (!can_place(op, length))
+		return NULL;
+	/* What is wrong with the memory, the copy will say. */
+	return rch_place_alloc_pinned(op->object, op->sqe.addr, length,
+				      sending ? DMA_TO_DEVICE : DMA_FROM_DEVICE,
+				      op->file, put_file);
+}
+
+/* A transfer of @length bytes that @op waits for from now on. */
+static struct rch_place *place_make(struct rch_op *op, u32 length)
+{
+	struct rch_place *place = place_alloc(op, length);
 
 	if (!place)
 		return NULL;
@@ -62,23 +86,45 @@ static struct rch_place *place_make(struct rch_op *op)
 	return place;
 }
 
-/* Return: -EAGAIN, for it is waited for, if only for a moment; or an error. */
+/* Whether a message of the program's own memory, which a call would send, is to be copied. */
+static bool is_eager(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+
+	return !op->region && (rch_chan_tx_sizes(chan, op->sqe.length, true) ||
+			       rch_chan_way(chan, op->sqe.length, false) == RCH_WAY_EAGER);
+}
+
+/*
+ * Return: -EAGAIN, for it is waited for, if only for a moment; or an error. If it has no transfer
+ * then, @op->copied tells that it is to be copied.
+ */
 static s64 begin_send(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
-	struct rch_place *place;
+	struct rch_place *place = NULL;
 	int ret = rch_chan_tx_claim(chan, op->sqe.length);
 
 	/* That it is being connected is no reason to fail. */
 	if (ret)
 		return ret == -ENOTCONN ? -EAGAIN : ret;
-	place = place_make(op);
+	if (!is_eager(op))
+		place = place_make(op, op->sqe.length);
 	if (!place) {
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
-		return -ENOMEM;
+		op->copied = !op->region;
+		return op->region ? -ENOMEM : -EAGAIN;
 	}
 	rch_place_send(place, op->sqe.length, op->sqe.msg_flags);
 	return -EAGAIN;
+}
+
+static s64 send_copied(struct rch_op *op)
+{
+	struct iov_iter iter;
+
+	iov_iter_ubuf(&iter, ITER_SOURCE, u64_to_user_ptr(op->sqe.addr), op->sqe.length);
+	return rch_op_send_iter(op, &iter);
 }
 
 static s64 send_small(struct rch_op *op)
@@ -87,6 +133,8 @@ static s64 send_small(struct rch_op *op)
 	struct iov_iter iter;
 	s64 ret;
 
+	if (!op->region)
+		return send_copied(op);
 	rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
 	ret = rch_op_send_iter(op, &iter);
 	if (ret >= 0) {
@@ -117,12 +165,12 @@ static void hold(struct rch_op *op)
 		rch_place_let_go(op->place);
 		return;
 	}
-	rch_op_region_let_go(queue);
+	rch_op_placed_let_go(queue);
 	queue->holding = op;
 }
 
-/** rch_op_region_let_go - what waits for the queue to be flushed does so no longer */
-void rch_op_region_let_go(struct rch_queue *queue)
+/** rch_op_placed_let_go - what waits for the queue to be flushed does so no longer */
+void rch_op_placed_let_go(struct rch_queue *queue)
 {
 	struct rch_op *op = queue->holding;
 
@@ -156,29 +204,33 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 	return true;
 }
 
-/** rch_op_region_send - run a SEND; see &struct rch_queue_ops */
-s64 rch_op_region_send(struct rch_op *op)
+/** rch_op_placed_send - run a SEND; see &struct rch_queue_ops */
+s64 rch_op_placed_send(struct rch_op *op)
 {
 	s64 ret;
 	int res;
 
 	if (!op->place) {
-		if (!rch_way_is_placed(op->sqe.length, true))
+		if (!can_place(op, op->sqe.length))
 			return send_small(op);
 		ret = begin_send(op);
 		if (!op->place)
-			return ret;
+			return op->copied ? send_copied(op) : ret;
 	}
 	if (!place_end(op, EPOLLOUT, &res))
 		return -EAGAIN;
-	return res ?: (s64)op->sqe.length;
+	if (res != -EAGAIN)
+		return res ?: (s64)op->sqe.length;
+	op->copied = true;
+	return send_copied(op);
 }
 
 /* Return: -EAGAIN, for it is waited for, if only for a moment. */
 static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 {
 	struct rch_chan *chan = op->object;
-	struct rch_place *place = place_make(op);
+	struct rch_place *place = place_make(op, op->region ? op->sqe.length :
+						 min(offer->total, op->sqe.length));
 
 	if (place) {
 		rch_place_recv(place, offer, op->sqe.length);
@@ -202,18 +254,27 @@ static bool always(struct rch_chan *chan)
 	return true;
 }
 
+/* Of pages that are to be pinned not more than the last message had. */
+static u32 room_to_lend(const struct rch_op *op)
+{
+	const struct rch_chan *chan = op->object;
+
+	return op->region ? op->sqe.length : min(READ_ONCE(chan->lend_room), op->sqe.length);
+}
+
 /* There is no message: lend its memory to the peer, where that is likely to be of use. */
 static void begin_lend(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
+	u32 room = room_to_lend(op);
 	struct rch_place *place;
 
-	if (!rch_chan_lends(chan, op->sqe.length) ||
+	if (!can_place(op, room) || !rch_chan_lends(chan, room) ||
 	    rch_chan_claim(chan, RCH_CHAN_RX, always, true, 0))
 		return;
-	place = place_make(op);
+	place = place_make(op, room);
 	if (place)
-		rch_place_lend(place, op->sqe.length);
+		rch_place_lend(place, room);
 	else
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 }
@@ -227,19 +288,22 @@ static s64 recv_or_begin(struct rch_op *op)
 	int ret;
 
 	announce(op);
-	rch_region_iter(op->region, ITER_DEST, op->sqe.addr, op->sqe.length, &iter);
+	if (op->region)
+		rch_region_iter(op->region, ITER_DEST, op->sqe.addr, op->sqe.length, &iter);
+	else
+		iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(op->sqe.addr), op->sqe.length);
 	ret = rch_chan_recv_or_offer(chan, &iter, &result, &offer);
 	if (ret == -EINPROGRESS)
 		return begin_recv(op, &offer);
-	if (!ret && !result.eof) {
+	if (!ret && !result.eof && op->region) {
 		atomic64_inc(&chan->rx_regions);
 		atomic64_inc(&op->region->received);
 	}
 	return rch_op_recv_told(op, ret, &result);
 }
 
-/** rch_op_region_recv - run a RECV; see &struct rch_queue_ops */
-s64 rch_op_region_recv(struct rch_op *op)
+/** rch_op_placed_recv - run a RECV; see &struct rch_queue_ops */
+s64 rch_op_placed_recv(struct rch_op *op)
 {
 	s64 ret;
 	int res;
@@ -285,14 +349,14 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 	struct rch_chan *chan = op->object;
 	bool lent;
 
-	if (!rch_way_is_placed(op->sqe.length, true) || !rch_place_all_sent(before->place))
+	if (!can_place(op, op->sqe.length) || !rch_place_all_sent(before->place))
 		return 0;
 	lent = rch_chan_may_borrow(chan, op->sqe.length);
 	/* Else what tells of the one before would come behind the bytes of this one. */
 	if (lent)
 		rch_link_run(chan->lane.link);
 	if (lent || rch_chan_asks_ahead(chan))
-		return begin_send(op) == -EAGAIN ? -EAGAIN : 0;
+		return begin_send(op) == -EAGAIN && !op->copied ? -EAGAIN : 0;
 	/* Not again: it must not be out of the wait queue behind that look. */
 	if (op->events != lends)
 		rch_queue_await(op, &chan->wait, lends);
@@ -303,20 +367,22 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *before)
 {
 	struct rch_chan *chan = op->object;
+	u32 room = room_to_lend(op);
 
-	if (op->stopped || !rch_chan_heir_wanted(chan, op->sqe.length) || !place_make(op))
+	if (op->stopped || !can_place(op, room) || !rch_chan_heir_wanted(chan, room) ||
+	    !place_make(op, room))
 		return 0;
 	if (!rch_place_heir_begin(op->place, before->place)) {
 		place_drop(op);
 		return 0;
 	}
 	announce(op);
-	rch_place_lend_ahead(op->place, op->sqe.length);
+	rch_place_lend_ahead(op->place, room);
 	return -EAGAIN;
 }
 
-/** rch_op_region_ahead - a SEND or RECV is behind another; see &struct rch_queue_ops */
-s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *before)
+/** rch_op_placed_ahead - a SEND or RECV is behind another; see &struct rch_queue_ops */
+s64 rch_op_placed_ahead(struct rch_op *op, struct rch_op *before)
 {
 	bool sending = op->sqe.opcode == RDMACHAN_OPCODE_SEND, over;
 	struct rch_chan *chan = op->object;
@@ -343,8 +409,8 @@ s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *before)
 	return op->stopped;
 }
 
-/** rch_op_region_stop - whether @op can be ended now; see &struct rch_queue_ops */
-bool rch_op_region_stop(struct rch_op *op)
+/** rch_op_placed_stop - whether @op can be ended now; see &struct rch_queue_ops */
+bool rch_op_placed_stop(struct rch_op *op)
 {
 	if (!op->place || rch_place_stop(op->place))
 		return true;
@@ -353,13 +419,25 @@ bool rch_op_region_stop(struct rch_op *op)
 	return false;
 }
 
-/** rch_op_region_drop - @op is over, or its queue is: give back what it has */
-void rch_op_region_drop(struct rch_op *op)
+/*
+ * The program knows by a region when its memory is its own again. Memory of its own it takes for
+ * that when the queue is closed, unless it ends itself.
+ */
+static void leave(struct rch_op *op)
+{
+	if (op->region || (current->flags & (PF_EXITING | PF_KTHREAD)))
+		rch_place_leave(op->place);
+	else
+		rch_place_leave_and_wait(op->place);
+}
+
+/** rch_op_placed_drop - @op is over, or its queue is: give back what it has */
+void rch_op_placed_drop(struct rch_op *op)
 {
 	if (op->reading)
 		rch_chan_reading_over(op->object);
 	if (op->place)
-		rch_place_leave(op->place);
+		leave(op);
 	if (op->region)
 		rch_region_unuse(op->region);
 	op->reading = false;

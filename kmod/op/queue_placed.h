@@ -14,13 +14,13 @@ struct rch_queue;
 struct rch_recv_result;
 
 /* queue_placed.c APIs, for queue_op.c */
-int rch_op_region_prepare(struct rch_op *op, bool write);
-s64 rch_op_region_send(struct rch_op *op);
-s64 rch_op_region_recv(struct rch_op *op);
-s64 rch_op_region_ahead(struct rch_op *op, struct rch_op *before);
-bool rch_op_region_stop(struct rch_op *op);
-void rch_op_region_let_go(struct rch_queue *queue);
-void rch_op_region_drop(struct rch_op *op);
+int rch_op_placed_prepare(struct rch_op *op, bool write);
+s64 rch_op_placed_send(struct rch_op *op);
+s64 rch_op_placed_recv(struct rch_op *op);
+s64 rch_op_placed_ahead(struct rch_op *op, struct rch_op *before);
+bool rch_op_placed_stop(struct rch_op *op);
+void rch_op_placed_let_go(struct rch_queue *queue);
+void rch_op_placed_drop(struct rch_op *op);
 
 /* queue_op.c APIs, for queue_placed.c */
 void rch_op_unsent(struct rch_queue *queue, struct rch_link *link);

@@ -107,6 +107,7 @@ struct rch_line {
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
+ * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
  * @loan: what it takes back, referenced, see queue_op_grant.c; or NULL
@@ -143,6 +144,7 @@ struct rch_op {
 	void *data;
 	struct rch_region *region;
 	struct rch_place *place;
+	bool copied;
 	struct rch_job *job;
 	int notice;
 	struct rch_loan *loan;

@@ -194,7 +194,7 @@ static bool map_region(struct rch_place *place, enum dma_data_direction directio
 
 static bool map_table(struct rch_place *place, enum dma_data_direction direction)
 {
-	if (place->by_call ? rch_mem_map(&place->mem, place->path->dev) :
+	if (place->pinned ? rch_mem_map(&place->mem, place->path->dev) :
 			     !map_region(place, direction))
 		return false;
 	rch_mem_begin(&place->mem, &place->cursor);
@@ -413,20 +413,30 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	return place;
 }
 
+static void keep_mm(struct rch_place *place)
+{
+	mmgrab(place->mem.mm);
+	place->mm_kept = true;
+}
+
 /**
- * rch_place_alloc_pinned - the same for memory of the calling thread, which will wait
- * @chan: channel, whose file the thread's call keeps open
+ * rch_place_alloc_pinned - the same for memory of the calling program
+ * @chan: channel
  * @addr: where the message lies, or shall
  * @length: bytes, not 0
  * @direction: DMA_TO_DEVICE to send, DMA_FROM_DEVICE to receive
+ * @keep: keeps the channel open; NULL: the calling thread does, which waits until the transfer
+ *	is over
+ * @drop: gives @keep back, in process context
  *
  * Waits for the memory, before anybody waits for us. rch_place_put() gives all back when it is
- * over, or rch_place_leave_call() before.
+ * over, or rch_place_leave() before, or that of calls.
  *
- * Return: it, or NULL: it cannot be pinned, or there is no memory.
+ * Return: it, or NULL: it cannot be pinned, or there is no memory; then nothing was taken.
  */
 struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long addr,
-					 size_t length, enum dma_data_direction direction)
+					 size_t length, enum dma_data_direction direction,
+					 void *keep, void (*drop)(void *keep))
 {
 	struct rch_place *place = place_new(chan);
 
@@ -436,7 +446,12 @@ struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long ad
 		kfree(place);
 		return NULL;
 	}
-	place->by_call = true;
+	place->pinned = true;
+	place->by_call = !keep;
+	place->keep = keep;
+	place->drop = drop;
+	if (keep)
+		keep_mm(place);
 	return place;
 }
 
@@ -466,10 +481,16 @@ bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before)
 	return ok;
 }
 
-/** rch_place_all_sent - whether all of a message is on its way, or nothing; the next one may be */
+/**
+ * rch_place_all_sent - whether all of a message is on its way, or nothing; the next one may be
+ * @place: transfer that sends
+ *
+ * Not one that has come to nothing because the message is to be copied.
+ */
 bool rch_place_all_sent(const struct rch_place *place)
 {
-	return READ_ONCE(place->state) == RCH_PLACE_WRITTEN || rch_place_over(place);
+	return READ_ONCE(place->state) == RCH_PLACE_WRITTEN ||
+	       (rch_place_over(place) && place->result != -EAGAIN);
 }
 
 static bool stop_locked(struct rch_place *place)
@@ -522,6 +543,21 @@ void rch_place_leave(struct rch_place *place)
 	rch_place_put(place);
 }
 
+/**
+ * rch_place_leave_and_wait - the same, and the program may do with its memory what it likes
+ * @place: transfer
+ *
+ * Waits until the adapter has nothing to do with the memory any more, or the thread is killed. A
+ * peer can prolong that for as long as a silent one is given up (step_open()), not longer.
+ */
+void rch_place_leave_and_wait(struct rch_place *place)
+{
+	kref_get(&place->ref);
+	rch_place_leave(place);
+	wait_event_killable(place->wait, rch_place_over(place));
+	rch_place_put(place);
+}
+
 static void put_file(void *file)
 {
 	fput(file);
@@ -537,8 +573,7 @@ static void put_file(void *file)
 void rch_place_leave_call(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
-	mmgrab(place->mem.mm);
-	place->mm_kept = true;
+	keep_mm(place);
 	place->keep = get_file(place->chan->file);
 	place->drop = put_file;
 	mutex_unlock(&place->lock);
@@ -558,7 +593,7 @@ static void place_free(struct kref *ref)
 	struct rch_place *place = container_of(ref, struct rch_place, ref);
 
 	unuse_region(place);
-	if (place->by_call)
+	if (place->pinned)
 		rch_mem_unpin(&place->mem);
 	if (place->mm_kept)
 		mmdrop(place->mem.mm);

@@ -74,11 +74,11 @@ enum rch_place_state {
  * @wait: woken when the next step may be possible, for who has begun it to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
- * @region: where the message lies, used until it is over; NULL from then on, and when it lies in
- *	memory of a thread that waits
+ * @region: where the message lies, used until it is over; NULL from then on, and when @pinned
  * @offset: of the message in it; immutable
- * @by_call: the thread of a call has begun it, and waits: its pages are pinned in @mem. No work
- *	looks when what is waited for is late, but that thread; immutable
+ * @pinned: it lies in memory of a program's own, whose pages are pinned in @mem; immutable
+ * @by_call: the thread of a call has begun it, and waits. No work looks when what is waited for is
+ *	late, but that thread; immutable
  * @path: path of @chan; immutable
  * @keep: keeps the channel open, if not NULL; immutable, but for a thread that leaves
  * @drop: gives that back; likewise
@@ -94,7 +94,7 @@ enum rch_place_state {
  * @path_entry: in the path's
  * @deadline: when what is waited for is late, in jiffies; 0 is never
  * @late: it was, and that was dealt with
- * @mem: the message, mapped; @by_call: its pages, pinned until the transfer is freed
+ * @mem: the message, mapped; @pinned: its pages, pinned until the transfer is freed
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
@@ -127,6 +127,7 @@ struct rch_place {
 	bool claimed;
 	struct rch_region *region;
 	u64 offset;
+	bool pinned;
 	bool by_call;
 	struct rch_path *path;
 	void *keep;
@@ -171,7 +172,8 @@ struct rch_place {
 struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *region,
 				  u64 offset, void *keep, void (*drop)(void *keep));
 struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long addr,
-					 size_t length, enum dma_data_direction direction);
+					 size_t length, enum dma_data_direction direction,
+					 void *keep, void (*drop)(void *keep));
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
@@ -182,6 +184,7 @@ bool rch_place_all_sent(const struct rch_place *place);
 void rch_place_let_go(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);
+void rch_place_leave_and_wait(struct rch_place *place);
 void rch_place_leave_call(struct rch_place *place);
 long rch_place_patience(const struct rch_place *place);
 void rch_place_put(struct rch_place *place);

@@ -110,7 +110,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	    rch_chan_way(chan, length, false) == RCH_WAY_EAGER)
 		return -EAGAIN;
 	/* What is wrong with the memory, the copy will say. */
-	place = rch_place_alloc_pinned(chan, addr, length, DMA_TO_DEVICE);
+	place = rch_place_alloc_pinned(chan, addr, length, DMA_TO_DEVICE, NULL, NULL);
 	if (!place)
 		return -EAGAIN;
 	rch_place_send(place, length, msg_flags);
@@ -144,7 +144,8 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	result->length = offer->total;
 	result->msg_flags = offer->msg_flags;
 	if (offer->total <= iov_iter_count(to) && rch_call_range(to, offer->total, &addr))
-		place = rch_place_alloc_pinned(chan, addr, offer->total, DMA_FROM_DEVICE);
+		place = rch_place_alloc_pinned(chan, addr, offer->total, DMA_FROM_DEVICE,
+					       NULL, NULL);
 	/* What is wrong with the memory, the copy will say: the message may not come. */
 	if (!place)
 		goto refuse;
@@ -188,7 +189,7 @@ static struct rch_place *rch_call_lends(struct rch_chan *chan, const struct iov_
 	if (!rch_way_is_placed(room, false) || !rch_chan_lends(chan, room) ||
 	    !rch_call_range(to, room, &addr) || !rch_call_is_piece(addr, room))
 		return NULL;
-	return rch_place_alloc_pinned(chan, addr, room, DMA_FROM_DEVICE);
+	return rch_place_alloc_pinned(chan, addr, room, DMA_FROM_DEVICE, NULL, NULL);
 }
 
 /**

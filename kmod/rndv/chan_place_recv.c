@@ -244,7 +244,7 @@ static void fin_late(struct rch_place *place)
 	if (fins == place->fins) {
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
-	} else if (place->by_call && place->left_alone) {
+	} else if (place->pinned && place->left_alone) {
 		/* A peer cannot keep the pages of a program that is gone as long as it likes. */
 		rch_chan_broken(place->chan, -EINTR);
 	} else {

@@ -3,7 +3,7 @@
  * chan_place_send.c - transfers: the steps of who sends
  *
  * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
- * goes in segments, as there is room for them: from a region here, else by the thread that waits.
+ * goes in segments, as there is room for them: from a region here, else by who has begun it.
  *
  * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
  * and closes what it has opened.
@@ -54,12 +54,16 @@ static void send_failed(struct rch_place *place, int ret)
 	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: ret);
 }
 
-/* Nobody wants it written to its place. The thread that waits keeps the claim. */
+/*
+ * Nobody wants it written to its place. Who has it in memory of its own copies it; a thread that
+ * waits keeps the claim for that.
+ */
 static void stream(struct rch_place *place)
 {
 	rch_place_unmap(place);
-	if (place->by_call) {
-		place->claimed = false;
+	if (place->pinned) {
+		if (place->by_call)
+			place->claimed = false;
 		rch_place_finish(place, -EAGAIN);
 		return;
 	}
@@ -249,8 +253,8 @@ static bool ask(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 	u32 total = place->rts.total;
 
-	/* The thread of a call has looked before it had its pages pinned. */
-	if (!place->by_call && rch_chan_way(chan, total, true) == RCH_WAY_EAGER)
+	/* Who has pages pinned has looked before. */
+	if (!place->pinned && rch_chan_way(chan, total, true) == RCH_WAY_EAGER)
 		return false;
 	if (!rch_place_map(place, DMA_TO_DEVICE))
 		return false;
@@ -327,8 +331,8 @@ bool rch_place_send_stop(struct rch_place *place)
  * @msg_flags: its flags
  *
  * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
- * must be called soon. The result of a thread's transfer may be -EAGAIN: nothing has happened, and
- * the claim is the thread's again.
+ * must be called soon. The result may be -EAGAIN where pages are pinned: nothing has happened, the
+ * message is to be copied, and the claim is given up, or, of a thread that waits, its own again.
  */
 void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
 {
