@@ -377,10 +377,8 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	if (!payload)
 		return false;
 	/* The rest of a message whose first part is on its way: nothing would come to share it. */
-	if (!(item->flags & RCH_DATA_F_FIRST)) {
-		link->urgent = true;
-		link->prompt = true;
-	}
+	link->urgent |= !(item->flags & RCH_DATA_F_FIRST);
+	link->prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
 	/* There is room for one: who has lent more closes the others himself. */
 	if ((link->features & RCH_FEATURE_KEY) && !link->open->key)
 		link->open->key = item->key;

@@ -629,6 +629,7 @@ const struct rch_queue_ops rch_queue_ops = {
 	.ahead = rch_op_ahead,
 	.row = rch_op_row,
 	.drop = rch_op_drop,
+	.await = rch_op_placed_await,
 	.stop = rch_op_stop,
 	.flush = rch_op_flush,
 };

@@ -241,12 +241,29 @@ static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 	return -EAGAIN;
 }
 
+/* Its transfer is over, or never began, and has come to nothing. */
+static void place_drop(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+
+	rch_queue_await(op, &chan->wait, EPOLLIN);
+	rch_place_put(op->place);
+	forget(op);
+}
+
 /* There is a receive that waits, so that the peer may ask where to write. */
 static void announce(struct rch_op *op)
 {
 	if (!op->reading)
 		rch_chan_reading(op->object);
 	op->reading = true;
+}
+
+static void announce_over(struct rch_op *op)
+{
+	if (op->reading)
+		rch_chan_reading_over(op->object);
+	op->reading = false;
 }
 
 static bool always(struct rch_chan *chan)
@@ -299,6 +316,9 @@ static s64 recv_or_begin(struct rch_op *op)
 		atomic64_inc(&chan->rx_regions);
 		atomic64_inc(&op->region->received);
 	}
+	/* Only a call can go on: until there is one nothing is to be offered. */
+	if (ret == -EFAULT && !op->queue->in_call)
+		announce_over(op);
 	return rch_op_recv_told(op, ret, &result);
 }
 
@@ -326,16 +346,6 @@ s64 rch_op_placed_recv(struct rch_op *op)
 			return res;
 		/* There was no message after all. */
 	}
-}
-
-/* Its transfer is over, or never began, and has come to nothing. */
-static void place_drop(struct rch_op *op)
-{
-	struct rch_chan *chan = op->object;
-
-	rch_queue_await(op, &chan->wait, EPOLLIN);
-	rch_place_put(op->place);
-	forget(op);
 }
 
 /*
@@ -421,26 +431,41 @@ bool rch_op_placed_stop(struct rch_op *op)
 
 /*
  * The program knows by a region when its memory is its own again. Memory of its own it takes for
- * that when the queue is closed, unless it ends itself.
+ * that when it has closed the queue, unless it ends itself.
  */
+static bool awaits_memory(const struct rch_op *op)
+{
+	return op->queue->closed && !op->region && current->mm == op->queue->mm &&
+	       !(current->flags & (PF_EXITING | PF_KTHREAD));
+}
+
 static void leave(struct rch_op *op)
 {
-	if (op->region || (current->flags & (PF_EXITING | PF_KTHREAD)))
-		rch_place_leave(op->place);
-	else
-		rch_place_leave_and_wait(op->place);
+	if (awaits_memory(op)) {
+		kref_get(&op->place->ref);
+		op->left = op->place;
+	}
+	rch_place_leave(op->place);
+}
+
+/** rch_op_placed_await - wait for the memory of an @op that was dropped */
+void rch_op_placed_await(struct rch_op *op)
+{
+	if (!op->left)
+		return;
+	wait_event_killable(op->left->wait, rch_place_over(op->left));
+	rch_place_put(op->left);
+	op->left = NULL;
 }
 
 /** rch_op_placed_drop - @op is over, or its queue is: give back what it has */
 void rch_op_placed_drop(struct rch_op *op)
 {
-	if (op->reading)
-		rch_chan_reading_over(op->object);
+	announce_over(op);
 	if (op->place)
 		leave(op);
 	if (op->region)
 		rch_region_unuse(op->region);
-	op->reading = false;
 	forget(op);
 	op->region = NULL;
 }

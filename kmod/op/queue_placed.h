@@ -21,6 +21,7 @@ s64 rch_op_placed_ahead(struct rch_op *op, struct rch_op *before);
 bool rch_op_placed_stop(struct rch_op *op);
 void rch_op_placed_let_go(struct rch_queue *queue);
 void rch_op_placed_drop(struct rch_op *op);
+void rch_op_placed_await(struct rch_op *op);
 
 /* queue_op.c APIs, for queue_placed.c */
 void rch_op_unsent(struct rch_queue *queue, struct rch_link *link);

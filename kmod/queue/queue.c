@@ -663,6 +663,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->data = NULL;
 	op->region = NULL;
 	op->place = NULL;
+	op->left = NULL;
 	op->copied = false;
 	op->job = NULL;
 	op->notice = 0;

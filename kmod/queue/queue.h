@@ -107,6 +107,7 @@ struct rch_line {
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
+ * @left: was its transfer, when the queue was closed: referenced; or NULL
  * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
@@ -144,6 +145,7 @@ struct rch_op {
 	void *data;
 	struct rch_region *region;
 	struct rch_place *place;
+	struct rch_place *left;
 	bool copied;
 	struct rch_job *job;
 	int notice;
@@ -169,6 +171,7 @@ struct rch_op {
  * @row: take entries that are over at once, and need not be operations; nothing but their
  *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
+ * @await: it was dropped as the queue is closed: wait until its memory is the program's alone
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
  * @flush: nothing is to be run at the moment: what was put off goes out
@@ -179,6 +182,7 @@ struct rch_queue_ops {
 	s64 (*ahead)(struct rch_op *op, struct rch_op *before);
 	u32 (*row)(struct rch_queue *queue, u32 max);
 	void (*drop)(struct rch_op *op);
+	void (*await)(struct rch_op *op);
 	bool (*stop)(struct rch_op *op);
 	void (*flush)(struct rch_queue *queue);
 };

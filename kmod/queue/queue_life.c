@@ -224,8 +224,8 @@ int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_e
  * rch_queue_destroy - the file is closed: operations under way end without completion
  * @queue: queue
  *
- * No call of a program runs on it. Context: process; waits until no adapter uses memory of
- * the program's that is not a region's, unless the thread is killed.
+ * No call of a program runs on it. Context: process; a thread of the program waits until no
+ * adapter uses memory of it that is not a region's, unless it is killed.
  */
 void rch_queue_destroy(struct rch_queue *queue)
 {
@@ -242,12 +242,11 @@ void rch_queue_destroy(struct rch_queue *queue)
 	cancel_work_sync(&queue->work);
 	list_for_each_entry(op, &queue->all, all) {
 		rch_op_disarm(op);
-		/* All of them at once ask for their memory. */
-		if (op->place)
-			queue->ops->stop(op);
-	}
-	list_for_each_entry(op, &queue->all, all)
 		queue->ops->drop(op);
+	}
+	/* By now each goes on by itself, so that none waits for another. */
+	list_for_each_entry(op, &queue->all, all)
+		queue->ops->await(op);
 	rch_object_strike(&queue->object);
 	kref_put(&queue->ref, queue_free);
 }

@@ -278,7 +278,7 @@ void rch_place_finish(struct rch_place *place, int result)
 	rch_place_unclaim(place);
 	unuse_region(place);
 	place->result = result;
-	WRITE_ONCE(place->state, RCH_PLACE_OVER);
+	smp_store_release(&place->state, RCH_PLACE_OVER); /* pairs with rch_place_over() */
 	if (wq_has_sleeper(&place->wait))
 		wake_up_all(&place->wait);
 	if (cancel_delayed_work(&place->work))
@@ -540,21 +540,6 @@ void rch_place_leave(struct rch_place *place)
 	if (place->state == RCH_PLACE_OVER && !place->sending && !place->result)
 		rch_chan_lost(place->chan);
 	mutex_unlock(&place->lock);
-	rch_place_put(place);
-}
-
-/**
- * rch_place_leave_and_wait - the same, and the program may do with its memory what it likes
- * @place: transfer
- *
- * Waits until the adapter has nothing to do with the memory any more, or the thread is killed. A
- * peer can prolong that for as long as a silent one is given up (step_open()), not longer.
- */
-void rch_place_leave_and_wait(struct rch_place *place)
-{
-	kref_get(&place->ref);
-	rch_place_leave(place);
-	wait_event_killable(place->wait, rch_place_over(place));
 	rch_place_put(place);
 }
 

@@ -184,7 +184,6 @@ bool rch_place_all_sent(const struct rch_place *place);
 void rch_place_let_go(struct rch_place *place);
 bool rch_place_stop(struct rch_place *place);
 void rch_place_leave(struct rch_place *place);
-void rch_place_leave_and_wait(struct rch_place *place);
 void rch_place_leave_call(struct rch_place *place);
 long rch_place_patience(const struct rch_place *place);
 void rch_place_put(struct rch_place *place);
@@ -198,7 +197,8 @@ static inline bool rch_place_holds(const struct rch_place *place)
 /** rch_place_over - whether it is over; then @wait is woken. Any context */
 static inline bool rch_place_over(const struct rch_place *place)
 {
-	return READ_ONCE(place->state) == RCH_PLACE_OVER;
+	/* pairs with rch_place_finish(): the result is there, and the memory left alone */
+	return smp_load_acquire(&place->state) == RCH_PLACE_OVER;
 }
 
 #endif /* _RCH_CHAN_PLACE_H */

@@ -169,7 +169,8 @@ static bool step_turn(struct rch_place *place)
 
 static bool step_writing(struct rch_place *place)
 {
-	if (place->cts.length && rch_write_may(place->write)) {
+	/* Of what nobody wants no more is written, or a slow peer would have the pages for long. */
+	if (place->cts.length && !place->left_alone && rch_write_may(place->write)) {
 		write_some(place);
 		return true;
 	}

@@ -185,6 +185,121 @@ TEST_F(scene, killed_and_never_written_to)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
+#define PLAIN 65536U
+
+static void *enters(void *arg)
+{
+	queue_enter(arg, 2, 1, 400);
+	return NULL;
+}
+
+static int64_t close_took;
+static bool close_done;
+
+static void *closes(void *arg)
+{
+	int64_t begun = now_ms();
+
+	queue_close(arg);
+	close_took = now_ms() - begun;
+	__atomic_store_n(&close_done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Who is not the program closes the queue last: it does not wait for that program's memory. */
+TEST_F(scene, closed_by_a_stranger)
+{
+	static char room[2 * PLAIN];
+	struct attack *a = &self->a;
+	struct queue q;
+	pthread_t t;
+	pid_t child;
+	int ctx;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->plain = true;
+	ASSERT_TRUE(attack_connect(a, false));
+	ctx = open_ctx();
+	ASSERT_EQ(queue_open(ctx, &q, 8, 8), 0);
+	queue_recv(&q, a->victim, room, sizeof(room), TAG);
+	pthread_create(&t, NULL, enters, &q);
+	hostile_beat(&a->h, 100);
+	say_rts(a, 0, PLAIN, 1);
+	EXPECT_NE(cts_heard(a, 1).length, 0);
+	hostile_beat(&a->h, 350);
+	pthread_join(t, NULL);
+	child = fork();
+	if (!child) {
+		int64_t begun;
+
+		sleep_ms(50);
+		begun = now_ms();
+		close(q.fd);
+		_exit(now_ms() - begun > 100);
+	}
+	closes(&q);
+	hostile_beat(&a->h, 3000);
+	EXPECT_EQ(child_status(child), 0);
+	close(ctx);
+	attack_disconnect(a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+/* The peer fills none of what it was lent, and goes on: closing waits for all at a time. */
+TEST_F(scene, closed_with_two_lent)
+{
+	static char room[4 * PLAIN];
+	struct attack *a = &self->a;
+	struct queue q;
+	pthread_t t;
+	int ctx, i, third = -1;
+	u32 third_no, victim_no, cts0;
+	pid_t reader;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->plain = true;
+	ASSERT_TRUE(attack_connect(a, false));
+	ASSERT_TRUE(attack_open(a, HOSTILE_MINE + 2, &third_no, &third));
+	reader = LATER(0, ({
+		while (read(third, room, sizeof(room)) > 0)
+			;
+	}));
+	ctx = open_ctx();
+	ASSERT_EQ(queue_open(ctx, &q, 8, 8), 0);
+	queue_recv(&q, a->victim, room, 2 * PLAIN, TAG);
+	queue_recv(&q, a->witness, room + 2 * PLAIN, 2 * PLAIN, SECOND);
+	pthread_create(&t, NULL, enters, &q);
+	hostile_beat(&a->h, 100);
+	victim_no = a->victim_no;
+	a->victim_no = a->witness_no;
+	say_rts(a, 0, PLAIN, 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 5000));
+	hostile_beat(&a->h, 30);
+	a->victim_no = victim_no;
+	say_rts(a, 0, PLAIN, 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 2, 5000));
+	hostile_beat(&a->h, 350);
+	pthread_join(t, NULL);
+	close_done = false;
+	pthread_create(&t, NULL, closes, &q);
+	cts0 = a->h.count[RCH_REC_CTS];
+	a->victim_no = third_no;
+	for (i = 1; i < 40 && !__atomic_load_n(&close_done, __ATOMIC_ACQUIRE); i++) {
+		say_rts(a, 0, PLAIN, i);
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] >= cts0 + i, 5000));
+		say_fin(a);
+		hostile_beat(&a->h, 150);
+	}
+	pthread_join(t, NULL);
+	EXPECT_LE(close_took, 4 * 300 + timer_late(4 * 300));
+	close(ctx);
+	kill(reader, SIGKILL);
+	child_status(reader);
+	close(third);
+	attack_disconnect(a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
 /* The frame that tells of the message closes what it was written to. */
 
 static struct rch_cts borrow_closing(struct lender *l, struct attack *a)

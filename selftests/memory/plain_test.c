@@ -15,6 +15,7 @@
 #include "common.h"
 #include "harness.h"
 #include "region_fixture.h"
+#include "scattered.h"
 
 #define LEN 65536U
 #define SLOT (2 * MIB)
@@ -282,6 +283,41 @@ TEST_F(region, channel_ends)
 		self->a = fds[0];
 		self->b = fds[1];
 	}
+}
+
+/*
+ * Both ends are of one queue, which is closed with bytes still to be written: the one end does not
+ * wait for the other's, and no link ends.
+ */
+TEST_F(region, closed_while_writing_to_itself)
+{
+	char *from = scattered(MIB), *to = scattered(SLOT);
+	int64_t begun;
+	int fds[2], i;
+
+	if (!time_is_virtual())
+		SKIP("no cable whose rate could be changed");
+	/* On iWARP what the adapter takes at a time is what TCP does. */
+	ASSERT_EQ(system("cd /proc/sys/net/ipv4; cat tcp_wmem >/tmp/wmem; cat tcp_rmem >/tmp/rmem;"
+			 "echo 4096 8192 16384 >tcp_wmem; echo 4096 8192 32768 >tcp_rmem"), 0);
+	pair_up(self->ctx, fds, NULL);
+	for (i = 0; i < 3; i++)
+		one(self, MIB, i);
+	queue_recv(&self->q, self->b, to, SLOT, RECV);
+	ASSERT_GE(queue_submit(&self->q), 0);
+	sleep_ms(10);
+	cable("rate 20");
+	queue_send(&self->q, self->a, from, MIB, SEND);
+	ASSERT_GE(queue_submit(&self->q), 0);
+	begun = now_ms();
+	queue_close(&self->q);
+	EXPECT_LT(now_ms() - begun, 5000);
+	cable("rate 0");
+	EXPECT_EQ(system("cd /proc/sys/net/ipv4; cat /tmp/wmem >tcp_wmem;"
+			 "cat /tmp/rmem >tcp_rmem"), 0);
+	EXPECT_EQ(write(fds[0], "x", 1), 1);
+	EXPECT_EQ(read(fds[1], self->to, 1), 1);
+	ASSERT_EQ(queue_open(self->ctx, &self->q, 8, 8), 0);
 }
 
 TEST_HARNESS_MAIN
