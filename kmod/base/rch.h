@@ -77,6 +77,7 @@ struct rch_counts {
 	atomic_t frames;
 	atomic_t items;
 	atomic_t segments;
+	atomic_t sets;
 	atomic_t regions;
 	atomic_t grants;
 	atomic_t keys;

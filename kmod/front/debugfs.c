@@ -4,8 +4,8 @@
  *
  * In inject one file for each fault of inject.h, and one that counts them; in keys how many keys
  * of own memory there are, see path_key.c; in items how many pieces of memory with messages that
- * wait, those in frames apart. Only root reads and writes them. Nothing depends on their being
- * there: a kernel may have no debugfs, or be locked down.
+ * wait, those in frames apart; in sets how many sets of regions. Only root reads and writes them.
+ * Nothing depends on their being there: a kernel may have no debugfs, or be locked down.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -69,6 +69,7 @@ void rch_debugfs_init(void)
 	root = debugfs_create_dir("rdmachan", NULL);
 	debugfs_create_atomic_t("keys", 0400, root, &rch_counts.keys);
 	debugfs_create_atomic_t("items", 0400, root, &rch_counts.items);
+	debugfs_create_atomic_t("sets", 0400, root, &rch_counts.sets);
 	inject = debugfs_create_dir("inject", root);
 	for (fault = 0; fault < RCH_FAULTS; fault++)
 		debugfs_create_file(rch_inject_name(fault), 0600, inject,

@@ -57,6 +57,7 @@ struct rch_regions *rch_regions_create(const struct net *net)
 	xa_init_flags(&set->table, XA_FLAGS_ALLOC1);
 	spin_lock_init(&set->lock);
 	INIT_LIST_HEAD(&set->loans);
+	atomic_inc(&rch_counts.sets);
 	return set;
 }
 
@@ -74,6 +75,7 @@ static void set_free(struct kref *ref)
 	/* Empty, it has nothing to be freed; and this may be in softirq. */
 	WARN_ON_ONCE(!xa_empty(&set->table));
 	kfree(set);
+	atomic_dec(&rch_counts.sets);
 }
 
 /** rch_regions_put - drop it */

@@ -23,18 +23,18 @@ static bool is_given_back(const struct rdmachan_info *info)
 }
 
 /* Where the lab made the guest there is debugfs. */
-static bool items_are_gone(void)
+static bool is_count(const char *what, int want)
 {
-	const int items = module_count("items");
+	const int count = module_count(what);
 
-	return !items || (items < 0 && !getenv("LAB_HOST"));
+	return count == want || (count < 0 && !getenv("LAB_HOST"));
 }
 
 static bool is_clean(const struct rdmachan_info *info)
 {
 	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
 	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments &&
-	       items_are_gone();
+	       is_count("items", 0) && is_count("sets", 1);
 }
 
 int main(int argc, char **argv)
@@ -51,9 +51,9 @@ int main(int argc, char **argv)
 		if (!clean)
 			sleep_ms(20);
 	} while (!clean && now_ms() < until);
-	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments, %d items\n",
+	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments, %d items, %d sets of regions\n",
 	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
-	       info.out_frames, info.out_segments, module_count("items"));
+	       info.out_frames, info.out_segments, module_count("items"), module_count("sets"));
 	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes, %llu regions, %llu grants\n",
 	       info.out_use_listeners.all, info.out_use_channels.all,
 	       info.out_use_pending.all, info.out_use_bytes.all, info.out_use_regions.all,
