@@ -63,6 +63,11 @@ run() {
 	echo "# $name: $(($(date +%s) - begun)) s"
 }
 
+# Prints those that there are. A link is the name of one that is shared, and stays for ever.
+own_caches() {
+	find /sys/kernel/slab/ -maxdepth 1 -type d -name 'rch_*' | grep .
+}
+
 [ $# -gt 0 ] || { sed -n '4,/^$/s/^# \{0,1\}//p' "$0"; exit 2; }
 [ -f "$here/rdmachan.ko" ] && ! grep -q '^rdmachan ' /proc/modules &&
 	# Where all is slower by SLOW, a host that has said nothing for as long is not dead yet.
@@ -73,8 +78,11 @@ verdict $? "the module is loaded"
 for program in "$@"; do
 	run "$program"
 done
-rmmod rdmachan
+# That waits for what a channel that ended just now has still to tell.
+"$here/leave_channel" && rmmod rdmachan
 verdict $? "the module is unloaded"
+! own_caches
+verdict $? "the module has left no cache of memory"
 # That KCSAN reports nothing says something only if it has looked at the module.
 if [ -f /sys/kernel/debug/kcsan ]; then
 	watched=$(sed -n 's/^setup_watchpoints: //p' /sys/kernel/debug/kcsan)
