@@ -786,6 +786,8 @@ TEST_F(abi, list_arguments)
 TEST_F(abi, info)
 {
 	struct rdmachan_device devices[16];
+	char unread[200] = {};
+	uint32_t segments;
 	struct rdmachan_info info;
 
 	ASSERT_EQ(get_info(self->ctx, &info), 0);
@@ -801,7 +803,13 @@ TEST_F(abi, info)
 	EXPECT_GE(info.out_listeners, 1);
 	EXPECT_GE(info.out_channels, 2);
 	EXPECT_GE(info.out_links, 1);
+	segments = info.out_segments;
 	EXPECT_GT(strlen(info.out_version), 0);
+	/* A message that is not small waits in a piece of memory of its own. */
+	ASSERT_EQ(do_send(self->peer, unread, sizeof(unread), 0, NULL), 0);
+	ASSERT_TRUE(wait_readable(self->chan, 10000));
+	ASSERT_EQ(get_info(self->ctx, &info), 0);
+	EXPECT_EQ(info.out_segments, segments + 1);
 	info.devices_ptr = (uintptr_t)devices;
 	info.devices_max = 16;
 	info.device_size = sizeof(*devices) - 1;
