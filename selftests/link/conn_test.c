@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -35,14 +36,20 @@ static uint64_t cm_connects(int ctx)
 	return info.out_cm_connects;
 }
 
+static bool over_siw(void)
+{
+	const char *rdma = getenv("LAB_RDMA");
+
+	return rdma && !strncmp(rdma, "siw", 3);
+}
+
 /*
  * siw may close a connection that was refused before it has read why; then it looks like
  * a host without the module, and asking again helps.
  */
 static int connect_refused(int ctx, uint32_t service, struct rdmachan_error *error)
 {
-	const char *rdma = getenv("LAB_RDMA");
-	int ret, tries = rdma && !strncmp(rdma, "siw", 3) ? 4 : 1;
+	int ret, tries = over_siw() ? 4 : 1;
 
 	do {
 		ret = do_connect(ctx, service, &(struct opts){ .error = error });
@@ -66,6 +73,25 @@ TEST(nobody_listens)
 		if (i == 1)
 			EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
 	}
+}
+
+/* A link that is being made for a service of nobody's is refused, and who waits for it is not. */
+TEST(beside_one_that_is_refused)
+{
+	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
+	int ctx = open_ctx(), refused;
+
+	if (!time_is_virtual() || over_siw())
+		SKIP("the moment is another, or siw does not tell the reason");
+	ASSERT_GE(do_listen(open_peer(), SERVICE, NULL), 0);
+	await_no_links(ctx);
+	cable("delay 10");
+	refused = do_connect(ctx, SERVICE + 7, &nonblock);
+	ASSERT_GE(refused, 0);
+	sleep_ms(1);
+	EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
+	EXPECT_TRUE(wait_state(refused, RDMACHAN_STATE_FAILED, 1000));
+	cable("delay 0");
 }
 
 TEST(absent_host)
@@ -132,12 +158,11 @@ TEST(another_server_there)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(7799) };
 	struct rdmachan_addr addr = peer_address();
-	const char *rdma = getenv("LAB_RDMA");
 	struct rdmachan_error error;
 	int here, server;
 	pthread_t thread;
 
-	if (!rdma || strncmp(rdma, "siw", 3))
+	if (!over_siw())
 		SKIP("it needs iWARP");
 	here = enter_peer();
 	server = socket(AF_INET, SOCK_STREAM, 0);
@@ -284,6 +309,28 @@ TEST(parameters)
 	EXPECT_ERR(pwrite(fd, "0", 1, 0), EINVAL);
 	EXPECT_ERR(pwrite(fd, "many", 4, 0), EINVAL);
 	EXPECT_EQ(pwrite(fd, text, strlen(text), 0), strlen(text));
+}
+
+/* A channel that could not be accepted goes on waiting, and that is told as if it came anew. */
+TEST(accept_fails)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	int watch = epoll_create1(0), listener;
+	struct rlimit few, all;
+
+	listener = do_listen(open_peer(), SERVICE, NULL);
+	ASSERT_EQ(epoll_ctl(watch, EPOLL_CTL_ADD, listener, &event), 0);
+	ASSERT_GE(do_connect(open_ctx(), SERVICE, NULL), 0);
+	ASSERT_EQ(epoll_wait(watch, &event, 1, 10000), 1);
+	EXPECT_EQ(epoll_wait(watch, &event, 1, 0), 0);
+	ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	few.rlim_cur = 0;
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	EXPECT_ERR(do_accept(listener, NULL), EMFILE);
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &all), 0);
+	EXPECT_EQ(epoll_wait(watch, &event, 1, 0), 1);
+	EXPECT_GE(do_accept(listener, NULL), 0);
 }
 
 TEST(second_channel_uses_the_link)
