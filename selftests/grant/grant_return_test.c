@@ -114,6 +114,22 @@ TEST_F(grant, revoke_begun)
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
 
+/* So are those of the regions of a context when that is closed. */
+TEST_F(grant, context_closed)
+{
+	int other = open_ctx();
+	uint32_t region = region_of(other, self->memory, PAGE);
+	int64_t grant = grant_range(self->owner, other, &RANGE(region, MAY_ALL, 0, 64));
+
+	ASSERT_GT(grant, 0);
+	ASSERT_TRUE(grant_held(self->holder, grant));
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), 0);
+	close(other);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_EQ(try_write(self->holder, grant, 0, 8), EKEYREVOKED);
+	EXPECT_EQ(grants_in_use(self->ctx), self->count);
+}
+
 /* Several times, with and without waiting: one event. */
 TEST_F(grant, revoke_again)
 {
