@@ -529,6 +529,35 @@ TEST_F(grant, queue_give_without_room)
 	EXPECT_EQ(grants_in_use(self->ctx), before + 4);
 }
 
+/*
+ * It waits for a message that is before it. That has to wait for a call of the program as well, as
+ * its memory is not there when there is room.
+ */
+TEST_F(grant, queue_give_behind_a_message)
+{
+	const char *absent = pages(PAGE);
+	struct rdmachan_recv_args recv;
+	struct giving g;
+	char back[100];
+	int count;
+
+	begin(self);
+	count = fill_up(self->owner, 1000);
+	queue_send(&q, self->owner, absent, sizeof(back), 1);
+	give_begin(self, &g, 2);
+	submit(2);
+	drain(self->holder, count);
+	/* Who has no call runs what can be run. */
+	sleep_ms(20);
+	EXPECT_EQ(queue_ready(&q), 0);
+	expect_done(1, sizeof(back));
+	expect_done(2, 0);
+	ASSERT_EQ(do_recv(self->holder, back, sizeof(back), &recv, TIMEOUT(10000)), 0);
+	EXPECT_EQ(recv.out_length, sizeof(back));
+	expect_given(self, &g);
+	queue_close(&q);
+}
+
 TEST_F(grant, queue_give_refused)
 {
 	uint64_t before = grants_in_use(self->ctx);
