@@ -713,6 +713,40 @@ TEST_F_TIMEOUT(grant, queue_cancel_many, 60)
 	queue_close(&q);
 }
 
+/*
+ * Nothing was done of what waits for its turn. What is under way is over when the adapter has done
+ * what it has in hand of it, and the rest is not begun.
+ */
+TEST_F_TIMEOUT(grant, queue_too_late, 60)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
+	char *mine = pages(SIZE);
+	int64_t begun;
+	int i;
+
+	if (!time_is_virtual())
+		SKIP("how long an access takes is not known");
+	begin(self);
+	cable("delay 100");
+	begun = now_ms();
+	queue_read(&q, self->holder, grant, 0, mine, SIZE, 1)->timeout_ms = 60;
+	for (i = 0; i < FLYING; i++)
+		queue_read(&q, self->holder, grant, 0, mine, 1, 2);
+	queue_read(&q, self->holder, grant, 0, mine, 1, 3)->timeout_ms = 60;
+	queue_read(&q, self->holder, grant, 0, mine, 1, 4);
+	queue_cancel(&q, 4, 0, 5);
+	ASSERT_EQ(queue_submit(&q), FLYING + 4);
+	EXPECT_CQE(&q, 4, -ECANCELED);
+	EXPECT_CQE(&q, 5, 1);
+	EXPECT_CQE(&q, 3, -ETIMEDOUT);
+	EXPECT_TOOK(begun, 60, LIMIT_LATE(60));
+	EXPECT_CQE(&q, 1, -ETIMEDOUT);
+	for (i = 0; i < FLYING; i++)
+		EXPECT_CQE(&q, 2, 1);
+	cable("delay 0");
+	queue_close(&q);
+}
+
 /* Nothing is written any more when REVOKE has returned. */
 TEST_F_TIMEOUT(grant, queue_revoke, 60)
 {
