@@ -202,6 +202,56 @@ TEST_F_TIMEOUT(grant, key_many, 100)
 	queue_close(&q);
 }
 
+/* One that is used for long, and is the oldest, does not keep the next oldest in its place. */
+TEST_F_TIMEOUT(grant, key_behind_one_in_use, 60)
+{
+	char *mine = some(KEYS * PIECE), *more = some(PIECE);
+	uint32_t region = region_of(self->ctx, mine, KEYS * PIECE);
+	uint32_t another = region_of(self->ctx, more, PIECE);
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE);
+	int64_t held = 0;
+	int i;
+
+	begin(self);
+	for (i = 0; i < KEYS; i++) {
+		ASSERT_EQ(get(self->holder, grant, 0, region, i * PIECE, MIB), (int64_t)MIB);
+		expect_keys(i + 1);
+		/* The reader lends as well, in the mapping of the first one. */
+		if (i)
+			continue;
+		held = grant_range(self->holder, self->ctx, &RANGE(region, MAY_ALL, 0, MIB));
+		ASSERT_TRUE(grant_held(self->owner, held));
+	}
+	sleep_ms(1100);
+	ASSERT_EQ(get(self->holder, grant, 0, another, 0, MIB), (int64_t)MIB);
+	ASSERT_EQ(grant_release(self->owner, held), 0);
+	ASSERT_TRUE(grant_returned(self->holder, held, 0));
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	expect_keys(1);
+	EXPECT_EQ(region_unregister(self->ctx, another), 0);
+	queue_close(&q);
+}
+
+/* Those of a region that stays end with their connection. */
+TEST_F(grant, key_without_connection)
+{
+	uint32_t grant = lend(self, MAY_ALL, 0, SIZE), region;
+	char *mine = some(2 * PIECE);
+	int i;
+
+	region = region_of(self->ctx, mine, 2 * PIECE);
+	begin(self);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(get(self->holder, grant, 0, region, i * PIECE, MIB), (int64_t)MIB);
+	expect_keys(2);
+	close(self->owner);
+	close(self->holder);
+	await_no_links(self->ctx);
+	expect_keys(0);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	queue_close(&q);
+}
+
 /* Without memory for a key it is as if there were none to be had. */
 TEST_F_TIMEOUT(grant, key_without_memory, 100)
 {
