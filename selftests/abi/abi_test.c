@@ -819,6 +819,7 @@ TEST_F(abi, info)
 	EXPECT_GT(strlen(devices[0].name), 0);
 	EXPECT_TRUE(devices[0].flags & RDMACHAN_DEV_F_ACTIVE);
 	EXPECT_EQ(devices[0].port, 1);
+	EXPECT_EQ(devices[0].port_state, 4);
 	info.devices_ptr = NOWHERE;
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EFAULT);
 }
