@@ -106,6 +106,10 @@ TEST_F(crossing, asks_and_gives_back)
 	say_fin(a);
 	EXPECT_EQ(result(l, a, TAG), SIZE);
 	EXPECT_TRUE(is_filled(l, 7));
+	/* The question is over with that: others may come. */
+	receive(l, a);
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
+	EXPECT_EQ(result(l, a, TAG), 100);
 }
 
 /* The question is taken back, and what is lent stays. */
@@ -122,6 +126,26 @@ TEST_F(crossing, asks_and_does_not)
 	write_and_place(a, &self->cts, 8);
 	EXPECT_EQ(result(l, a, TAG), SIZE);
 	EXPECT_TRUE(is_filled(l, 8));
+}
+
+/* It is taken back when memory is open already: that is closed, and the receive waits on. */
+TEST_F(scene, asks_and_is_told_and_does_not)
+{
+	struct attack *a = &self->a;
+	struct lender l;
+
+	lender_begin(&l, a);
+	receive(&l, a);
+	say_rts(a, 0, SIZE, 1);
+	EXPECT_EQ(cts_heard(a, 1).length, SIZE);
+	say_rts(a, RCH_RTS_F_CANCEL, SIZE, 1);
+	hostile_beat(&a->h, 200);
+	/* Nothing keeps its program from doing with the memory what it likes. */
+	cancel(&l);
+	EXPECT_EQ(result(&l, a, TAG), -ECANCELED);
+	EXPECT_EQ(result(&l, a, CANCEL), 1);
+	expect_alive(a);
+	lender_end(&l, a);
 }
 
 /* There is not enough: it is wanted back before the question is answered. */
