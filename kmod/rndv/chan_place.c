@@ -245,7 +245,6 @@ void rch_place_unmap(struct rch_place *place)
 		rch_key_release(place->key);
 	else
 		rch_mem_unmap(&place->mem);
-	place->key = NULL;
 	rch_path_leave(place->path);
 }
 

@@ -51,7 +51,6 @@ static void uncount(struct rch_place *place)
 {
 	if (place->counted)
 		atomic_dec(&place->chan->lane.link->lent);
-	place->counted = false;
 }
 
 /* It may come as DATA. Return: -EAGAIN */
