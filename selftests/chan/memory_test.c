@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memory_test.c - what channels and links cost while they are idle
+ * memory_test.c - what channels and links cost while they are idle, and that nothing is lost
  *
  * Counted is all memory that the kernel has less of, the adapter's and the files' with it,
  * so a kernel that makes objects larger to watch them is no place for this program.
@@ -149,9 +149,72 @@ static void fill_and_empty(const int fds[2])
 	for (i = 0; i < 2; i++) {
 		for (j = 0; j < 40; j++)
 			ASSERT_EQ(do_send(fds[i], own.data, LARGE, 0, NULL), 0);
+		/* They have come. */
+		sleep_ms(10);
 		for (j = 0; j < 40; j++)
 			ASSERT_EQ(do_recv(fds[!i], own.data, LARGE, NULL, NULL), 0);
 	}
+}
+
+/* So often, what is lost each time would be several MiB. What has happened once made caches. */
+#define OFTEN 100
+
+static long lost_kib(void (*what)(int ctx, const int fds[2]), int ctx, const int fds[2])
+{
+	long before;
+	int i;
+
+	what(ctx, fds);
+	sleep_ms(1000);
+	before = free_kib();
+	for (i = 0; i < OFTEN; i++)
+		what(ctx, fds);
+	/* What RCU frees later. */
+	sleep_ms(1000);
+	return before - free_kib();
+}
+
+static void fill_and_empty_one(int ctx, const int fds[2])
+{
+	(void)ctx;
+	fill_and_empty(fds);
+}
+
+static void make_queue(int ctx, const int fds[2])
+{
+	struct queue q;
+
+	(void)fds;
+	ASSERT_EQ(queue_open(ctx, &q, 1024, 1024), 0);
+	queue_close(&q);
+}
+
+/* Pages that hold messages for longer than the link has others, and the rings of queues. */
+TEST_F(memory, nothing_is_lost)
+{
+	static const struct {
+		const char *name;
+		void (*what)(int ctx, const int fds[2]);
+	} uses[] = {
+		{ "messages that wait", fill_and_empty_one },
+		{ "queues", make_queue },
+	};
+	static const struct opts large = { .tuning = { .recv_buffer = MIB, .send_buffer = MIB } };
+	int fds[2];
+	size_t i;
+	long kib;
+
+	close(self->listener);
+	self->listener = do_listen(self->peer, SERVICE, &large);
+	fds[0] = do_connect(self->ctx, SERVICE, &large);
+	fds[1] = do_accept(self->listener, NULL);
+	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+		kib = lost_kib(uses[i].what, self->ctx, fds);
+		printf("# %s: %ld KiB lost\n", uses[i].name, kib);
+		EXPECT_LT(kib, KIB);
+	}
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* READs that were under way at a time, of each size that is copied. */
