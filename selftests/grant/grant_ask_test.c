@@ -242,6 +242,24 @@ TEST_F_TIMEOUT(ask, link_killed, 60)
 	inject_off("withhold");
 }
 
+/* Who has no answer for some dead times ends the connection: nobody waits in a call for that. */
+TEST_F_TIMEOUT(ask, never_answered, 60)
+{
+	struct rdmachan_error error;
+	int64_t begun = tick_ms();
+
+	ask_many(self);
+	while (!queue_ready(&self->q) && now_ms() < begun + 50000)
+		sleep_ms(50);
+	EXPECT_TOOK(begun, 4 * 6000, timer_late(4 * 6000) + 50);
+	EXPECT_EQ(results(self, MANY, -EREMOTEIO, -EPROTO), ASKED);
+	ASSERT_EQ(get_error(self->holder, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PROTOCOL);
+	EXPECT_EQ(error.op, RDMACHAN_OP_ACCESS);
+	EXPECT_EQ(sum(), ASKED);
+	inject_off("withhold");
+}
+
 struct caller {
 	struct fixture_ask *self;
 	int error;
