@@ -285,6 +285,35 @@ TEST_F_TIMEOUT(grant, key_without_memory, 100)
 	queue_close(&q);
 }
 
+/* On a connection that keeps nothing of accesses before. With iWARP there is no READ without. */
+TEST_F(grant, key_refused_by_the_adapter)
+{
+	char *mine = some(PIECE);
+	uint32_t grant, region = region_of(self->ctx, mine, PIECE);
+	int fds[2];
+	int64_t res;
+
+	if (inject_open("nomem", O_RDONLY) < 0)
+		SKIP("there is no debugfs");
+	close(self->owner);
+	close(self->holder);
+	await_no_links(self->ctx);
+	pair_up(self->ctx, fds, NULL);
+	self->owner = fds[0];
+	self->holder = fds[1];
+	grant = lend(self, MAY_ALL, 0, SIZE);
+	begin(self);
+	fill_random(self->memory, SIZE, 1);
+	inject("nomem", "site=verbs");
+	res = get(self->holder, grant, 0, region, 0, PIECE);
+	inject_off("nomem");
+	EXPECT_EQ(res, over_iwarp() ? -ENOMEM : (int64_t)PIECE);
+	ASSERT_EQ(get(self->holder, grant, 9, region, 0, PIECE), (int64_t)PIECE);
+	EXPECT_EQ(memcmp(mine, self->memory + 9, PIECE), 0);
+	EXPECT_EQ(region_unregister(self->ctx, region), 0);
+	queue_close(&q);
+}
+
 /* The queue and the context are closed with accesses under way. */
 TEST_F_TIMEOUT(grant, key_closed, 60)
 {
