@@ -646,7 +646,10 @@ u32 rch_lane_segment_max(struct rch_lane *lane)
 	return rch_wire_segment_max(lane->link->frame_size);
 }
 
-/** rch_lane_at_once - bytes of a message that need no word of the peer, if nothing else is sent */
+/**
+ * rch_lane_at_once - bytes that an idle link and channel take before the peer has to say anything
+ * @lane: lane that is connected: what is looked at does not change any more
+ */
 u32 rch_lane_at_once(struct rch_lane *lane)
 {
 	const struct rch_credit *credit = &lane->link->credit;

@@ -108,13 +108,13 @@ struct rch_link_faults {
  * @done: all frames before this number were completed by the adapter
  * @signalled: all frames before this number will have been, once the last completion
  *	that was asked for comes
- * @trip: how long the adapter takes to complete a frame
+ * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it without @lock
  * @probe_at: when the frame was posted whose completion is measured; 0: none is
  * @probe_tick: when the last measurement began, in jiffies
  * @probe: number of the frame that is measured
  * @posting: somebody posts @ready, with @lock dropped
- * @urgent: the open frame holds what must not be held back for others to share it
- * @prompt: and what must not wait for frames that are in flight
+ * @urgent: the open frame holds a record that must not be held back for others to share the frame
+ * @prompt: the open frame holds a record that must not wait for frames that are in flight
  * @unanswered: a frame with records was posted, and none came since
  * @gathering: the open frame is held back for what else may come: see link_gather.c
  * @gather_until: it is not, from this time on
@@ -294,7 +294,7 @@ struct rch_word {
  * @later_list: in @link->later
  * @last: &enum rch_lane_last, what is held back
  * @window: the peer's promise
- * @window_size: and what it was at first
+ * @window_size: @window's first limit; set when connected, and immutable from then on
  * @credit_limit: to be told with RCH_LANE_CREDIT
  * @read: to be told with RCH_LANE_READ
  * @cts: to be told with RCH_LANE_CTS

@@ -188,7 +188,7 @@ void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf)
 	close_frame(link, txf);
 }
 
-/* Whether a frame more or less does not matter. */
+/* Whether there is so much credit that a frame may go for one record. */
 static bool has_plenty(const struct rch_link *link)
 {
 	return rch_credit_room(&link->credit, false) > link->credit.tx_depth / 2;
@@ -376,7 +376,7 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	payload = put_record(link, &r);
 	if (!payload)
 		return false;
-	/* The rest of a message whose first part is on its way: nothing would come to share it. */
+	/* The other parts of the message have gone: nothing comes that would share this frame. */
 	link->urgent |= !(item->flags & RCH_DATA_F_FIRST);
 	link->prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
 	/* There is room for one: who has lent more closes the others himself. */

@@ -33,23 +33,23 @@ struct rch_access;
 #define RCH_SMALL_WRITERS 6
 /** RCH_SMALL_BYTES - most bytes of such a one: frames wait behind all of them */
 #define RCH_SMALL_BYTES 262144U
-/** RCH_SMALL_SGES - most elements of such a one, as work requests that are full of them */
+/** RCH_SMALL_SGES - most elements of such a range, in work requests that have all they can have */
 #define RCH_SMALL_SGES 2
-/** RCH_SMALL_WRS - most work requests of such a one: one ends with its elements or its bytes */
+/** RCH_SMALL_WRS - its most work requests: each is full of elements, or of bytes, but the last */
 #define RCH_SMALL_WRS (RCH_SMALL_SGES + RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES)
 /** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
 #define RCH_WRITES_SPARE 4
-/** RCH_WRITE_BATCHES - of one at a time: the adapter has the next one when one is over */
+/** RCH_WRITE_BATCHES - batches of a writer that the adapter has at a time */
 #define RCH_WRITE_BATCHES 2
 /** RCH_BATCH_WRS - work requests of a batch */
 #define RCH_BATCH_WRS 8
-/** RCH_WRITE_WRS - of all batches */
+/** RCH_WRITE_WRS - work requests of all batches of a writer */
 #define RCH_WRITE_WRS (RCH_WRITE_BATCHES * RCH_BATCH_WRS)
 /**
  * RCH_WRITE_WR_BYTES - most bytes of each work request
  *
- * rxe has as many packets under way as the peer has not acknowledged, and asks for that at the end
- * of a work request.
+ * rxe has at most 128 packets under way that the peer has not acknowledged. It asks for an
+ * acknowledgement at the end of a work request, and after 64 packets.
  */
 #define RCH_WRITE_WR_BYTES 131072U
 /** RCH_WRITE_SGES - elements of each work request, where the device has as many */

@@ -2,9 +2,10 @@
 /*
  * trip.h - how long a round trip to the peer takes
  *
- * What takes longer than the shortest one has waited: in the adapter behind others, in the wire's
- * queues, or for a processor. So the shortest of the last seconds is what the wire itself takes,
- * as BBR has it. Two windows of time are kept, for a path that changes.
+ * A round trip that takes longer than the shortest one has waited: in the adapter, in the wire's
+ * queues, or for a processor. So the shortest one of the last seconds is that of the wire itself
+ * (N. Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 14(5), 2016). Two
+ * windows of time are kept, so that a path that has become longer is found out.
  */
 #ifndef _RCH_PURE_TRIP_H
 #define _RCH_PURE_TRIP_H

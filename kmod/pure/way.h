@@ -56,7 +56,7 @@ enum rch_way {
  * @asks: the peer may be asked for some
  * @trip_us: a round trip in microseconds; 0 when it is not known
  * @eager_us: the copies of RCH_WAY_COPY_UNIT bytes, likewise
- * @at_once: bytes that the peer receives without more credit than it gives an idle channel
+ * @at_once: bytes that an idle channel sends before the peer has to give more credit
  */
 struct rch_way_facts {
 	u32 bytes;

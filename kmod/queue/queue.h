@@ -107,7 +107,7 @@ struct rch_line {
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
- * @left: was its transfer, when the queue was closed: referenced; or NULL
+ * @left: the transfer that it had when the queue was closed, referenced; or NULL
  * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
@@ -171,7 +171,7 @@ struct rch_op {
  * @row: take entries that are over at once, and need not be operations; nothing but their
  *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
- * @await: it was dropped as the queue is closed: wait until its memory is the program's alone
+ * @await: the queue is closed, and @drop was called: wait until no adapter uses the memory
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
  * @flush: nothing is to be run at the moment: what was put off goes out

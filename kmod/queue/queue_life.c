@@ -224,8 +224,8 @@ int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_e
  * rch_queue_destroy - the file is closed: operations under way end without completion
  * @queue: queue
  *
- * No call of a program runs on it. Context: process; a thread of the program waits until no
- * adapter uses memory of it that is not a region's, unless it is killed.
+ * No call of a program runs on it. Context: process. A thread of the program that made the queue
+ * waits until no adapter uses that program's plain memory, unless the thread is killed.
  */
 void rch_queue_destroy(struct rch_queue *queue)
 {
@@ -244,7 +244,7 @@ void rch_queue_destroy(struct rch_queue *queue)
 		rch_op_disarm(op);
 		queue->ops->drop(op);
 	}
-	/* By now each goes on by itself, so that none waits for another. */
+	/* All transfers are left alone by now, so that none waits for another one's owner. */
 	list_for_each_entry(op, &queue->all, all)
 		queue->ops->await(op);
 	rch_object_strike(&queue->object);

@@ -484,7 +484,7 @@ bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before)
  * rch_place_all_sent - whether all of a message is on its way, or nothing; the next one may be
  * @place: transfer that sends
  *
- * Not one that has come to nothing because the message is to be copied.
+ * A transfer whose message has to be copied has sent nothing, though it is over.
  */
 bool rch_place_all_sent(const struct rch_place *place)
 {

@@ -3,7 +3,8 @@
  * chan_place_send.c - transfers: the steps of who sends
  *
  * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
- * goes in segments, as there is room for them: from a region here, else by who has begun it.
+ * goes in segments, as there is room for them: from a region here; the owner of pinned pages copies
+ * the message itself.
  *
  * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
  * and closes what it has opened.
@@ -55,8 +56,8 @@ static void send_failed(struct rch_place *place, int ret)
 }
 
 /*
- * Nobody wants it written to its place. Who has it in memory of its own copies it; a thread that
- * waits keeps the claim for that.
+ * The peer does not want the message written to its place. The owner of pinned pages copies it, and
+ * a thread that waits keeps the claim for that.
  */
 static void stream(struct rch_place *place)
 {
@@ -139,7 +140,7 @@ static void write_some(struct rch_place *place)
 
 	if (rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
 			   place->cts.rkey, place->cts.length, &n)) {
-		/* What went before may be under way still. */
+		/* The batch before this one may be under way still. */
 		rch_place_go_to(place, RCH_PLACE_WRITING, place->path->patience);
 		return;
 	}
@@ -169,7 +170,7 @@ static bool step_turn(struct rch_place *place)
 
 static bool step_writing(struct rch_place *place)
 {
-	/* Of what nobody wants no more is written, or a slow peer would have the pages for long. */
+	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
 	if (place->cts.length && !place->left_alone && rch_write_may(place->write)) {
 		write_some(place);
 		return true;
@@ -254,7 +255,7 @@ static bool ask(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 	u32 total = place->rts.total;
 
-	/* Who has pages pinned has looked before. */
+	/* The owner of pinned pages has chosen the way before it pinned them. */
 	if (!place->pinned && rch_chan_way(chan, total, true) == RCH_WAY_EAGER)
 		return false;
 	if (!rch_place_map(place, DMA_TO_DEVICE))

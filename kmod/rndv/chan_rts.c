@@ -23,7 +23,7 @@
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
-/* Who was refused does not ask again for a while. */
+/* Whether the peer may be asked. A sender that was refused does not ask for a while. */
 static bool rch_rts_asks(const struct rch_chan *chan)
 {
 	return (chan->lane.link->features & RCH_FEATURE_PLACE) && !chan->rts_skip;

@@ -725,6 +725,7 @@ test_real()
 	service=5016
 	check "the same, which may lock 1 MiB" \
 		server 5016 "${limited[@]}" 1024 "$server" 5016 "$tmp/from"
+	# Which of the others are copied depends on which of them somebody waits for.
 	check "and a file, most of it not from regions" fetch_uncopied "63 messages, 1 from regions, [0-9]*"
 	service=5017
 	check "the same, which may lock 3 MiB" \
