@@ -4,13 +4,12 @@
  *
  * In virtual time: the cable's length is the round trip, to the microsecond.
  */
-#include <pthread.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 
 #include "common.h"
 #include "harness.h"
 #include "pair.h"
+#include "reader.h"
 
 #define UNIT 65536U
 #define ROOM (8 * UNIT)
@@ -30,37 +29,17 @@ FIXTURE(eager)
 	char *back;
 };
 
-/* A thread that reads a message. */
-struct reader {
-	pthread_t thread;
-	pid_t tid;
-	int chan;
-	char *data;
-	ssize_t got;
-};
-
-static void *read_one(void *arg)
-{
-	struct reader *r = arg;
-
-	__atomic_store_n(&r->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
-	r->got = read(r->chan, r->data, ROOM);
-	return NULL;
-}
-
 /* A message of @len bytes to a reader that waits. Return: whether it was placed. */
 static bool goes_placed(struct fixture_eager *self, size_t len)
 {
 	const uint64_t before = placed_messages(self->a, true);
-	struct reader r = { .chan = self->b, .data = self->back };
+	struct reader r;
 
 	fill_random(self->out, len, len);
 	memset(self->back, 0x55, ROOM);
-	pthread_create(&r.thread, NULL, read_one, &r);
-	await_sleep(&r.tid);
+	reader_begin(&r, self->b, self->back, ROOM);
 	EXPECT_EQ(write(self->a, self->out, len), len);
-	pthread_join(r.thread, NULL);
-	EXPECT_EQ(r.got, len);
+	EXPECT_EQ(reader_end(&r), len);
 	EXPECT_TRUE(is_random(self->back, len, len));
 	return placed_messages(self->a, true) != before;
 }

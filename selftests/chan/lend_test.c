@@ -15,6 +15,7 @@
 #include "common.h"
 #include "harness.h"
 #include "pair.h"
+#include "reader.h"
 
 #define LEN 65536UL
 #define ROOM (16 * LEN)
@@ -52,32 +53,10 @@ FIXTURE_TEARDOWN(lend)
 	free(self->back);
 }
 
-/* A thread that reads a message. */
-struct reader {
-	pthread_t thread;
-	pid_t tid;
-	int chan;
-	char *data;
-	ssize_t got;
-	int error;
-};
-
-static void *read_one(void *arg)
-{
-	struct reader *r = arg;
-
-	__atomic_store_n(&r->tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
-	r->got = read(r->chan, r->data, ROOM);
-	r->error = errno;
-	return NULL;
-}
-
 static void begin(struct fixture_lend *self, struct reader *r)
 {
 	memset(self->back, 0x55, ROOM);
-	*r = (struct reader){ .chan = self->b, .data = self->back };
-	pthread_create(&r->thread, NULL, read_one, r);
-	await_sleep(&r->tid);
+	reader_begin(r, self->b, self->back, ROOM);
 }
 
 static void await_frame(int ctx, uint64_t before)
@@ -98,13 +77,6 @@ static void lend(struct fixture_lend *self, struct reader *r)
 	await_frame(self->ctx, frames);
 }
 
-static ssize_t end(struct reader *r)
-{
-	pthread_join(r->thread, NULL);
-	errno = r->error;
-	return r->got;
-}
-
 static bool is_untouched(const struct fixture_lend *self, size_t from)
 {
 	for (; from < ROOM; from++)
@@ -121,7 +93,7 @@ static void send(struct fixture_lend *self, size_t len)
 
 static void comes(struct fixture_lend *self, struct reader *r, size_t len)
 {
-	ASSERT_EQ(end(r), len);
+	ASSERT_EQ(reader_end(r), len);
 	ASSERT_TRUE(is_random(self->back, len, len));
 	ASSERT_TRUE(is_untouched(self, len));
 }
@@ -218,7 +190,7 @@ TEST_F(lend, signal)
 	first_message(self);
 	lend(self, &r);
 	pthread_kill(r.thread, SIGUSR1);
-	EXPECT_ERR(end(&r), EINTR);
+	EXPECT_ERR(reader_end(&r), EINTR);
 	fill_random(self->out, LEN, 5);
 	LATER(0, write(self->a, self->out, LEN));
 	EXPECT_EQ(read(self->b, other, ROOM), LEN);
@@ -339,7 +311,7 @@ TEST_F(lend, shut_down)
 	first_message(self);
 	lend(self, &r);
 	EXPECT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
-	EXPECT_EQ(end(&r), 0);
+	EXPECT_EQ(reader_end(&r), 0);
 	EXPECT_TRUE(is_untouched(self, 0));
 }
 
@@ -350,7 +322,7 @@ TEST_F(lend, end)
 	first_message(self);
 	lend(self, &r);
 	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
-	EXPECT_EQ(end(&r), 0);
+	EXPECT_EQ(reader_end(&r), 0);
 	EXPECT_TRUE(is_untouched(self, 0));
 }
 

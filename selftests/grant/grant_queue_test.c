@@ -6,31 +6,10 @@
 
 #include "common.h"
 #include "fault.h"
-#include "grant_fixture.h"
-#include "grant_ring.h"
+#include "grant_entries.h"
 #include "grant_users.h"
 #include "harness.h"
 #include "inject.h"
-
-#define ENTRIES 4096
-
-static struct queue q;
-
-static void begin(struct fixture_grant *self)
-{
-	ASSERT_EQ(queue_open(self->ctx, &q, ENTRIES, ENTRIES), 0);
-}
-
-/* The next completion. Return: its result */
-static int64_t result(uint64_t *data)
-{
-	struct rdmachan_cqe cqe;
-
-	ASSERT_TRUE(queue_wait(&q, &cqe));
-	if (data)
-		*data = cqe.user_data;
-	return cqe.res;
-}
 
 /* One access at a time. */
 static int64_t alone(struct rdmachan_sqe *sqe)
@@ -486,85 +465,6 @@ TEST_F_TIMEOUT(grant, queue_sum, 120)
 	for (i = 0; i < 8; i++)
 		EXPECT_EQ(child_status(children[i]), 0);
 	EXPECT_EQ(((uint64_t *)self->memory)[1], 8ULL * turns(400));
-}
-
-/*
- * Events
- */
-
-static void expect_event(int64_t res, uint32_t flags, const struct rdmachan_grant_event *event,
-			 uint32_t grant, uint32_t what)
-{
-	EXPECT_EQ(res, (int64_t)EVENT);
-	EXPECT_EQ(flags & ~(RDMACHAN_CQE_F_MORE | RDMACHAN_CQE_F_BUFFER), RDMACHAN_CQE_F_GRANTS);
-	EXPECT_EQ(event->grant, grant);
-	EXPECT_EQ(event->what, what);
-	EXPECT_EQ(event->count, 1);
-}
-
-TEST_F(grant, queue_events)
-{
-	struct rdmachan_grant_event event, *there = (void *)self->memory;
-	struct rdmachan_cqe cqe;
-	int64_t grant;
-	char word;
-
-	begin(self);
-	grant = grant_range(self->owner, self->ctx, &RANGE(self->region, MAY_READ, 0, 8));
-	ASSERT_GT(grant, 0);
-	queue_recv(&q, self->holder, &event, EVENT, 1);
-	EXPECT_EQ(alone(NULL), -ENOMSG);
-	queue_recv(&q, self->holder, &event, EVENT, 1)->op_flags = RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(queue_submit(&q), 1);
-	ASSERT_TRUE(queue_wait(&q, &cqe));
-	expect_event(cqe.res, cqe.flags, &event, grant, RDMACHAN_GRANT_GIVEN);
-	/* Into a region, before there is any. */
-	region_recv(&q, self->owner, self->region, 0, PAGE, 2)->op_flags =
-		RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(queue_submit(&q), 1);
-	ASSERT_EQ(grant_release(self->holder, grant), 0);
-	ASSERT_TRUE(queue_wait(&q, &cqe));
-	expect_event(cqe.res, cqe.flags, there, grant, RDMACHAN_GRANT_RETURNED);
-	/* A plain message. */
-	queue_recv(&q, self->holder, &word, 1, 3)->op_flags = RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(queue_submit(&q), 1);
-	ASSERT_EQ(do_send(self->owner, "x", 1, 0, NULL), 0);
-	ASSERT_TRUE(queue_wait(&q, &cqe));
-	EXPECT_EQ(cqe.res, 1);
-	EXPECT_EQ(cqe.flags, 0);
-	queue_recv(&q, self->holder, &word, 1, 3)->op_flags = 4;
-	EXPECT_EQ(alone(NULL), -EOPNOTSUPP);
-	queue_close(&q);
-}
-
-TEST_F(grant, queue_events_pool)
-{
-	char buffers[6][64] __attribute__((aligned(8)));
-	struct rdmachan_cqe cqe;
-	struct pool pool;
-	int64_t grant;
-	int i;
-
-	begin(self);
-	ASSERT_EQ(pool_open(&q, &pool, 8), 0);
-	for (i = 0; i < 6; i++)
-		pool_put(&pool, buffers[i], sizeof(buffers[i]), i);
-	queue_recv_many(&q, self->holder, pool.id, 1)->op_flags |= RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(queue_submit(&q), 1);
-	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(do_send(self->owner, "word", 4, 0, NULL), 0);
-		grant = grant_range(self->owner, self->ctx,
-				    &RANGE(self->region, MAY_READ, 0, 8));
-		ASSERT_GT(grant, 0);
-		ASSERT_TRUE(queue_wait(&q, &cqe));
-		EXPECT_EQ(cqe.res, 4);
-		EXPECT_EQ(cqe.flags, RDMACHAN_CQE_F_MORE | RDMACHAN_CQE_F_BUFFER);
-		ASSERT_TRUE(queue_wait(&q, &cqe));
-		expect_event(cqe.res, cqe.flags, (void *)buffers[cqe.buffer], grant,
-			     RDMACHAN_GRANT_GIVEN);
-	}
-	pool_close(&pool);
-	queue_close(&q);
 }
 
 /*

@@ -206,7 +206,7 @@ static void *closes(void *arg)
 	return NULL;
 }
 
-/* Who is not the program closes the queue last: it does not wait for that program's memory. */
+/* A child closes the queue's last descriptor: it does not wait for its parent's memory. */
 TEST_F(scene, closed_by_a_stranger)
 {
 	static char room[2 * PLAIN];
@@ -245,7 +245,7 @@ TEST_F(scene, closed_by_a_stranger)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
-/* The peer fills none of what it was lent, and goes on: closing waits for all at a time. */
+/* The peer fills nothing that it was lent, and goes on: close() waits for both at a time. */
 TEST_F(scene, closed_with_two_lent)
 {
 	static char room[4 * PLAIN];

@@ -69,6 +69,7 @@ NEAR = (
 # They take 3 s and more, and run with the files of their group only.
 SLOW = {"end_test", "place_test", "queue_end_test", "region_end_test", "grant_data_test",
         "grant_end_test", "grant_give_test", "grant_key_test", "grant_link_test",
+        "grant_notify_test",
         "grant_queue_test", "timeout_test", "inject_nomem_test", "hostile_peer", "hostile_flood"}
 
 # Of a program: so many seconds, and so many times what it needs with the module as it is.
