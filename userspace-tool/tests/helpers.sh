@@ -12,6 +12,8 @@ host=${RDMACHAN_HOST:-10.0.0.1}
 read -ra there <<<"${RDMACHAN_THERE:-}"
 count=0
 failed=0
+# The text of the check that runs
+checking=
 mounts=()
 declare -A pids=()
 
@@ -20,6 +22,10 @@ clean_up()
 {
 	# Not a job that a signal ends before it has become its command: bash has it run the trap, too.
 	[ "$BASHPID" = $$ ] || return
+	if [ -n "$checking" ]; then
+		echo "not ok $count - $checking: the script ended within it"
+		tell_log
+	fi
 	kill_all
 	[ ${#mounts[@]} -eq 0 ] || umount "${mounts[@]}"
 	rm -rf "$tmp"
@@ -42,23 +48,33 @@ helpers_end()
 	[ $failed -eq 0 ]
 }
 
+# tell_log: what a check that failed has printed, and the programs it ran
+tell_log()
+{
+	local file
+
+	sed 's/^/# /' "$tmp/log"
+	for file in "$tmp"/*.err; do
+		[ ! -f "$file" ] || tail -n 20 "$file" | sed "s|^|# ${file##*/}: |"
+	done
+}
+
 # check TEXT COMMAND...
 check()
 {
-	local text=$1 file
+	local text=$1
 
 	shift
 	count=$((count + 1))
+	checking=$text
 	if "$@" >"$tmp/log" 2>&1; then
 		echo "ok $count - $text"
 	else
 		failed=1
 		echo "not ok $count - $text"
-		sed 's/^/# /' "$tmp/log"
-		for file in "$tmp"/*.err; do
-			[ ! -f "$file" ] || tail -n 20 "$file" | sed "s|^|# ${file##*/}: |"
-		done
+		tell_log
 	fi
+	checking=
 	kill_all
 	rm -f "$tmp"/*.err
 }
@@ -158,8 +174,10 @@ kill_all()
 {
 	local pid
 
+	# A program that has not come to its setsid yet has no group of its own.
 	for pid in "${pids[@]}"; do
-		kill -KILL -- -"$pid" && wait "$pid"
+		kill -KILL -- -"$pid" "$pid"
+		wait "$pid"
 	done 2>/dev/null
 	pids=()
 }
@@ -180,8 +198,12 @@ has_ended()
 # ends NAME STATUS: it ends so. RDMACHAN_PATIENCE says how often it is looked at.
 ends()
 {
-	local pid=${pids[$1]} left status
+	local pid=${pids[$1]:-} left status
 
+	if [ -z "$pid" ]; then
+		echo "$1 was not started"
+		return 1
+	fi
 	for ((left = ${RDMACHAN_PATIENCE:-1200}; left; left--)); do
 		has_ended "$1" && break
 		sleep 0.05
