@@ -487,11 +487,8 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 		lane->queued -= rch_window_cost(item->length);
 		rch_window_sent(&lane->window, item->length);
 	} else if (item == &lane->fin) {
+		/* What else was to be told was told ahead of it. */
 		lane->close_sent = true;
-		lane->control &= RCH_LANE_CLOSED;
-		words_drop(lane);
-		if (!lane->control)
-			list_del_init(&lane->control_list);
 	}
 	all = !rch_item_next(item);
 	if (all)
