@@ -35,6 +35,11 @@ count() {
 	grep -c "$1" "$scratch/log"
 }
 
+# How many objects the adapter has for all of the kernel.
+objects() {
+	rdma resource show ${LAB_RDMA:+"$LAB_RDMA"} | sed 's/^[0-9]*: //'
+}
+
 # run PROGRAM[:WORD]
 run() {
 	name=${1%%:*}
@@ -69,6 +74,7 @@ own_caches() {
 }
 
 [ $# -gt 0 ] || { sed -n '4,/^$/s/^# \{0,1\}//p' "$0"; exit 2; }
+objects=$(objects)
 [ -f "$here/rdmachan.ko" ] && ! grep -q '^rdmachan ' /proc/modules &&
 	# Where all is slower by SLOW, a host that has said nothing for as long is not dead yet.
 	# How long a round trip takes is the machine's load, and shall decide nothing.
@@ -83,6 +89,11 @@ done
 verdict $? "the module is unloaded"
 ! own_caches
 verdict $? "the module has left no cache of memory"
+left=$(objects)
+echo "# before: $objects"
+echo "# now: $left"
+[ -n "$left" ] && [ "$left" = "$objects" ]
+verdict $? "the adapter has no objects more than before"
 # That KCSAN reports nothing says something only if it has looked at the module.
 if [ -f /sys/kernel/debug/kcsan ]; then
 	watched=$(sed -n 's/^setup_watchpoints: //p' /sys/kernel/debug/kcsan)

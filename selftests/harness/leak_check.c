@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common.h"
 
@@ -30,11 +31,26 @@ static bool is_count(const char *what, int want)
 	return count == want || (count < 0 && !getenv("LAB_HOST"));
 }
 
+/* Mapped pages of rings and pools; 0 where the kernel does not tell. */
+static int mappings(void)
+{
+	FILE *file = fopen("/proc/vmallocinfo", "r");
+	char line[512];
+	int count = 0;
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		count += strstr(line, "[rdmachan]") && strstr(line, " vmap");
+	fclose(file);
+	return count;
+}
+
 static bool is_clean(const struct rdmachan_info *info)
 {
 	return info->out_contexts == 1 && !info->out_listeners && !info->out_channels &&
 	       info->out_frames <= PER_LINK * info->out_links && !info->out_segments &&
-	       is_count("items", 0) && is_count("sets", 1);
+	       is_count("items", 0) && is_count("sets", 1) && !mappings();
 }
 
 int main(int argc, char **argv)
@@ -51,9 +67,10 @@ int main(int argc, char **argv)
 		if (!clean)
 			sleep_ms(20);
 	} while (!clean && now_ms() < until);
-	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments, %d items, %d sets of regions\n",
+	printf("# left: %u contexts, %u listeners, %u channels, %u links, %u frames, %u segments, %d items, %d sets of regions, %d mappings\n",
 	       info.out_contexts, info.out_listeners, info.out_channels, info.out_links,
-	       info.out_frames, info.out_segments, module_count("items"), module_count("sets"));
+	       info.out_frames, info.out_segments, module_count("items"), module_count("sets"),
+	       mappings());
 	printf("# charged: %llu listeners, %llu channels, %llu pending, %llu bytes, %llu regions, %llu grants\n",
 	       info.out_use_listeners.all, info.out_use_channels.all,
 	       info.out_use_pending.all, info.out_use_bytes.all, info.out_use_regions.all,
