@@ -10,7 +10,7 @@
  *  1. It waits until the link is built: for the connection manager's handler (passive)
  *     or connect_work (active), which is told to give up. Then it stops tick_work,
  *     which looks at the state before it queues itself again, and the timers of
- *     link_gather.c and link_later.c, started under link->lock while the state is UP.
+ *     link_gather.c and link_last.c, started under link->lock while the state is UP.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
  *  3. The path is drained: no softirq of this link runs any more, and no work of an

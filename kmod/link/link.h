@@ -121,7 +121,7 @@ struct rch_link_faults {
  * @gather_look: when to look whether it has grown
  * @gather_used: how full it was
  * @gather_timer: looks, and ends it
- * @later: lanes whose last words are held back, by @later_list: see link_later.c
+ * @later: lanes whose last words are held back, by @later_list: see link_last.c
  * @later_due: no longer
  * @closing: there may be CLOSE among them; written with WRITE_ONCE(), and read without @lock
  *	by who begins to wait: what he has closed himself he sees
@@ -465,7 +465,7 @@ bool rch_link_may_gather(const struct rch_link *link);
 void rch_link_gather_over(struct rch_link *link);
 void rch_link_gather_sent(struct rch_link *link);
 
-/* link_later.c APIs: any context; with link->lock but for the first two */
+/* link_last.c APIs: any context; with link->lock but for the first two */
 void rch_link_later_init(struct rch_link *link);
 void rch_link_later_stop(struct rch_link *link);
 bool rch_link_may_hold(const struct rch_link *link);

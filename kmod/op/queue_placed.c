@@ -3,7 +3,7 @@
  * queue_placed.c - SEND and RECV of queues whose messages are placed
  *
  * Operation. Small messages are copied as others are. Large ones are handed to a transfer
- * (chan_place.c), and the operation waits for the end of that instead of its channel. A region's
+ * (place.c), and the operation waits for the end of that instead of its channel. A region's
  * pages are there, so nothing here ever needs a call of the program. Pages of the program's own
  * are pinned in one, when a transfer begins: a SEND as it is first run, a RECV when a message is
  * offered, or when the last one was placed, so that it is worth lending memory for the next. Where
@@ -24,7 +24,7 @@
 #include "op/queue_placed.h"
 #include "pure/way.h"
 #include "queue/queue.h"
-#include "rndv/chan_place.h"
+#include "rndv/place.h"
 #include "rndv/rndv.h"
 
 /**

@@ -5,7 +5,7 @@
  * Taking apart. The file is closed, so no call of a program runs and none will. First
  * nobody may kick any more, then the timer, the poller and the work end: after that nobody
  * runs operations. Wake-ups still come, until each operation is disarmed; transfers that
- * operations have begun end by themselves, and hold what they need (chan_place.c).
+ * operations have begun end by themselves, and hold what they need (place.c).
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>

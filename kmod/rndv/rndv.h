@@ -2,7 +2,7 @@
 /*
  * rndv.h - large messages, written from memory to memory
  *
- * This is for threads that wait, and for the records; chan_place.h is for who does not wait.
+ * This is for threads that wait, and for the records; place.h is for who does not wait.
  */
 #ifndef _RCH_RNDV_H
 #define _RCH_RNDV_H
@@ -10,7 +10,7 @@
 #include "channel/chan.h"
 #include "pure/way.h"
 
-/* chan_place_call.c APIs: process context of a program; may block */
+/* place_call.c APIs: process context of a program; may block */
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 			 unsigned long deadline);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
@@ -18,14 +18,14 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 int rch_chan_recv_lent(struct rch_chan *chan, struct iov_iter *to,
 		       struct rch_recv_result *result);
 
-/* chan_cts.c APIs: process context */
+/* cts.c APIs: process context */
 bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer);
 void rch_chan_wants_data(struct rch_chan *chan);
 void rch_chan_reading(struct rch_chan *chan);
 void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
 
-/* chan_rts.c, chan_cts.c APIs for chan_place.c: process context */
+/* rts.c, cts.c APIs for place.c: process context */
 enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned);
 int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
@@ -41,14 +41,14 @@ void rch_chan_grant_end(struct rch_chan *chan);
 int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial);
 void rch_chan_broken(struct rch_chan *chan, int ret);
 
-/* chan_rts.c, chan_cts.c APIs: softirq */
+/* rts.c, cts.c APIs: softirq */
 enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 bool rch_chan_offer_keep(struct rch_chan *chan);
 void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
 
-/* chan_stand.c APIs for chan_place.c: process context; by who has claimed the direction */
+/* stand.c APIs for place.c: process context; by who has claimed the direction */
 void rch_chan_placing(struct rch_chan *chan);
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
 void rch_chan_lost(struct rch_chan *chan);
@@ -72,12 +72,12 @@ void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_asks_ahead(const struct rch_chan *chan);
 bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
 
-/* chan_stand.c APIs: any context */
+/* stand.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
 bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
 			   bool wanted);
 
-/* chan_stand.c APIs: softirq */
+/* stand.c APIs: softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
 enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
 bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts);

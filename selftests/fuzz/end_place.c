@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * end_place.c - large messages, from memory to memory: what chan_rts.c and chan_cts.c do
+ * end_place.c - large messages, from memory to memory: what rts.c and cts.c do
  *
  * A program has a thread that sends, and one that waits; each goes on when the fuzzer
  * lets it, as a scheduler would. Bytes that are written arrive behind the frames that

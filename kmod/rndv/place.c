@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place.c - transfers: large messages that are written from memory to memory
+ * place.c - transfers: large messages that are written from memory to memory
  *
  * Operation. One side asks, writes, and tells that it has written (FIN); the other one opens its
  * memory, waits for FIN, and closes it. The pages are pinned, so no program is needed. A step is
  * taken when what the one before waits for has come: those of who sends are in
- * chan_place_send.c, the others in chan_place_recv.c. The transfer hears of that from the
+ * place_send.c, the others in place_recv.c. The transfer hears of that from the
  * wait queues of channel and path, where it is instead of a thread, and passes it on to who
  * has begun it, who calls rch_place_go_on(): an operation of a queue, or the thread of a call
- * (chan_place_call.c). Its own work does so when nobody is left.
+ * (place_call.c). Its own work does so when nobody is left.
  *
  * Ownership. The channel's direction is claimed by who begins, and given up by the
  * transfer when it is over; sending, as soon as the last bytes are on their way. It is
@@ -30,8 +30,8 @@
 #include "channel/chan.h"
 #include "memory/region.h"
 #include "path/path_rdma.h"
-#include "rndv/chan_place.h"
-#include "rndv/chan_place_step.h"
+#include "rndv/place.h"
+#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* Have the work run. It has a reference while it is pending. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_stand.c - memory that is lent for a message before that asks for it
+ * stand.c - memory that is lent for a message before that asks for it
  *
  * Operation. RTS and its answer take as long as a round trip, and wake both programs. A
  * receiver whose last message was written straight to its place is likely to get another

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_rts.c - asks where to write a large message
+ * rts.c - asks where to write a large message
  *
  * Operation. A transfer that sends asks first (RTS). If the peer's program waits for a message,
  * with room for this one, its module opens that memory to us (CTS), piece by piece. Each piece is
@@ -104,7 +104,7 @@ void rch_chan_cts_expect(struct rch_chan *chan)
  * rch_chan_cts_take - the answer, if it has come
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @cts: where to write the message
- * @lent: it was lent, and has answered the question by crossing it, see chan_stand.c
+ * @lent: it was lent, and has answered the question by crossing it, see stand.c
  *
  * The peer may take back what it has lent, and answers later then. Return: whether it has come.
  */

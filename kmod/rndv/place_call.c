@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place_call.c - transfers of calls: a thread has its memory pinned, and waits
+ * place_call.c - transfers of calls: a thread has its memory pinned, and waits
  *
  * Operation. A thread that may block and has a large message in one piece of memory, or room for
  * the one that it was offered, has the pages pinned before anybody waits for it. Then it begins a
  * transfer, and takes the transfer's steps itself, until that is over. A thread that begins to wait
- * for a message lends room for it, when the last one was written to its place (chan_stand.c).
+ * for a message lends room for it, when the last one was written to its place (stand.c).
  *
  * Error handling. While nothing is being written a sender can stop: at its time-out, or for a
  * signal. Otherwise it waits for what is under way, which ends within the dead time of the path. A
@@ -19,7 +19,7 @@
 #include "channel/chan.h"
 #include "path/path_rdma.h"
 #include "pure/way.h"
-#include "rndv/chan_place.h"
+#include "rndv/place.h"
 #include "rndv/rndv.h"
 
 /* Whether the next @len bytes are one piece of a program's memory. */

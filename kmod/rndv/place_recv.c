@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place_recv.c - transfers: the steps of who receives
+ * place_recv.c - transfers: the steps of who receives
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
- * chan_stand.c, and so are the heirs of a transfer: they lend while the other goes on, and have
+ * stand.c, and so are the heirs of a transfer: they lend while the other goes on, and have
  * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
@@ -15,8 +15,8 @@
 #include "link/link.h"
 #include "memory/region.h"
 #include "path/path_rdma.h"
-#include "rndv/chan_place.h"
-#include "rndv/chan_place_step.h"
+#include "rndv/place.h"
+#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */

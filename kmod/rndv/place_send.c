@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_place_send.c - transfers: the steps of who sends
+ * place_send.c - transfers: the steps of who sends
  *
  * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
  * goes in segments, as there is room for them: from a region here; the owner of pinned pages copies
@@ -13,8 +13,8 @@
 #include "link/link.h"
 #include "memory/region.h"
 #include "path/path_rdma.h"
-#include "rndv/chan_place.h"
-#include "rndv/chan_place_step.h"
+#include "rndv/place.h"
+#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* All of it is in the peer's hands, or on its way. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * link_later.c - holds last words back, so that they share a frame
+ * link_last.c - holds last words back, so that they share a frame
  *
  * Who closes a channel often opens another one, or has others to send on; and who answers
  * CLOSE has nobody who waits for that. So a graceful CLOSE that has nothing before it, and

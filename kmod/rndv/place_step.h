@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chan_place_step.h - what chan_place.c and the two sides of a transfer have in common
+ * place_step.h - what place.c and the two sides of a transfer have in common
  *
  * Locks. All but rch_place_begin() need the transfer's. Process context; may sleep, but for no
  * program and no peer.
  */
-#ifndef _RCH_CHAN_PLACE_STEP_H
-#define _RCH_CHAN_PLACE_STEP_H
+#ifndef _RCH_PLACE_STEP_H
+#define _RCH_PLACE_STEP_H
 
 #include <linux/dma-direction.h>
 #include <linux/types.h>
 
-#include "rndv/chan_place.h"
+#include "rndv/place.h"
 
-/* chan_place.c APIs */
+/* place.c APIs */
 void rch_place_begin(struct rch_place *place);
 void rch_place_run(struct rch_place *place);
 void rch_place_run_by_owner(struct rch_place *place);
@@ -27,10 +27,10 @@ void rch_place_unlist(struct rch_place *place);
 void rch_place_unclaim(struct rch_place *place);
 void rch_place_finish(struct rch_place *place, int result);
 
-/* chan_place_send.c, chan_place_recv.c APIs: by chan_place.c */
+/* place_send.c, place_recv.c APIs: by place.c */
 bool rch_place_send_step(struct rch_place *place);
 bool rch_place_send_stop(struct rch_place *place);
 bool rch_place_recv_step(struct rch_place *place);
 bool rch_place_recv_stop(struct rch_place *place);
 
-#endif /* _RCH_CHAN_PLACE_STEP_H */
+#endif /* _RCH_PLACE_STEP_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * chan_place.h - transfers: large messages that are written from memory to memory
+ * place.h - transfers: large messages that are written from memory to memory
  *
  * The memory is part of a region, or a program's own, which is pinned as long as the transfer
  * lasts.
@@ -12,8 +12,8 @@
  * Locks. @lock is held while a step is taken, by the work or by who has begun it; in it
  * those of channel, link and path.
  */
-#ifndef _RCH_CHAN_PLACE_H
-#define _RCH_CHAN_PLACE_H
+#ifndef _RCH_PLACE_H
+#define _RCH_PLACE_H
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
@@ -101,7 +101,7 @@ enum rch_place_state {
  * @heir: receiving: behind another transfer, whose message comes before; written with
  *	WRITE_ONCE()
  * @as_heir: then; protected by the channel's lock
- * @stands: it goes without RTS and CTS, see chan_stand.c
+ * @stands: it goes without RTS and CTS, see stand.c
  * @asked: sending: number of its RTS; 0 is none. Else, and @stands, that of @rts is the other's
  * @rts: the message; receiving and @stands: how much there may be, until it is known
  * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
@@ -201,4 +201,4 @@ static inline bool rch_place_over(const struct rch_place *place)
 	return smp_load_acquire(&place->state) == RCH_PLACE_OVER;
 }
 
-#endif /* _RCH_CHAN_PLACE_H */
+#endif /* _RCH_PLACE_H */

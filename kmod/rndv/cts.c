@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_cts.c - has a large message written straight to where it is wanted
+ * cts.c - has a large message written straight to where it is wanted
  *
  * Operation. An RTS of the peer is kept for receivers of this program that wait for
  * messages, or, for a moment, if they did so last; a program that polls or
