@@ -81,7 +81,7 @@ struct rch_own_segment {
  * @RCH_GRANT_DONE: the piece was written
  * @RCH_GRANT_CANCELLED: the peer has taken the message back
  * @RCH_GRANT_LENT: memory is open to the peer for a message that it need not offer, see
- *	stand.c; then it is RCH_GRANT_DONE
+ *	lend.c; then it is RCH_GRANT_DONE
  * @RCH_GRANT_RETURNED: the peer will not use that
  */
 enum rch_grant {
@@ -113,7 +113,7 @@ struct rch_target {
 };
 
 /**
- * enum rch_heir_state - a transfer that receives behind another, see stand.c
+ * enum rch_heir_state - a transfer that receives behind another, see heir.c
  * @RCH_HEIR_NONE: it does not
  * @RCH_HEIR_WAITS: it waits for its turn
  * @RCH_HEIR_TURN: that has come: it has claimed RCH_CHAN_RX now
@@ -139,7 +139,7 @@ struct rch_heir {
 };
 
 /**
- * enum rch_borrow - memory that the peer has lent, see stand.c
+ * enum rch_borrow - memory that the peer has lent, see borrow.c
  * @RCH_BORROW_NONE: none
  * @RCH_BORROW_HELD: some, for one message
  * @RCH_BORROW_USED: that one is being written there, or was

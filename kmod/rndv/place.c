@@ -31,7 +31,6 @@
 #include "memory/region.h"
 #include "path/path_rdma.h"
 #include "rndv/place.h"
-#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* Have the work run. It has a reference while it is pending. */

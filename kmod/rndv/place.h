@@ -101,7 +101,7 @@ enum rch_place_state {
  * @heir: receiving: behind another transfer, whose message comes before; written with
  *	WRITE_ONCE()
  * @as_heir: then; protected by the channel's lock
- * @stands: it goes without RTS and CTS, see stand.c
+ * @stands: it goes without RTS and CTS, see lend.c
  * @asked: sending: number of its RTS; 0 is none. Else, and @stands, that of @rts is the other's
  * @rts: the message; receiving and @stands: how much there may be, until it is known
  * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
@@ -200,5 +200,28 @@ static inline bool rch_place_over(const struct rch_place *place)
 	/* pairs with rch_place_finish(): the result is there, and the memory left alone */
 	return smp_load_acquire(&place->state) == RCH_PLACE_OVER;
 }
+
+/*
+ * place.c APIs for place_send.c and place_recv.c. All but rch_place_begin() need the transfer's
+ * lock. Process context; may sleep, but for no program and no peer.
+ */
+void rch_place_begin(struct rch_place *place);
+void rch_place_run(struct rch_place *place);
+void rch_place_run_by_owner(struct rch_place *place);
+void rch_place_go_to(struct rch_place *place, enum rch_place_state state,
+		     unsigned long patience);
+bool rch_place_just_late(struct rch_place *place);
+bool rch_place_not_yet(struct rch_place *place);
+bool rch_place_map(struct rch_place *place, enum dma_data_direction direction);
+void rch_place_unmap(struct rch_place *place);
+void rch_place_unlist(struct rch_place *place);
+void rch_place_unclaim(struct rch_place *place);
+void rch_place_finish(struct rch_place *place, int result);
+
+/* place_send.c, place_recv.c APIs for place.c: likewise */
+bool rch_place_send_step(struct rch_place *place);
+bool rch_place_send_stop(struct rch_place *place);
+bool rch_place_recv_step(struct rch_place *place);
+bool rch_place_recv_stop(struct rch_place *place);
 
 #endif /* _RCH_PLACE_H */

@@ -5,7 +5,7 @@
  * Operation. A thread that may block and has a large message in one piece of memory, or room for
  * the one that it was offered, has the pages pinned before anybody waits for it. Then it begins a
  * transfer, and takes the transfer's steps itself, until that is over. A thread that begins to wait
- * for a message lends room for it, when the last one was written to its place (stand.c).
+ * for a message lends room for it, when the last one was written to its place (lend.c).
  *
  * Error handling. While nothing is being written a sender can stop: at its time-out, or for a
  * signal. Otherwise it waits for what is under way, which ends within the dead time of the path. A

@@ -3,7 +3,7 @@
  * place_recv.c - transfers: the steps of who receives
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
- * stand.c, and so are the heirs of a transfer: they lend while the other goes on, and have
+ * lend.c, and the heirs of a transfer in heir.c: they lend while the other goes on, and have
  * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
@@ -16,7 +16,6 @@
 #include "memory/region.h"
 #include "path/path_rdma.h"
 #include "rndv/place.h"
-#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */

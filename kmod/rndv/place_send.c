@@ -14,7 +14,6 @@
 #include "memory/region.h"
 #include "path/path_rdma.h"
 #include "rndv/place.h"
-#include "rndv/place_step.h"
 #include "rndv/rndv.h"
 
 /* All of it is in the peer's hands, or on its way. */

@@ -48,7 +48,18 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 bool rch_chan_offer_keep(struct rch_chan *chan);
 void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
 
-/* stand.c APIs for place.c: process context; by who has claimed the direction */
+/**
+ * rch_lend_agreed - whether both sides lend memory before a message asks for it
+ * @chan: channel with a link
+ * @features: RCH_FEATURE_* that must be agreed besides, or 0
+ */
+static inline bool rch_lend_agreed(const struct rch_chan *chan, u32 features)
+{
+	features |= RCH_FEATURE_PLACE | RCH_FEATURE_STAND;
+	return (chan->lane.link->features & features) == features;
+}
+
+/* heir.c APIs for place.c: process context */
 void rch_chan_placing(struct rch_chan *chan);
 bool rch_chan_placing_end(struct rch_chan *chan, bool placed);
 void rch_chan_lost(struct rch_chan *chan);
@@ -58,26 +69,31 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir);
 bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir);
 enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir);
+
+/* lend.c APIs for place.c and heir.c: process context; by the side that has claimed RCH_CHAN_RX */
+bool rch_lend_possible(const struct rch_chan *chan);
 bool rch_chan_lends(const struct rch_chan *chan, u64 room);
 bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rch_cts *cts);
 enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message);
 void rch_chan_lend_result(struct rch_chan *chan, bool used);
 void rch_chan_lend_again(struct rch_chan *chan, u32 length);
+bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
+
+/* borrow.c APIs for place.c: process context; by the side that has claimed RCH_CHAN_TX */
 bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
 void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
 void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_asks_ahead(const struct rch_chan *chan);
-bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer);
 
-/* stand.c APIs: any context */
+/* lend.c, heir.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);
 bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
 			   bool wanted);
 
-/* stand.c APIs: softirq */
+/* lend.c, borrow.c APIs: softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts);
 enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *rts, bool none);
 bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts);

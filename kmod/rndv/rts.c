@@ -104,7 +104,7 @@ void rch_chan_cts_expect(struct rch_chan *chan)
  * rch_chan_cts_take - the answer, if it has come
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @cts: where to write the message
- * @lent: it was lent, and has answered the question by crossing it, see stand.c
+ * @lent: it was lent, and has answered the question by crossing it, see borrow.c
  *
  * The peer may take back what it has lent, and answers later then. Return: whether it has come.
  */

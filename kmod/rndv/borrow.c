@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * borrow.c - memory that the peer has lent for messages that need not ask
+ *
+ * The other end of lend.c: what the peer lends, and for which message, is kept until a sender
+ * writes there.
+ *
+ * States. It is HELD until a sender takes it (USED), or the peer wants it back. A wish for memory
+ * that a sender has taken is answered by what that sender will say.
+ */
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "pure/seq.h"
+#include "rndv/rndv.h"
+
+/* What the peer has lent with that serial; or NULL. */
+static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
+{
+	int i;
+
+	lockdep_assert_held(&chan->lock);
+	for (i = 0; i < RCH_LENDS; i++)
+		if (chan->borrow[i].state != RCH_BORROW_NONE &&
+		    chan->borrow[i].cts.serial == serial)
+			return &chan->borrow[i];
+	return NULL;
+}
+
+/* What was the answer is so no longer: another one will come. */
+static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!chan->cts_lent || borrowed->number != READ_ONCE(chan->tx_messages))
+		return;
+	chan->cts_lent = false;
+	WRITE_ONCE(chan->cts_due, true);
+}
+
+static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
+{
+	/* The peer may have counted a message that we are about to, and sees it whole. */
+	u64 number = rch_seq_near64(READ_ONCE(chan->tx_messages), cts->message);
+	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
+
+	lockdep_assert_held(&chan->lock);
+	/* A peer that lends twice takes the first one back so. */
+	unanswer_locked(chan, borrowed);
+	borrowed->cts = *cts;
+	borrowed->number = number;
+	borrowed->state = RCH_BORROW_HELD;
+}
+
+/* Return: whether it is to be told that it will not be used; else what is said of it will do. */
+static bool return_locked(struct rch_chan *chan, u32 serial)
+{
+	struct rch_borrowed *borrowed = borrowed_as(chan, serial);
+
+	lockdep_assert_held(&chan->lock);
+	if (!borrowed)
+		return true;
+	if (borrowed->state == RCH_BORROW_USED)
+		return false;
+	borrowed->state = RCH_BORROW_NONE;
+	unanswer_locked(chan, borrowed);
+	return true;
+}
+
+/* What is lent for the next message; or NULL. */
+static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
+{
+	u64 next = READ_ONCE(chan->tx_messages);
+	struct rch_borrowed *borrowed = &chan->borrow[next % RCH_LENDS];
+
+	lockdep_assert_held(&chan->lock);
+	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||
+	    borrowed->number < chan->borrow_from)
+		return NULL;
+	if (borrowed->cts.ahead && (!chan->placed_next || chan->placed_next != next))
+		return NULL;
+	return borrowed;
+}
+
+/* The same, if that has at most so many bytes. */
+static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
+{
+	struct rch_borrowed *borrowed = borrowed_next(chan);
+
+	return borrowed && length <= borrowed->cts.length ? borrowed : NULL;
+}
+
+/*
+ * The next message asks for a way, and has one if there is enough memory; the peer knows.
+ * Return: what is not enough, and is to be returned; or NULL.
+ */
+static struct rch_borrowed *answer_locked(struct rch_chan *chan)
+{
+	struct rch_borrowed *borrowed = NULL;
+
+	lockdep_assert_held(&chan->lock);
+	/* Else who has claimed RCH_CHAN_TX may be about to go on to the next message. */
+	if (chan->cts_due && chan->rts_total)
+		borrowed = borrowed_next(chan);
+	if (!borrowed)
+		return NULL;
+	if (chan->rts_total > borrowed->cts.length) {
+		borrowed->state = RCH_BORROW_NONE;
+		return borrowed;
+	}
+	chan->cts_lent = true;
+	WRITE_ONCE(chan->cts_due, false);
+	return NULL;
+}
+
+/** rch_chan_standing_got - the peer lends memory, or wants it back. Softirq */
+enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts)
+{
+	bool answer = false;
+
+	if (!(cts->ahead ? rch_lend_agreed(chan, RCH_FEATURE_AHEAD) : rch_lend_agreed(chan, 0)))
+		return RCH_RULE_STATE;
+	spin_lock(&chan->lock);
+	if (cts->length) {
+		borrow_locked(chan, cts);
+		answer = answer_locked(chan);
+		/* A sender may have nothing to do but to wait for it. */
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	} else {
+		answer = return_locked(chan, cts->serial);
+	}
+	spin_unlock(&chan->lock);
+	if (answer)
+		rch_lane_return(&chan->lane, cts);
+	return RCH_RULE_OK;
+}
+
+/** rch_chan_may_borrow - whether the peer has lent memory for the next message */
+bool rch_chan_may_borrow(struct rch_chan *chan, u32 length)
+{
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = borrowed_now(chan, length);
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/**
+ * rch_chan_borrow - take what the peer has lent for the next message
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @length: bytes of the message
+ * @cts: where to write it
+ *
+ * Return: whether there is such. Then the peer is to be told: that the message was written,
+ * or will not be, after rch_chan_borrow_end().
+ */
+bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts)
+{
+	struct rch_borrowed *borrowed;
+
+	spin_lock_bh(&chan->lock);
+	borrowed = borrowed_now(chan, length);
+	if (borrowed) {
+		*cts = borrowed->cts;
+		borrowed->state = RCH_BORROW_USED;
+	}
+	spin_unlock_bh(&chan->lock);
+	return borrowed;
+}
+
+/** rch_chan_borrow_end - it will not be used after all: the peer is to be told */
+void rch_chan_borrow_end(struct rch_chan *chan, u32 serial)
+{
+	struct rch_borrowed *borrowed;
+
+	spin_lock_bh(&chan->lock);
+	borrowed = borrowed_as(chan, serial);
+	if (borrowed && borrowed->state == RCH_BORROW_USED)
+		borrowed->state = RCH_BORROW_NONE;
+	spin_unlock_bh(&chan->lock);
+}
+
+/**
+ * rch_chan_borrow_ask - the next message asks for a way
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ * @total: its bytes
+ *
+ * Where crossing is not understood, what is lent for it, or will be before the peer has seen the
+ * question, is void.
+ */
+void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
+{
+	struct rch_borrowed *returned = NULL;
+	struct rch_cts cts;
+
+	spin_lock_bh(&chan->lock);
+	WRITE_ONCE(chan->cts_due, true);
+	chan->cts_lent = false;
+	chan->rts_total = rch_lend_agreed(chan, RCH_FEATURE_CROSS) ? total : 0;
+	if (chan->rts_total)
+		returned = answer_locked(chan);
+	else
+		chan->borrow_from = chan->tx_messages + 1;
+	if (returned)
+		cts = returned->cts;
+	spin_unlock_bh(&chan->lock);
+	if (returned)
+		rch_lane_return(&chan->lane, &cts);
+}
+
+/** rch_chan_borrow_take - take what has answered the question: @cts_lent; locked */
+void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
+{
+	struct rch_borrowed *borrowed = &chan->borrow[chan->tx_messages % RCH_LENDS];
+
+	lockdep_assert_held(&chan->lock);
+	*cts = borrowed->cts;
+	borrowed->state = RCH_BORROW_USED;
+	chan->cts_lent = false;
+}
+
+/** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, whatever is lent */
+bool rch_chan_asks_ahead(const struct rch_chan *chan)
+{
+	return rch_lend_agreed(chan, RCH_FEATURE_CROSS) && !chan->rts_skip;
+}

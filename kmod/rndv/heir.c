@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * heir.c - transfers that lend memory for messages behind the next one
+ *
+ * Operation. With one message at a time the sender waits for what tells it where the next one
+ * goes. So other transfers, *heirs* of the one that receives, lend their memory for the messages
+ * behind that, while it goes on. What an heir lends is void unless the message before is placed:
+ * then no message that has still to be read can come before one that was written to an heir's
+ * memory.
+ *
+ * States. An heir WAITS. When the transfer before has its message the first heir's turn has come
+ * (TURN): it gets the claim, and what it has lent is for the next message now. When the message
+ * went another way, or did not come, all heirs are LOST: they take their memory back, and no offer
+ * is taken before they have it. So are those behind an heir that gives up, as their messages have
+ * other numbers then.
+ */
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "path/path_rdma.h"
+#include "pure/way.h"
+#include "rndv/rndv.h"
+
+/**
+ * rch_chan_lost - a message was placed, and its program will not be told
+ * @chan: channel
+ *
+ * The channel has to end. That closes what is open to the peer, who may be writing there, so it
+ * ends with the last transfer, and what is lent only is taken back. Process context.
+ */
+void rch_chan_lost(struct rch_chan *chan)
+{
+	bool ends;
+
+	spin_lock_bh(&chan->lock);
+	ends = !chan->transfers;
+	WRITE_ONCE(chan->lost, true);
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
+}
+
+/* Return: whether the channel ends with it. */
+static bool transfer_over(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	chan->transfers--;
+	return chan->lost && !chan->transfers;
+}
+
+/** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have heirs */
+void rch_chan_placing(struct rch_chan *chan)
+{
+	spin_lock_bh(&chan->lock);
+	chan->transfers++;
+	chan->placing = chan->rx_messages;
+	spin_unlock_bh(&chan->lock);
+}
+
+/* The message before @heir's does not come where it should: this one and those behind are lost. */
+static void lose_from(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	list_for_each_entry_from(heir, &chan->heirs, list) {
+		if (heir->state != RCH_HEIR_WAITS)
+			continue;
+		WRITE_ONCE(heir->state, RCH_HEIR_LOST);
+		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost + 1);
+	}
+}
+
+static void remove_heir(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	list_del_init(&heir->list);
+	WRITE_ONCE(chan->heir_count, chan->heir_count - 1);
+	WRITE_ONCE(heir->target.state, RCH_GRANT_NONE);
+}
+
+/**
+ * rch_chan_placing_end - such a transfer is over, and nothing is open to the peer by it
+ * @chan: channel
+ * @placed: its message is where it should be, and counted
+ *
+ * Return: whether the claim has gone to the first heir.
+ */
+bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
+{
+	struct rch_heir *heir;
+	bool turn, ends;
+
+	spin_lock_bh(&chan->lock);
+	ends = transfer_over(chan);
+	heir = list_first_entry_or_null(&chan->heirs, struct rch_heir, list);
+	turn = heir && placed && heir->state == RCH_HEIR_WAITS;
+	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
+	chan->grant_left = 0;
+	if (turn) {
+		chan->target = heir->target;
+		remove_heir(chan, heir);
+		chan->placing++;
+		WRITE_ONCE(heir->state, RCH_HEIR_TURN);
+	} else if (heir) {
+		lose_from(chan, heir);
+	}
+	if (heir)
+		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
+	return turn;
+}
+
+static u32 heirs_max(const struct rch_chan *chan)
+{
+	return chan->lane.link->features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
+}
+
+/**
+ * rch_chan_heir_wanted - whether a transfer that receives shall have another heir
+ * @chan: channel
+ * @room: bytes that the heir has for a message
+ *
+ * A racy answer: rch_chan_heir_begin() looks again.
+ */
+bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
+{
+	return !READ_ONCE(chan->heirs_lost) && READ_ONCE(chan->lends) &&
+	       rch_way_is_placed(room, true) && rch_lend_agreed(chan, RCH_FEATURE_AHEAD) &&
+	       READ_ONCE(chan->heir_count) < heirs_max(chan) &&
+	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
+}
+
+/* Whether the message of who is behind @before is behind those of all others. */
+static bool is_last(const struct rch_chan *chan, const struct rch_heir *before)
+{
+	lockdep_assert_held(&chan->lock);
+	if (before->state == RCH_HEIR_WAITS)
+		return list_is_last(&before->list, &chan->heirs);
+	return list_empty(&chan->heirs);
+}
+
+/**
+ * rch_chan_heir_begin - be an heir
+ * @chan: channel
+ * @heir: in no list
+ * @before: of the transfer that receives the message before, and is not over
+ *
+ * Return: whether it is; then rch_chan_heir_turn() or rch_chan_heir_end() must follow.
+ */
+bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
+			 const struct rch_heir *before)
+{
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = !chan->heirs_lost && chan->heir_count < heirs_max(chan) && is_last(chan, before) &&
+	     rch_lend_possible(chan);
+	if (ok) {
+		list_add_tail(&heir->list, &chan->heirs);
+		WRITE_ONCE(chan->heir_count, chan->heir_count + 1);
+		WRITE_ONCE(heir->state, RCH_HEIR_WAITS);
+		chan->transfers++;
+	}
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/** rch_chan_heir_turn - whether an heir's turn has come; then it has the claim. True once */
+bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir)
+{
+	bool turn;
+
+	spin_lock_bh(&chan->lock);
+	turn = heir->state == RCH_HEIR_TURN;
+	if (turn)
+		WRITE_ONCE(heir->state, RCH_HEIR_NONE);
+	spin_unlock_bh(&chan->lock);
+	return turn;
+}
+
+/* It leaves its place, and nobody takes that. Return: whether the channel ends with it. */
+static bool end_heir(struct rch_chan *chan, struct rch_heir *heir)
+{
+	lockdep_assert_held(&chan->lock);
+	if (heir->state == RCH_HEIR_LOST)
+		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost - 1);
+	lose_from(chan, list_next_entry(heir, list));
+	remove_heir(chan, heir);
+	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
+	/* Others are lost; or what is offered may be taken again. */
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	if (chan->offered && !chan->heirs_lost)
+		wake_up_interruptible_all(&chan->wait);
+	return transfer_over(chan);
+}
+
+/**
+ * rch_chan_heir_end - an heir gives up, and nothing is open to the peer by it
+ * @chan: channel
+ * @heir: heir
+ *
+ * Return: false when its turn has come meanwhile, as rch_chan_heir_turn() tells.
+ */
+bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir)
+{
+	bool ends = false, ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = heir->state != RCH_HEIR_TURN;
+	if (ok)
+		ends = end_heir(chan, heir);
+	spin_unlock_bh(&chan->lock);
+	if (ends)
+		rch_chan_broken(chan, -EINTR);
+	return ok;
+}
+
+/**
+ * rch_chan_heir_settled - whether rch_chan_heir_lent() has more to tell than RCH_LENT_WAITS
+ * @chan: channel
+ * @heir: of it
+ * @wanted: it was not taken back; or, else, RCH_LENT_LOST
+ */
+bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *heir,
+			   bool wanted)
+{
+	enum rch_heir_state state = READ_ONCE(heir->state);
+
+	return state == RCH_HEIR_TURN || (wanted && state == RCH_HEIR_LOST) ||
+	       READ_ONCE(heir->target.state) == RCH_GRANT_RETURNED ||
+	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
+}
+
+/** rch_chan_heir_lent - what became of memory that was lent ahead, before the heir's turn */
+enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir)
+{
+	enum rch_lent ret = RCH_LENT_WAITS;
+
+	spin_lock_bh(&chan->lock);
+	if (heir->target.state == RCH_GRANT_RETURNED)
+		ret = RCH_LENT_VOID;
+	else if (heir->target.state == RCH_GRANT_DONE && heir->state == RCH_HEIR_WAITS)
+		/* It has its message: those before have theirs. */
+		ret = RCH_LENT_WAITS;
+	else if (chan->state != RCH_CHAN_OPEN)
+		ret = RCH_LENT_VOID;
+	else if (heir->state == RCH_HEIR_LOST)
+		ret = RCH_LENT_LOST;
+	spin_unlock_bh(&chan->lock);
+	return ret;
+}
+
