@@ -35,6 +35,7 @@
 #include "base/rch.h"
 #include "memory/region.h"
 #include "path/mem.h"
+#include "path/path.h"
 #include "path/path_rdma.h"
 
 /* Bytes of a chunk are 32 bits wide. */

@@ -78,7 +78,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->turns);
 	INIT_LIST_HEAD(&path->under_way);
 	INIT_LIST_HEAD(&path->got);
-	for (i = 0; i < RCH_PATH_CLASSES; i++)
+	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
 		INIT_LIST_HEAD(&path->spare[i]);
 	INIT_LIST_HEAD(&path->keys);
 	mutex_init(&path->registrar_lock);

@@ -19,6 +19,8 @@
 #include <rdma/rdma_cm.h>
 #include <rdmachan.h>
 
+#include "path/path_rdma.h"
+
 struct rch_path;
 struct rch_txf;
 
@@ -26,8 +28,6 @@ struct rch_txf;
 #define RCH_PATH_SEND_SLACK 16
 /** RCH_PATH_REPLY_MAX - bytes of private data in an answer: those of a REP */
 #define RCH_PATH_REPLY_MAX 196
-/** RCH_PATH_CLASSES - kinds of accesses, see path_rdma.h */
-#define RCH_PATH_CLASSES 4
 
 /**
  * struct rch_rxf - a frame that came
@@ -80,160 +80,170 @@ struct rch_rxb {
 	bool vacant;
 };
 
-/**
- * struct rch_io - a completion that somebody waits for
- * @ended: it has come
- * @status: with this
- */
-struct rch_io {
-	bool ended;
-	enum ib_wc_status status;
-};
-
-/**
- * struct rch_path - one queue pair
- * @ops: owner's functions
- * @id: connection manager's id; its qp is the queue pair
- * @dev: device
- * @port: port of @dev
- * @pd: protection domain: one for each link, so one for each pair of trust domains
- * @cq: completions of both queues
- * @cq_handler: the core's, which the adapter calls through path_cq.c
- * @cq_work: calls that in an interrupt
- * @depth: receive buffers
- * @send_depth: frames that may be posted and not completed
- * @frame_size: bytes of each receive buffer
- * @order: allocation order of a receive buffer
- * @mtu: bytes of a packet; a guess, where switches carry less than this host
- * @route_mtu: the same of a route that has a size of packets; else 0
- * @mtu_limit: the most that the peer carries; 0: it has not said
- * @rxb: receive buffers
- * @lent: pages that were handed over with a message and may come back: a ring of
- *	@depth, each with a reference; touched by completions only
- * @lent_first: oldest in @lent
- * @lent_count: pages in @lent
- * @lent_at: when one came to that, in jiffies; touched by completions only, as those two
- * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken
- *	from softirq; only @error_lock nests inside
- * @stopped: nothing may be posted any more
- * @drained: rch_path_drain() has ended
- * @users: see path_rdma.h; protected by @lock
- * @left: woken when @users becomes 0, @drained is, @cm_event changes, or what a user
- *	waits for has come
- * @mrs: pool of &struct rch_mr; protected by @lock
- * @mr_count: how many there are, in the pool or not; protected by @lock
- * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
- * @registrar_lock: held while that is made; outer to @lock
- * @writers: large ranges that are being written, @RCH_WRITERS at most; protected by @lock
- * @writers_wait: &struct rch_write that wait for their turn, in that order; likewise
- * @small_writers: who do so besides, as they have little
- * @writes: spare &struct rch_write; protected by @lock
- * @write_count: of them
- * @lends: spare &struct rch_lend of both classes; protected by @lock
- * @lend_count: of them
- * @lender: who opens or closes lent memory; outer to @lock
- * @lend_cqe: completions of his batch: of all but the last, and of that
- * @lend_io: the latter
- * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
- *	protected by @lock, as the next seven
- * @written: bytes that those among them write
- * @turns: channels whose accesses wait for one, as &struct rch_turns
- * @under_way: accesses that the adapter has
- * @access_since: when one has begun or ended last, in jiffies
- * @got: accesses that have an owner
- * @spare: spare &struct rch_access of each class
- * @spare_count: of them
- * @keys: keys of own memory, the last used first, see path_key.c; by its lock
- * @key_count: of them
- * @keys_held: how many uses of them last for as long as others may want; likewise, and read
- *	without it for a guess
- * @keyless: there can be none, as memory has to be handed to the adapter and back; written
- *	with WRITE_ONCE(), never back
- * @rd_depth: RDMA READs and atomics that may be under way, each way
- * @patience: jiffies that a write or a registration may take
- * @write_sges: elements of a work request that writes
- * @write_flags: of each of them. Over iWARP a work request is over when TCP has the data, and siw
- *	hands over the program's pages themselves when it is not to signal the end; what the
- *	program writes there afterwards then reaches the peer. So there each one is signalled
- * @atomics: the adapter does atomic operations on what is lent
- * @empty: receive buffers that could not be replaced
- * @cm_done: the connection manager has answered, or @aborted
- * @cm_event: what it answered
- * @aborted: connecting shall end
- * @accepted: the peer was let in; @cm_event will tell that the connection stands
- * @reply: private data of the answer
- * @reply_len: bytes of it
- * @error_lock: protects @error and @failed; taken with interrupts off, as some
- *	adapters report events so; innermost lock
- * @error: what went wrong; written once, by the first who sets @failed
- * @failed: @error is valid
- */
+/** struct rch_path - one queue pair */
 struct rch_path {
+	/** @ops: owner's functions */
 	const struct rch_path_ops *ops;
+	/** @id: connection manager's id; its qp is the queue pair */
 	struct rdma_cm_id *id;
+	/** @dev: device */
 	struct ib_device *dev;
+	/** @port: port of @dev */
 	u32 port;
+	/** @pd: protection domain: one for each link, so one for each pair of trust domains */
 	struct ib_pd *pd;
+	/** @cq: completions of both queues */
 	struct ib_cq *cq;
+	/** @cq_handler: the core's, which the adapter calls through path_cq.c */
 	ib_comp_handler cq_handler;
+	/** @cq_work: calls that in an interrupt */
 	struct irq_work cq_work;
+	/** @depth: receive buffers */
 	u32 depth;
+	/** @send_depth: frames that may be posted and not completed */
 	u32 send_depth;
+	/** @frame_size: bytes of each receive buffer */
 	u32 frame_size;
+	/** @order: allocation order of a receive buffer */
 	unsigned int order;
+	/** @mtu: bytes of a packet; a guess, where switches carry less than this host */
 	u32 mtu;
+	/** @mtu_limit: the most that the peer carries; 0: it has not said */
 	u32 mtu_limit;
+	/** @route_mtu: the same of a route that has a size of packets; else 0 */
 	u32 route_mtu;
+	/** @rxb: receive buffers */
 	struct rch_rxb *rxb;
+	/**
+	 * @lent: pages that were handed over with a message and may come back: a ring of @depth,
+	 * each with a reference; touched by completions only
+	 */
 	struct page **lent;
+	/** @lent_first: oldest in @lent */
 	u32 lent_first;
+	/** @lent_count: pages in @lent */
 	u32 lent_count;
+	/**
+	 * @lent_at: when one came to that, in jiffies; touched by completions only, as those two
+	 */
 	unsigned long lent_at;
+	/**
+	 * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken from
+	 * softirq; only @error_lock nests inside
+	 */
 	spinlock_t lock;
+	/** @stopped: nothing may be posted any more */
 	bool stopped;
+	/** @drained: rch_path_drain() has ended */
 	struct completion drained;
+	/** @users: see path_rdma.h; protected by @lock */
 	u32 users;
+	/**
+	 * @left: woken when @users becomes 0, @drained is, @cm_event changes, or what a user waits
+	 * for has come
+	 */
 	wait_queue_head_t left;
+	/** @mrs: pool of &struct rch_mr; protected by @lock */
 	struct list_head mrs;
+	/** @mr_count: how many there are, in the pool or not; protected by @lock */
 	u32 mr_count;
+	/**
+	 * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
+	 */
 	struct ib_qp *registrar;
+	/** @registrar_lock: held while that is made; outer to @lock */
 	struct mutex registrar_lock;
+	/**
+	 * @writers: large ranges that are being written, @RCH_WRITERS at most; protected by @lock
+	 */
 	unsigned int writers;
+	/** @writers_wait: &struct rch_write that wait for their turn, in that order; likewise */
 	struct list_head writers_wait;
+	/** @small_writers: who do so besides, as they have little */
 	atomic_t small_writers;
+	/** @writes: spare &struct rch_write; protected by @lock */
 	struct list_head writes;
+	/** @write_count: of them */
 	u32 write_count;
+	/** @lends: spare &struct rch_lend of both classes; protected by @lock */
 	struct list_head lends[2];
+	/** @lend_count: of them */
 	u32 lend_count[2];
+	/** @lender: who opens or closes lent memory; outer to @lock */
 	struct mutex lender;
+	/** @lend_cqe: completions of his batch: of all but the last, and of that */
 	struct ib_cqe lend_cqe[2];
+	/** @lend_io: the latter */
 	struct rch_io lend_io;
+	/**
+	 * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
+	 * protected by @lock, as the next seven
+	 */
 	u32 accesses;
+	/** @written: bytes that those among them write */
 	u32 written;
+	/** @turns: channels whose accesses wait for one, as &struct rch_turns */
 	struct list_head turns;
+	/** @under_way: accesses that the adapter has */
 	struct list_head under_way;
+	/** @access_since: when one has begun or ended last, in jiffies */
 	unsigned long access_since;
+	/** @got: accesses that have an owner */
 	struct list_head got;
-	struct list_head spare[RCH_PATH_CLASSES];
-	u32 spare_count[RCH_PATH_CLASSES];
+	/** @spare: spare &struct rch_access of each class */
+	struct list_head spare[RCH_ACCESS_CLASSES];
+	/** @spare_count: of them */
+	u32 spare_count[RCH_ACCESS_CLASSES];
+	/** @keys: keys of own memory, the last used first, see path_key.c; by its lock */
 	struct list_head keys;
+	/** @key_count: of them */
 	u32 key_count;
+	/**
+	 * @keys_held: how many uses of them last for as long as others may want; likewise, and read
+	 * without it for a guess
+	 */
 	u32 keys_held;
+	/**
+	 * @keyless: there can be none, as memory has to be handed to the adapter and back; written
+	 * with WRITE_ONCE(), never back
+	 */
 	bool keyless;
+	/** @rd_depth: RDMA READs and atomics that may be under way, each way */
 	u8 rd_depth;
+	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
+	/** @write_sges: elements of a work request that writes */
 	u32 write_sges;
+	/**
+	 * @write_flags: of each of them. Over iWARP a work request is over when TCP has the data,
+	 * and siw hands over the program's pages themselves when it is not to signal the end; what
+	 * the program writes there afterwards then reaches the peer. So there each one is signalled
+	 */
 	int write_flags;
+	/** @atomics: the adapter does atomic operations on what is lent */
 	bool atomics;
+	/** @empty: receive buffers that could not be replaced */
 	u32 empty;
+	/** @cm_done: the connection manager has answered, or @aborted */
 	struct completion cm_done;
+	/** @cm_event: what it answered */
 	int cm_event;
+	/** @aborted: connecting shall end */
 	bool aborted;
+	/** @accepted: the peer was let in; @cm_event will tell that the connection stands */
 	bool accepted;
+	/** @reply: private data of the answer */
 	u8 reply[RCH_PATH_REPLY_MAX];
+	/** @reply_len: bytes of it */
 	u8 reply_len;
+	/**
+	 * @error_lock: protects @error and @failed; taken with interrupts off, as some adapters
+	 * report events so; innermost lock
+	 */
 	spinlock_t error_lock;
+	/** @error: what went wrong; written once, by the first who sets @failed */
 	struct rdmachan_error error;
+	/** @failed: @error is valid */
 	bool failed;
 };
 

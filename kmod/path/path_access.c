@@ -36,7 +36,6 @@ static const u32 rooms[RCH_ACCESS_CLASSES] = {
 	[RCH_ACCESS_LARGE] = RCH_ACCESS_ROOM,
 };
 
-static_assert(RCH_ACCESS_CLASSES == RCH_PATH_CLASSES, "spare ones of each");
 static_assert(RCH_WRITE_SGES <= RCH_ACCESS_SGES, "an access has room for what is posted");
 
 static bool needs_mr(const struct rch_access *access, bool read)

@@ -10,12 +10,16 @@
 #ifndef _RCH_PATH_RDMA_H
 #define _RCH_PATH_RDMA_H
 
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
 #include "path/mem.h"
-#include "path/path.h"
 
 struct rch_access;
+struct rch_path;
 
 /** RCH_MRS - memory regions of a path */
 #define RCH_MRS 12
@@ -90,6 +94,16 @@ struct rch_access;
 #define RCH_PATH_RDMA_WRS (RCH_MRS * RCH_MR_WRS + RCH_WRITERS * RCH_WRITE_WRS + \
 			   RCH_SMALL_WRITERS * RCH_SMALL_WRS + \
 			   RCH_LEND_WRS + RCH_ACCESSES * RCH_ACCESS_WRS)
+
+/**
+ * struct rch_io - a completion that somebody waits for
+ * @ended: it has come
+ * @status: with this
+ */
+struct rch_io {
+	bool ended;
+	enum ib_wc_status status;
+};
 
 /**
  * struct rch_mr - a memory region of the pool
