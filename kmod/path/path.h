@@ -80,6 +80,24 @@ struct rch_rxb {
 	bool vacant;
 };
 
+/**
+ * struct rch_path_handed - pages of receive buffers that were handed over with a message
+ *
+ * A page may come back when its message is read: then it need not be allocated and cleared anew.
+ * Only the completions of the path's receive queue touch this, one at a time, and before and
+ * after them rch_path_buffers_get() and rch_path_buffers_put(). There is no lock.
+ */
+struct rch_path_handed {
+	/** @pages: a ring of @depth of the path, the path has a reference of each page in it */
+	struct page **pages;
+	/** @first: the oldest of them in @pages */
+	u32 first;
+	/** @count: how many there are in @pages */
+	u32 count;
+	/** @at: when the last page was put in, in jiffies */
+	unsigned long at;
+};
+
 /** struct rch_path - one queue pair */
 struct rch_path {
 	/** @ops: owner's functions */
@@ -114,19 +132,8 @@ struct rch_path {
 	u32 route_mtu;
 	/** @rxb: receive buffers */
 	struct rch_rxb *rxb;
-	/**
-	 * @lent: pages that were handed over with a message and may come back: a ring of @depth,
-	 * each with a reference; touched by completions only
-	 */
-	struct page **lent;
-	/** @lent_first: oldest in @lent */
-	u32 lent_first;
-	/** @lent_count: pages in @lent */
-	u32 lent_count;
-	/**
-	 * @lent_at: when one came to that, in jiffies; touched by completions only, as those two
-	 */
-	unsigned long lent_at;
+	/** @handed: receive buffers whose pages went along with a message */
+	struct rch_path_handed handed;
 	/**
 	 * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken from
 	 * softirq; only @error_lock nests inside

@@ -207,18 +207,18 @@ static struct page *lend(struct rch_path *path, struct page *page)
 	struct page *oldest = NULL;
 	u32 last;
 
-	if (path->lent_count) {
-		oldest = path->lent[path->lent_first];
-		if (page_count(oldest) != 1 && path->lent_count < path->depth) {
+	if (path->handed.count) {
+		oldest = path->handed.pages[path->handed.first];
+		if (page_count(oldest) != 1 && path->handed.count < path->depth) {
 			oldest = NULL;
 		} else {
-			path->lent_first = (path->lent_first + 1) % path->depth;
-			path->lent_count--;
+			path->handed.first = (path->handed.first + 1) % path->depth;
+			path->handed.count--;
 		}
 	}
-	last = (path->lent_first + path->lent_count++) % path->depth;
-	path->lent[last] = page;
-	path->lent_at = jiffies;
+	last = (path->handed.first + path->handed.count++) % path->depth;
+	path->handed.pages[last] = page;
+	path->handed.at = jiffies;
 	if (oldest && page_count(oldest) != 1) {
 		put_page(oldest);
 		oldest = NULL;
@@ -229,10 +229,10 @@ static struct page *lend(struct rch_path *path, struct page *page)
 /* None of those that are remembered is waited for any more. */
 static void forget_lent(struct rch_path *path)
 {
-	while (path->lent_count) {
-		put_page(path->lent[path->lent_first]);
-		path->lent_first = (path->lent_first + 1) % path->depth;
-		path->lent_count--;
+	while (path->handed.count) {
+		put_page(path->handed.pages[path->handed.first]);
+		path->handed.first = (path->handed.first + 1) % path->depth;
+		path->handed.count--;
 	}
 }
 
@@ -252,7 +252,7 @@ static void rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
 {
 	if (page_count(rxb->page) == 1) {
 		/* The peer's heartbeats come here as well, when nothing else does. */
-		if (path->lent_count && time_after(jiffies, path->lent_at + HZ))
+		if (path->handed.count && time_after(jiffies, path->handed.at + HZ))
 			forget_lent(path);
 		if (!rxb_map(path, rxb)) {
 			if (!rxb_post(path, rxb)) {
@@ -347,9 +347,9 @@ int rch_path_buffers_get(struct rch_path *path)
 	int ret;
 
 	path->rxb = rch_try(RCH_SITE_RING, kvcalloc(path->depth, sizeof(*path->rxb), GFP_KERNEL));
-	path->lent = rch_try(RCH_SITE_RING,
-			     kvcalloc(path->depth, sizeof(*path->lent), GFP_KERNEL));
-	if (!path->rxb || !path->lent)
+	path->handed.pages = rch_try(RCH_SITE_RING,
+				     kvcalloc(path->depth, sizeof(struct page *), GFP_KERNEL));
+	if (!path->rxb || !path->handed.pages)
 		return -ENOMEM;
 	for (i = 0; i < path->depth; i++) {
 		path->rxb[i].path = path;
@@ -367,9 +367,9 @@ void rch_path_buffers_put(struct rch_path *path)
 	u32 i;
 
 	forget_lent(path);
-	path->lent_first = 0;
-	kvfree(path->lent);
-	path->lent = NULL;
+	path->handed.first = 0;
+	kvfree(path->handed.pages);
+	path->handed.pages = NULL;
 	for (i = 0; path->rxb && i < path->depth; i++) {
 		if (!path->rxb[i].page)
 			continue;
