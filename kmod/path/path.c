@@ -70,7 +70,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_completion(&path->cm_done);
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
-	INIT_LIST_HEAD(&path->mrs);
+	INIT_LIST_HEAD(&path->mrs.spare);
 	INIT_LIST_HEAD(&path->writes);
 	INIT_LIST_HEAD(&path->lends[0]);
 	INIT_LIST_HEAD(&path->lends[1]);
@@ -81,7 +81,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
 		INIT_LIST_HEAD(&path->spare[i]);
 	INIT_LIST_HEAD(&path->keys);
-	mutex_init(&path->registrar_lock);
+	mutex_init(&path->mrs.registrar_lock);
 	INIT_LIST_HEAD(&path->writers_wait);
 }
 
@@ -653,8 +653,8 @@ static void settle_qp(struct rch_path *path)
 	if (rdma_protocol_iwarp(path->dev, path->port))
 		return;
 	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
-	if (path->registrar)
-		ib_modify_qp(path->registrar, &attr, IB_QP_STATE);
+	if (path->mrs.registrar)
+		ib_modify_qp(path->mrs.registrar, &attr, IB_QP_STATE);
 	synchronize_rcu();
 }
 

@@ -150,16 +150,8 @@ struct rch_path {
 	 * for has come
 	 */
 	wait_queue_head_t left;
-	/** @mrs: pool of &struct rch_mr; protected by @lock */
-	struct list_head mrs;
-	/** @mr_count: how many there are, in the pool or not; protected by @lock */
-	u32 mr_count;
-	/**
-	 * @registrar: queue pair for local work requests, where @id's will not do; see path_mr.c
-	 */
-	struct ib_qp *registrar;
-	/** @registrar_lock: held while that is made; outer to @lock */
-	struct mutex registrar_lock;
+	/** @mrs: memory regions for messages, and the queue pair that opens them */
+	struct rch_path_mrs mrs;
 	/**
 	 * @writers: large ranges that are being written, @RCH_WRITERS at most; protected by @lock
 	 */

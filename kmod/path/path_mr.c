@@ -83,7 +83,7 @@ static int registrar_make(struct rch_path *path)
 		ib_destroy_qp(qp);
 		return ret;
 	}
-	path->registrar = qp;
+	path->mrs.registrar = qp;
 	return 0;
 }
 
@@ -99,10 +99,10 @@ int rch_registrar_get(struct rch_path *path)
 
 	if (!rch_path_is_rxe(path))
 		return 0;
-	mutex_lock(&path->registrar_lock);
-	if (!path->registrar)
+	mutex_lock(&path->mrs.registrar_lock);
+	if (!path->mrs.registrar)
 		ret = registrar_make(path);
-	mutex_unlock(&path->registrar_lock);
+	mutex_unlock(&path->mrs.registrar_lock);
 	return ret;
 }
 
@@ -135,12 +135,12 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	bool make = false;
 
 	spin_lock_bh(&path->lock);
-	mr = list_first_entry_or_null(&path->mrs, struct rch_mr, list);
+	mr = list_first_entry_or_null(&path->mrs.spare, struct rch_mr, list);
 	if (mr)
 		list_del(&mr->list);
-	else if (path->mr_count < RCH_MRS)
+	else if (path->mrs.count < RCH_MRS)
 		make = true;
-	path->mr_count += make;
+	path->mrs.count += make;
 	spin_unlock_bh(&path->lock);
 	if (!make)
 		return mr;
@@ -148,7 +148,7 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	if (mr)
 		return mr;
 	spin_lock_bh(&path->lock);
-	path->mr_count--;
+	path->mrs.count--;
 	spin_unlock_bh(&path->lock);
 	return NULL;
 }
@@ -178,7 +178,7 @@ static void reg_init(struct rch_mr *mr)
 /** rch_local_post - post local work requests: REG_MR, LOCAL_INV. As rch_io_post() */
 int rch_local_post(struct rch_path *path, const struct ib_send_wr *first)
 {
-	return rch_io_post(path, path->registrar ?: path->id->qp, first);
+	return rch_io_post(path, path->mrs.registrar ?: path->id->qp, first);
 }
 
 /* Post a chain; the end of @last will be that of @mr->io. */
@@ -241,7 +241,7 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	first = mr->open ? &mr->inv : &mr->reg.wr;
 	/* Even if it fails: it may be open. */
 	mr->open = true;
-	*wait = path->registrar;
+	*wait = path->mrs.registrar;
 	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : rch_local_post(path, first);
 }
 
@@ -279,7 +279,7 @@ void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
 		return;
 	}
 	spin_lock_bh(&path->lock);
-	list_add(&mr->list, &path->mrs);
+	list_add(&mr->list, &path->mrs.spare);
 	spin_unlock_bh(&path->lock);
 }
 
@@ -288,10 +288,10 @@ static struct rch_mr *mr_spare(struct rch_path *path)
 	struct rch_mr *mr;
 
 	spin_lock_bh(&path->lock);
-	mr = list_first_entry_or_null(&path->mrs, struct rch_mr, list);
+	mr = list_first_entry_or_null(&path->mrs.spare, struct rch_mr, list);
 	if (mr) {
 		list_del(&mr->list);
-		path->mr_count--;
+		path->mrs.count--;
 	}
 	spin_unlock_bh(&path->lock);
 	return mr;
@@ -318,9 +318,9 @@ void rch_path_mrs_trim(struct rch_path *path)
 /** rch_path_mrs_free - the path is being destroyed: drained, and without users */
 void rch_path_mrs_free(struct rch_path *path)
 {
-	if (path->registrar)
-		ib_destroy_qp(path->registrar);
-	path->registrar = NULL;
+	if (path->mrs.registrar)
+		ib_destroy_qp(path->mrs.registrar);
+	path->mrs.registrar = NULL;
 	rch_path_mrs_trim(path);
-	path->mr_count = 0;
+	path->mrs.count = 0;
 }

@@ -73,7 +73,7 @@ bool rch_io_over(struct rch_path *path, struct rch_io *io)
 	if (smp_load_acquire(&io->ended))
 		return true;
 	/* A registrar is not drained, and loses nothing. */
-	return !path->registrar && completion_done(&path->drained);
+	return !path->mrs.registrar && completion_done(&path->drained);
 }
 
 /** rch_io_ok - of one that is over: whether all has gone well */

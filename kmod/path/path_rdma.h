@@ -132,6 +132,26 @@ struct rch_mr {
 };
 
 /**
+ * struct rch_path_mrs - memory regions that a path opens to the peer for a message, see path_mr.c
+ *
+ * Regions are made when they are wanted. What is idle frees those in the pool, and what is left of
+ * them ends with the path, as the registrar does.
+ */
+struct rch_path_mrs {
+	/** @spare: the pool, as &struct rch_mr; protected by the path's lock */
+	struct list_head spare;
+	/** @count: how many regions there are, in the pool or not; protected by the path's lock */
+	u32 count;
+	/**
+	 * @registrar: queue pair for local work requests, where the path's own will not do; else
+	 * NULL. Set once, under @registrar_lock, and kept until the path is destroyed
+	 */
+	struct ib_qp *registrar;
+	/** @registrar_lock: held while @registrar is made; outer to the path's lock */
+	struct mutex registrar_lock;
+};
+
+/**
  * struct rch_batch - RDMA WRITEs that are posted together
  * @cqe: completion of the last of them
  * @io: that completion; ended where nothing is under way
