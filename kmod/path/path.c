@@ -71,7 +71,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs.spare);
-	INIT_LIST_HEAD(&path->writes);
+	INIT_LIST_HEAD(&path->writes.spare);
 	INIT_LIST_HEAD(&path->lends[0]);
 	INIT_LIST_HEAD(&path->lends[1]);
 	mutex_init(&path->lender);
@@ -82,7 +82,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 		INIT_LIST_HEAD(&path->spare[i]);
 	INIT_LIST_HEAD(&path->keys);
 	mutex_init(&path->mrs.registrar_lock);
-	INIT_LIST_HEAD(&path->writers_wait);
+	INIT_LIST_HEAD(&path->writes.waiting);
 }
 
 /**
@@ -443,7 +443,7 @@ static int create_qp(struct rch_path *path)
 		/* one slot in each queue is for ib_drain_qp() */
 		.cap.max_send_wr = path->send_depth + RCH_PATH_RDMA_WRS + 1,
 		.cap.max_recv_wr = path->depth + 1,
-		.cap.max_send_sge = path->write_sges,
+		.cap.max_send_sge = path->writes.sges,
 		.cap.max_recv_sge = 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -475,8 +475,8 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);
-	path->write_sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
-	path->write_flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
+	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
+	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
 	WRITE_ONCE(path->atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {

@@ -152,18 +152,8 @@ struct rch_path {
 	wait_queue_head_t left;
 	/** @mrs: memory regions for messages, and the queue pair that opens them */
 	struct rch_path_mrs mrs;
-	/**
-	 * @writers: large ranges that are being written, @RCH_WRITERS at most; protected by @lock
-	 */
-	unsigned int writers;
-	/** @writers_wait: &struct rch_write that wait for their turn, in that order; likewise */
-	struct list_head writers_wait;
-	/** @small_writers: who do so besides, as they have little */
-	atomic_t small_writers;
-	/** @writes: spare &struct rch_write; protected by @lock */
-	struct list_head writes;
-	/** @write_count: of them */
-	u32 write_count;
+	/** @writes: messages that are being written to the peer */
+	struct rch_path_writes writes;
 	/** @lends: spare &struct rch_lend of both classes; protected by @lock */
 	struct list_head lends[2];
 	/** @lend_count: of them */
@@ -211,14 +201,6 @@ struct rch_path {
 	u8 rd_depth;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
-	/** @write_sges: elements of a work request that writes */
-	u32 write_sges;
-	/**
-	 * @write_flags: of each of them. Over iWARP a work request is over when TCP has the data,
-	 * and siw hands over the program's pages themselves when it is not to signal the end; what
-	 * the program writes there afterwards then reaches the peer. So there each one is signalled
-	 */
-	int write_flags;
 	/** @atomics: the adapter does atomic operations on what is lent */
 	bool atomics;
 	/** @empty: receive buffers that could not be replaced */

@@ -404,9 +404,9 @@ static struct rch_access *make(struct rch_path *path, enum rch_access_class clas
 	if (rch_path_is_rxe(path))
 		access->no_result = get_random_u64();
 	access->segment_max = rch_mem_segment_max(path->dev);
-	access->sges_max[false] = path->write_sges;
+	access->sges_max[false] = path->writes.sges;
 	access->sges_max[true] = access->iwarp ? RCH_ACCESS_SGES :
-		clamp_t(u32, path->dev->attrs.max_sge_rd, 1, path->write_sges);
+		clamp_t(u32, path->dev->attrs.max_sge_rd, 1, path->writes.sges);
 	access->sges = (struct ib_sge *)&access->sg[count];
 	access->pages = (struct page **)&access->sges[count];
 	access->cqe.done = rch_access_wc;

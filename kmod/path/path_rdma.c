@@ -152,10 +152,10 @@ static struct rch_write *write_spare(struct rch_path *path)
 	struct rch_write *w;
 
 	spin_lock_bh(&path->lock);
-	w = list_first_entry_or_null(&path->writes, struct rch_write, list);
+	w = list_first_entry_or_null(&path->writes.spare, struct rch_write, list);
 	if (w) {
 		list_del(&w->list);
-		path->write_count--;
+		path->writes.spare_count--;
 	}
 	spin_unlock_bh(&path->lock);
 	return w;
@@ -165,7 +165,7 @@ static struct rch_write *write_spare(struct rch_path *path)
 struct rch_write *rch_write_get(struct rch_path *path)
 {
 	struct rch_write *w = write_spare(path);
-	size_t sges = RCH_WRITE_WRS * path->write_sges;
+	size_t sges = RCH_WRITE_WRS * path->writes.sges;
 	struct rch_batch *batch;
 
 	if (!w) {
@@ -208,9 +208,9 @@ void rch_write_put(struct rch_path *path, struct rch_write *w)
 	spin_lock_bh(&path->lock);
 	waited = w->waits;
 	leave_line(path, w);
-	if (path->write_count < RCH_WRITES_SPARE) {
-		list_add(&w->list, &path->writes);
-		path->write_count++;
+	if (path->writes.spare_count < RCH_WRITES_SPARE) {
+		list_add(&w->list, &path->writes.spare);
+		path->writes.spare_count++;
 		w = NULL;
 	}
 	spin_unlock_bh(&path->lock);
@@ -236,7 +236,7 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 
 	wr->sg_list = sge;
 	wr->num_sge = 0;
-	while (filled < length && wr->num_sge < path->write_sges) {
+	while (filled < length && wr->num_sge < path->writes.sges) {
 		n = min(sg_dma_len(cursor->sg) - cursor->offset, length - filled);
 		sge->addr = sg_dma_address(cursor->sg) + cursor->offset;
 		sge->length = n;
@@ -270,7 +270,7 @@ static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *
 int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
 		   u64 addr, u32 rkey, u32 length, u32 *sent)
 {
-	struct ib_sge *sges = w->sges + w->next * RCH_BATCH_WRS * path->write_sges;
+	struct ib_sge *sges = w->sges + w->next * RCH_BATCH_WRS * path->writes.sges;
 	struct rch_batch *batch = &w->batches[w->next];
 	struct ib_send_wr *wr = NULL;
 	int i, ret;
@@ -280,14 +280,14 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 		batch->wrs[i] = (struct ib_rdma_wr) {
 			.wr.wr_cqe = &w->quiet,
 			.wr.opcode = IB_WR_RDMA_WRITE,
-			.wr.send_flags = path->write_flags,
+			.wr.send_flags = path->writes.flags,
 			.remote_addr = addr + *sent,
 			.rkey = rkey,
 		};
 		if (wr)
 			wr->next = &batch->wrs[i].wr;
 		wr = &batch->wrs[i].wr;
-		*sent += fill_wr(path, wr, sges + i * path->write_sges, cursor,
+		*sent += fill_wr(path, wr, sges + i * path->writes.sges, cursor,
 				 min(length - *sent, RCH_WRITE_WR_BYTES));
 	}
 	wr->wr_cqe = &batch->cqe;
@@ -343,12 +343,12 @@ bool rch_write_ok(const struct rch_write *w)
 /* It needs not wait for those that are large, and few work requests are kept for it. */
 static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
-	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_SGES * path->write_sges;
+	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_SGES * path->writes.sges;
 }
 
 static bool begin_small(struct rch_path *path, struct rch_write *w)
 {
-	if (!atomic_add_unless(&path->small_writers, 1, RCH_SMALL_WRITERS))
+	if (!atomic_add_unless(&path->writes.small, 1, RCH_SMALL_WRITERS))
 		return false;
 	spin_lock_bh(&path->lock);
 	leave_line(path, w);
@@ -363,14 +363,15 @@ static bool begin_large(struct rch_path *path, struct rch_write *w)
 
 	spin_lock_bh(&path->lock);
 	if (!w->waits)
-		list_add_tail(&w->list, &path->writers_wait);
+		list_add_tail(&w->list, &path->writes.waiting);
 	w->waits = true;
-	ok = path->writers < RCH_WRITERS && list_is_first(&w->list, &path->writers_wait);
+	ok = path->writes.large < RCH_WRITERS &&
+	     list_is_first(&w->list, &path->writes.waiting);
 	if (ok) {
 		leave_line(path, w);
-		path->writers++;
+		path->writes.large++;
 	}
-	others = ok && path->writers < RCH_WRITERS && !list_empty(&path->writers_wait);
+	others = ok && path->writes.large < RCH_WRITERS && !list_empty(&path->writes.waiting);
 	spin_unlock_bh(&path->lock);
 	if (others)
 		wake_writers(path);
@@ -398,10 +399,10 @@ bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 void rch_write_end(struct rch_path *path, const struct rch_write *w)
 {
 	if (w->small) {
-		atomic_dec(&path->small_writers);
+		atomic_dec(&path->writes.small);
 	} else {
 		spin_lock_bh(&path->lock);
-		path->writers--;
+		path->writes.large--;
 		spin_unlock_bh(&path->lock);
 	}
 	wake_writers(path);

@@ -171,7 +171,7 @@ struct rch_batch {
  * @small: its turn is that of a small range
  * @next: batch that is posted next
  * @batches: in the order in which they are posted
- * @sges: elements, @path->write_sges for each work request
+ * @sges: elements, @writes.sges of the path for each work request
  */
 struct rch_write {
 	struct list_head list;
@@ -181,6 +181,40 @@ struct rch_write {
 	u32 next;
 	struct rch_batch batches[RCH_WRITE_BATCHES];
 	struct ib_sge sges[];
+};
+
+/**
+ * struct rch_path_writes - what a path writes to memory that the peer has opened for a message
+ *
+ * Large ranges wait for each other, in the order in which they came; small ones do not wait for
+ * large ones. See path_rdma.c.
+ */
+struct rch_path_writes {
+	/**
+	 * @large: large ranges that are being written, RCH_WRITERS at most; protected by the
+	 * path's lock
+	 */
+	unsigned int large;
+	/**
+	 * @waiting: &struct rch_write of ranges that wait for their turn, in that order; protected
+	 * by the path's lock
+	 */
+	struct list_head waiting;
+	/** @small: small ranges that are being written besides, RCH_SMALL_WRITERS at most */
+	atomic_t small;
+	/** @spare: &struct rch_write to be used again; protected by the path's lock */
+	struct list_head spare;
+	/** @spare_count: how many @spare has; protected by the path's lock */
+	u32 spare_count;
+	/** @sges: elements of a work request that writes; immutable once the path is set up */
+	u32 sges;
+	/**
+	 * @flags: of each such work request; immutable once the path is set up. Over iWARP a work
+	 * request is over when TCP has the data, and siw hands over the program's pages themselves
+	 * when it is not to signal the end; what the program writes there afterwards then reaches
+	 * the peer. So there each one is signalled
+	 */
+	int flags;
 };
 
 /**
