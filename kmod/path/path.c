@@ -72,9 +72,9 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs.spare);
 	INIT_LIST_HEAD(&path->writes.spare);
-	INIT_LIST_HEAD(&path->lends[0]);
-	INIT_LIST_HEAD(&path->lends[1]);
-	mutex_init(&path->lender);
+	INIT_LIST_HEAD(&path->lends.spare[0]);
+	INIT_LIST_HEAD(&path->lends.spare[1]);
+	mutex_init(&path->lends.lock);
 	INIT_LIST_HEAD(&path->turns);
 	INIT_LIST_HEAD(&path->under_way);
 	INIT_LIST_HEAD(&path->got);
@@ -477,7 +477,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->mtu = rch_path_packet_size(path);
 	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
-	WRITE_ONCE(path->atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
+	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {
 		ret = PTR_ERR(path->pd);

@@ -154,16 +154,8 @@ struct rch_path {
 	struct rch_path_mrs mrs;
 	/** @writes: messages that are being written to the peer */
 	struct rch_path_writes writes;
-	/** @lends: spare &struct rch_lend of both classes; protected by @lock */
-	struct list_head lends[2];
-	/** @lend_count: of them */
-	u32 lend_count[2];
-	/** @lender: who opens or closes lent memory; outer to @lock */
-	struct mutex lender;
-	/** @lend_cqe: completions of his batch: of all but the last, and of that */
-	struct ib_cqe lend_cqe[2];
-	/** @lend_io: the latter */
-	struct rch_io lend_io;
+	/** @lends: memory regions for grants */
+	struct rch_path_lends lends;
 	/**
 	 * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
 	 * protected by @lock, as the next seven
@@ -201,8 +193,6 @@ struct rch_path {
 	u8 rd_depth;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
-	/** @atomics: the adapter does atomic operations on what is lent */
-	bool atomics;
 	/** @empty: receive buffers that could not be replaced */
 	u32 empty;
 	/** @cm_done: the connection manager has answered, or @aborted */

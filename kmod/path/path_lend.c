@@ -41,7 +41,7 @@ bool rch_lend_can(const struct rch_path *path)
 /** rch_lend_atomics - whether the adapter does atomic operations on what is lent. Any context */
 bool rch_lend_atomics(const struct rch_path *path)
 {
-	return READ_ONCE(path->atomics);
+	return READ_ONCE(path->lends.atomics);
 }
 
 /** rch_lend_free - free one that is in no list, open or not; the adapter does not use it */
@@ -56,10 +56,10 @@ static struct rch_lend *spare_get(struct rch_path *path, bool small)
 	struct rch_lend *piece;
 
 	spin_lock_bh(&path->lock);
-	piece = list_first_entry_or_null(&path->lends[small], struct rch_lend, list);
+	piece = list_first_entry_or_null(&path->lends.spare[small], struct rch_lend, list);
 	if (piece) {
 		list_del(&piece->list);
-		path->lend_count[small]--;
+		path->lends.spare_count[small]--;
 	}
 	spin_unlock_bh(&path->lock);
 	return piece;
@@ -107,9 +107,9 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 	bool keep = false;
 
 	spin_lock_bh(&path->lock);
-	if (!piece->open && path->lend_count[piece->small] < RCH_LEND_SPARE) {
-		list_add(&piece->list, &path->lends[piece->small]);
-		path->lend_count[piece->small]++;
+	if (!piece->open && path->lends.spare_count[piece->small] < RCH_LEND_SPARE) {
+		list_add(&piece->list, &path->lends.spare[piece->small]);
+		path->lends.spare_count[piece->small]++;
 		keep = true;
 	}
 	spin_unlock_bh(&path->lock);
@@ -133,7 +133,7 @@ void rch_path_lends_free(struct rch_path *path)
 	struct rch_lend *piece;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(path->lends); i++)
+	for (i = 0; i < ARRAY_SIZE(path->lends.spare); i++)
 		while ((piece = spare_get(path, i)))
 			rch_lend_free(piece);
 }
@@ -143,23 +143,23 @@ static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rch_path *path = cq->cq_context;
 
 	/* Those before the last complete only with errors. */
-	if (wc->wr_cqe == &path->lend_cqe[0])
+	if (wc->wr_cqe == &path->lends.cqe[0])
 		rch_io_judge(cq, wc);
 	else
-		rch_io_end(cq, wc, &path->lend_io);
+		rch_io_end(cq, wc, &path->lends.io);
 }
 
 /* Post a chain, and wait for its end. Return: 0 or an error: the path has failed. */
 static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_send_wr *last)
 {
-	lockdep_assert_held(&path->lender);
-	path->lend_cqe[0].done = rch_lend_wc;
-	path->lend_cqe[1].done = rch_lend_wc;
+	lockdep_assert_held(&path->lends.lock);
+	path->lends.cqe[0].done = rch_lend_wc;
+	path->lends.cqe[1].done = rch_lend_wc;
 	last->next = NULL;
-	last->wr_cqe = &path->lend_cqe[1];
+	last->wr_cqe = &path->lends.cqe[1];
 	last->send_flags = IB_SEND_SIGNALED;
-	path->lend_io.ended = false;
-	return rch_local_post(path, first) ?: rch_io_wait(path, &path->lend_io);
+	path->lends.io.ended = false;
+	return rch_local_post(path, first) ?: rch_io_wait(path, &path->lends.io);
 }
 
 static int access_flags(u32 rights)
@@ -221,7 +221,7 @@ static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
 {
 	ib_update_fast_reg_key(piece->mr, ib_inc_rkey(piece->mr->rkey));
 	piece->wr.reg = (struct ib_reg_wr) {
-		.wr.wr_cqe = &path->lend_cqe[0],
+		.wr.wr_cqe = &path->lends.cqe[0],
 		.wr.opcode = IB_WR_REG_MR,
 		.mr = piece->mr,
 		.key = piece->mr->rkey,
@@ -232,7 +232,7 @@ static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
 static void inv_init(struct rch_path *path, struct rch_lend *piece)
 {
 	piece->wr.inv = (struct ib_send_wr) {
-		.wr_cqe = &path->lend_cqe[0],
+		.wr_cqe = &path->lends.cqe[0],
 		.opcode = IB_WR_LOCAL_INV,
 		.ex.invalidate_rkey = piece->mr->rkey,
 	};
@@ -294,10 +294,10 @@ int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u3
 	for (i = 0; !ret && i < count; i++)
 		ret = map_piece(pieces[i]) ?:
 		      place_piece(pieces[i], i, i + 1 == count, shift);
-	mutex_lock(&path->lender);
+	mutex_lock(&path->lends.lock);
 	for (i = 0; !ret && i < count; i += RCH_LEND_WRS)
 		ret = open_batch(path, pieces + i, min(count - i, RCH_LEND_WRS), rights);
-	mutex_unlock(&path->lender);
+	mutex_unlock(&path->lends.lock);
 	return ret;
 }
 
@@ -314,13 +314,13 @@ void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count)
 {
 	u32 i, end;
 
-	mutex_lock(&path->lender);
+	mutex_lock(&path->lends.lock);
 	for (i = 0; i < count; i = end) {
 		end = min(i + RCH_LEND_WRS, count);
 		if (close_batch(path, pieces + i, end - i))
 			break;
 	}
-	mutex_unlock(&path->lender);
+	mutex_unlock(&path->lends.lock);
 	if (i < count)
 		wait_for_completion(&path->drained);
 }

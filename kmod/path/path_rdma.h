@@ -254,6 +254,33 @@ struct rch_lend {
 };
 
 /**
+ * struct rch_path_lends - memory regions that a path lends to the peer, see path_lend.c
+ *
+ * Regions are made when they are wanted. What is idle frees the spare ones, and what is left of
+ * them ends with the path.
+ */
+struct rch_path_lends {
+	/** @spare: &struct rch_lend of both classes; protected by the path's lock */
+	struct list_head spare[2];
+	/** @spare_count: how many each has; protected by the path's lock */
+	u32 spare_count[2];
+	/** @lock: held while a batch opens or closes lent memory; outer to the path's lock */
+	struct mutex lock;
+	/**
+	 * @cqe: completions of that batch: of all work requests but the last, and of the last;
+	 * protected by @lock
+	 */
+	struct ib_cqe cqe[2];
+	/** @io: the completion of the last one; begun and waited for under @lock */
+	struct rch_io io;
+	/**
+	 * @atomics: the adapter does atomic operations on what is lent. Written with WRITE_ONCE()
+	 * when the path is set up, and immutable from then on
+	 */
+	bool atomics;
+};
+
+/**
  * struct rch_key - a key of own memory, see path_key.c; what changes does so under its lock
  * @number: no other has it, nor will
  * @list: of the path
