@@ -75,11 +75,11 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->lends.spare[0]);
 	INIT_LIST_HEAD(&path->lends.spare[1]);
 	mutex_init(&path->lends.lock);
-	INIT_LIST_HEAD(&path->turns);
-	INIT_LIST_HEAD(&path->under_way);
-	INIT_LIST_HEAD(&path->got);
+	INIT_LIST_HEAD(&path->accesses.turns);
+	INIT_LIST_HEAD(&path->accesses.under_way);
+	INIT_LIST_HEAD(&path->accesses.got);
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
-		INIT_LIST_HEAD(&path->spare[i]);
+		INIT_LIST_HEAD(&path->accesses.spare[i]);
 	INIT_LIST_HEAD(&path->keys);
 	mutex_init(&path->mrs.registrar_lock);
 	INIT_LIST_HEAD(&path->writes.waiting);
@@ -332,7 +332,7 @@ static u8 read_depth(const struct rch_path *path)
 	const struct ib_device_attr *attrs = &path->dev->attrs;
 	int most = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, RCH_RD_DEPTH);
 
-	return clamp(most, 1, path->rd_depth ?: RCH_RD_DEPTH);
+	return clamp(most, 1, path->accesses.rd_depth ?: RCH_RD_DEPTH);
 }
 
 static u8 ack_timeout(void)
@@ -350,7 +350,7 @@ static int settle_device(struct rch_path *path)
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_DEVICE_REMOVED, 0);
 		return -ENODEV;
 	}
-	path->rd_depth = read_depth(path);
+	path->accesses.rd_depth = read_depth(path);
 	rdma_set_ack_timeout(path->id, ack_timeout());
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
 	return 0;
@@ -375,7 +375,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 
 	path->stopped = false;
 	path->failed = false;
-	path->rd_depth = 0;
+	path->accesses.rd_depth = 0;
 	reinit_completion(&path->cm_done);
 	reinit_completion(&path->drained);
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
@@ -508,8 +508,8 @@ static void conn_param(struct rch_path *path, struct rdma_conn_param *param, con
 	param->private_data_len = len;
 	param->retry_count = RCH_RETRY_COUNT;
 	param->rnr_retry_count = RCH_RNR_RETRY;
-	param->responder_resources = path->rd_depth;
-	param->initiator_depth = path->rd_depth;
+	param->responder_resources = path->accesses.rd_depth;
+	param->initiator_depth = path->accesses.rd_depth;
 }
 
 /**
@@ -552,7 +552,7 @@ int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request
 	struct rdma_cm_id *id = request->id;
 
 	path->id = id;
-	path->rd_depth = max(request->rd_depth, 1);
+	path->accesses.rd_depth = max(request->rd_depth, 1);
 	id->context = path;
 	id->event_handler = rch_path_cm_event;
 	return settle_device(path);

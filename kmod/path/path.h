@@ -156,25 +156,8 @@ struct rch_path {
 	struct rch_path_writes writes;
 	/** @lends: memory regions for grants */
 	struct rch_path_lends lends;
-	/**
-	 * @accesses: slots for accesses to the peer's memory that are in use, see path_access.c;
-	 * protected by @lock, as the next seven
-	 */
-	u32 accesses;
-	/** @written: bytes that those among them write */
-	u32 written;
-	/** @turns: channels whose accesses wait for one, as &struct rch_turns */
-	struct list_head turns;
-	/** @under_way: accesses that the adapter has */
-	struct list_head under_way;
-	/** @access_since: when one has begun or ended last, in jiffies */
-	unsigned long access_since;
-	/** @got: accesses that have an owner */
-	struct list_head got;
-	/** @spare: spare &struct rch_access of each class */
-	struct list_head spare[RCH_ACCESS_CLASSES];
-	/** @spare_count: of them */
-	u32 spare_count[RCH_ACCESS_CLASSES];
+	/** @accesses: accesses to what the peer lends */
+	struct rch_path_accesses accesses;
 	/** @keys: keys of own memory, the last used first, see path_key.c; by its lock */
 	struct list_head keys;
 	/** @key_count: of them */
@@ -189,8 +172,6 @@ struct rch_path {
 	 * with WRITE_ONCE(), never back
 	 */
 	bool keyless;
-	/** @rd_depth: RDMA READs and atomics that may be under way, each way */
-	u8 rd_depth;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced */

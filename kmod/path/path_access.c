@@ -53,22 +53,24 @@ static u32 written(const struct rch_access *access)
 
 static bool has_slot(const struct rch_path *path, const struct rch_access *access)
 {
-	return path->accesses < RCH_ACCESSES &&
-	       (!path->written || path->written + written(access) <= RCH_WRITE_BYTES);
+	const struct rch_path_accesses *all = &path->accesses;
+
+	return all->slots < RCH_ACCESSES &&
+	       (!all->written || all->written + written(access) <= RCH_WRITE_BYTES);
 }
 
 static void take_slot(struct rch_path *path, const struct rch_access *access)
 {
 	lockdep_assert_held(&path->lock);
-	path->accesses++;
-	WRITE_ONCE(path->written, path->written + written(access));
+	path->accesses.slots++;
+	WRITE_ONCE(path->accesses.written, path->accesses.written + written(access));
 }
 
 static void give_slot(struct rch_path *path, const struct rch_access *access)
 {
 	lockdep_assert_held(&path->lock);
-	path->accesses--;
-	WRITE_ONCE(path->written, path->written - written(access));
+	path->accesses.slots--;
+	WRITE_ONCE(path->accesses.written, path->accesses.written - written(access));
 }
 
 /* The first of the channel whose turn it is, if it can have a slot now. */
@@ -78,7 +80,7 @@ static struct rch_access *next_turn(struct rch_path *path)
 	struct rch_turns *turns;
 
 	lockdep_assert_held(&path->lock);
-	turns = list_first_entry_or_null(&path->turns, struct rch_turns, list);
+	turns = list_first_entry_or_null(&path->accesses.turns, struct rch_turns, list);
 	if (!turns)
 		return NULL;
 	access = list_first_entry(&turns->waiting, struct rch_access, list);
@@ -90,7 +92,7 @@ static struct rch_access *next_turn(struct rch_path *path)
 	if (list_empty(&turns->waiting))
 		list_del_init(&turns->list);
 	else
-		list_move_tail(&turns->list, &path->turns);
+		list_move_tail(&turns->list, &path->accesses.turns);
 	return access;
 }
 
@@ -101,7 +103,7 @@ static void wait_turn(struct rch_path *path, struct rch_access *access, struct r
 	access->turns = turns;
 	access->waited = true;
 	if (list_empty(&turns->list))
-		list_add_tail(&turns->list, &path->turns);
+		list_add_tail(&turns->list, &path->accesses.turns);
 }
 
 /* Return: -ENOTCONN when it will not be done; 0, then it ends by itself. */
@@ -115,9 +117,9 @@ static int post(struct rch_path *path, struct rch_access *access,
 	if (!path->stopped) {
 		ret = 0;
 		failed = ib_post_send(path->id->qp, first, &bad);
-		if (list_empty(&path->under_way))
-			path->access_since = jiffies;
-		list_add_tail(&access->list, &path->under_way);
+		if (list_empty(&path->accesses.under_way))
+			path->accesses.since = jiffies;
+		list_add_tail(&access->list, &path->accesses.under_way);
 		WRITE_ONCE(access->posted, true);
 		/* It cannot end before this: that takes the lock. */
 		if (access->waited)
@@ -191,7 +193,7 @@ static void use_slots(struct rch_path *path, struct rch_access *access)
 	for (; access; access = next) {
 		ret = begin(path, access);
 		/* Who comes to wait meanwhile does so for those that are under way. */
-		if (!ret && list_empty_careful(&path->turns))
+		if (!ret && list_empty_careful(&path->accesses.turns))
 			break;
 		spin_lock_bh(&path->lock);
 		if (ret)
@@ -220,7 +222,7 @@ void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 	access->ended = false;
 	spin_lock_bh(&path->lock);
 	/* Where it was stopped, that is found out at once: nobody gives up a slot any more. */
-	slot = path->stopped || (has_slot(path, access) && list_empty(&path->turns));
+	slot = path->stopped || (has_slot(path, access) && list_empty(&path->accesses.turns));
 	if (slot)
 		take_slot(path, access);
 	else
@@ -256,7 +258,7 @@ static void over(struct rch_path *path, struct rch_access *access, int ret)
 
 	spin_lock_bh(&path->lock);
 	list_del_init(&access->list);
-	path->access_since = jiffies;
+	path->accesses.since = jiffies;
 	give_slot(path, access);
 	next = next_turn(path);
 	spin_unlock_bh(&path->lock);
@@ -319,7 +321,7 @@ static struct rch_access *take_left(struct rch_path *path)
 	struct rch_access *access;
 
 	spin_lock_bh(&path->lock);
-	access = list_first_entry_or_null(&path->under_way, struct rch_access, list);
+	access = list_first_entry_or_null(&path->accesses.under_way, struct rch_access, list);
 	if (access)
 		list_del_init(&access->list);
 	else
@@ -345,8 +347,8 @@ void rch_accesses_look(struct rch_path *path)
 	bool late;
 
 	spin_lock_bh(&path->lock);
-	late = !list_empty(&path->under_way) &&
-	       time_after(jiffies, path->access_since + path->patience);
+	late = !list_empty(&path->accesses.under_way) &&
+	       time_after(jiffies, path->accesses.since + path->patience);
 	spin_unlock_bh(&path->lock);
 	if (late)
 		rch_io_overdue(path);
@@ -433,16 +435,16 @@ struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class c
 	if (!rch_path_enter(path))
 		return ERR_PTR(-ENOTCONN);
 	spin_lock_bh(&path->lock);
-	access = list_first_entry_or_null(&path->spare[class], struct rch_access, list);
+	access = list_first_entry_or_null(&path->accesses.spare[class], struct rch_access, list);
 	if (access) {
 		list_del_init(&access->list);
-		path->spare_count[class]--;
+		path->accesses.spare_count[class]--;
 	}
 	spin_unlock_bh(&path->lock);
 	access = access ?: make(path, class);
 	if (access) {
 		spin_lock_bh(&path->lock);
-		list_add(&access->got, &path->got);
+		list_add(&access->got, &path->accesses.got);
 		spin_unlock_bh(&path->lock);
 	}
 	rch_path_leave(path);
@@ -462,10 +464,10 @@ void rch_access_put(struct rch_access *access)
 	list_del_init(&access->got);
 	/* What a drained path has left open is no use for anything. */
 	if (!orphan && !access->opened)
-		keep = path->spare_count[access->class] < RCH_ACCESSES;
+		keep = path->accesses.spare_count[access->class] < RCH_ACCESSES;
 	if (keep) {
-		list_add(&access->list, &path->spare[access->class]);
-		path->spare_count[access->class]++;
+		list_add(&access->list, &path->accesses.spare[access->class]);
+		path->accesses.spare_count[access->class]++;
 	} else if (!orphan) {
 		path->users++;
 	}
@@ -486,7 +488,7 @@ static bool take_one(struct rch_path *path)
 	struct ib_mr *mr = NULL;
 
 	spin_lock_bh(&path->lock);
-	access = list_first_entry_or_null(&path->got, struct rch_access, got);
+	access = list_first_entry_or_null(&path->accesses.got, struct rch_access, got);
 	if (access) {
 		list_del_init(&access->got);
 		mr = access->mr;
@@ -511,12 +513,12 @@ void rch_path_accesses_free(struct rch_path *path)
 	/* Who has put one just now. */
 	wait_event(path->left, !READ_ONCE(path->users));
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++) {
-		list_for_each_entry_safe(access, tmp, &path->spare[i], list) {
+		list_for_each_entry_safe(access, tmp, &path->accesses.spare[i], list) {
 			list_del(&access->list);
 			take_device(path, access);
 			access_free(access);
 		}
-		path->spare_count[i] = 0;
+		path->accesses.spare_count[i] = 0;
 	}
 }
 
@@ -527,11 +529,12 @@ static struct rch_access *take_spare(struct rch_path *path)
 
 	spin_lock_bh(&path->lock);
 	for (i = 0; !access && i < RCH_ACCESS_CLASSES; i++) {
-		access = list_first_entry_or_null(&path->spare[i], struct rch_access, list);
+		access = list_first_entry_or_null(&path->accesses.spare[i], struct rch_access,
+						  list);
 		if (!access)
 			continue;
 		list_del(&access->list);
-		path->spare_count[i]--;
+		path->accesses.spare_count[i]--;
 	}
 	spin_unlock_bh(&path->lock);
 	return access;
@@ -656,8 +659,8 @@ int rch_access_open(struct rch_access *access, bool read)
 /** rch_access_busy - whether an access that is submitted now has to wait for its turn */
 bool rch_access_busy(const struct rch_path *path)
 {
-	return READ_ONCE(path->accesses) >= RCH_ACCESSES ||
-	       READ_ONCE(path->written) >= RCH_WRITE_BYTES;
+	return READ_ONCE(path->accesses.slots) >= RCH_ACCESSES ||
+	       READ_ONCE(path->accesses.written) >= RCH_WRITE_BYTES;
 }
 
 /** rch_access_room - bytes of room that an access of @class has */

@@ -442,6 +442,38 @@ struct rch_access {
 	struct scatterlist sg[];
 };
 
+/**
+ * struct rch_path_accesses - accesses of a path to memory that the peer lends, see path_access.c
+ *
+ * All members but @rd_depth are protected by the path's lock.
+ */
+struct rch_path_accesses {
+	/** @slots: slots that are in use, RCH_ACCESSES at most */
+	u32 slots;
+	/**
+	 * @written: bytes that accesses with a slot write; written with WRITE_ONCE(), and read
+	 * without the lock for a guess
+	 */
+	u32 written;
+	/** @turns: channels whose accesses wait for a slot, as &struct rch_turns */
+	struct list_head turns;
+	/** @under_way: accesses that the adapter has */
+	struct list_head under_way;
+	/** @since: when an access has begun or ended last, in jiffies */
+	unsigned long since;
+	/** @got: accesses that have an owner */
+	struct list_head got;
+	/** @spare: &struct rch_access of each class that were put, to be got again */
+	struct list_head spare[RCH_ACCESS_CLASSES];
+	/** @spare_count: how many each class has */
+	u32 spare_count[RCH_ACCESS_CLASSES];
+	/**
+	 * @rd_depth: RDMA READs and atomics that may be under way, each way; written while the path
+	 * connects, and immutable from then on
+	 */
+	u8 rd_depth;
+};
+
 /* path_lend.c APIs: process context; may sleep; by a user of the path */
 u32 rch_lend_shift(const struct rch_path *path);
 bool rch_lend_can(const struct rch_path *path);
