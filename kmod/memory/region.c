@@ -777,7 +777,7 @@ static bool has_spot(const struct rch_region *region, const struct rch_path *pat
 	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
 
 	if (chunks <= path->writes.sges || !rch_key_can(path) ||
-	    READ_ONCE(path->keys_held) >= RCH_KEYS_HELD)
+	    READ_ONCE(path->keys.held) >= RCH_KEYS_HELD)
 		return false;
 	*spot = spot_of(region, path, offset);
 	return length <= spot->left;

@@ -80,7 +80,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->accesses.got);
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
 		INIT_LIST_HEAD(&path->accesses.spare[i]);
-	INIT_LIST_HEAD(&path->keys);
+	INIT_LIST_HEAD(&path->keys.list);
 	mutex_init(&path->mrs.registrar_lock);
 	INIT_LIST_HEAD(&path->writes.waiting);
 }

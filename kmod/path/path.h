@@ -158,20 +158,8 @@ struct rch_path {
 	struct rch_path_lends lends;
 	/** @accesses: accesses to what the peer lends */
 	struct rch_path_accesses accesses;
-	/** @keys: keys of own memory, the last used first, see path_key.c; by its lock */
-	struct list_head keys;
-	/** @key_count: of them */
-	u32 key_count;
-	/**
-	 * @keys_held: how many uses of them last for as long as others may want; likewise, and read
-	 * without it for a guess
-	 */
-	u32 keys_held;
-	/**
-	 * @keyless: there can be none, as memory has to be handed to the adapter and back; written
-	 * with WRITE_ONCE(), never back
-	 */
-	bool keyless;
+	/** @keys: keys of own memory */
+	struct rch_path_keys keys;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced */

@@ -49,7 +49,7 @@ static struct rch_key *find(const struct rch_path *path, const struct list_head 
 	struct rch_key *key;
 
 	lockdep_assert_held(&keys_lock);
-	list_for_each_entry(key, &path->keys, list)
+	list_for_each_entry(key, &path->keys.list, list)
 		if (key->of == of && key->index == index)
 			return key;
 	return NULL;
@@ -60,7 +60,7 @@ bool rch_key_can(const struct rch_path *path)
 {
 	/* With iWARP, READ needs a key that the peer uses, for as long as it takes. */
 	return rch_lend_can(path) && !rdma_protocol_iwarp(path->dev, path->port) &&
-	       !READ_ONCE(path->keyless);
+	       !READ_ONCE(path->keys.none);
 }
 
 /**
@@ -83,7 +83,7 @@ struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 ind
 	if (key && key->ready) {
 		key->refs++;
 		key->used = jiffies;
-		list_move(&key->list, &path->keys);
+		list_move(&key->list, &path->keys.list);
 	} else {
 		key = NULL;
 	}
@@ -110,7 +110,7 @@ static void leave_path(struct rch_key *key)
 {
 	lockdep_assert_held(&keys_lock);
 	list_del(&key->list);
-	key->path->key_count--;
+	key->path->keys.count--;
 	key->ready = false;
 }
 
@@ -139,7 +139,7 @@ static struct rch_key *take_old(struct rch_path *path)
 	struct rch_key *key;
 
 	lockdep_assert_held(&keys_lock);
-	list_for_each_entry_reverse(key, &path->keys, list) {
+	list_for_each_entry_reverse(key, &path->keys.list, list) {
 		if (!key->ready || key->refs > 1)
 			continue;
 		if (time_before(jiffies, key->used + HZ))
@@ -158,14 +158,14 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
 
 	spin_lock_bh(&keys_lock);
 	if (!find(path, of, key->index)) {
-		if (path->key_count >= RCH_KEYS)
+		if (path->keys.count >= RCH_KEYS)
 			old = take_old(path);
-		ok = path->key_count < RCH_KEYS;
+		ok = path->keys.count < RCH_KEYS;
 	}
 	if (ok) {
-		list_add(&key->list, &path->keys);
+		list_add(&key->list, &path->keys.list);
 		list_add(&key->with, of);
-		path->key_count++;
+		path->keys.count++;
 	}
 	spin_unlock_bh(&keys_lock);
 	if (old)
@@ -192,7 +192,7 @@ static bool make(struct rch_key *key)
 	if (rch_mem_map_table(&piece->mem, path->dev))
 		goto err_put;
 	if (rch_mem_needs_sync(&piece->mem)) {
-		WRITE_ONCE(path->keyless, true);
+		WRITE_ONCE(path->keys.none, true);
 		goto err_unmap;
 	}
 	rch_mem_begin(&piece->mem, &piece->begin);
@@ -340,7 +340,7 @@ static struct rch_key *take_first(struct rch_path *path)
 	struct rch_key *key;
 
 	spin_lock_bh(&keys_lock);
-	key = list_first_entry_or_null(&path->keys, struct rch_key, list);
+	key = list_first_entry_or_null(&path->keys.list, struct rch_key, list);
 	if (key)
 		leave_path(key);
 	spin_unlock_bh(&keys_lock);
@@ -387,8 +387,8 @@ bool rch_key_hold(struct rch_key *key)
 	bool ok;
 
 	spin_lock_bh(&keys_lock);
-	ok = key->path->keys_held < RCH_KEYS_HELD;
-	WRITE_ONCE(key->path->keys_held, key->path->keys_held + ok);
+	ok = key->path->keys.held < RCH_KEYS_HELD;
+	WRITE_ONCE(key->path->keys.held, key->path->keys.held + ok);
 	spin_unlock_bh(&keys_lock);
 	return ok;
 }
@@ -397,10 +397,10 @@ bool rch_key_hold(struct rch_key *key)
 void rch_key_release(struct rch_key *key)
 {
 	spin_lock_bh(&keys_lock);
-	WRITE_ONCE(key->path->keys_held, key->path->keys_held - 1);
+	WRITE_ONCE(key->path->keys.held, key->path->keys.held - 1);
 	if (key->ready) {
 		key->used = jiffies;
-		list_move(&key->list, &key->path->keys);
+		list_move(&key->list, &key->path->keys.list);
 	}
 	spin_unlock_bh(&keys_lock);
 	rch_key_put(key);

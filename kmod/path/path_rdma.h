@@ -311,6 +311,29 @@ struct rch_key {
 };
 
 /**
+ * struct rch_path_keys - keys of own memory that a path keeps
+ *
+ * All members but @none are protected by the lock of path_key.c, not by the path's: keys are in
+ * lists of their memory as well.
+ */
+struct rch_path_keys {
+	/** @list: as &struct rch_key, the last used first */
+	struct list_head list;
+	/** @count: how many there are, RCH_KEYS at most */
+	u32 count;
+	/**
+	 * @held: uses of keys that last for as long as others may want, RCH_KEYS_HELD at most.
+	 * Written with WRITE_ONCE(), and read without the lock for a guess
+	 */
+	u32 held;
+	/**
+	 * @none: there can be no keys, as memory has to be handed to the adapter and back. Written
+	 * with WRITE_ONCE(), never back; there is no lock
+	 */
+	bool none;
+};
+
+/**
  * enum rch_access_class - own memory of an access
  * @RCH_ACCESS_SMALL: room for some hundred bytes
  * @RCH_ACCESS_PAGE: for a page
