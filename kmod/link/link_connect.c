@@ -126,7 +126,7 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 
 	if (error->cause != RDMACHAN_CAUSE_REJECTED)
 		return;
-	if (!rch_wire_refusal_get(path->reply, path->reply_len, &refusal)) {
+	if (!rch_wire_refusal_get(path->answer.reply, path->answer.reply_len, &refusal)) {
 		error->cause = refusal_cause(&refusal);
 		error->detail = refusal.detail;
 	} else if (rdma_protocol_iwarp(path->dev, path->port) ||
@@ -147,7 +147,7 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_hello *mine,
 				 struct rch_hello *theirs)
 {
-	enum rch_rule rule = rch_wire_hello_get(path->reply, path->reply_len, theirs);
+	enum rch_rule rule = rch_wire_hello_get(path->answer.reply, path->answer.reply_len, theirs);
 
 	if (rule)
 		return rule;
@@ -166,7 +166,7 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 	enum rch_rule rule;
 	int ret;
 
-	path->reply_len = 0;
+	path->answer.reply_len = 0;
 	ret = rch_path_resolve(path, link->net, &link->peer, link->deadline);
 	rch_link_note_place(link);
 	if (ret)
@@ -215,7 +215,7 @@ static bool takes_smaller_packets(struct rch_path *path)
 	struct rch_refusal refusal;
 
 	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
-	       !rch_wire_refusal_get(path->reply, path->reply_len, &refusal) &&
+	       !rch_wire_refusal_get(path->answer.reply, path->answer.reply_len, &refusal) &&
 	       refusal.reason == RCH_REJECT_MTU && rch_path_limit_mtu(path, refusal.detail);
 }
 

@@ -67,7 +67,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	path->ops = ops;
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->error_lock);
-	init_completion(&path->cm_done);
+	init_completion(&path->answer.done);
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs.spare);
@@ -153,9 +153,9 @@ static void fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int sta
 
 static void keep_reply(struct rch_path *path, const void *data, u8 len)
 {
-	path->reply_len = min_t(u8, len, sizeof(path->reply));
-	if (path->reply_len)
-		memcpy(path->reply, data, path->reply_len);
+	path->answer.reply_len = min_t(u8, len, sizeof(path->answer.reply));
+	if (path->answer.reply_len)
+		memcpy(path->answer.reply, data, path->answer.reply_len);
 }
 
 /* The peer's module may have said why; its words are kept. */
@@ -239,7 +239,7 @@ static u32 answer_cause(const struct rch_path *path, int status)
  */
 static void cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
 {
-	if (path->cm_event == RDMA_CM_EVENT_ESTABLISHED)
+	if (path->answer.event == RDMA_CM_EVENT_ESTABLISHED)
 		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR, event->event,
 			event->status);
 	else
@@ -250,7 +250,7 @@ static void cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
 /* Who was let in, and says no then, has gone meanwhile. */
 static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
-	if (path->accepted)
+	if (path->answer.accepted)
 		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, event->event,
 			event->status);
 	else
@@ -305,8 +305,8 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		return 0;
 	}
-	WRITE_ONCE(path->cm_event, event->event);
-	complete(&path->cm_done);
+	WRITE_ONCE(path->answer.event, event->event);
+	complete(&path->answer.done);
 	wake_up_all(&path->left);
 	if (READ_ONCE(path->failed))
 		path->ops->down(path);
@@ -317,13 +317,13 @@ static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadl
 {
 	long left = deadline - jiffies;
 
-	if (left <= 0 || !wait_for_completion_timeout(&path->cm_done, left))
+	if (left <= 0 || !wait_for_completion_timeout(&path->answer.done, left))
 		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
-	if (READ_ONCE(path->aborted))
+	if (READ_ONCE(path->answer.aborted))
 		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
 	if (READ_ONCE(path->failed))
 		return -ENOTCONN;
-	return path->cm_event == event ? 0 : -EPROTO;
+	return path->answer.event == event ? 0 : -EPROTO;
 }
 
 /* What the adapter can have under way, and the peer has asked for: not 0, if it can any. */
@@ -376,7 +376,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->stopped = false;
 	path->failed = false;
 	path->accesses.rd_depth = 0;
-	reinit_completion(&path->cm_done);
+	reinit_completion(&path->answer.done);
 	reinit_completion(&path->drained);
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
 					 IB_QPT_RC));
@@ -386,7 +386,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	}
 	path->id = id;
 	/* Who aborts sets the flag before the completion that was begun anew above. */
-	if (READ_ONCE(path->aborted)) {
+	if (READ_ONCE(path->answer.aborted)) {
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_TIMEOUT, 0);
 		return -ECANCELED;
 	}
@@ -579,15 +579,15 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
 	else
-		path->accepted = true;
+		path->answer.accepted = true;
 	return ret;
 }
 
 /** rch_path_abort - end a wait of rch_path_resolve() or rch_path_connect() */
 void rch_path_abort(struct rch_path *path)
 {
-	WRITE_ONCE(path->aborted, true);
-	complete(&path->cm_done);
+	WRITE_ONCE(path->answer.aborted, true);
+	complete(&path->answer.done);
 }
 
 /** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
@@ -630,8 +630,8 @@ void rch_path_drain(struct rch_path *path)
 	/* The peer's frames can be faster than its RTU is handled, and before that the
 	 * connection manager has nobody to tell.
 	 */
-	if (path->accepted)
-		wait_event_timeout(path->left, READ_ONCE(path->cm_event),
+	if (path->answer.accepted)
+		wait_event_timeout(path->left, READ_ONCE(path->answer.event),
 				   msecs_to_jiffies(RCH_RTU_MS));
 	if (path->id && path->id->qp)
 		disconnect(path);

@@ -98,6 +98,28 @@ struct rch_path_handed {
 	unsigned long at;
 };
 
+/**
+ * struct rch_path_answer - what the connection manager answers
+ *
+ * The thread that connects or accepts asks one thing at a time, and waits for @done. The handler of
+ * events writes the answer before it completes @done, so there is no lock. An event that comes
+ * unasked is written as well: @event is then read with READ_ONCE().
+ */
+struct rch_path_answer {
+	/** @done: the connection manager has answered, or connecting is @aborted */
+	struct completion done;
+	/** @event: the last event that came, written with WRITE_ONCE() */
+	int event;
+	/** @aborted: connecting shall end; written with WRITE_ONCE(), by any thread */
+	bool aborted;
+	/** @accepted: the peer was let in; @event will tell that the connection stands */
+	bool accepted;
+	/** @reply: private data of the answer */
+	u8 reply[RCH_PATH_REPLY_MAX];
+	/** @reply_len: bytes of @reply that came */
+	u8 reply_len;
+};
+
 /** struct rch_path - one queue pair */
 struct rch_path {
 	/** @ops: owner's functions */
@@ -146,8 +168,8 @@ struct rch_path {
 	/** @users: see path_rdma.h; protected by @lock */
 	u32 users;
 	/**
-	 * @left: woken when @users becomes 0, @drained is, @cm_event changes, or what a user waits
-	 * for has come
+	 * @left: woken when @users becomes 0, @drained is, the event of @answer changes, or what a
+	 * user waits for has come
 	 */
 	wait_queue_head_t left;
 	/** @mrs: memory regions for messages, and the queue pair that opens them */
@@ -164,18 +186,8 @@ struct rch_path {
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced */
 	u32 empty;
-	/** @cm_done: the connection manager has answered, or @aborted */
-	struct completion cm_done;
-	/** @cm_event: what it answered */
-	int cm_event;
-	/** @aborted: connecting shall end */
-	bool aborted;
-	/** @accepted: the peer was let in; @cm_event will tell that the connection stands */
-	bool accepted;
-	/** @reply: private data of the answer */
-	u8 reply[RCH_PATH_REPLY_MAX];
-	/** @reply_len: bytes of it */
-	u8 reply_len;
+	/** @answer: what the connection manager says of the path's connection */
+	struct rch_path_answer answer;
 	/**
 	 * @error_lock: protects @error and @failed; taken with interrupts off, as some adapters
 	 * report events so; innermost lock

@@ -34,7 +34,7 @@ void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 
 	/* iWARP empties the queues of a refused connection before it says so. */
 	if (wc->status == IB_WC_WR_FLUSH_ERR &&
-	    READ_ONCE(path->cm_event) == RDMA_CM_EVENT_ROUTE_RESOLVED)
+	    READ_ONCE(path->answer.event) == RDMA_CM_EVENT_ROUTE_RESOLVED)
 		return;
 	/*
 	 * iWARP does the same when the peer closes. Elsewhere the peer's end is an event of the
