@@ -415,7 +415,7 @@ static void rch_link_dead_work(struct work_struct *work)
 	struct rch_link *link = container_of(work, struct rch_link, dead_work);
 
 	/* When it was the path that reported its end, the state is still another. */
-	rch_link_kill(link, &link->path.error);
+	rch_link_kill(link, &link->path.failure.error);
 	if (!list_empty_careful(&link->list))
 		take_apart(link);
 	rch_link_put(link);

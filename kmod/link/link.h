@@ -14,7 +14,7 @@
  *   links_lock (mutex)      the table of links
  *   link->faults.lock (spin, bh)   while faults are injected: handing frames over
  *   link->lock (spin, bh)   everything to do with sending, and the states
- *   path->lock, path->error_lock
+ *   path->lock, path->failure.lock
  * A channel's lock is never taken inside link->lock, nor the reverse.
  *
  * Contexts. Frames are received in softirq, on one CPU at a time for each link. What

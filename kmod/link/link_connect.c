@@ -203,10 +203,10 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
  */
 static bool connect_may_be_repeated(const struct rch_path *path)
 {
-	if (path->error.cm_status == -EADDRNOTAVAIL)
-		return path->error.op == RDMACHAN_OP_CONNECT;
-	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
-	       path->error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
+	if (path->failure.error.cm_status == -EADDRNOTAVAIL)
+		return path->failure.error.op == RDMACHAN_OP_CONNECT;
+	return path->failure.error.cause == RDMACHAN_CAUSE_REJECTED &&
+	       path->failure.error.cm_status == 10 /* IB_CM_REJ_STALE_CONN */;
 }
 
 /* Whether the peer has refused packets as large as were asked for, and takes smaller ones. */
@@ -214,7 +214,7 @@ static bool takes_smaller_packets(struct rch_path *path)
 {
 	struct rch_refusal refusal;
 
-	return path->error.cause == RDMACHAN_CAUSE_REJECTED &&
+	return path->failure.error.cause == RDMACHAN_CAUSE_REJECTED &&
 	       !rch_wire_refusal_get(path->answer.reply, path->answer.reply_len, &refusal) &&
 	       refusal.reason == RCH_REJECT_MTU && rch_path_limit_mtu(path, refusal.detail);
 }
@@ -233,7 +233,7 @@ static void connect_link(struct rch_link *link)
 	} while (ret && (connect_may_be_repeated(path) || takes_smaller_packets(path)) &&
 		 ++tries < CONNECT_TRIES);
 	if (ret) {
-		error = path->error;
+		error = path->failure.error;
 		explain_refusal(link, &error);
 		rch_link_kill(link, &error);
 		return;
@@ -248,7 +248,7 @@ static void connect_link(struct rch_link *link)
 	rch_link_heartbeat(link);
 	/* The path may have failed before it was our turn to hear of it. */
 	smp_mb(); /* state before path->failed; pairs with the path's down() */
-	if (READ_ONCE(path->failed))
+	if (READ_ONCE(path->failure.failed))
 		path->ops->down(path);
 }
 
@@ -361,7 +361,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	rch_links_enter(link);
 	if (accept_hello(link, request, &theirs)) {
 		refuse(request, RCH_REJECT_RESOURCES, 0);
-		rch_link_kill(link, &link->path.error);
+		rch_link_kill(link, &link->path.failure.error);
 	} else {
 		rch_link_note_place(link);
 		rch_links_doubt(link);

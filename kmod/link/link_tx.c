@@ -556,7 +556,7 @@ static void post_ready(struct rch_link *link)
 		rch_link_release_sent(link);
 	}
 	if (ret)
-		rch_link_fail_locked(link, &link->path.error);
+		rch_link_fail_locked(link, &link->path.failure.error);
 }
 
 /* Which is so mostly when a buffer was posted again, or a frame acknowledged. */

@@ -66,7 +66,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 
 	path->ops = ops;
 	spin_lock_init(&path->lock);
-	spin_lock_init(&path->error_lock);
+	spin_lock_init(&path->failure.lock);
 	init_completion(&path->answer.done);
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
@@ -116,13 +116,13 @@ bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *err
 	unsigned long flags;
 	bool first;
 
-	spin_lock_irqsave(&path->error_lock, flags);
-	first = !path->failed;
+	spin_lock_irqsave(&path->failure.lock, flags);
+	first = !path->failure.failed;
 	if (first) {
-		path->error = *error;
-		path->failed = true;
+		path->failure.error = *error;
+		path->failure.failed = true;
 	}
-	spin_unlock_irqrestore(&path->error_lock, flags);
+	spin_unlock_irqrestore(&path->failure.lock, flags);
 	return first;
 }
 
@@ -308,7 +308,7 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	WRITE_ONCE(path->answer.event, event->event);
 	complete(&path->answer.done);
 	wake_up_all(&path->left);
-	if (READ_ONCE(path->failed))
+	if (READ_ONCE(path->failure.failed))
 		path->ops->down(path);
 	return 0;
 }
@@ -321,7 +321,7 @@ static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadl
 		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
 	if (READ_ONCE(path->answer.aborted))
 		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
-	if (READ_ONCE(path->failed))
+	if (READ_ONCE(path->failure.failed))
 		return -ENOTCONN;
 	return path->answer.event == event ? 0 : -EPROTO;
 }
@@ -374,7 +374,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	int ret;
 
 	path->stopped = false;
-	path->failed = false;
+	path->failure.failed = false;
 	path->accesses.rd_depth = 0;
 	reinit_completion(&path->answer.done);
 	reinit_completion(&path->drained);

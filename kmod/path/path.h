@@ -120,6 +120,19 @@ struct rch_path_answer {
 	u8 reply_len;
 };
 
+/** struct rch_path_failure - why a path is unusable */
+struct rch_path_failure {
+	/**
+	 * @lock: protects the other two; taken with interrupts off, as some adapters report events
+	 * so; the innermost lock
+	 */
+	spinlock_t lock;
+	/** @error: what went wrong; written once, by the first who sets @failed */
+	struct rdmachan_error error;
+	/** @failed: @error is valid; read with READ_ONCE() without @lock */
+	bool failed;
+};
+
 /** struct rch_path - one queue pair */
 struct rch_path {
 	/** @ops: owner's functions */
@@ -158,7 +171,7 @@ struct rch_path {
 	struct rch_path_handed handed;
 	/**
 	 * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken from
-	 * softirq; only @error_lock nests inside
+	 * softirq; only the lock of @failure nests inside
 	 */
 	spinlock_t lock;
 	/** @stopped: nothing may be posted any more */
@@ -188,15 +201,8 @@ struct rch_path {
 	u32 empty;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;
-	/**
-	 * @error_lock: protects @error and @failed; taken with interrupts off, as some adapters
-	 * report events so; innermost lock
-	 */
-	spinlock_t error_lock;
-	/** @error: what went wrong; written once, by the first who sets @failed */
-	struct rdmachan_error error;
-	/** @failed: @error is valid */
-	bool failed;
+	/** @failure: why the path is unusable */
+	struct rch_path_failure failure;
 };
 
 /**
