@@ -71,172 +71,186 @@ struct rch_link_faults {
 	u32 withheld;
 };
 
-/**
- * struct rch_link - conversation with another host
- * @ref: references
- * @rcu: frees it
- * @object: for LIST
- * @path: its queue pair
- * @net: network namespace, as a name only
- * @uid: trust domain here
- * @peer: address of the peer; immutable
- * @active: this side connected; immutable
- * @deadline: of connecting, in jiffies
- * @service: active: service that the first channel asked for; immutable
- * @want_domain: active: domain asked for; immutable
- * @list: in the table of links; protected by links_lock
- * @doom: the cause of whoever ends several links at once, else 0: one end of a
- *	connection must not take the other's going for the cause. Set once
- * @wait: woken when @state changes
- * @lock: see above; protects all that follows but where told otherwise
- * @state: written by rch_link_set_state() only
- * @peer_domain: trust domain at the peer; valid in UP
- * @peer_boot: boot id of the peer; valid in UP
- * @peer_link: number of the link at the peer; valid in UP
- * @error: why it is DEAD
- * @epoch: life of the link; immutable once UP
- * @frame_size: agreed size of frames; immutable once UP
- * @features: agreed feature bits; immutable once UP
- * @dead: dead time in jiffies; immutable
- * @tick: time between heartbeats in jiffies; immutable once UP
- * @credit: sequence numbers. rx_next is changed under @lock in softirq
- * @open: frame that collects records, or NULL
- * @spare: frames of full size to be used again, at most RCH_SPARE_MAX
- * @spares: of them
- * @ready: closed frames that are not posted
- * @sent: frames that are posted, oldest first
- * @done: all frames before this number were completed by the adapter
- * @signalled: all frames before this number will have been, once the last completion
- *	that was asked for comes
- * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it without @lock
- * @probe_at: when the frame was posted whose completion is measured; 0: none is
- * @probe_tick: when the last measurement began, in jiffies
- * @probe: number of the frame that is measured
- * @posting: somebody posts @ready, with @lock dropped
- * @urgent: the open frame holds a record that must not be held back for others to share the frame
- * @prompt: the open frame holds a record that must not wait for frames that are in flight
- * @unanswered: a frame with records was posted, and none came since
- * @gathering: the open frame is held back for what else may come: see link_gather.c
- * @gather_until: it is not, from this time on
- * @gather_look: when to look whether it has grown
- * @gather_used: how full it was
- * @gather_timer: looks, and ends it
- * @later: lanes whose last words are held back, by @later_list: see link_last.c
- * @later_due: no longer
- * @closing: there may be CLOSE among them; written with WRITE_ONCE(), and read without @lock
- *	by who begins to wait: what he has closed himself he sees
- * @later_timer: ends it
- * @hello: the next frame is the active side's first, whatever is in it
- * @drr: lanes with data, and room in their window
- * @control: lanes with something to tell besides data
- * @orphans: control records without a lane, as &struct rch_item
- * @orphan_count: of them, at most RCH_ORPHANS_MAX
- * @gone: lanes that have ended and whose channels are not told, by @control_list
- * @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU
- * @lanes_next: for cyclic allocation
- * @lane_count: lanes attached
- * @idle_since: when @lane_count became 0, in jiffies
- * @fins: FINs that came, of all channels; written in softirq
- * @rx_closed: the frame whose records are judged has closed @rx_key, and no record was found
- *	that goes with it; in softirq, without @lock
- * @rx_key: that
- * @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX
- * @last_rx: when a frame last came, in jiffies; written in softirq
- * @doubt: the peer, or who says so, was restarted, and no frame came since
- * @last_tx: when one was last sent, in jiffies
- * @built: whoever made the link has finished doing so
- * @connect_work: connecting
- * @dead_work: taking apart
- * @reap_work: tells channels of @gone
- * @tick_work: heartbeat, idle time, retries of failed allocations
- * @tick_at: when it is to run, in jiffies; written by who queues it
- * @tx_frames: frames sent
- * @tx_posts: chains of them
- * @tx_signals: those of them that were signalled
- * @rx_frames: frames received
- * @stalls: how often a frame waited for credit
- * @faults: injected ones
- */
+/** struct rch_link - conversation with another host */
 struct rch_link {
+	/** @ref: references */
 	struct kref ref;
+	/** @rcu: frees it */
 	struct rcu_head rcu;
+	/** @object: for LIST */
 	struct rch_object object;
+	/** @path: its queue pair */
 	struct rch_path path;
+	/** @net: network namespace, as a name only */
 	struct net *net;
+	/** @uid: trust domain here */
 	kuid_t uid;
+	/** @peer: address of the peer; immutable */
 	struct sockaddr_storage peer;
+	/** @active: this side connected; immutable */
 	bool active;
+	/** @deadline: of connecting, in jiffies */
 	unsigned long deadline;
+	/** @service: active: service that the first channel asked for; immutable */
 	u32 service;
+	/** @want_domain: active: domain asked for; immutable */
 	u32 want_domain;
+	/** @list: in the table of links; protected by links_lock */
 	struct list_head list;
+	/**
+	 * @doom: the cause of whoever ends several links at once, else 0: one end of a connection
+	 * must not take the other's going for the cause. Set once
+	 */
 	u32 doom;
+	/** @wait: woken when @state changes */
 	wait_queue_head_t wait;
 
+	/** @lock: see above; protects all that follows but where told otherwise */
 	spinlock_t lock ____cacheline_aligned_in_smp;
+	/** @state: written by rch_link_set_state() only */
 	enum rch_link_state state;
+	/** @peer_domain: trust domain at the peer; valid in UP */
 	u32 peer_domain;
+	/** @peer_boot: boot id of the peer; valid in UP */
 	u64 peer_boot;
+	/** @peer_link: number of the link at the peer; valid in UP */
 	u32 peer_link;
+	/** @error: why it is DEAD */
 	struct rdmachan_error error;
+	/** @epoch: life of the link; immutable once UP */
 	u32 epoch;
+	/** @frame_size: agreed size of frames; immutable once UP */
 	u32 frame_size;
+	/** @features: agreed feature bits; immutable once UP */
 	u32 features;
+	/** @dead: dead time in jiffies; immutable */
 	unsigned long dead;
+	/** @tick: time between heartbeats in jiffies; immutable once UP */
 	unsigned long tick;
+	/** @credit: sequence numbers. rx_next is changed under @lock in softirq */
 	struct rch_credit credit;
+	/** @open: frame that collects records, or NULL */
 	struct rch_txf *open;
+	/** @spare: frames of full size to be used again, at most RCH_SPARE_MAX */
 	struct list_head spare;
+	/** @spares: of them */
 	u32 spares;
+	/** @ready: closed frames that are not posted */
 	struct list_head ready;
+	/** @sent: frames that are posted, oldest first */
 	struct list_head sent;
+	/** @done: all frames before this number were completed by the adapter */
 	u32 done;
+	/**
+	 * @signalled: all frames before this number will have been, once the last completion that
+	 * was asked for comes
+	 */
 	u32 signalled;
+	/**
+	 * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it
+	 * without @lock
+	 */
 	struct rch_trip trip;
+	/** @probe_at: when the frame was posted whose completion is measured; 0: none is */
 	ktime_t probe_at;
+	/** @probe_tick: when the last measurement began, in jiffies */
 	unsigned long probe_tick;
+	/** @probe: number of the frame that is measured */
 	u32 probe;
+	/** @posting: somebody posts @ready, with @lock dropped */
 	bool posting;
+	/**
+	 * @urgent: the open frame holds a record that must not be held back for others to share the
+	 * frame
+	 */
 	bool urgent;
+	/**
+	 * @prompt: the open frame holds a record that must not wait for frames that are in flight
+	 */
 	bool prompt;
+	/** @unanswered: a frame with records was posted, and none came since */
 	bool unanswered;
+	/** @gathering: the open frame is held back for what else may come: see link_gather.c */
 	bool gathering;
+	/** @gather_until: it is not, from this time on */
 	ktime_t gather_until;
+	/** @gather_look: when to look whether it has grown */
 	ktime_t gather_look;
+	/** @gather_used: how full it was */
 	u32 gather_used;
+	/** @gather_timer: looks, and ends it */
 	struct hrtimer gather_timer;
+	/** @later: lanes whose last words are held back, by @later_list: see link_last.c */
 	struct list_head later;
+	/** @later_due: no longer */
 	bool later_due;
+	/**
+	 * @closing: there may be CLOSE among them; written with WRITE_ONCE(), and read without
+	 * @lock by who begins to wait: what he has closed himself he sees
+	 */
 	bool closing;
+	/** @later_timer: ends it */
 	struct hrtimer later_timer;
+	/** @hello: the next frame is the active side's first, whatever is in it */
 	bool hello;
+	/** @drr: lanes with data, and room in their window */
 	struct rch_drr drr;
+	/** @control: lanes with something to tell besides data */
 	struct list_head control;
+	/** @orphans: control records without a lane, as &struct rch_item */
 	struct list_head orphans;
+	/** @orphan_count: of them, at most RCH_ORPHANS_MAX */
 	u32 orphan_count;
+	/** @gone: lanes that have ended and whose channels are not told, by @control_list */
 	struct list_head gone;
+	/** @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU */
 	struct xarray lanes;
+	/** @lanes_next: for cyclic allocation */
 	u32 lanes_next;
+	/** @lane_count: lanes attached */
 	u32 lane_count;
+	/** @idle_since: when @lane_count became 0, in jiffies */
 	unsigned long idle_since;
+	/** @fins: FINs that came, of all channels; written in softirq */
 	u32 fins;
+	/**
+	 * @rx_closed: the frame whose records are judged has closed @rx_key, and no record was
+	 * found that goes with it; in softirq, without @lock
+	 */
 	bool rx_closed;
+	/** @rx_key: that */
 	u32 rx_key;
+	/** @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX */
 	atomic_t lent;
+	/** @last_rx: when a frame last came, in jiffies; written in softirq */
 	unsigned long last_rx;
+	/** @doubt: the peer, or who says so, was restarted, and no frame came since */
 	bool doubt;
+	/** @last_tx: when one was last sent, in jiffies */
 	unsigned long last_tx;
+	/** @built: whoever made the link has finished doing so */
 	struct completion built;
+	/** @connect_work: connecting */
 	struct work_struct connect_work;
+	/** @dead_work: taking apart */
 	struct work_struct dead_work;
+	/** @reap_work: tells channels of @gone */
 	struct work_struct reap_work;
+	/** @tick_work: heartbeat, idle time, retries of failed allocations */
 	struct delayed_work tick_work;
+	/** @tick_at: when it is to run, in jiffies; written by who queues it */
 	unsigned long tick_at;
+	/** @tx_frames: frames sent */
 	u64 tx_frames;
+	/** @tx_posts: chains of them */
 	u64 tx_posts;
+	/** @tx_signals: those of them that were signalled */
 	u64 tx_signals;
+	/** @rx_frames: frames received */
 	u64 rx_frames;
+	/** @stalls: how often a frame waited for credit */
 	u64 stalls;
+	/** @faults: injected ones */
 	struct rch_link_faults faults;
 };
 
