@@ -34,7 +34,7 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 		return true;
 	case RDMACHAN_CAUSE_NO_SERVICE:
 	case RDMACHAN_CAUSE_BACKLOG:
-		return link->service != chan->service;
+		return link->opening.service != chan->service;
 	case RDMACHAN_CAUSE_TRANSPORT:
 	case RDMACHAN_CAUSE_PORT_DOWN:
 	case RDMACHAN_CAUSE_MTU:
@@ -42,7 +42,7 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	case RDMACHAN_CAUSE_NEIGHBOUR:
 	case RDMACHAN_CAUSE_TIMEOUT:
 		/* The link was there before; or it was begun by one who was less patient. */
-		return link->deadline != chan->deadline;
+		return link->opening.deadline != chan->deadline;
 	default:
 		return false;
 	}

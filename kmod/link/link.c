@@ -206,8 +206,8 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_LIST_HEAD(&link->gone);
 	link->drr.quantum = RCH_FRAME_SIZE;
 	xa_init_flags(&link->lanes, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	init_completion(&link->built);
-	INIT_WORK(&link->connect_work, rch_link_connect_work);
+	init_completion(&link->opening.built);
+	INIT_WORK(&link->opening.work, rch_link_connect_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->tick_work, rch_link_tick_work);
@@ -389,9 +389,9 @@ static void find_cause(struct rch_link *link)
 
 static void take_apart(struct rch_link *link)
 {
-	wait_for_completion(&link->built);
+	wait_for_completion(&link->opening.built);
 	rch_path_abort(&link->path);
-	flush_work(&link->connect_work);
+	flush_work(&link->opening.work);
 	find_cause(link);
 	cancel_delayed_work_sync(&link->tick_work);
 	rch_link_gather_stop(link);

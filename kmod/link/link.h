@@ -71,6 +71,25 @@ struct rch_link_faults {
 	u32 withheld;
 };
 
+/**
+ * struct rch_link_opening - a link that is being made
+ *
+ * The active side's rch_link_get() writes @deadline, @service and @domain before it completes
+ * @built. They are immutable from then on: there is no lock. The passive side uses @built alone.
+ */
+struct rch_link_opening {
+	/** @deadline: of connecting, in jiffies */
+	unsigned long deadline;
+	/** @service: the service that the first channel asked for */
+	u32 service;
+	/** @domain: the domain that is asked for */
+	u32 domain;
+	/** @built: whoever made the link has finished doing so */
+	struct completion built;
+	/** @work: connects */
+	struct work_struct work;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -89,12 +108,8 @@ struct rch_link {
 	struct sockaddr_storage peer;
 	/** @active: this side connected; immutable */
 	bool active;
-	/** @deadline: of connecting, in jiffies */
-	unsigned long deadline;
-	/** @service: active: service that the first channel asked for; immutable */
-	u32 service;
-	/** @want_domain: active: domain asked for; immutable */
-	u32 want_domain;
+	/** @opening: connecting */
+	struct rch_link_opening opening;
 	/** @list: in the table of links; protected by links_lock */
 	struct list_head list;
 	/**
@@ -228,10 +243,6 @@ struct rch_link {
 	bool doubt;
 	/** @last_tx: when one was last sent, in jiffies */
 	unsigned long last_tx;
-	/** @built: whoever made the link has finished doing so */
-	struct completion built;
-	/** @connect_work: connecting */
-	struct work_struct connect_work;
 	/** @dead_work: taking apart */
 	struct work_struct dead_work;
 	/** @reap_work: tells channels of @gone */

@@ -167,7 +167,7 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 	int ret;
 
 	path->answer.reply_len = 0;
-	ret = rch_path_resolve(path, link->net, &link->peer, link->deadline);
+	ret = rch_path_resolve(path, link->net, &link->peer, link->opening.deadline);
 	rch_link_note_place(link);
 	if (ret)
 		return ret;
@@ -176,10 +176,10 @@ static int connect_once(struct rch_link *link, struct rch_hello *mine,
 		return ret;
 	hello_fill(link, mine);
 	mine->epoch = 1;
-	mine->service = link->service;
-	mine->peer_domain = link->want_domain;
+	mine->service = link->opening.service;
+	mine->peer_domain = link->opening.domain;
 	rch_wire_hello_put(data, mine);
-	ret = rch_path_connect(path, data, sizeof(data), link->deadline);
+	ret = rch_path_connect(path, data, sizeof(data), link->opening.deadline);
 	if (ret)
 		return ret;
 	atomic64_inc(&rch_counts.cm_connects);
@@ -255,7 +255,7 @@ static void connect_link(struct rch_link *link)
 /** rch_link_connect_work - the active side; @work: of the link */
 void rch_link_connect_work(struct work_struct *work)
 {
-	struct rch_link *link = container_of(work, struct rch_link, connect_work);
+	struct rch_link *link = container_of(work, struct rch_link, opening.work);
 	struct net *net = link->net;
 
 	connect_link(link);
@@ -367,7 +367,7 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 		rch_links_doubt(link);
 		rch_link_tick_later(link);
 	}
-	complete_all(&link->built);
+	complete_all(&link->opening.built);
 	rch_link_put(link);
 	return 0;
 }

@@ -118,7 +118,7 @@ static bool matches(const struct rch_link *link, const struct net *net, kuid_t u
 		return false;
 	if (domain == RCH_DOMAIN_ANY)
 		return true;
-	return (state == RCH_LINK_UP ? link->peer_domain : link->want_domain) == domain;
+	return (state == RCH_LINK_UP ? link->peer_domain : link->opening.domain) == domain;
 }
 
 /**
@@ -150,15 +150,15 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 	if (!link)
 		goto out;
 	link->active = true;
-	link->service = service;
-	link->want_domain = domain;
-	link->deadline = deadline;
-	complete_all(&link->built);
+	link->opening.service = service;
+	link->opening.domain = domain;
+	link->opening.deadline = deadline;
+	complete_all(&link->opening.built);
 	kref_get(&link->ref);
 	link_publish(link);
-	/* connect_work has a reference of its own: the namespace may be about to go. */
+	/* What connects has a reference of its own: the namespace may be about to go. */
 	get_net(net);
-	queue_work(rch_link_wq, &link->connect_work);
+	queue_work(rch_link_wq, &link->opening.work);
 out:
 	mutex_unlock(&links_lock);
 	return link;
