@@ -640,7 +640,7 @@ bool rch_lane_has_room(struct rch_lane *lane)
 /** rch_lane_segment_max - bytes of the largest item */
 u32 rch_lane_segment_max(struct rch_lane *lane)
 {
-	return rch_wire_segment_max(lane->link->frame_size);
+	return rch_wire_segment_max(lane->link->terms.frame_size);
 }
 
 /**
@@ -705,11 +705,11 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
  */
 bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags)
 {
-	const struct rch_link *link = lane->link;
+	const struct rch_link_terms *terms = &lane->link->terms;
 
-	if (!(link->features & RCH_FEATURE_BARE) || !len || len > link->frame_size || msg_flags)
+	if (!(terms->features & RCH_FEATURE_BARE) || !len || len > terms->frame_size || msg_flags)
 		return false;
-	return lane->peer_id <= rch_wire_bare_chan_max(link->features & RCH_FEATURE_LIMIT);
+	return lane->peer_id <= rch_wire_bare_chan_max(terms->features & RCH_FEATURE_LIMIT);
 }
 
 /** rch_lane_bare_saves - whether a message needs a packet less if it is a bare frame */
@@ -724,7 +724,7 @@ bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len)
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
 {
 	struct rch_txf *txf = rch_link_spare_get(lane->link) ?:
-			      rch_txf_alloc(lane->link->frame_size, gfp);
+			      rch_txf_alloc(lane->link->terms.frame_size, gfp);
 
 	if (!txf)
 		return NULL;

@@ -117,10 +117,10 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out)
 	out->local = link->error.local;
 	out->dev_port = link->error.dev_port;
 	memcpy(out->device, link->error.device, sizeof(out->device));
-	out->frame_size = link->frame_size;
+	out->frame_size = link->terms.frame_size;
 	out->mtu = rch_path_mtu(&link->path);
 	if (link->state == RCH_LINK_UP)
-		out->peer_uid = link->peer_domain;
+		out->peer_uid = link->terms.peer_domain;
 	spin_unlock_bh(&link->lock);
 }
 

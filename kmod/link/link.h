@@ -90,6 +90,26 @@ struct rch_link_opening {
 	struct work_struct work;
 };
 
+/**
+ * struct rch_link_terms - what the handshake has settled
+ *
+ * Valid in UP, and immutable from then on. Written with the link's lock.
+ */
+struct rch_link_terms {
+	/** @peer_domain: trust domain at the peer */
+	u32 peer_domain;
+	/** @peer_link: number of the link at the peer */
+	u32 peer_link;
+	/** @peer_boot: boot id of the peer */
+	u64 peer_boot;
+	/** @epoch: life of the link */
+	u32 epoch;
+	/** @frame_size: agreed size of frames */
+	u32 frame_size;
+	/** @features: agreed feature bits */
+	u32 features;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -124,20 +144,10 @@ struct rch_link {
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	/** @state: written by rch_link_set_state() only */
 	enum rch_link_state state;
-	/** @peer_domain: trust domain at the peer; valid in UP */
-	u32 peer_domain;
-	/** @peer_boot: boot id of the peer; valid in UP */
-	u64 peer_boot;
-	/** @peer_link: number of the link at the peer; valid in UP */
-	u32 peer_link;
+	/** @terms: what the handshake has settled */
+	struct rch_link_terms terms;
 	/** @error: why it is DEAD */
 	struct rdmachan_error error;
-	/** @epoch: life of the link; immutable once UP */
-	u32 epoch;
-	/** @frame_size: agreed size of frames; immutable once UP */
-	u32 frame_size;
-	/** @features: agreed feature bits; immutable once UP */
-	u32 features;
 	/** @dead: dead time in jiffies; immutable */
 	unsigned long dead;
 	/** @tick: time between heartbeats in jiffies; immutable once UP */

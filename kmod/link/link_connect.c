@@ -68,12 +68,12 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	unsigned long peer_dead = msecs_to_jiffies(peer->dead_ms);
 
 	spin_lock_bh(&link->lock);
-	link->peer_domain = peer->domain;
-	link->peer_boot = peer->boot_id;
-	link->peer_link = peer->link;
-	link->epoch = peer->epoch;
-	link->frame_size = frame_size;
-	link->features = common_features(link, peer);
+	link->terms.peer_domain = peer->domain;
+	link->terms.peer_boot = peer->boot_id;
+	link->terms.peer_link = peer->link;
+	link->terms.epoch = peer->epoch;
+	link->terms.frame_size = frame_size;
+	link->terms.features = common_features(link, peer);
 	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);

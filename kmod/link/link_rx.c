@@ -36,8 +36,8 @@ static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_fr
 			     struct rch_bare *bare)
 {
 	lockdep_assert_held(&link->lock);
-	rch_wire_bare_get(imm, link->features & RCH_FEATURE_LIMIT, bare);
-	f->epoch = link->epoch;
+	rch_wire_bare_get(imm, link->terms.features & RCH_FEATURE_LIMIT, bare);
+	f->epoch = link->terms.epoch;
 	f->seq = rch_seq_near(link->credit.rx_next, bare->seq);
 	f->ack = rch_seq_near(link->credit.tx_acked, bare->ack);
 	f->limit = bare->full ? f->ack + link->credit.tx_depth : link->credit.tx_limit;
@@ -85,7 +85,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&link->lock);
-	if (rxf->bare && !(link->features & RCH_FEATURE_BARE)) {
+	if (rxf->bare && !(link->terms.features & RCH_FEATURE_BARE)) {
 		rule = RCH_RULE_FRAME_SHORT;
 		goto out;
 	}
@@ -96,7 +96,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 		rule = RCH_RULE_STATE;
 		goto out;
 	}
-	if (f->epoch != link->epoch) {
+	if (f->epoch != link->terms.epoch) {
 		rule = RCH_RULE_FRAME_EPOCH;
 		goto out;
 	}
@@ -158,7 +158,7 @@ static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rx
 		rule = frame_got(link, rxf, &f, NULL, skip);
 	if (rule || *skip)
 		return rule;
-	if (rxf->closed && !(link->features & RCH_FEATURE_KEY))
+	if (rxf->closed && !(link->terms.features & RCH_FEATURE_KEY))
 		return RCH_RULE_KEY;
 	link->rx_closed = rxf->closed;
 	link->rx_key = rxf->key;

@@ -83,11 +83,11 @@ struct rch_link *rch_links_twin(const struct rch_link *link)
 {
 	struct rch_link *other, *twin = NULL;
 
-	if (link->peer_boot != rch_boot_id)
+	if (link->terms.peer_boot != rch_boot_id)
 		return NULL;
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list)
-		if (other->object.id == link->peer_link)
+		if (other->object.id == link->terms.peer_link)
 			twin = other;
 	if (twin)
 		kref_get(&twin->ref);
@@ -118,7 +118,7 @@ static bool matches(const struct rch_link *link, const struct net *net, kuid_t u
 		return false;
 	if (domain == RCH_DOMAIN_ANY)
 		return true;
-	return (state == RCH_LINK_UP ? link->peer_domain : link->opening.domain) == domain;
+	return (state == RCH_LINK_UP ? link->terms.peer_domain : link->opening.domain) == domain;
 }
 
 /**
@@ -181,7 +181,7 @@ void rch_links_doubt(const struct rch_link *link)
 		    !rch_addr_same_host(&other->peer, &link->peer))
 			continue;
 		spin_lock_bh(&other->lock);
-		if (other->state == RCH_LINK_UP && other->peer_boot != link->peer_boot)
+		if (other->state == RCH_LINK_UP && other->terms.peer_boot != link->terms.peer_boot)
 			other->doubt = true;
 		spin_unlock_bh(&other->lock);
 	}

@@ -107,7 +107,7 @@ void rch_link_spare_trim(struct rch_link *link)
 static void spare_put(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
-	if (txf->size != link->frame_size || link->spares >= RCH_SPARE_MAX) {
+	if (txf->size != link->terms.frame_size || link->spares >= RCH_SPARE_MAX) {
 		rch_txf_free(txf);
 		return;
 	}
@@ -130,7 +130,7 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 	    !close_open(link))
 		return NULL;
 	if (!link->open)
-		link->open = spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+		link->open = spare_take(link) ?: rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
 	if (WARN_ON_ONCE(link->open && link->open->size - link->open->used < space))
 		return NULL;
 	return link->open;
@@ -139,7 +139,7 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 /* Whether the peer learns our limit by bare frames. */
 static bool bare_tells(const struct rch_link *link)
 {
-	return (link->features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
+	return (link->terms.features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
 }
 
 /**
@@ -178,7 +178,7 @@ struct rch_txf *rch_link_bare_frame(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	if (rch_link_may_gather(link) || !may_close(link, false))
 		return NULL;
-	return spare_take(link) ?: rch_txf_alloc(link->frame_size, GFP_ATOMIC);
+	return spare_take(link) ?: rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
 }
 
 /** rch_link_bare_close - a bare frame has its message: it is sent when the link is run */
@@ -380,7 +380,7 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	link->urgent |= !(item->flags & RCH_DATA_F_FIRST);
 	link->prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
 	/* There is room for one: who has lent more closes the others himself. */
-	if ((link->features & RCH_FEATURE_KEY) && !link->open->key)
+	if ((link->terms.features & RCH_FEATURE_KEY) && !link->open->key)
 		link->open->key = item->key;
 	if (item == &lane->fin)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
@@ -504,7 +504,7 @@ static void probe_end(struct rch_link *link)
 static void seal(struct rch_link *link, struct list_head *chain)
 {
 	struct rch_frame f = {
-		.epoch = link->epoch,
+		.epoch = link->terms.epoch,
 		.ack = link->credit.rx_next,
 		.limit = link->credit.rx_limit,
 	};

@@ -182,7 +182,7 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 	u32 detail = ENOMEM;
 
 	*seg = NULL;
-	if (!(chan->lane.link->features & RCH_FEATURE_GRANT) || !chan->lane.peer_id)
+	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT) || !chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	if (!grants)
 		goto err;

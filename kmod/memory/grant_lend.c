@@ -594,7 +594,7 @@ static int give_claimed(struct rch_giving *giving)
 	struct rch_grants *grants;
 	int ret;
 
-	if (!(chan->lane.link->features & RCH_FEATURE_GRANT))
+	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT))
 		return -EOPNOTSUPP;
 	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
 	if (!grants)

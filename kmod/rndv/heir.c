@@ -113,7 +113,7 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 
 static u32 heirs_max(const struct rch_chan *chan)
 {
-	return chan->lane.link->features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
+	return chan->lane.link->terms.features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
 }
 
 /**

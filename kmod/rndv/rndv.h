@@ -56,7 +56,7 @@ void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
 static inline bool rch_lend_agreed(const struct rch_chan *chan, u32 features)
 {
 	features |= RCH_FEATURE_PLACE | RCH_FEATURE_STAND;
-	return (chan->lane.link->features & features) == features;
+	return (chan->lane.link->terms.features & features) == features;
 }
 
 /* heir.c APIs for place.c: process context */

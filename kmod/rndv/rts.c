@@ -26,7 +26,7 @@
 /* Whether the peer may be asked. A sender that was refused does not ask for a while. */
 static bool rch_rts_asks(const struct rch_chan *chan)
 {
-	return (chan->lane.link->features & RCH_FEATURE_PLACE) && !chan->rts_skip;
+	return (chan->lane.link->terms.features & RCH_FEATURE_PLACE) && !chan->rts_skip;
 }
 
 /**
