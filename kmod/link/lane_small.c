@@ -134,7 +134,7 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 		ret = put_behind(lane, from, len, msg_flags);
 	}
 	/* Else it goes out with those that follow, or whatever else the link sends first. */
-	if ((!ret && !more) || (!bare && !list_empty(&link->ready)))
+	if ((!ret && !more) || (!bare && !list_empty(&link->tx.ready)))
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 	return ret;
@@ -180,7 +180,7 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
 	if (row->last && row->messages)
 		rch_link_push_locked(link);
 	/* Else it goes out with what follows, or whatever the link sends first. */
-	else if (!row->alone && !list_empty(&link->ready))
+	else if (!row->alone && !list_empty(&link->tx.ready))
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
 }

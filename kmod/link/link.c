@@ -198,9 +198,9 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	link->dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
 	link->path.patience = RCH_PATIENCE_DEADS * link->dead;
 	INIT_LIST_HEAD(&link->list);
-	INIT_LIST_HEAD(&link->spare);
-	INIT_LIST_HEAD(&link->ready);
-	INIT_LIST_HEAD(&link->sent);
+	INIT_LIST_HEAD(&link->tx.spare);
+	INIT_LIST_HEAD(&link->tx.ready);
+	INIT_LIST_HEAD(&link->tx.sent);
 	INIT_LIST_HEAD(&link->control);
 	INIT_LIST_HEAD(&link->orphans);
 	INIT_LIST_HEAD(&link->gone);
@@ -319,7 +319,7 @@ static void wait_posted(struct rch_link *link)
 
 	do {
 		spin_lock_bh(&link->lock);
-		posting = link->posting;
+		posting = link->tx.posting;
 		spin_unlock_bh(&link->lock);
 		if (posting)
 			cpu_relax();

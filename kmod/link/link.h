@@ -110,6 +110,45 @@ struct rch_link_terms {
 	u32 features;
 };
 
+/**
+ * struct rch_link_tx - frames that a link sends, see link_tx.c; protected by the link's lock
+ *
+ * A frame goes from @open to @ready to @sent, and then to @spare. What is left is freed when the
+ * link is DEAD and its path is drained.
+ */
+struct rch_link_tx {
+	/** @open: frame that collects records, or NULL */
+	struct rch_txf *open;
+	/** @spare: frames of full size to be used again, at most RCH_SPARE_MAX */
+	struct list_head spare;
+	/** @spares: how many @spare has */
+	u32 spares;
+	/** @ready: closed frames that are not posted */
+	struct list_head ready;
+	/** @sent: frames that are posted, oldest first */
+	struct list_head sent;
+	/** @done: the adapter has completed all frames before this number */
+	u32 done;
+	/**
+	 * @signalled: the adapter will have completed all frames before this number, once the last
+	 * completion that was asked for comes
+	 */
+	u32 signalled;
+	/** @posting: a thread posts @ready, and has dropped the lock for that */
+	bool posting;
+	/**
+	 * @urgent: the open frame holds a record that must not be held back for others to share the
+	 * frame
+	 */
+	bool urgent;
+	/** @prompt: the open frame holds a record that must not wait for frames in flight */
+	bool prompt;
+	/** @unanswered: a frame with records was posted, and none came since */
+	bool unanswered;
+	/** @hello: the next frame is the active side's first, whatever is in it */
+	bool hello;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -154,23 +193,8 @@ struct rch_link {
 	unsigned long tick;
 	/** @credit: sequence numbers. rx_next is changed under @lock in softirq */
 	struct rch_credit credit;
-	/** @open: frame that collects records, or NULL */
-	struct rch_txf *open;
-	/** @spare: frames of full size to be used again, at most RCH_SPARE_MAX */
-	struct list_head spare;
-	/** @spares: of them */
-	u32 spares;
-	/** @ready: closed frames that are not posted */
-	struct list_head ready;
-	/** @sent: frames that are posted, oldest first */
-	struct list_head sent;
-	/** @done: all frames before this number were completed by the adapter */
-	u32 done;
-	/**
-	 * @signalled: all frames before this number will have been, once the last completion that
-	 * was asked for comes
-	 */
-	u32 signalled;
+	/** @tx: frames that are sent */
+	struct rch_link_tx tx;
 	/**
 	 * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it
 	 * without @lock
@@ -182,19 +206,6 @@ struct rch_link {
 	unsigned long probe_tick;
 	/** @probe: number of the frame that is measured */
 	u32 probe;
-	/** @posting: somebody posts @ready, with @lock dropped */
-	bool posting;
-	/**
-	 * @urgent: the open frame holds a record that must not be held back for others to share the
-	 * frame
-	 */
-	bool urgent;
-	/**
-	 * @prompt: the open frame holds a record that must not wait for frames that are in flight
-	 */
-	bool prompt;
-	/** @unanswered: a frame with records was posted, and none came since */
-	bool unanswered;
 	/** @gathering: the open frame is held back for what else may come: see link_gather.c */
 	bool gathering;
 	/** @gather_until: it is not, from this time on */
@@ -216,8 +227,6 @@ struct rch_link {
 	bool closing;
 	/** @later_timer: ends it */
 	struct hrtimer later_timer;
-	/** @hello: the next frame is the active side's first, whatever is in it */
-	bool hello;
 	/** @drr: lanes with data, and room in their window */
 	struct rch_drr drr;
 	/** @control: lanes with something to tell besides data */

@@ -77,8 +77,8 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
-	link->done = peer->next_seq;
-	link->signalled = peer->next_seq;
+	link->tx.done = peer->next_seq;
+	link->tx.signalled = peer->next_seq;
 	rch_trip_init(&link->trip, jiffies_to_msecs(jiffies));
 	link->probe_tick = jiffies - 1;
 	link->last_rx = jiffies;
@@ -240,7 +240,7 @@ static void connect_link(struct rch_link *link)
 	}
 	agree(link, &theirs, theirs.frame_size, mine.next_seq);
 	spin_lock_bh(&link->lock);
-	link->hello = true;
+	link->tx.hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
 		rch_link_tick_later(link);
 	spin_unlock_bh(&link->lock);

@@ -29,7 +29,7 @@ static void look_again(struct rch_link *link, ktime_t now)
 	link->gather_look = ktime_add_us(now, READ_ONCE(rch_gather_us) / 4);
 	if (ktime_after(link->gather_look, link->gather_until))
 		link->gather_look = link->gather_until;
-	link->gather_used = link->open->used;
+	link->gather_used = link->tx.open->used;
 	/* It may be running for an earlier frame, and then finds that it is too early. */
 	if (!hrtimer_is_queued(&link->gather_timer))
 		hrtimer_start(&link->gather_timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
@@ -48,7 +48,7 @@ bool rch_link_timers_fine(unsigned int gather_us)
 bool rch_link_may_gather(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return link->unanswered && ktime_before(ktime_get(), link->gather_until);
+	return link->tx.unanswered && ktime_before(ktime_get(), link->gather_until);
 }
 
 /**
@@ -60,7 +60,7 @@ bool rch_link_gathers(struct rch_link *link)
 	ktime_t now;
 
 	lockdep_assert_held(&link->lock);
-	if (link->urgent || !link->unanswered)
+	if (link->tx.urgent || !link->tx.unanswered)
 		return false;
 	if (link->gathering)
 		return true;
@@ -76,8 +76,8 @@ bool rch_link_gathers(struct rch_link *link)
 void rch_link_gather_over(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	link->urgent = false;
-	link->prompt = false;
+	link->tx.urgent = false;
+	link->tx.prompt = false;
 	WRITE_ONCE(link->gathering, false);
 }
 
@@ -87,8 +87,8 @@ void rch_link_gather_sent(struct rch_link *link)
 	unsigned int gather_us = READ_ONCE(rch_gather_us);
 
 	lockdep_assert_held(&link->lock);
-	link->unanswered = rch_link_timers_fine(gather_us);
-	if (link->unanswered)
+	link->tx.unanswered = rch_link_timers_fine(gather_us);
+	if (link->tx.unanswered)
 		link->gather_until = ktime_add_us(ktime_get(), gather_us);
 }
 
@@ -101,7 +101,7 @@ void rch_link_gather_sent(struct rch_link *link)
 void rch_link_push_locked(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	link->urgent = link->open;
+	link->tx.urgent = link->tx.open;
 	WRITE_ONCE(link->gathering, false);
 	link->later_due = !list_empty(&link->later);
 	rch_link_run_locked(link);
@@ -138,7 +138,7 @@ static enum hrtimer_restart gather_look(struct hrtimer *timer)
 	} else if (ktime_before(now, link->gather_look)) {
 		hrtimer_start(timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
 	} else if (ktime_before(now, link->gather_until) &&
-		   link->open->used != link->gather_used) {
+		   link->tx.open->used != link->gather_used) {
 		look_again(link, now);
 	} else {
 		rch_link_push_locked(link);

@@ -121,7 +121,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 	link->doubt = false;
 	link->rx_frames++;
 	if (!(f->flags & RCH_FRAME_F_PURE))
-		link->unanswered = false;
+		link->tx.unanswered = false;
 	rch_credit_received(&link->credit);
 	rch_link_release_sent(link);
 out:

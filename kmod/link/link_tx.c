@@ -38,35 +38,35 @@ static u32 in_flight(const struct rch_link *link)
 {
 	const struct rch_credit *c = &link->credit;
 
-	return rch_seq_before(link->done, c->tx_acked) ? c->tx_next - c->tx_acked
-						       : c->tx_next - link->done;
+	return rch_seq_before(link->tx.done, c->tx_acked) ? c->tx_next - c->tx_acked
+						       : c->tx_next - link->tx.done;
 }
 
 static bool may_close(struct rch_link *link, bool pure)
 {
 	return rch_credit_room(&link->credit, pure) &&
-	       link->credit.tx_next - link->done < link->path.send_depth;
+	       link->credit.tx_next - link->tx.done < link->path.send_depth;
 }
 
 static void close_frame(struct rch_link *link, struct rch_txf *txf)
 {
 	txf->seq = rch_credit_take(&link->credit);
-	list_add_tail(&txf->list, &link->ready);
+	list_add_tail(&txf->list, &link->tx.ready);
 }
 
 static bool close_open(struct rch_link *link)
 {
 	if (!may_close(link, false))
 		return false;
-	close_frame(link, link->open);
-	link->open = NULL;
+	close_frame(link, link->tx.open);
+	link->tx.open = NULL;
 	rch_link_gather_over(link);
 	return true;
 }
 
 static bool open_is_empty(const struct rch_link *link)
 {
-	return !link->open || link->open->used == sizeof(struct rch_wire_frame);
+	return !link->tx.open || link->tx.open->used == sizeof(struct rch_wire_frame);
 }
 
 static struct rch_txf *spare_take(struct rch_link *link)
@@ -74,10 +74,10 @@ static struct rch_txf *spare_take(struct rch_link *link)
 	struct rch_txf *txf;
 
 	lockdep_assert_held(&link->lock);
-	txf = list_first_entry_or_null(&link->spare, struct rch_txf, list);
+	txf = list_first_entry_or_null(&link->tx.spare, struct rch_txf, list);
 	if (!txf)
 		return NULL;
-	link->spares--;
+	link->tx.spares--;
 	list_del(&txf->list);
 	rch_txf_reset(txf);
 	return txf;
@@ -107,12 +107,12 @@ void rch_link_spare_trim(struct rch_link *link)
 static void spare_put(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
-	if (txf->size != link->terms.frame_size || link->spares >= RCH_SPARE_MAX) {
+	if (txf->size != link->terms.frame_size || link->tx.spares >= RCH_SPARE_MAX) {
 		rch_txf_free(txf);
 		return;
 	}
-	link->spares++;
-	list_add(&txf->list, &link->spare);
+	link->tx.spares++;
+	list_add(&txf->list, &link->tx.spare);
 }
 
 /**
@@ -126,14 +126,15 @@ static void spare_put(struct rch_link *link, struct rch_txf *txf)
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 {
 	lockdep_assert_held(&link->lock);
-	if (link->open && link->open->size - link->open->used < space &&
+	if (link->tx.open && link->tx.open->size - link->tx.open->used < space &&
 	    !close_open(link))
 		return NULL;
-	if (!link->open)
-		link->open = spare_take(link) ?: rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
-	if (WARN_ON_ONCE(link->open && link->open->size - link->open->used < space))
+	if (!link->tx.open)
+		link->tx.open = spare_take(link) ?:
+				rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
+	if (WARN_ON_ONCE(link->tx.open && link->tx.open->size - link->tx.open->used < space))
 		return NULL;
-	return link->open;
+	return link->tx.open;
 }
 
 /* Whether the peer learns our limit by bare frames. */
@@ -151,7 +152,7 @@ static bool bare_tells(const struct rch_link *link)
 bool rch_link_bare_turn(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return open_is_empty(link) && list_empty(&link->ready);
+	return open_is_empty(link) && list_empty(&link->tx.ready);
 }
 
 /**
@@ -204,8 +205,8 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 	payload = rch_wire_record_put(txf->data + txf->used, r);
 	txf->used += rch_wire_space(r->length);
 	if (r->type != RCH_REC_DATA) {
-		link->urgent = true;
-		link->prompt |= has_plenty(link);
+		link->tx.urgent = true;
+		link->tx.prompt |= has_plenty(link);
 	}
 	return payload;
 }
@@ -377,11 +378,11 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	if (!payload)
 		return false;
 	/* The other parts of the message have gone: nothing comes that would share this frame. */
-	link->urgent |= !(item->flags & RCH_DATA_F_FIRST);
-	link->prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
+	link->tx.urgent |= !(item->flags & RCH_DATA_F_FIRST);
+	link->tx.prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
 	/* There is room for one: who has lent more closes the others himself. */
-	if ((link->terms.features & RCH_FEATURE_KEY) && !link->open->key)
-		link->open->key = item->key;
+	if ((link->terms.features & RCH_FEATURE_KEY) && !link->tx.open->key)
+		link->tx.open->key = item->key;
 	if (item == &lane->fin)
 		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
 	else if (!item->fixed)
@@ -432,8 +433,8 @@ static void fill(struct rch_link *link)
 {
 	if (!fill_control(link) || !fill_data(link))
 		link->stalls++;
-	if (!open_is_empty(link) && (link->prompt || (in_flight(link) < RCH_FLIGHT_IDLE &&
-						      !rch_link_gathers(link))))
+	if (!open_is_empty(link) && (link->tx.prompt || (in_flight(link) < RCH_FLIGHT_IDLE &&
+							 !rch_link_gathers(link))))
 		close_open(link);
 }
 
@@ -467,8 +468,8 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 	}
 	if (txf->key)
 		txf->wr.ex.invalidate_rkey = txf->key;
-	f->flags = txf->flags | (link->hello ? RCH_FRAME_F_HELLO : 0);
-	link->hello = false;
+	f->flags = txf->flags | (link->tx.hello ? RCH_FRAME_F_HELLO : 0);
+	link->tx.hello = false;
 	f->seq = txf->seq;
 	f->length = txf->used;
 	rch_wire_frame_put(txf->data, f);
@@ -489,7 +490,7 @@ static void probe_end(struct rch_link *link)
 {
 	u64 us;
 
-	if (!link->probe_at || !rch_seq_before(link->probe, link->done))
+	if (!link->probe_at || !rch_seq_before(link->probe, link->tx.done))
 		return;
 	us = ktime_us_delta(ktime_get(), link->probe_at);
 	us = clamp(us, 1ULL, RCH_TRIP_NONE - 1ULL);
@@ -511,15 +512,15 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	struct rch_txf *txf;
 	bool records = false, told = false;
 
-	list_for_each_entry(txf, &link->ready, list) {
+	list_for_each_entry(txf, &link->tx.ready, list) {
 		records |= !(txf->flags & RCH_FRAME_F_PURE);
 		told |= seal_one(link, txf, &f);
 	}
-	txf = list_last_entry(&link->ready, struct rch_txf, list);
+	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);
 	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->trip) ||
-	    txf->seq + 1 - link->signalled >= RCH_SIGNAL_EACH) {
+	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
 		txf->wr.send_flags = IB_SEND_SIGNALED;
-		link->signalled = txf->seq + 1;
+		link->tx.signalled = txf->seq + 1;
 		link->tx_signals++;
 		probe_begin(link, txf);
 	}
@@ -531,7 +532,7 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	else
 		rch_credit_tell_ack(&link->credit);
 	link->last_tx = jiffies;
-	list_replace_init(&link->ready, chain);
+	list_replace_init(&link->tx.ready, chain);
 }
 
 /*
@@ -544,15 +545,15 @@ static void post_ready(struct rch_link *link)
 	LIST_HEAD(chain);
 	int ret = 0;
 
-	while (!link->posting && !ret && !list_empty(&link->ready)) {
+	while (!link->tx.posting && !ret && !list_empty(&link->tx.ready)) {
 		seal(link, &chain);
-		link->posting = true;
+		link->tx.posting = true;
 		spin_unlock(&link->lock);
 		ret = rch_path_post(&link->path, &chain);
 		spin_lock(&link->lock);
-		link->posting = false;
+		link->tx.posting = false;
 		/* Some of them may have been completed already. */
-		list_splice_tail_init(&chain, &link->sent);
+		list_splice_tail_init(&chain, &link->tx.sent);
 		rch_link_release_sent(link);
 	}
 	if (ret)
@@ -563,7 +564,7 @@ static void post_ready(struct rch_link *link)
 static bool has_nothing_to_say(const struct rch_link *link)
 {
 	return open_is_empty(link) && list_empty(&link->control) && !link->drr.head &&
-	       list_empty(&link->ready) && list_empty(&link->orphans) && !link->later_due &&
+	       list_empty(&link->tx.ready) && list_empty(&link->orphans) && !link->later_due &&
 	       !rch_credit_must_tell(&link->credit);
 }
 
@@ -572,9 +573,9 @@ static bool hides_limit(const struct rch_link *link)
 {
 	const struct rch_txf *txf;
 
-	if (bare_tells(link) && !list_empty(&link->ready))
+	if (bare_tells(link) && !list_empty(&link->tx.ready))
 		return false;
-	list_for_each_entry(txf, &link->ready, list)
+	list_for_each_entry(txf, &link->tx.ready, list)
 		if (!txf->bare)
 			return false;
 	return true;
@@ -661,8 +662,8 @@ void rch_link_release_sent(struct rch_link *link)
 	struct rch_txf *txf, *tmp;
 
 	lockdep_assert_held(&link->lock);
-	list_for_each_entry_safe(txf, tmp, &link->sent, list) {
-		if (!rch_seq_before(txf->seq, link->done) ||
+	list_for_each_entry_safe(txf, tmp, &link->tx.sent, list) {
+		if (!rch_seq_before(txf->seq, link->tx.done) ||
 		    !rch_seq_before(txf->seq, link->credit.tx_acked))
 			return;
 		list_del(&txf->list);
@@ -675,8 +676,8 @@ void rch_link_release_sent(struct rch_link *link)
 void rch_link_completed(struct rch_link *link, struct rch_txf *txf)
 {
 	spin_lock_bh(&link->lock);
-	if (rch_seq_before(link->done, txf->seq + 1)) {
-		link->done = txf->seq + 1;
+	if (rch_seq_before(link->tx.done, txf->seq + 1)) {
+		link->tx.done = txf->seq + 1;
 		probe_end(link);
 		rch_link_release_sent(link);
 		rch_link_run_locked(link);
@@ -707,11 +708,11 @@ void rch_link_purge(struct rch_link *link)
 
 	rch_link_spare_trim(link);
 	spin_lock_bh(&link->lock);
-	free_frames(link, &link->ready);
-	free_frames(link, &link->sent);
-	if (link->open)
-		rch_txf_free(link->open);
-	link->open = NULL;
+	free_frames(link, &link->tx.ready);
+	free_frames(link, &link->tx.sent);
+	if (link->tx.open)
+		rch_txf_free(link->tx.open);
+	link->tx.open = NULL;
 	list_for_each_entry_safe(item, tmp, &link->orphans, list) {
 		list_del(&item->list);
 		rch_item_free(item);
