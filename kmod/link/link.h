@@ -149,6 +149,21 @@ struct rch_link_tx {
 	bool hello;
 };
 
+/** struct rch_link_probe - one frame at a time is measured; protected by the link's lock */
+struct rch_link_probe {
+	/**
+	 * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it
+	 * without the lock
+	 */
+	struct rch_trip trip;
+	/** @at: when the frame was posted whose completion is measured; 0: none is measured */
+	ktime_t at;
+	/** @tick: when the last measurement began, in jiffies */
+	unsigned long tick;
+	/** @seq: number of the frame that is measured */
+	u32 seq;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -195,17 +210,8 @@ struct rch_link {
 	struct rch_credit credit;
 	/** @tx: frames that are sent */
 	struct rch_link_tx tx;
-	/**
-	 * @trip: how long the adapter takes to complete a frame; rch_link_trip_us() reads it
-	 * without @lock
-	 */
-	struct rch_trip trip;
-	/** @probe_at: when the frame was posted whose completion is measured; 0: none is */
-	ktime_t probe_at;
-	/** @probe_tick: when the last measurement began, in jiffies */
-	unsigned long probe_tick;
-	/** @probe: number of the frame that is measured */
-	u32 probe;
+	/** @probe: how long a frame takes */
+	struct rch_link_probe probe;
 	/** @gathering: the open frame is held back for what else may come: see link_gather.c */
 	bool gathering;
 	/** @gather_until: it is not, from this time on */

@@ -79,8 +79,8 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 			link->path.depth);
 	link->tx.done = peer->next_seq;
 	link->tx.signalled = peer->next_seq;
-	rch_trip_init(&link->trip, jiffies_to_msecs(jiffies));
-	link->probe_tick = jiffies - 1;
+	rch_trip_init(&link->probe.trip, jiffies_to_msecs(jiffies));
+	link->probe.tick = jiffies - 1;
 	link->last_rx = jiffies;
 	spin_unlock_bh(&link->lock);
 }

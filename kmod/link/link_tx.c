@@ -479,23 +479,23 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 /* Measure the completion of a frame, unless one was measured in this tick. */
 static void probe_begin(struct rch_link *link, const struct rch_txf *txf)
 {
-	if (link->probe_at || !time_after(jiffies, link->probe_tick))
+	if (link->probe.at || !time_after(jiffies, link->probe.tick))
 		return;
-	link->probe_tick = jiffies;
-	link->probe_at = ktime_get();
-	link->probe = txf->seq;
+	link->probe.tick = jiffies;
+	link->probe.at = ktime_get();
+	link->probe.seq = txf->seq;
 }
 
 static void probe_end(struct rch_link *link)
 {
 	u64 us;
 
-	if (!link->probe_at || !rch_seq_before(link->probe, link->tx.done))
+	if (!link->probe.at || !rch_seq_before(link->probe.seq, link->tx.done))
 		return;
-	us = ktime_us_delta(ktime_get(), link->probe_at);
+	us = ktime_us_delta(ktime_get(), link->probe.at);
 	us = clamp(us, 1ULL, RCH_TRIP_NONE - 1ULL);
-	rch_trip_measured(&link->trip, us, jiffies_to_msecs(jiffies));
-	link->probe_at = 0;
+	rch_trip_measured(&link->probe.trip, us, jiffies_to_msecs(jiffies));
+	link->probe.at = 0;
 }
 
 /*
@@ -517,7 +517,7 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		told |= seal_one(link, txf, &f);
 	}
 	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);
-	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->trip) ||
+	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->probe.trip) ||
 	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->tx.signalled = txf->seq + 1;
@@ -618,8 +618,8 @@ void rch_link_heartbeat(struct rch_link *link)
 u32 rch_link_trip_us(const struct rch_link *link)
 {
 	const struct rch_trip trip = {
-		.shortest = READ_ONCE(link->trip.shortest),
-		.before = READ_ONCE(link->trip.before),
+		.shortest = READ_ONCE(link->probe.trip.shortest),
+		.before = READ_ONCE(link->probe.trip.before),
 	};
 
 	return rch_trip_us(&trip);
