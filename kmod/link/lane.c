@@ -571,7 +571,7 @@ void rch_lane_say_last(struct rch_lane *lane)
 static bool may_hold_close(const struct rch_lane *lane)
 {
 	return lane->id && lane->peer_id && !lane->close_got && !lane->control &&
-	       !was_reset(lane) && list_empty(&lane->txq) && !lane->link->gathering &&
+	       !was_reset(lane) && list_empty(&lane->txq) && !lane->link->gather.on &&
 	       rch_link_may_hold(lane->link);
 }
 

@@ -164,6 +164,25 @@ struct rch_link_probe {
 	u32 seq;
 };
 
+/**
+ * struct rch_link_gather - the open frame is held back for what else may come
+ *
+ * See link_gather.c. Protected by the link's lock; @timer takes it. @timer is stopped when the link
+ * is taken apart.
+ */
+struct rch_link_gather {
+	/** @on: the open frame is held back */
+	bool on;
+	/** @until: from this time on no frame is held back */
+	ktime_t until;
+	/** @look: when to look whether the frame has grown */
+	ktime_t look;
+	/** @used: how full the frame was at the last look */
+	u32 used;
+	/** @timer: looks, and ends it */
+	struct hrtimer timer;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -212,16 +231,8 @@ struct rch_link {
 	struct rch_link_tx tx;
 	/** @probe: how long a frame takes */
 	struct rch_link_probe probe;
-	/** @gathering: the open frame is held back for what else may come: see link_gather.c */
-	bool gathering;
-	/** @gather_until: it is not, from this time on */
-	ktime_t gather_until;
-	/** @gather_look: when to look whether it has grown */
-	ktime_t gather_look;
-	/** @gather_used: how full it was */
-	u32 gather_used;
-	/** @gather_timer: looks, and ends it */
-	struct hrtimer gather_timer;
+	/** @gather: whether the open frame is held back */
+	struct rch_link_gather gather;
 	/** @later: lanes whose last words are held back, by @later_list: see link_last.c */
 	struct list_head later;
 	/** @later_due: no longer */

@@ -26,13 +26,13 @@
 /* In a quarter of the time, or at its end. */
 static void look_again(struct rch_link *link, ktime_t now)
 {
-	link->gather_look = ktime_add_us(now, READ_ONCE(rch_gather_us) / 4);
-	if (ktime_after(link->gather_look, link->gather_until))
-		link->gather_look = link->gather_until;
-	link->gather_used = link->tx.open->used;
+	link->gather.look = ktime_add_us(now, READ_ONCE(rch_gather_us) / 4);
+	if (ktime_after(link->gather.look, link->gather.until))
+		link->gather.look = link->gather.until;
+	link->gather.used = link->tx.open->used;
 	/* It may be running for an earlier frame, and then finds that it is too early. */
-	if (!hrtimer_is_queued(&link->gather_timer))
-		hrtimer_start(&link->gather_timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
+	if (!hrtimer_is_queued(&link->gather.timer))
+		hrtimer_start(&link->gather.timer, link->gather.look, HRTIMER_MODE_ABS_SOFT);
 }
 
 /** rch_link_timers_fine - whether something can be held back for @gather_us. Any context */
@@ -48,7 +48,7 @@ bool rch_link_timers_fine(unsigned int gather_us)
 bool rch_link_may_gather(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return link->tx.unanswered && ktime_before(ktime_get(), link->gather_until);
+	return link->tx.unanswered && ktime_before(ktime_get(), link->gather.until);
 }
 
 /**
@@ -62,12 +62,12 @@ bool rch_link_gathers(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	if (link->tx.urgent || !link->tx.unanswered)
 		return false;
-	if (link->gathering)
+	if (link->gather.on)
 		return true;
 	now = ktime_get();
-	if (!ktime_before(now, link->gather_until))
+	if (!ktime_before(now, link->gather.until))
 		return false;
-	WRITE_ONCE(link->gathering, true);
+	WRITE_ONCE(link->gather.on, true);
 	look_again(link, now);
 	return true;
 }
@@ -78,7 +78,7 @@ void rch_link_gather_over(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	link->tx.urgent = false;
 	link->tx.prompt = false;
-	WRITE_ONCE(link->gathering, false);
+	WRITE_ONCE(link->gather.on, false);
 }
 
 /** rch_link_gather_sent - a frame with records is posted; locked */
@@ -89,7 +89,7 @@ void rch_link_gather_sent(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	link->tx.unanswered = rch_link_timers_fine(gather_us);
 	if (link->tx.unanswered)
-		link->gather_until = ktime_add_us(ktime_get(), gather_us);
+		link->gather.until = ktime_add_us(ktime_get(), gather_us);
 }
 
 /**
@@ -102,7 +102,7 @@ void rch_link_push_locked(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
 	link->tx.urgent = link->tx.open;
-	WRITE_ONCE(link->gathering, false);
+	WRITE_ONCE(link->gather.on, false);
 	link->later_due = !list_empty(&link->later);
 	rch_link_run_locked(link);
 }
@@ -115,7 +115,7 @@ void rch_link_push_locked(struct rch_link *link)
  */
 void rch_link_flush(struct rch_link *link)
 {
-	if (READ_ONCE(link->gathering) || READ_ONCE(link->closing))
+	if (READ_ONCE(link->gather.on) || READ_ONCE(link->closing))
 		rch_link_push(link);
 }
 
@@ -129,16 +129,16 @@ void rch_link_push(struct rch_link *link)
 
 static enum hrtimer_restart gather_look(struct hrtimer *timer)
 {
-	struct rch_link *link = container_of(timer, struct rch_link, gather_timer);
+	struct rch_link *link = container_of(timer, struct rch_link, gather.timer);
 	ktime_t now = ktime_get();
 
 	spin_lock(&link->lock);
-	if (!link->gathering) {
+	if (!link->gather.on) {
 		/* It was sent meanwhile. */
-	} else if (ktime_before(now, link->gather_look)) {
-		hrtimer_start(timer, link->gather_look, HRTIMER_MODE_ABS_SOFT);
-	} else if (ktime_before(now, link->gather_until) &&
-		   link->tx.open->used != link->gather_used) {
+	} else if (ktime_before(now, link->gather.look)) {
+		hrtimer_start(timer, link->gather.look, HRTIMER_MODE_ABS_SOFT);
+	} else if (ktime_before(now, link->gather.until) &&
+		   link->tx.open->used != link->gather.used) {
 		look_again(link, now);
 	} else {
 		rch_link_push_locked(link);
@@ -150,12 +150,12 @@ static enum hrtimer_restart gather_look(struct hrtimer *timer)
 /** rch_link_gather_init - once for each link */
 void rch_link_gather_init(struct rch_link *link)
 {
-	hrtimer_setup(&link->gather_timer, gather_look, CLOCK_MONOTONIC,
+	hrtimer_setup(&link->gather.timer, gather_look, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
 /** rch_link_gather_stop - the link is DEAD: the timer does not run, and will not */
 void rch_link_gather_stop(struct rch_link *link)
 {
-	hrtimer_cancel(&link->gather_timer);
+	hrtimer_cancel(&link->gather.timer);
 }
