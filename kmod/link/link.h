@@ -183,6 +183,26 @@ struct rch_link_gather {
 	struct hrtimer timer;
 };
 
+/**
+ * struct rch_link_last - last words of lanes, held back so that they share a frame
+ *
+ * See link_last.c. Protected by the link's lock; @timer takes it. @timer is stopped when the link
+ * is taken apart.
+ */
+struct rch_link_last {
+	/** @lanes: lanes whose last words are held back, by their @later_list */
+	struct list_head lanes;
+	/** @due: last words are held back no longer */
+	bool due;
+	/**
+	 * @closing: there may be CLOSE among them. Written with WRITE_ONCE(). A thread that begins
+	 * to wait reads it without the lock: what it has closed itself it sees
+	 */
+	bool closing;
+	/** @timer: sets @due */
+	struct hrtimer timer;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -233,17 +253,8 @@ struct rch_link {
 	struct rch_link_probe probe;
 	/** @gather: whether the open frame is held back */
 	struct rch_link_gather gather;
-	/** @later: lanes whose last words are held back, by @later_list: see link_last.c */
-	struct list_head later;
-	/** @later_due: no longer */
-	bool later_due;
-	/**
-	 * @closing: there may be CLOSE among them; written with WRITE_ONCE(), and read without
-	 * @lock by who begins to wait: what he has closed himself he sees
-	 */
-	bool closing;
-	/** @later_timer: ends it */
-	struct hrtimer later_timer;
+	/** @last: last words that are held back */
+	struct rch_link_last last;
 	/** @drr: lanes with data, and room in their window */
 	struct rch_drr drr;
 	/** @control: lanes with something to tell besides data */
@@ -352,7 +363,7 @@ struct rch_word {
  * @txq: items to send
  * @control_list: in @link->control
  * @control: &enum rch_lane_control, what is to be told
- * @later_list: in @link->later
+ * @later_list: in @last.lanes of the link
  * @last: &enum rch_lane_last, what is held back
  * @window: the peer's promise
  * @window_size: @window's first limit; set when connected, and immutable from then on

@@ -103,7 +103,7 @@ void rch_link_push_locked(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	link->tx.urgent = link->tx.open;
 	WRITE_ONCE(link->gather.on, false);
-	link->later_due = !list_empty(&link->later);
+	link->last.due = !list_empty(&link->last.lanes);
 	rch_link_run_locked(link);
 }
 
@@ -115,7 +115,7 @@ void rch_link_push_locked(struct rch_link *link)
  */
 void rch_link_flush(struct rch_link *link)
 {
-	if (READ_ONCE(link->gather.on) || READ_ONCE(link->closing))
+	if (READ_ONCE(link->gather.on) || READ_ONCE(link->last.closing))
 		rch_link_push(link);
 }
 

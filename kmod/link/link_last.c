@@ -8,7 +8,7 @@
  * a tick. A program that begins to wait on a channel sends CLOSE before (rch_link_flush()), as
  * the end of one channel may be what the peer's program waits for to go on with another.
  *
- * Until then the lane is in link->later, and nothing of it in a queue of the link. The timer
+ * Until then the lane is in link->last.lanes, and nothing of it in a queue of the link. The timer
  * is left alone when they have gone with something else: it finds none, or some that wait
  * for less long. Where timers are not that fine, nothing is held back.
  */
@@ -46,11 +46,11 @@ void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last)
 	lockdep_assert_held(&link->lock);
 	lane->last |= last;
 	if (list_empty(&lane->later_list))
-		list_add_tail(&lane->later_list, &link->later);
+		list_add_tail(&lane->later_list, &link->last.lanes);
 	if (last & RCH_LAST_CLOSE)
-		WRITE_ONCE(link->closing, true);
-	if (!hrtimer_is_queued(&link->later_timer))
-		hrtimer_start(&link->later_timer, wait_for(link), HRTIMER_MODE_REL_SOFT);
+		WRITE_ONCE(link->last.closing, true);
+	if (!hrtimer_is_queued(&link->last.timer))
+		hrtimer_start(&link->last.timer, wait_for(link), HRTIMER_MODE_REL_SOFT);
 }
 
 /** rch_link_take_later - something is sent: last words go with it; locked */
@@ -59,21 +59,21 @@ void rch_link_take_later(struct rch_link *link)
 	struct rch_lane *lane;
 
 	lockdep_assert_held(&link->lock);
-	while ((lane = list_first_entry_or_null(&link->later, struct rch_lane, later_list))) {
+	while ((lane = list_first_entry_or_null(&link->last.lanes, struct rch_lane, later_list))) {
 		list_del_init(&lane->later_list);
 		rch_lane_say_last(lane);
 	}
-	link->later_due = false;
-	WRITE_ONCE(link->closing, false);
+	link->last.due = false;
+	WRITE_ONCE(link->last.closing, false);
 }
 
 static enum hrtimer_restart later_over(struct hrtimer *timer)
 {
-	struct rch_link *link = container_of(timer, struct rch_link, later_timer);
+	struct rch_link *link = container_of(timer, struct rch_link, last.timer);
 
 	spin_lock(&link->lock);
-	if (!list_empty(&link->later)) {
-		link->later_due = true;
+	if (!list_empty(&link->last.lanes)) {
+		link->last.due = true;
 		rch_link_run_locked(link);
 	}
 	spin_unlock(&link->lock);
@@ -83,12 +83,12 @@ static enum hrtimer_restart later_over(struct hrtimer *timer)
 /** rch_link_later_init - once for each link */
 void rch_link_later_init(struct rch_link *link)
 {
-	INIT_LIST_HEAD(&link->later);
-	hrtimer_setup(&link->later_timer, later_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	INIT_LIST_HEAD(&link->last.lanes);
+	hrtimer_setup(&link->last.timer, later_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 }
 
 /** rch_link_later_stop - the link is DEAD: the timer does not run, and will not */
 void rch_link_later_stop(struct rch_link *link)
 {
-	hrtimer_cancel(&link->later_timer);
+	hrtimer_cancel(&link->last.timer);
 }

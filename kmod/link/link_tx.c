@@ -164,7 +164,7 @@ bool rch_link_bare_turn(const struct rch_link *link)
 bool rch_link_bare_does(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return in_flight(link) < RCH_FLIGHT_IDLE && list_empty(&link->later) &&
+	return in_flight(link) < RCH_FLIGHT_IDLE && list_empty(&link->last.lanes) &&
 	       (bare_tells(link) || !rch_credit_must_tell(&link->credit));
 }
 
@@ -564,7 +564,7 @@ static void post_ready(struct rch_link *link)
 static bool has_nothing_to_say(const struct rch_link *link)
 {
 	return open_is_empty(link) && list_empty(&link->control) && !link->drr.head &&
-	       list_empty(&link->tx.ready) && list_empty(&link->orphans) && !link->later_due &&
+	       list_empty(&link->tx.ready) && list_empty(&link->orphans) && !link->last.due &&
 	       !rch_credit_must_tell(&link->credit);
 }
 
@@ -587,7 +587,7 @@ void rch_link_run_locked(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	if (link->state != RCH_LINK_UP || has_nothing_to_say(link))
 		return;
-	if (!list_empty(&link->later))
+	if (!list_empty(&link->last.lanes))
 		rch_link_take_later(link);
 	fill(link);
 	if (rch_credit_must_tell(&link->credit) && hides_limit(link))
