@@ -51,8 +51,8 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 
 	if (rch_no_memory(RCH_SITE_LANE))
 		return -ENOMEM;
-	ret = xa_alloc_cyclic_bh(&link->lanes, &id, NULL, xa_limit_32b,
-				 &link->lanes_next, gfp);
+	ret = xa_alloc_cyclic_bh(&link->lanes.all, &id, NULL, xa_limit_32b,
+				 &link->lanes.next, gfp);
 	if (ret < 0)
 		return ret;
 	spin_lock_bh(&link->lock);
@@ -61,11 +61,11 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 		kref_get(&link->ref);
 		lane->link = link;
 		lane->id = id;
-		link->lane_count++;
+		link->lanes.count++;
 		/* The slot is there: this cannot fail for lack of memory. */
-		xa_store(&link->lanes, id, lane, 0);
+		xa_store(&link->lanes.all, id, lane, 0);
 	} else {
-		xa_erase(&link->lanes, id);
+		xa_erase(&link->lanes.all, id);
 	}
 	spin_unlock_bh(&link->lock);
 	return ret;
@@ -74,7 +74,7 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 static void flow_leave(struct rch_lane *lane)
 {
 	if (rch_flow_active(&lane->flow))
-		rch_drr_remove(&lane->link->drr, &lane->flow);
+		rch_drr_remove(&lane->link->lanes.drr, &lane->flow);
 }
 
 static void purge(struct rch_lane *lane)
@@ -122,7 +122,7 @@ static void tell_later(struct rch_lane *lane, u32 control)
 		return;
 	lane->control |= control;
 	if (list_empty(&lane->control_list))
-		list_add_tail(&lane->control_list, &lane->link->control);
+		list_add_tail(&lane->control_list, &lane->link->lanes.control);
 }
 
 static void tell_locked(struct rch_lane *lane, u32 control)
@@ -137,7 +137,7 @@ static void detach(struct rch_lane *lane)
 	struct rch_link *link = lane->link;
 
 	lockdep_assert_held(&link->lock);
-	xa_erase(&link->lanes, lane->id);
+	xa_erase(&link->lanes.all, lane->id);
 	lane->id = 0;
 	purge(lane);
 	words_drop(lane);
@@ -145,8 +145,8 @@ static void detach(struct rch_lane *lane)
 	list_del_init(&lane->later_list);
 	lane->last = 0;
 	lane->refused = true;
-	if (!--link->lane_count) {
-		link->idle_since = jiffies;
+	if (!--link->lanes.count) {
+		link->lanes.idle_since = jiffies;
 		rch_links_changed();
 	}
 }
@@ -190,7 +190,7 @@ static void detach_if_closed(struct rch_lane *lane)
 	if (lane->close_sent && !lane->closed_got)
 		return;
 	detach(lane);
-	list_add_tail(&lane->control_list, &link->gone);
+	list_add_tail(&lane->control_list, &link->lanes.gone);
 	queue_work(rch_wq, &link->reap_work);
 }
 
@@ -467,7 +467,7 @@ static void flow_update(struct rch_lane *lane)
 	}
 	lane->flow.cost = rch_wire_space(item->length);
 	if (!rch_flow_active(&lane->flow))
-		rch_drr_add(&lane->link->drr, &lane->flow);
+		rch_drr_add(&lane->link->lanes.drr, &lane->flow);
 }
 
 /**

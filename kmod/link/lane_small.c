@@ -30,7 +30,7 @@ static bool goes_straight(const struct rch_lane *lane)
 {
 	const struct rch_link *link = lane->link;
 
-	return link->state == RCH_LINK_UP && !link->drr.head && !lane->control &&
+	return link->state == RCH_LINK_UP && !link->lanes.drr.head && !lane->control &&
 	       list_empty(&lane->txq) && !lane->partial;
 }
 

@@ -17,7 +17,7 @@
  *     injected fault. Frames are unmapped and freed while the device is still there.
  *     Then the path is destroyed.
  *  4. Channels learn the error; each gives up its lane, and with it its reference.
- *     Lanes of @gone are reaped first, so that none is told twice.
+ *     Lanes of @lanes.gone are reaped first, so that none is told twice.
  *  5. The link leaves the table and loses the table's reference.
  *
  * rch_link_device_gone() and rch_link_exit() kill links and wait for dead_work.
@@ -137,7 +137,7 @@ static void link_fill(struct rch_object *obj, struct rdmachan_object *out)
 	rch_link_describe(link, out);
 	spin_lock_bh(&link->lock);
 	out->state = states[link->state];
-	out->channels = link->lane_count;
+	out->channels = link->lanes.count;
 	out->tx_frames = link->tx_frames;
 	out->rx_frames = link->rx_frames;
 	out->tx_stalls = link->stalls;
@@ -159,7 +159,7 @@ static void link_release(struct kref *ref)
 
 	pr_debug("rdmachan: link destroyed %p\n", link);
 	atomic_dec(&rch_counts.links);
-	xa_destroy(&link->lanes);
+	xa_destroy(&link->lanes.all);
 	kfree_rcu(link, rcu);
 }
 
@@ -201,11 +201,11 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_LIST_HEAD(&link->tx.spare);
 	INIT_LIST_HEAD(&link->tx.ready);
 	INIT_LIST_HEAD(&link->tx.sent);
-	INIT_LIST_HEAD(&link->control);
-	INIT_LIST_HEAD(&link->orphans);
-	INIT_LIST_HEAD(&link->gone);
-	link->drr.quantum = RCH_FRAME_SIZE;
-	xa_init_flags(&link->lanes, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	INIT_LIST_HEAD(&link->lanes.control);
+	INIT_LIST_HEAD(&link->lanes.orphans);
+	INIT_LIST_HEAD(&link->lanes.gone);
+	link->lanes.drr.quantum = RCH_FRAME_SIZE;
+	xa_init_flags(&link->lanes.all, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_completion(&link->opening.built);
 	INIT_WORK(&link->opening.work, rch_link_connect_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
@@ -215,10 +215,10 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	rch_link_later_init(link);
 	rch_link_inject_init(link);
 	link->last_rx = jiffies;
-	link->idle_since = jiffies;
+	link->lanes.idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
 	if (rch_object_enter(&link->object, &link_object_ops, net, uid, GFP_KERNEL)) {
-		xa_destroy(&link->lanes);
+		xa_destroy(&link->lanes.all);
 		kfree(link);
 		return NULL;
 	}
@@ -332,7 +332,7 @@ static void tell_lanes(struct rch_link *link)
 	unsigned long id;
 
 	/* Nobody attaches a lane to a link that is DEAD, and each gives up its own. */
-	xa_for_each(&link->lanes, id, lane)
+	xa_for_each(&link->lanes.all, id, lane)
 		rch_link_ops->dead(lane, &link->error);
 }
 
@@ -342,7 +342,8 @@ static void reap(struct rch_link *link)
 
 	for (;;) {
 		spin_lock_bh(&link->lock);
-		lane = list_first_entry_or_null(&link->gone, struct rch_lane, control_list);
+		lane = list_first_entry_or_null(&link->lanes.gone, struct rch_lane,
+						control_list);
 		if (lane)
 			list_del_init(&lane->control_list);
 		spin_unlock_bh(&link->lock);
@@ -423,8 +424,8 @@ static void rch_link_dead_work(struct work_struct *work)
 
 static bool idle_too_long(struct rch_link *link)
 {
-	return !link->lane_count &&
-	       time_after(jiffies, link->idle_since +
+	return !link->lanes.count &&
+	       time_after(jiffies, link->lanes.idle_since +
 				   msecs_to_jiffies(READ_ONCE(rch_idle_ms)));
 }
 
@@ -480,7 +481,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (beat)
 		rch_link_heartbeat(link);
 	/* What is idle keeps nothing for what may come. */
-	if (beat || !READ_ONCE(link->lane_count))
+	if (beat || !READ_ONCE(link->lanes.count))
 		rch_link_spare_trim(link);
 	if (beat)
 		rch_path_trim(&link->path);

@@ -203,6 +203,28 @@ struct rch_link_last {
 	struct hrtimer timer;
 };
 
+/** struct rch_link_lanes - the lanes of a link; protected by the link's lock */
+struct rch_link_lanes {
+	/** @drr: lanes with data, and room in their window */
+	struct rch_drr drr;
+	/** @control: lanes with something to tell besides data */
+	struct list_head control;
+	/** @orphans: control records without a lane, as &struct rch_item */
+	struct list_head orphans;
+	/** @orphan_count: how many @orphans has, at most RCH_ORPHANS_MAX */
+	u32 orphan_count;
+	/** @gone: lanes that have ended and whose channels are not told, by their @control_list */
+	struct list_head gone;
+	/** @all: lanes by number, with XA_FLAGS_LOCK_BH; readers use RCU and not the lock */
+	struct xarray all;
+	/** @next: for cyclic allocation of numbers */
+	u32 next;
+	/** @count: lanes attached; read with READ_ONCE() without the lock, for a guess */
+	u32 count;
+	/** @idle_since: when @count became 0, in jiffies */
+	unsigned long idle_since;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -255,24 +277,8 @@ struct rch_link {
 	struct rch_link_gather gather;
 	/** @last: last words that are held back */
 	struct rch_link_last last;
-	/** @drr: lanes with data, and room in their window */
-	struct rch_drr drr;
-	/** @control: lanes with something to tell besides data */
-	struct list_head control;
-	/** @orphans: control records without a lane, as &struct rch_item */
-	struct list_head orphans;
-	/** @orphan_count: of them, at most RCH_ORPHANS_MAX */
-	u32 orphan_count;
-	/** @gone: lanes that have ended and whose channels are not told, by @control_list */
-	struct list_head gone;
-	/** @lanes: lanes by number; XA_FLAGS_LOCK_BH, readers use RCU */
-	struct xarray lanes;
-	/** @lanes_next: for cyclic allocation */
-	u32 lanes_next;
-	/** @lane_count: lanes attached */
-	u32 lane_count;
-	/** @idle_since: when @lane_count became 0, in jiffies */
-	unsigned long idle_since;
+	/** @lanes: channels' ends, and what they have to send */
+	struct rch_link_lanes lanes;
 	/** @fins: FINs that came, of all channels; written in softirq */
 	u32 fins;
 	/**
@@ -361,7 +367,7 @@ struct rch_word {
  * @peer_id: the peer's number; 0 until it is known
  * @flow: place in the round
  * @txq: items to send
- * @control_list: in @link->control
+ * @control_list: in @lanes.control of the link
  * @control: &enum rch_lane_control, what is to be told
  * @later_list: in @last.lanes of the link
  * @last: &enum rch_lane_last, what is held back

@@ -60,7 +60,7 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 	if (r->type == RCH_REC_OPEN)
 		return open_got(link, r);
 	rcu_read_lock();
-	lane = xa_load(&link->lanes, r->chan);
+	lane = xa_load(&link->lanes.all, r->chan);
 	if (!lane) {
 		rule = RCH_RULE_CHANNEL;
 	} else if (!in_turn(lane, r->type)) {

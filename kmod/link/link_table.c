@@ -192,7 +192,7 @@ void rch_links_doubt(const struct rch_link *link)
 static bool is_unused(const struct rch_link *link, const struct net *net,
 		      const struct sockaddr_storage *peer)
 {
-	return !link->active && link->net == net && !READ_ONCE(link->lane_count) &&
+	return !link->active && link->net == net && !READ_ONCE(link->lanes.count) &&
 	       rch_addr_same_host(&link->peer, peer);
 }
 
@@ -383,7 +383,7 @@ static bool all_idle(void)
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(link, &links, list)
-		if (READ_ONCE(link->lane_count))
+		if (READ_ONCE(link->lanes.count))
 			idle = false;
 	mutex_unlock(&links_lock);
 	return idle;

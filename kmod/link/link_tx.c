@@ -332,7 +332,7 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 		return false;
 	memcpy(payload, small->data, item->length);
 	list_del(&item->list);
-	link->orphan_count--;
+	link->lanes.orphan_count--;
 	rch_item_free(item);
 	return true;
 }
@@ -343,10 +343,10 @@ static bool fill_control(struct rch_link *link)
 	struct rch_item *item;
 	u32 control;
 
-	while ((item = list_first_entry_or_null(&link->orphans, struct rch_item, list)))
+	while ((item = list_first_entry_or_null(&link->lanes.orphans, struct rch_item, list)))
 		if (!put_orphan(link, item))
 			return false;
-	while ((lane = list_first_entry_or_null(&link->control, struct rch_lane,
+	while ((lane = list_first_entry_or_null(&link->lanes.control, struct rch_lane,
 						control_list))) {
 		/* The lowest bit first: OPEN and ACCEPT come before all others. */
 		control = lane->control & -lane->control;
@@ -419,7 +419,7 @@ static bool fill_data(struct rch_link *link)
 	struct rch_item *item;
 	bool ok;
 
-	while ((flow = rch_drr_pick(&link->drr))) {
+	while ((flow = rch_drr_pick(&link->lanes.drr))) {
 		lane = container_of(flow, struct rch_lane, flow);
 		item = list_first_entry(&lane->txq, struct rch_item, list);
 		ok = item->frame ? put_large(link, lane, item) : put_small(link, lane, item);
@@ -563,8 +563,10 @@ static void post_ready(struct rch_link *link)
 /* Which is so mostly when a buffer was posted again, or a frame acknowledged. */
 static bool has_nothing_to_say(const struct rch_link *link)
 {
-	return open_is_empty(link) && list_empty(&link->control) && !link->drr.head &&
-	       list_empty(&link->tx.ready) && list_empty(&link->orphans) && !link->last.due &&
+	const struct rch_link_lanes *lanes = &link->lanes;
+
+	return open_is_empty(link) && list_empty(&lanes->control) && !lanes->drr.head &&
+	       list_empty(&link->tx.ready) && list_empty(&lanes->orphans) && !link->last.due &&
 	       !rch_credit_must_tell(&link->credit);
 }
 
@@ -640,10 +642,10 @@ void rch_link_reject(struct rch_link *link, u32 peer_id, u32 reason, u32 domain)
 	item->total = peer_id;
 	rch_wire_pair_put(rch_item_data(item), reason, domain);
 	spin_lock_bh(&link->lock);
-	full = link->orphan_count >= RCH_ORPHANS_MAX;
+	full = link->lanes.orphan_count >= RCH_ORPHANS_MAX;
 	if (link->state == RCH_LINK_UP && !full) {
-		list_add_tail(&item->list, &link->orphans);
-		link->orphan_count++;
+		list_add_tail(&item->list, &link->lanes.orphans);
+		link->lanes.orphan_count++;
 		rch_link_run_locked(link);
 		item = NULL;
 	}
@@ -713,7 +715,7 @@ void rch_link_purge(struct rch_link *link)
 	if (link->tx.open)
 		rch_txf_free(link->tx.open);
 	link->tx.open = NULL;
-	list_for_each_entry_safe(item, tmp, &link->orphans, list) {
+	list_for_each_entry_safe(item, tmp, &link->lanes.orphans, list) {
 		list_del(&item->list);
 		rch_item_free(item);
 	}
