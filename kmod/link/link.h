@@ -225,6 +225,19 @@ struct rch_link_lanes {
 	unsigned long idle_since;
 };
 
+/** struct rch_link_rx - what softirq remembers of received frames; it needs no lock */
+struct rch_link_rx {
+	/** @fins: FINs that came, of all channels. Written with WRITE_ONCE(), read anywhere */
+	u32 fins;
+	/**
+	 * @closed: the frame whose records are judged has closed @key, and no record was found that
+	 * goes with it. Softirq alone reads it
+	 */
+	bool closed;
+	/** @key: that one, of a memory region here; likewise */
+	u32 key;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -279,15 +292,8 @@ struct rch_link {
 	struct rch_link_last last;
 	/** @lanes: channels' ends, and what they have to send */
 	struct rch_link_lanes lanes;
-	/** @fins: FINs that came, of all channels; written in softirq */
-	u32 fins;
-	/**
-	 * @rx_closed: the frame whose records are judged has closed @rx_key, and no record was
-	 * found that goes with it; in softirq, without @lock
-	 */
-	bool rx_closed;
-	/** @rx_key: that */
-	u32 rx_key;
+	/** @rx: what was received */
+	struct rch_link_rx rx;
 	/** @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX */
 	atomic_t lent;
 	/** @last_rx: when a frame last came, in jiffies; written in softirq */

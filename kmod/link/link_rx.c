@@ -160,10 +160,10 @@ static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rx
 		return rule;
 	if (rxf->closed && !(link->terms.features & RCH_FEATURE_KEY))
 		return RCH_RULE_KEY;
-	link->rx_closed = rxf->closed;
-	link->rx_key = rxf->key;
+	link->rx.closed = rxf->closed;
+	link->rx.key = rxf->key;
 	rule = records_got(link, rxf->page, f.length);
-	return !rule && link->rx_closed ? RCH_RULE_KEY : rule;
+	return !rule && link->rx.closed ? RCH_RULE_KEY : rule;
 }
 
 /**
@@ -176,9 +176,9 @@ static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rx
  */
 bool rch_link_key_closed(struct rch_link *link, u32 key)
 {
-	if (!link->rx_closed || link->rx_key != key)
+	if (!link->rx.closed || link->rx.key != key)
 		return false;
-	link->rx_closed = false;
+	link->rx.closed = false;
 	return true;
 }
 

@@ -121,7 +121,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 		chan->target.closed = rch_link_key_closed(chan->lane.link, chan->target.key);
 		WRITE_ONCE(chan->target.state, RCH_GRANT_DONE);
 		chan->grant_left -= chan->target.bytes;
-		WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
+		WRITE_ONCE(chan->lane.link->rx.fins, chan->lane.link->rx.fins + 1);
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;

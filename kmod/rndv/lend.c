@@ -344,7 +344,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	target->placed = *rts;
 	target->closed = rch_link_key_closed(chan->lane.link, target->key);
 	WRITE_ONCE(target->state, RCH_GRANT_DONE);
-	WRITE_ONCE(chan->lane.link->fins, chan->lane.link->fins + 1);
+	WRITE_ONCE(chan->lane.link->rx.fins, chan->lane.link->rx.fins + 1);
 	return RCH_RULE_OK;
 }
 

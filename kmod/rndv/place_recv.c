@@ -157,7 +157,7 @@ static void grant(struct rch_place *place)
 		return;
 	}
 	place->begun = true;
-	place->fins = READ_ONCE(link->fins);
+	place->fins = READ_ONCE(link->rx.fins);
 	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
 	rch_lane_cts(&place->chan->lane, &place->cts);
 }
@@ -235,7 +235,7 @@ static bool step_opening(struct rch_place *place)
 static void fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
-	u32 fins = READ_ONCE(link->fins);
+	u32 fins = READ_ONCE(link->rx.fins);
 
 	if (!rch_place_just_late(place))
 		return;
@@ -296,7 +296,7 @@ static void recall(struct rch_place *place)
 	};
 	struct rch_link *link = place->chan->lane.link;
 
-	place->fins = READ_ONCE(link->fins);
+	place->fins = READ_ONCE(link->rx.fins);
 	rch_place_go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->dead);
 	rch_lane_stand(&place->chan->lane, &cts, false);
 }
