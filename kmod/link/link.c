@@ -195,8 +195,8 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	init_waitqueue_head(&link->wait);
 	spin_lock_init(&link->lock);
 	link->state = state;
-	link->dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
-	link->path.patience = RCH_PATIENCE_DEADS * link->dead;
+	link->beat.dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
+	link->path.patience = RCH_PATIENCE_DEADS * link->beat.dead;
 	INIT_LIST_HEAD(&link->list);
 	INIT_LIST_HEAD(&link->tx.spare);
 	INIT_LIST_HEAD(&link->tx.ready);
@@ -210,11 +210,11 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_WORK(&link->opening.work, rch_link_connect_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
-	INIT_DELAYED_WORK(&link->tick_work, rch_link_tick_work);
+	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
 	rch_link_gather_init(link);
 	rch_link_later_init(link);
 	rch_link_inject_init(link);
-	link->last_rx = jiffies;
+	link->beat.last_rx = jiffies;
 	link->lanes.idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
 	if (rch_object_enter(&link->object, &link_object_ops, net, uid, GFP_KERNEL)) {
@@ -370,7 +370,7 @@ static void wait_for_twin(struct rch_link *link)
 	if (!twin)
 		return;
 	/* A peer may only pretend to be this host: it gains some patience. */
-	wait_for_completion_timeout(&twin->path.drained, link->dead);
+	wait_for_completion_timeout(&twin->path.drained, link->beat.dead);
 	rch_link_put(twin);
 }
 
@@ -394,7 +394,7 @@ static void take_apart(struct rch_link *link)
 	rch_path_abort(&link->path);
 	flush_work(&link->opening.work);
 	find_cause(link);
-	cancel_delayed_work_sync(&link->tick_work);
+	cancel_delayed_work_sync(&link->beat.work);
 	rch_link_gather_stop(link);
 	rch_link_later_stop(link);
 	wait_posted(link);
@@ -432,8 +432,8 @@ static bool idle_too_long(struct rch_link *link)
 /** rch_link_tick_later - look after the link in a while. Any context */
 void rch_link_tick_later(struct rch_link *link)
 {
-	link->tick_at = jiffies + link->tick;
-	queue_delayed_work(rch_wq, &link->tick_work, link->tick);
+	link->beat.at = jiffies + link->beat.tick;
+	queue_delayed_work(rch_wq, &link->beat.work, link->beat.tick);
 }
 
 /*
@@ -443,28 +443,27 @@ void rch_link_tick_later(struct rch_link *link)
  */
 static void forgive_own_delay(struct rch_link *link)
 {
-	unsigned long now = jiffies, late = now - link->tick_at;
+	unsigned long now = jiffies, late = now - link->beat.at;
 
 	lockdep_assert_held(&link->lock);
-	if (!time_after(now, link->tick_at + link->tick))
+	if (!time_after(now, link->beat.at + link->beat.tick))
 		return;
-	link->last_rx += late;
-	if (time_after(link->last_rx, now))
-		link->last_rx = now;
+	link->beat.last_rx += late;
+	if (time_after(link->beat.last_rx, now))
+		link->beat.last_rx = now;
 }
 
 static void rch_link_tick_work(struct work_struct *work)
 {
-	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
-					     tick_work);
+	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link, beat.work);
 	bool beat, idle, dead, doubt;
 
 	spin_lock_bh(&link->lock);
 	forgive_own_delay(link);
-	doubt = link->doubt;
+	doubt = link->beat.doubt;
 	/* Who is alive is silent for less than half of the dead time. */
-	dead = time_after(jiffies, link->last_rx + (doubt ? link->dead / 2 : link->dead));
-	beat = time_after_eq(jiffies, link->last_tx + link->tick);
+	dead = time_after(jiffies, link->beat.last_rx + link->beat.dead / (doubt ? 2 : 1));
+	beat = time_after_eq(jiffies, link->beat.last_tx + link->beat.tick);
 	idle = idle_too_long(link);
 	spin_unlock_bh(&link->lock);
 	if (dead && doubt)
@@ -472,7 +471,7 @@ static void rch_link_tick_work(struct work_struct *work)
 				    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
 	else if (dead)
 		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
-				    jiffies_to_msecs(link->dead));
+				    jiffies_to_msecs(link->beat.dead));
 	else if (idle)
 		rch_link_kill_cause(link, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)

@@ -238,6 +238,28 @@ struct rch_link_rx {
 	u32 key;
 };
 
+/**
+ * struct rch_link_beat - heartbeat, by which a silent peer is found; protected by the link's lock
+ *
+ * @work is queued when the link becomes UP, and cancelled when it is taken apart.
+ */
+struct rch_link_beat {
+	/** @dead: dead time in jiffies; immutable */
+	unsigned long dead;
+	/** @tick: time between heartbeats in jiffies; immutable once UP */
+	unsigned long tick;
+	/** @last_rx: when a frame last came, in jiffies; written in softirq */
+	unsigned long last_rx;
+	/** @last_tx: when a frame was last sent, in jiffies */
+	unsigned long last_tx;
+	/** @doubt: the peer, or who says so, was restarted, and no frame came since */
+	bool doubt;
+	/** @work: heartbeat, idle time, retries of failed allocations */
+	struct delayed_work work;
+	/** @at: when @work is to run, in jiffies; written by the thread that queues it */
+	unsigned long at;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -276,10 +298,6 @@ struct rch_link {
 	struct rch_link_terms terms;
 	/** @error: why it is DEAD */
 	struct rdmachan_error error;
-	/** @dead: dead time in jiffies; immutable */
-	unsigned long dead;
-	/** @tick: time between heartbeats in jiffies; immutable once UP */
-	unsigned long tick;
 	/** @credit: sequence numbers. rx_next is changed under @lock in softirq */
 	struct rch_credit credit;
 	/** @tx: frames that are sent */
@@ -296,20 +314,12 @@ struct rch_link {
 	struct rch_link_rx rx;
 	/** @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX */
 	atomic_t lent;
-	/** @last_rx: when a frame last came, in jiffies; written in softirq */
-	unsigned long last_rx;
-	/** @doubt: the peer, or who says so, was restarted, and no frame came since */
-	bool doubt;
-	/** @last_tx: when one was last sent, in jiffies */
-	unsigned long last_tx;
+	/** @beat: heartbeat, and whether the peer lives */
+	struct rch_link_beat beat;
 	/** @dead_work: taking apart */
 	struct work_struct dead_work;
 	/** @reap_work: tells channels of @gone */
 	struct work_struct reap_work;
-	/** @tick_work: heartbeat, idle time, retries of failed allocations */
-	struct delayed_work tick_work;
-	/** @tick_at: when it is to run, in jiffies; written by who queues it */
-	unsigned long tick_at;
 	/** @tx_frames: frames sent */
 	u64 tx_frames;
 	/** @tx_posts: chains of them */

@@ -74,14 +74,14 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->terms.epoch = peer->epoch;
 	link->terms.frame_size = frame_size;
 	link->terms.features = common_features(link, peer);
-	link->tick = max(min(link->dead, peer_dead) / 4, 1UL);
+	link->beat.tick = max(min(link->beat.dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
 	link->tx.done = peer->next_seq;
 	link->tx.signalled = peer->next_seq;
 	rch_trip_init(&link->probe.trip, jiffies_to_msecs(jiffies));
 	link->probe.tick = jiffies - 1;
-	link->last_rx = jiffies;
+	link->beat.last_rx = jiffies;
 	spin_unlock_bh(&link->lock);
 }
 
@@ -96,7 +96,7 @@ static void hello_fill(struct rch_link *link, struct rch_hello *h)
 	h->link = link->object.id;
 	h->next_seq = get_random_u32();
 	h->frame_size = RCH_FRAME_SIZE;
-	h->dead_ms = jiffies_to_msecs(link->dead);
+	h->dead_ms = jiffies_to_msecs(link->beat.dead);
 	h->domain = from_kuid(&init_user_ns, link->uid);
 }
 

@@ -20,7 +20,7 @@
 /* The peer waits for an answer for some dead times at most, and of these it knows its own. */
 static ktime_t wait_for(const struct rch_link *link)
 {
-	u64 us = min(READ_ONCE(rch_gather_us), jiffies_to_usecs(link->tick) / 4);
+	u64 us = min(READ_ONCE(rch_gather_us), jiffies_to_usecs(link->beat.tick) / 4);
 
 	return ns_to_ktime(us * NSEC_PER_USEC);
 }

@@ -117,8 +117,8 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 	}
 	if (link->state == RCH_LINK_HELLO)
 		rch_link_set_state(link, RCH_LINK_UP);
-	link->last_rx = jiffies;
-	link->doubt = false;
+	link->beat.last_rx = jiffies;
+	link->beat.doubt = false;
 	link->rx_frames++;
 	if (!(f->flags & RCH_FRAME_F_PURE))
 		link->tx.unanswered = false;

@@ -182,7 +182,7 @@ void rch_links_doubt(const struct rch_link *link)
 			continue;
 		spin_lock_bh(&other->lock);
 		if (other->state == RCH_LINK_UP && other->terms.peer_boot != link->terms.peer_boot)
-			other->doubt = true;
+			other->beat.doubt = true;
 		spin_unlock_bh(&other->lock);
 	}
 	mutex_unlock(&links_lock);

@@ -531,7 +531,7 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		rch_credit_tell(&link->credit);
 	else
 		rch_credit_tell_ack(&link->credit);
-	link->last_tx = jiffies;
+	link->beat.last_tx = jiffies;
 	list_replace_init(&link->tx.ready, chain);
 }
 

@@ -349,7 +349,7 @@ struct rch_giving {
  */
 static inline unsigned long rch_grant_patience(const struct rch_link *link)
 {
-	return RCH_ANSWER_DEADS * link->dead;
+	return RCH_ANSWER_DEADS * link->beat.dead;
 }
 
 /* grant.c APIs: process context */

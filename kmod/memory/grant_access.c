@@ -624,7 +624,7 @@ void rch_job_leave(struct rch_job *job)
 static int path_error(struct rch_chan *chan)
 {
 	wait_event_killable_timeout(chan->wait, rch_chan_tx_refused(chan),
-				    chan->lane.link->dead);
+				    chan->lane.link->beat.dead);
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 

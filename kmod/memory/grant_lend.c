@@ -759,7 +759,7 @@ static bool overdue(struct rch_loan *loan)
 
 	xa_lock_bh(&grants->loans);
 	if (loan->state == RCH_LOAN_LIVE && time_after_eq(jiffies, loan->due)) {
-		late = time_after(jiffies, loan->due + link->tick);
+		late = time_after(jiffies, loan->due + link->beat.tick);
 		over = !late;
 	}
 	if (late)

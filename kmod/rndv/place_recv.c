@@ -158,7 +158,7 @@ static void grant(struct rch_place *place)
 	}
 	place->begun = true;
 	place->fins = READ_ONCE(link->rx.fins);
-	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->dead);
+	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->beat.dead);
 	rch_lane_cts(&place->chan->lane, &place->cts);
 }
 
@@ -247,7 +247,7 @@ static void fin_late(struct rch_place *place)
 		rch_chan_broken(place->chan, -EINTR);
 	} else {
 		place->fins = fins;
-		rch_place_go_to(place, place->state, FIN_DEADS * link->dead);
+		rch_place_go_to(place, place->state, FIN_DEADS * link->beat.dead);
 	}
 }
 
@@ -297,7 +297,7 @@ static void recall(struct rch_place *place)
 	struct rch_link *link = place->chan->lane.link;
 
 	place->fins = READ_ONCE(link->rx.fins);
-	rch_place_go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->dead);
+	rch_place_go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->beat.dead);
 	rch_lane_stand(&place->chan->lane, &cts, false);
 }
 

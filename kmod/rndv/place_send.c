@@ -98,7 +98,7 @@ static void write_failed(struct rch_place *place)
 {
 	rch_write_end(place->path, place->write);
 	rch_place_unmap(place);
-	rch_place_go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->dead);
+	rch_place_go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->beat.dead);
 }
 
 /* Behind the last write in the same queue. Return: what there is to be waited for. */
