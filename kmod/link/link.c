@@ -138,11 +138,11 @@ static void link_fill(struct rch_object *obj, struct rdmachan_object *out)
 	spin_lock_bh(&link->lock);
 	out->state = states[link->state];
 	out->channels = link->lanes.count;
-	out->tx_frames = link->tx_frames;
-	out->rx_frames = link->rx_frames;
-	out->tx_stalls = link->stalls;
-	out->tx_posts = link->tx_posts;
-	out->tx_signals = link->tx_signals;
+	out->tx_frames = link->stats.tx_frames;
+	out->rx_frames = link->stats.rx_frames;
+	out->tx_stalls = link->stats.stalls;
+	out->tx_posts = link->stats.tx_posts;
+	out->tx_signals = link->stats.tx_signals;
 	spin_unlock_bh(&link->lock);
 }
 

@@ -260,6 +260,20 @@ struct rch_link_beat {
 	unsigned long at;
 };
 
+/** struct rch_link_stats - what LIST tells; protected by the link's lock */
+struct rch_link_stats {
+	/** @tx_frames: frames sent */
+	u64 tx_frames;
+	/** @tx_posts: chains of them */
+	u64 tx_posts;
+	/** @tx_signals: those of them that were signalled */
+	u64 tx_signals;
+	/** @rx_frames: frames received */
+	u64 rx_frames;
+	/** @stalls: how often a frame waited for credit */
+	u64 stalls;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -320,16 +334,8 @@ struct rch_link {
 	struct work_struct dead_work;
 	/** @reap_work: tells channels of @gone */
 	struct work_struct reap_work;
-	/** @tx_frames: frames sent */
-	u64 tx_frames;
-	/** @tx_posts: chains of them */
-	u64 tx_posts;
-	/** @tx_signals: those of them that were signalled */
-	u64 tx_signals;
-	/** @rx_frames: frames received */
-	u64 rx_frames;
-	/** @stalls: how often a frame waited for credit */
-	u64 stalls;
+	/** @stats: what LIST tells */
+	struct rch_link_stats stats;
 	/** @faults: injected ones */
 	struct rch_link_faults faults;
 };

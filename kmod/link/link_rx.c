@@ -119,7 +119,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 		rch_link_set_state(link, RCH_LINK_UP);
 	link->beat.last_rx = jiffies;
 	link->beat.doubt = false;
-	link->rx_frames++;
+	link->stats.rx_frames++;
 	if (!(f->flags & RCH_FRAME_F_PURE))
 		link->tx.unanswered = false;
 	rch_credit_received(&link->credit);

@@ -432,7 +432,7 @@ static bool fill_data(struct rch_link *link)
 static void fill(struct rch_link *link)
 {
 	if (!fill_control(link) || !fill_data(link))
-		link->stalls++;
+		link->stats.stalls++;
 	if (!open_is_empty(link) && (link->tx.prompt || (in_flight(link) < RCH_FLIGHT_IDLE &&
 							 !rch_link_gathers(link))))
 		close_open(link);
@@ -457,7 +457,7 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 	struct rch_bare bare;
 
 	txf->wr.send_flags = 0;
-	link->tx_frames++;
+	link->stats.tx_frames++;
 	if (txf->bare) {
 		bare.chan = txf->chan;
 		bare.seq = txf->seq;
@@ -521,10 +521,10 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->tx.signalled = txf->seq + 1;
-		link->tx_signals++;
+		link->stats.tx_signals++;
 		probe_begin(link, txf);
 	}
-	link->tx_posts++;
+	link->stats.tx_posts++;
 	if (records)
 		rch_link_gather_sent(link);
 	if (told)
