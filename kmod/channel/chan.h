@@ -182,191 +182,228 @@ enum rch_lent {
 	RCH_LENT_LOST,
 };
 
-/**
- * struct rch_chan - a channel
- * @ref: references
- * @rcu: frees it
- * @object: for LIST
- * @lane: its end of the link
- * @net: network namespace; referenced while there is a file
- * @file: the one it has; for calls on that, and NULL before it is made; then immutable
- * @service: service; immutable
- * @active: made by CONNECT; immutable
- * @peer: active: where to; immutable
- * @tuning: sizes and times, with defaults filled in; immutable
- * @charge: its share of the limits
- * @wait: woken when the state changes, a message is complete, or there is room
- * @async: who gets SIGIO then
- * @busy: RCH_CHAN_TX and RCH_CHAN_RX, and who wants them, see rch_chan_claim()
- * @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock
- * @closer_killed_by: the signal that was ending the program which closed a descriptor of
- *	it last, or 0
- * @backlog: in the listener's queue; protected by the listener's lock
- * @connect_work: connecting without a program that waits
- * @linger_work: resets the channel when it was not delivered in time, and ends the link
- *	when the peer does not answer
- * @overdue: the next time @linger_work runs the peer's answer is overdue
- * @offer_work: refuses an offer that nobody has taken
- * @deadline: of connecting, in jiffies
- * @lock: protects all that follows
- * @state: written by rch_chan_set_state() only
- * @released: there is no file any more
- * @awaits: connecting: the link that is waited for, which the waiter has a reference of
- * @retry: connecting: the link has ended or the peer redirects; try again
- * @retry_domain: connecting: where to
- * @shut: RDMACHAN_SHUTDOWN_* done here
- * @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer
- * @end_told: the program was told that the peer sends no more, and the peer that it was
- * @peer_done: the peer's program receives no more; written with WRITE_ONCE(), behind @peer_read
- * @peer_read: messages that the peer's program had received then, as the peer tells
- * @error: the last error record
- * @peer_message_max: largest message that the peer takes
- * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX
- *	may walk the segments of those without @lock, and go on in a run
- * @complete: complete messages in @segments
- * @events: of them, those that the module has made, see rch_chan_event()
- * @window: what the peer may send
- * @expect: bytes of the message that is arriving which are still to come
- * @own_segment: for one of @segments
- * @arriving: a message is arriving
- * @excess: bytes of what @window has promised that are beyond the receive buffer, and
- *	charged besides it
- * @over: why there could not be more @excess: &enum rdmachan_cause. Set before the
- *	channel fails for that
- * @queued: bytes in @segments
- * @wants_data: nobody waits in read(): messages shall come as DATA
- * @readers: threads that wait for a message, or have just got one; not under @lock
- * @offered: the peer asks where to write @offer
- * @offer: the message
- * @crossed: it asks where to write @offer, and will find memory that is lent with @crossed_serial
- * @crossed_serial: that
- * @target: what is open to the peer for the next message, or was last
- * @grant_left: bytes of the message that were not written; 0 when there is none
- * @heirs: &struct rch_heir, who receive the messages behind that: for each the one behind that of
- *	who is before
- * @heir_count: of them; written with WRITE_ONCE()
- * @heirs_lost: of these; likewise
- * @placing: number of the message that a transfer has claimed RCH_CHAN_RX for
- * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heirs. While there is one
- *	memory may be open to the peer
- * @lost: a message was placed that nobody wants any more: the channel ends with the last of
- *	these, none of which has a message any more; written with WRITE_ONCE()
- * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
- *	next three
- * @lend_room: bytes of the last message that was placed here; a thread lends as many; WRITE_ONCE()
- * @lend_serial: of what was lent last
- * @lend_skip: messages that are to be written before @lends
- * @lend_penalty: how many there were the last time
- * @lend_opens: memory that will be lent is being opened, and the peer told of it soon; written
- *	with WRITE_ONCE() by who has claimed RCH_CHAN_RX
- * @borrow: what the peer has lent; for which message is told by the last bits of its number
- * @borrow_from: for messages before this one nothing may be used any more; written by who has
- *	claimed RCH_CHAN_TX, as the next one, and not while @cts_due
- * @placed_next: number of the message behind the last one that was placed; 0 when none was
- * @cts_due: the peer's answer to RTS @rts_serial is waited for
- * @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0
- * @cts: the answer, when it has come
- * @cts_lent: that is memory in @borrow
- * @rts_serial: of the last RTS, 0 is none; by who has claimed RCH_CHAN_TX, as the next two
- * @rts_skip: messages before RTS is tried again
- * @rts_penalty: how many there were the last time
- * @grants: those given and held; NULL until there is one, then immutable. Not under @lock
- * @lent: grants that are given and not back; not under @lock
- * @tx_messages: accepted
- * @tx_bytes: of them; both by who has claimed RCH_CHAN_TX
- * @rx_messages: read
- * @rx_bytes: of them; both by who has claimed RCH_CHAN_RX
- * @tx_placed: messages that were not copied, of @tx_messages
- * @rx_placed: of @rx_messages
- * @tx_regions: messages from regions, of @tx_messages
- * @rx_regions: into them, of @rx_messages
- */
+/** struct rch_chan - a channel */
 struct rch_chan {
+	/** @ref: references */
 	struct kref ref;
+	/** @rcu: frees it */
 	struct rcu_head rcu;
+	/** @object: for LIST */
 	struct rch_object object;
+	/** @lane: its end of the link */
 	struct rch_lane lane;
+	/** @net: network namespace; referenced while there is a file */
 	struct net *net;
+	/** @file: the one it has; for calls on that, and NULL before it is made; then immutable */
 	struct file *file;
+	/** @service: service; immutable */
 	u32 service;
+	/** @active: made by CONNECT; immutable */
 	bool active;
+	/** @peer: active: where to; immutable */
 	struct sockaddr_storage peer;
+	/** @tuning: sizes and times, with defaults filled in; immutable */
 	struct rdmachan_tuning tuning;
+	/** @charge: its share of the limits */
 	struct rch_charge charge;
+	/** @wait: woken when the state changes, a message is complete, or there is room */
 	wait_queue_head_t wait;
+	/** @async: who gets SIGIO then */
 	struct rch_async async;
+	/** @busy: RCH_CHAN_TX and RCH_CHAN_RX, and who wants them, see rch_chan_claim() */
 	unsigned long busy;
+	/** @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock */
 	u32 busy_us;
+	/**
+	 * @closer_killed_by: the signal that was ending the program which closed a descriptor of it
+	 * last, or 0
+	 */
 	int closer_killed_by;
+	/** @backlog: in the listener's queue; protected by the listener's lock */
 	struct list_head backlog;
+	/** @connect_work: connecting without a program that waits */
 	struct work_struct connect_work;
+	/**
+	 * @linger_work: resets the channel when it was not delivered in time, and ends the link
+	 * when the peer does not answer
+	 */
 	struct delayed_work linger_work;
+	/** @offer_work: refuses an offer that nobody has taken */
 	struct delayed_work offer_work;
+	/** @overdue: the next time @linger_work runs the peer's answer is overdue */
 	bool overdue;
+	/** @deadline: of connecting, in jiffies */
 	unsigned long deadline;
 
+	/** @lock: protects all that follows */
 	spinlock_t lock;
+	/** @state: written by rch_chan_set_state() only */
 	enum rch_chan_state state;
+	/** @released: there is no file any more */
 	bool released;
+	/** @awaits: connecting: the link that is waited for, which the waiter has a reference of */
 	struct rch_link *awaits;
+	/** @retry: connecting: the link has ended or the peer redirects; try again */
 	bool retry;
+	/** @retry_domain: connecting: where to */
 	u32 retry_domain;
+	/** @shut: RDMACHAN_SHUTDOWN_* done here */
 	u32 shut;
+	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */
 	u32 peer_shut;
+	/** @end_told: the program was told that the peer sends no more, and the peer that it was */
 	bool end_told;
+	/**
+	 * @peer_done: the peer's program receives no more; written with WRITE_ONCE(), behind
+	 * @peer_read
+	 */
 	bool peer_done;
+	/** @peer_read: messages that the peer's program had received then, as the peer tells */
 	u64 peer_read;
+	/** @error: the last error record */
 	struct rdmachan_error error;
+	/** @peer_message_max: largest message that the peer takes */
 	u32 peer_message_max;
+	/**
+	 * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX may
+	 * walk the segments of those without @lock, and go on in a run
+	 */
 	struct list_head segments;
+	/** @complete: complete messages in @segments */
 	u32 complete;
+	/** @events: of them, those that the module has made, see rch_chan_event() */
 	u32 events;
+	/** @window: what the peer may send */
 	struct rch_window_rx window;
+	/** @expect: bytes of the message that is arriving which are still to come */
 	u32 expect;
+	/** @own_segment: for one of @segments */
 	struct rch_own_segment own_segment;
+	/** @arriving: a message is arriving */
 	bool arriving;
+	/**
+	 * @excess: bytes of what @window has promised that are beyond the receive buffer, and
+	 * charged besides it
+	 */
 	u64 excess;
+	/**
+	 * @over: why there could not be more @excess: &enum rdmachan_cause. Set before the channel
+	 * fails for that
+	 */
 	u32 over;
+	/** @queued: bytes in @segments */
 	u64 queued;
+	/** @wants_data: nobody waits in read(): messages shall come as DATA */
 	bool wants_data;
+	/** @readers: threads that wait for a message, or have just got one; not under @lock */
 	atomic_t readers;
+	/** @offered: the peer asks where to write @offer */
 	bool offered;
+	/** @offer: the message */
 	struct rch_rts offer;
+	/**
+	 * @crossed: it asks where to write @offer, and will find memory that is lent with
+	 * @crossed_serial
+	 */
 	bool crossed;
+	/** @crossed_serial: that */
 	u32 crossed_serial;
+	/** @target: what is open to the peer for the next message, or was last */
 	struct rch_target target;
+	/** @grant_left: bytes of the message that were not written; 0 when there is none */
 	u32 grant_left;
+	/**
+	 * @heirs: &struct rch_heir, who receive the messages behind that: for each the one behind
+	 * that of who is before
+	 */
 	struct list_head heirs;
+	/** @heir_count: of them; written with WRITE_ONCE() */
 	u32 heir_count;
+	/** @heirs_lost: of these; likewise */
 	u32 heirs_lost;
+	/** @placing: number of the message that a transfer has claimed RCH_CHAN_RX for */
 	u32 placing;
+	/**
+	 * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heirs. While
+	 * there is one memory may be open to the peer
+	 */
 	u32 transfers;
+	/**
+	 * @lost: a message was placed that nobody wants any more: the channel ends with the last of
+	 * these, none of which has a message any more; written with WRITE_ONCE()
+	 */
 	bool lost;
+	/**
+	 * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
+	 * next three
+	 */
 	bool lends;
+	/**
+	 * @lend_room: bytes of the last message that was placed here; a thread lends as many;
+	 * WRITE_ONCE()
+	 */
 	u32 lend_room;
+	/** @lend_serial: of what was lent last */
 	u32 lend_serial;
+	/** @lend_skip: messages that are to be written before @lends */
 	u32 lend_skip;
+	/** @lend_penalty: how many there were the last time */
 	u32 lend_penalty;
+	/**
+	 * @lend_opens: memory that will be lent is being opened, and the peer told of it soon;
+	 * written with WRITE_ONCE() by who has claimed RCH_CHAN_RX
+	 */
 	bool lend_opens;
+	/**
+	 * @borrow: what the peer has lent; for which message is told by the last bits of its number
+	 */
 	struct rch_borrowed borrow[RCH_LENDS];
+	/**
+	 * @borrow_from: for messages before this one nothing may be used any more; written by who
+	 * has claimed RCH_CHAN_TX, as the next one, and not while @cts_due
+	 */
 	u64 borrow_from;
+	/**
+	 * @placed_next: number of the message behind the last one that was placed; 0 when none was
+	 */
 	u64 placed_next;
+	/** @cts_due: the peer's answer to RTS @rts_serial is waited for */
 	bool cts_due;
+	/** @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0 */
 	u32 rts_total;
+	/** @cts: the answer, when it has come */
 	struct rch_cts cts;
+	/** @cts_lent: that is memory in @borrow */
 	bool cts_lent;
+	/**
+	 * @rts_serial: of the last RTS, 0 is none; by who has claimed RCH_CHAN_TX, as the next two
+	 */
 	u32 rts_serial;
+	/** @rts_skip: messages before RTS is tried again */
 	u32 rts_skip;
+	/** @rts_penalty: how many there were the last time */
 	u32 rts_penalty;
+	/**
+	 * @grants: those given and held; NULL until there is one, then immutable. Not under @lock
+	 */
 	struct rch_grants *grants;
+	/** @lent: grants that are given and not back; not under @lock */
 	atomic_t lent;
+	/** @tx_messages: accepted */
 	u64 tx_messages;
+	/** @tx_bytes: of them; both by who has claimed RCH_CHAN_TX */
 	u64 tx_bytes;
+	/** @rx_messages: read */
 	u64 rx_messages;
+	/** @rx_bytes: of them; both by who has claimed RCH_CHAN_RX */
 	u64 rx_bytes;
+	/** @tx_placed: messages that were not copied, of @tx_messages */
 	u64 tx_placed;
+	/** @rx_placed: of @rx_messages */
 	u64 rx_placed;
+	/** @tx_regions: messages from regions, of @tx_messages */
 	atomic64_t tx_regions;
+	/** @rx_regions: into them, of @rx_messages */
 	atomic64_t rx_regions;
 };
 
