@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * chan_rndv.h - what a channel has for large messages, which are written from memory to memory
+ *
+ * The functions are those of the layer above, see rndv/rndv.h. A channel has these parts from its
+ * first to its last moment, and looks at some of them itself: whether a message is on its way, and
+ * whether the program has something to do.
+ */
+#ifndef _RCH_CHAN_RNDV_H
+#define _RCH_CHAN_RNDV_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "pure/wire.h"
+
+/**
+ * enum rch_grant - a message that is written to here, see cts.c
+ * @RCH_GRANT_NONE: none
+ * @RCH_GRANT_TAKEN: a thread has taken the offer
+ * @RCH_GRANT_OPEN: its memory is open to the peer
+ * @RCH_GRANT_DONE: the piece was written
+ * @RCH_GRANT_CANCELLED: the peer has taken the message back
+ * @RCH_GRANT_LENT: memory is open to the peer for a message that it need not offer, see
+ *	lend.c; then it is RCH_GRANT_DONE
+ * @RCH_GRANT_RETURNED: the peer will not use that
+ */
+enum rch_grant {
+	RCH_GRANT_NONE,
+	RCH_GRANT_TAKEN,
+	RCH_GRANT_OPEN,
+	RCH_GRANT_DONE,
+	RCH_GRANT_CANCELLED,
+	RCH_GRANT_LENT,
+	RCH_GRANT_RETURNED,
+};
+
+/**
+ * struct rch_target - memory that is open to the peer, for a message
+ * @state: how it is with that
+ * @bytes: that the peer may write there
+ * @serial: of the message; or of what is lent
+ * @key: of the memory
+ * @closed: DONE: by telling that, the peer has closed it
+ * @placed: the message that was written to what was lent
+ */
+struct rch_target {
+	enum rch_grant state;
+	u32 bytes;
+	u32 serial;
+	u32 key;
+	bool closed;
+	struct rch_rts placed;
+};
+
+/**
+ * enum rch_heir_state - a transfer that receives behind another, see heir.c
+ * @RCH_HEIR_NONE: it does not
+ * @RCH_HEIR_WAITS: it waits for its turn
+ * @RCH_HEIR_TURN: that has come: it has claimed RCH_CHAN_RX now
+ * @RCH_HEIR_LOST: a message before went another way, and what it has lent is taken back
+ */
+enum rch_heir_state {
+	RCH_HEIR_NONE,
+	RCH_HEIR_WAITS,
+	RCH_HEIR_TURN,
+	RCH_HEIR_LOST,
+};
+
+/**
+ * struct rch_heir - such a transfer; protected by chan->lock
+ * @list: in @heirs of the channel, in the order of their messages, if WAITS or LOST
+ * @state: written with WRITE_ONCE()
+ * @target: what is open to the peer for its message
+ */
+struct rch_heir {
+	struct list_head list;
+	enum rch_heir_state state;
+	struct rch_target target;
+};
+
+/**
+ * enum rch_borrow - memory that the peer has lent, see borrow.c
+ * @RCH_BORROW_NONE: none
+ * @RCH_BORROW_HELD: some, for one message
+ * @RCH_BORROW_USED: that one is being written there, or was
+ */
+enum rch_borrow {
+	RCH_BORROW_NONE,
+	RCH_BORROW_HELD,
+	RCH_BORROW_USED,
+};
+
+/**
+ * struct rch_borrowed - memory that the peer has lent
+ * @state: how it is with that
+ * @cts: where it is
+ * @number: for which message, as tx_messages of the channel counts
+ */
+struct rch_borrowed {
+	enum rch_borrow state;
+	struct rch_cts cts;
+	u64 number;
+};
+
+/**
+ * enum rch_lent - what became of memory that was lent
+ * @RCH_LENT_WAITS: nothing yet
+ * @RCH_LENT_USED: a message was written there
+ * @RCH_LENT_ASKED: the peer asks where to write one
+ * @RCH_LENT_SMALL: the same, for one that is larger
+ * @RCH_LENT_SHUT: nobody wants a message any more, or must have one
+ * @RCH_LENT_VOID: the peer will not write there, or must not
+ * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
+ */
+enum rch_lent {
+	RCH_LENT_WAITS,
+	RCH_LENT_USED,
+	RCH_LENT_ASKED,
+	RCH_LENT_SMALL,
+	RCH_LENT_SHUT,
+	RCH_LENT_VOID,
+	RCH_LENT_LOST,
+};
+
+#endif /* _RCH_CHAN_RNDV_H */
