@@ -70,7 +70,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	}
 	chan->active = true;
 	chan->peer = peer;
-	chan->deadline = deadline;
+	chan->opening.deadline = deadline;
 	return chan;
 }
 

@@ -74,6 +74,30 @@ struct rch_own_segment {
 	u8 bytes[RCH_OWN_ROOM];
 };
 
+/**
+ * struct rch_chan_opening - a channel that is being connected, see chan_connect.c
+ *
+ * The thread or @work that connects has these members for itself, but where they name the lock.
+ */
+struct rch_chan_opening {
+	/** @work: connecting without a program that waits */
+	struct work_struct work;
+	/** @deadline: of connecting, in jiffies; set before that begins, then immutable */
+	unsigned long deadline;
+	/**
+	 * @awaits: the link that is waited for, which the waiter has a reference of; or NULL.
+	 * Protected by the channel's lock
+	 */
+	struct rch_link *awaits;
+	/**
+	 * @retry: the link has ended or the peer redirects; try again. Protected by the channel's
+	 * lock; set with WRITE_ONCE(), and read without the lock by the waiter
+	 */
+	bool retry;
+	/** @domain: the domain to try then; protected by the channel's lock */
+	u32 domain;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -113,8 +137,8 @@ struct rch_chan {
 	int closer_killed_by;
 	/** @backlog: in the listener's queue; protected by the listener's lock */
 	struct list_head backlog;
-	/** @connect_work: connecting without a program that waits */
-	struct work_struct connect_work;
+	/** @opening: connecting */
+	struct rch_chan_opening opening;
 	/**
 	 * @linger_work: resets the channel when it was not delivered in time, and ends the link
 	 * when the peer does not answer
@@ -124,8 +148,6 @@ struct rch_chan {
 	struct delayed_work offer_work;
 	/** @overdue: the next time @linger_work runs the peer's answer is overdue */
 	bool overdue;
-	/** @deadline: of connecting, in jiffies */
-	unsigned long deadline;
 
 	/** @lock: protects all that follows */
 	spinlock_t lock;
@@ -133,12 +155,6 @@ struct rch_chan {
 	enum rch_chan_state state;
 	/** @released: there is no file any more */
 	bool released;
-	/** @awaits: connecting: the link that is waited for, which the waiter has a reference of */
-	struct rch_link *awaits;
-	/** @retry: connecting: the link has ended or the peer redirects; try again */
-	bool retry;
-	/** @retry_domain: connecting: where to */
-	u32 retry_domain;
 	/** @shut: RDMACHAN_SHUTDOWN_* done here */
 	u32 shut;
 	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */

@@ -42,7 +42,7 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	case RDMACHAN_CAUSE_NEIGHBOUR:
 	case RDMACHAN_CAUSE_TIMEOUT:
 		/* The link was there before; or it was begun by one who was less patient. */
-		return link->opening.deadline != chan->deadline;
+		return link->opening.deadline != chan->opening.deadline;
 	default:
 		return false;
 	}
@@ -59,13 +59,13 @@ static bool link_settled(struct rch_chan *chan, struct rch_link *link)
 static void await(struct rch_chan *chan, struct rch_link *link)
 {
 	spin_lock_bh(&chan->lock);
-	chan->awaits = link;
+	chan->opening.awaits = link;
 	spin_unlock_bh(&chan->lock);
 }
 
 static bool chan_settled(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING || READ_ONCE(chan->retry);
+	return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING || READ_ONCE(chan->opening.retry);
 }
 
 /* Wait until the link is up. Return: 0, -EAGAIN to try again, or an error. */
@@ -76,7 +76,7 @@ static int wait_link(struct rch_chan *chan, struct rch_link *link)
 
 	await(chan, link);
 	wait = wait_event_interruptible_timeout(link->wait, link_settled(chan, link),
-						rch_time_left(chan->deadline));
+						rch_time_left(chan->opening.deadline));
 	await(chan, NULL);
 	if (READ_ONCE(chan->released))
 		return -ECANCELED;
@@ -125,7 +125,7 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 
 	renew_lane(chan);
 	spin_lock_bh(&chan->lock);
-	chan->retry = false;
+	chan->opening.retry = false;
 	spin_unlock_bh(&chan->lock);
 	kref_get(&chan->ref);
 	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
@@ -135,10 +135,10 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 	}
 	rch_lane_open(&chan->lane);
 	wait = wait_event_interruptible_timeout(chan->wait, chan_settled(chan),
-						rch_time_left(chan->deadline));
+						rch_time_left(chan->opening.deadline));
 	spin_lock_bh(&chan->lock);
-	retry = chan->retry;
-	*domain = chan->retry_domain;
+	retry = chan->opening.retry;
+	*domain = chan->opening.domain;
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
 	if (chan->state == RCH_CHAN_CONNECTING && !retry)
 		ret = wait < 0 ? -ERESTARTSYS : -ETIMEDOUT;
@@ -162,7 +162,7 @@ static int connect_once(struct rch_chan *chan, u32 *domain)
 	if (READ_ONCE(chan->released))
 		return -ECANCELED;
 	link = rch_link_get(chan->net, chan->object.uid, &chan->peer, *domain,
-			    chan->service, chan->deadline);
+			    chan->service, chan->opening.deadline);
 	if (!link)
 		return -ENOMEM;
 	ret = wait_link(chan, link);
@@ -187,12 +187,12 @@ int rch_chan_connect(struct rch_chan *chan)
 	do {
 		ret = connect_once(chan, &domain);
 	} while (ret == -EAGAIN && ++tries < RCH_CONNECT_TRIES &&
-		 rch_time_left(chan->deadline) && !signal_pending(current));
+		 rch_time_left(chan->opening.deadline) && !signal_pending(current));
 	if (ret == -EAGAIN) {
 		if (signal_pending(current))
 			return -ERESTARTSYS;
 		ret = -ETIMEDOUT;
-		if (rch_time_left(chan->deadline))
+		if (rch_time_left(chan->opening.deadline))
 			ret = -(int)(chan->error.error ?: ECONNRESET);
 		else
 			note_timeout(chan, RDMACHAN_OP_CONNECT);
@@ -203,7 +203,7 @@ int rch_chan_connect(struct rch_chan *chan)
 /** rch_chan_connect_work - connect for a program that does not wait */
 void rch_chan_connect_work(struct work_struct *work)
 {
-	struct rch_chan *chan = container_of(work, struct rch_chan, connect_work);
+	struct rch_chan *chan = container_of(work, struct rch_chan, opening.work);
 	struct rdmachan_error error;
 	int ret = rch_chan_connect(chan);
 
@@ -226,5 +226,5 @@ void rch_chan_connect_start(struct rch_chan *chan)
 {
 	kref_get(&chan->ref);
 	get_net(chan->net);
-	queue_work(rch_open_wq, &chan->connect_work);
+	queue_work(rch_open_wq, &chan->opening.work);
 }
