@@ -61,8 +61,8 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 		kref_get(&link->ref);
 	}
 	out->state = chan_user_state(chan);
-	out->shutdown = chan->shut;
-	out->peer_shutdown = chan->peer_shut;
+	out->shutdown = chan->ends.shut;
+	out->peer_shutdown = chan->ends.peer_shut;
 	out->rx_queued = chan->queued;
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
@@ -170,7 +170,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	init_waitqueue_head(&chan->wait);
 	INIT_LIST_HEAD(&chan->backlog);
 	INIT_WORK(&chan->opening.work, rch_chan_connect_work);
-	INIT_DELAYED_WORK(&chan->linger_work, rch_chan_linger_work);
+	INIT_DELAYED_WORK(&chan->ends.linger_work, rch_chan_linger_work);
 	INIT_DELAYED_WORK(&chan->offer_work, rch_chan_ops->offer_work);
 	spin_lock_init(&chan->lock);
 	chan->state = state;
@@ -305,7 +305,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	bool retry, attached;
 
 	spin_lock_bh(&chan->lock);
-	retry = chan->state == RCH_CHAN_CONNECTING && !chan->released;
+	retry = chan->state == RCH_CHAN_CONNECTING && !chan->ends.released;
 	if (retry)
 		record_error(chan, error);
 	spin_unlock_bh(&chan->lock);
@@ -317,7 +317,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	if (!attached)
 		return;
 	cancel_delayed_work_sync(&chan->offer_work);
-	if (cancel_delayed_work_sync(&chan->linger_work))
+	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
 	/* Whoever is connecting decides what to do, and may make the lane anew: told
 	 * only now that it is detached.
@@ -344,7 +344,7 @@ void rch_chan_gone(struct rch_lane *lane)
 
 	rch_chan_ops->end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
 	cancel_delayed_work_sync(&chan->offer_work);
-	if (cancel_delayed_work_sync(&chan->linger_work))
+	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
 	rch_chan_put(chan);
 }
@@ -369,11 +369,11 @@ static unsigned long answer_time(void)
 static void rch_chan_linger_work(struct work_struct *work)
 {
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
-					     linger_work);
+					     ends.linger_work);
 
 	if (!READ_ONCE(chan->lane.id))
 		goto out;
-	if (chan->overdue) {
+	if (chan->ends.overdue) {
 		rch_link_kill_cause(chan->lane.link, RDMACHAN_OP_NONE,
 				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
 		goto out;
@@ -381,9 +381,9 @@ static void rch_chan_linger_work(struct work_struct *work)
 	/* CLOSE that is only held back needs no reset. */
 	rch_link_flush(chan->lane.link);
 	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
-	chan->overdue = true;
+	chan->ends.overdue = true;
 	/* It keeps the reference, if it is not being cancelled. */
-	if (queue_delayed_work(rch_wq, &chan->linger_work, answer_time()))
+	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, answer_time()))
 		return;
 out:
 	rch_chan_put(chan);
@@ -396,12 +396,12 @@ out:
  */
 static void start_timer(struct rch_chan *chan, unsigned long delay)
 {
-	if (!cancel_delayed_work(&chan->linger_work))
+	if (!cancel_delayed_work(&chan->ends.linger_work))
 		kref_get(&chan->ref);
-	if (!queue_delayed_work(rch_wq, &chan->linger_work, delay))
+	if (!queue_delayed_work(rch_wq, &chan->ends.linger_work, delay))
 		rch_chan_put(chan);
 	/* The lane may have gone just now: then nobody else stops the timer. */
-	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->linger_work))
+	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->ends.linger_work))
 		rch_chan_put(chan);
 }
 
@@ -415,7 +415,7 @@ void rch_chan_await_answer(struct rch_chan *chan)
 {
 	if (!READ_ONCE(chan->lane.id))
 		return;
-	chan->overdue = true;
+	chan->ends.overdue = true;
 	start_timer(chan, answer_time());
 }
 
@@ -441,7 +441,7 @@ void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error,
 
 static void linger(struct rch_chan *chan)
 {
-	chan->overdue = false;
+	chan->ends.overdue = false;
 	/* There is no file: no thread receives any more. */
 	rch_lane_finish(&chan->lane, chan->rx_messages);
 	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
@@ -461,7 +461,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	bool lingers = false;
 
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->released, true);
+	WRITE_ONCE(chan->ends.released, true);
 	if (chan->opening.awaits)
 		wake_up_all(&chan->opening.awaits->wait);
 	was = chan->state;
@@ -602,7 +602,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	clear_bit_unlock(bit, &chan->busy);
 	/* pairs with those of is_free(), prepare_to_wait(), poll, and rch_op_arm() */
 	smp_mb__after_atomic();
-	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_SEND))
+	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND))
 		tell_shut(chan);
 	if (!is_wanted(chan, bit) && !READ_ONCE(chan->offered))
 		return;
@@ -612,7 +612,8 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	 */
 	mask = rch_chan_poll_mask(chan) & polled[bit];
 	/* Who aborts throws away what has arrived, also where nobody can receive it yet. */
-	if (mask || READ_ONCE(chan->offered) || (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_ABORT))
+	if (mask || READ_ONCE(chan->offered) ||
+	    (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_ABORT))
 		wake_up_interruptible_poll(&chan->wait, mask);
 }
 
@@ -640,8 +641,8 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 	spin_lock_bh(&chan->lock);
 	state = chan->state;
 	/* Only once: an operation of a queue waits there itself, is woken, and comes here again. */
-	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED && how & ~chan->shut) {
-		WRITE_ONCE(chan->shut, chan->shut | how);
+	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED && how & ~chan->ends.shut) {
+		WRITE_ONCE(chan->ends.shut, chan->ends.shut | how);
 		/* Whoever waits to send or receive finds out now, and lets us. */
 		wake_up_interruptible_all(&chan->wait);
 	}
@@ -683,10 +684,10 @@ int rch_chan_abort(struct rch_chan *chan, bool nonblock)
 	int ret;
 
 	spin_lock_bh(&chan->lock);
-	done = chan->shut & RDMACHAN_SHUTDOWN_ABORT;
+	done = chan->ends.shut & RDMACHAN_SHUTDOWN_ABORT;
 	first = !done && chan->state != RCH_CHAN_CONNECTING && chan->state != RCH_CHAN_FAILED;
 	if (first)
-		WRITE_ONCE(chan->shut, chan->shut | RDMACHAN_SHUTDOWN_ABORT);
+		WRITE_ONCE(chan->ends.shut, chan->ends.shut | RDMACHAN_SHUTDOWN_ABORT);
 	spin_unlock_bh(&chan->lock);
 	if (!first && !done)
 		return -ENOTCONN;
@@ -720,13 +721,13 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
 	if ((chan->complete && is_free(chan, RCH_CHAN_RX)) ||
-	    (chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
-	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
+	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
+	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
 	     !atomic_read(&chan->lent)))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if ((chan->shut & RDMACHAN_SHUTDOWN_RECV) ||
-	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
+	if ((chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
+	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLRDHUP;
 	if (chan->state == RCH_CHAN_FAILED)
@@ -734,10 +735,10 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
 	else if ((rch_lane_has_room(&chan->lane) && is_free(chan, RCH_CHAN_TX)) ||
-		 (chan->shut & RDMACHAN_SHUTDOWN_SEND) ||
-		 (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV))
+		 (chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) ||
+		 (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	if ((chan->shut & RDMACHAN_SHUTDOWN_SEND) && rch_chan_finish_settled(chan) &&
+	if ((chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) && rch_chan_finish_settled(chan) &&
 	    is_free(chan, RCH_CHAN_TX))
 		mask |= EPOLLPRI;
 out:

@@ -98,6 +98,42 @@ struct rch_chan_opening {
 	u32 domain;
 };
 
+/**
+ * struct rch_chan_ends - how a channel ends, at both sides
+ *
+ * Protected by the channel's lock but where told otherwise. @released, @shut, @peer_shut and
+ * @peer_done are written with WRITE_ONCE(), and read without the lock for a guess.
+ */
+struct rch_chan_ends {
+	/** @released: there is no file any more */
+	bool released;
+	/** @told: the program was told that the peer sends no more, and the peer that it was */
+	bool told;
+	/** @peer_done: the peer's program receives no more; written behind @peer_read */
+	bool peer_done;
+	/**
+	 * @overdue: the next time @linger_work runs the peer's answer is overdue. Written before
+	 * @linger_work is queued, and by @linger_work itself; not under the lock
+	 */
+	bool overdue;
+	/** @shut: RDMACHAN_SHUTDOWN_* done here */
+	u32 shut;
+	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */
+	u32 peer_shut;
+	/** @peer_read: messages that the peer's program had received then, as the peer tells */
+	u64 peer_read;
+	/**
+	 * @killed_by: the signal that was ending the program which closed a descriptor of the
+	 * channel last, or 0; written with WRITE_ONCE(), without the lock
+	 */
+	int killed_by;
+	/**
+	 * @linger_work: resets the channel when it was not delivered in time, and ends the link
+	 * when the peer does not answer. It has a reference of the channel while it is queued
+	 */
+	struct delayed_work linger_work;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -130,44 +166,19 @@ struct rch_chan {
 	unsigned long busy;
 	/** @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock */
 	u32 busy_us;
-	/**
-	 * @closer_killed_by: the signal that was ending the program which closed a descriptor of it
-	 * last, or 0
-	 */
-	int closer_killed_by;
 	/** @backlog: in the listener's queue; protected by the listener's lock */
 	struct list_head backlog;
 	/** @opening: connecting */
 	struct rch_chan_opening opening;
-	/**
-	 * @linger_work: resets the channel when it was not delivered in time, and ends the link
-	 * when the peer does not answer
-	 */
-	struct delayed_work linger_work;
 	/** @offer_work: refuses an offer that nobody has taken */
 	struct delayed_work offer_work;
-	/** @overdue: the next time @linger_work runs the peer's answer is overdue */
-	bool overdue;
 
 	/** @lock: protects all that follows */
 	spinlock_t lock;
 	/** @state: written by rch_chan_set_state() only */
 	enum rch_chan_state state;
-	/** @released: there is no file any more */
-	bool released;
-	/** @shut: RDMACHAN_SHUTDOWN_* done here */
-	u32 shut;
-	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */
-	u32 peer_shut;
-	/** @end_told: the program was told that the peer sends no more, and the peer that it was */
-	bool end_told;
-	/**
-	 * @peer_done: the peer's program receives no more; written with WRITE_ONCE(), behind
-	 * @peer_read
-	 */
-	bool peer_done;
-	/** @peer_read: messages that the peer's program had received then, as the peer tells */
-	u64 peer_read;
+	/** @ends: who has ended what */
+	struct rch_chan_ends ends;
 	/** @error: the last error record */
 	struct rdmachan_error error;
 	/** @peer_message_max: largest message that the peer takes */

@@ -52,7 +52,7 @@ static bool link_settled(struct rch_chan *chan, struct rch_link *link)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
-	return state == RCH_LINK_UP || state == RCH_LINK_DEAD || READ_ONCE(chan->released);
+	return state == RCH_LINK_UP || state == RCH_LINK_DEAD || READ_ONCE(chan->ends.released);
 }
 
 /* Whoever closes the channel meanwhile finds the link whose waiters to wake. */
@@ -78,7 +78,7 @@ static int wait_link(struct rch_chan *chan, struct rch_link *link)
 	wait = wait_event_interruptible_timeout(link->wait, link_settled(chan, link),
 						rch_time_left(chan->opening.deadline));
 	await(chan, NULL);
-	if (READ_ONCE(chan->released))
+	if (READ_ONCE(chan->ends.released))
 		return -ECANCELED;
 	if (wait < 0)
 		return -ERESTARTSYS;
@@ -159,7 +159,7 @@ static int connect_once(struct rch_chan *chan, u32 *domain)
 	struct rch_link *link;
 	int ret;
 
-	if (READ_ONCE(chan->released))
+	if (READ_ONCE(chan->ends.released))
 		return -ECANCELED;
 	link = rch_link_get(chan->net, chan->object.uid, &chan->peer, *domain,
 			    chan->service, chan->opening.deadline);

@@ -18,10 +18,10 @@
 static void finish_told(struct rch_chan *chan, u64 messages)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->peer_done)
+	if (chan->ends.peer_done)
 		return;
-	chan->peer_read = messages;
-	WRITE_ONCE(chan->peer_done, true);
+	chan->ends.peer_read = messages;
+	WRITE_ONCE(chan->ends.peer_done, true);
 }
 
 /* Exact for a thread that has claimed RCH_CHAN_TX: nothing is accepted meanwhile. */
@@ -30,7 +30,7 @@ static u64 finish_missing(const struct rch_chan *chan)
 	u64 sent = READ_ONCE(chan->tx_messages);
 
 	lockdep_assert_held(&chan->lock);
-	return sent > chan->peer_read ? sent - chan->peer_read : 0;
+	return sent > chan->ends.peer_read ? sent - chan->ends.peer_read : 0;
 }
 
 /** rch_chan_read_got - READ came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
@@ -64,7 +64,7 @@ u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages)
 /** rch_chan_finish_settled - whether rch_chan_finish() has an answer. Any context */
 bool rch_chan_finish_settled(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->peer_done) || READ_ONCE(chan->state) == RCH_CHAN_FAILED;
+	return READ_ONCE(chan->ends.peer_done) || READ_ONCE(chan->state) == RCH_CHAN_FAILED;
 }
 
 static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
@@ -73,7 +73,7 @@ static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 	u32 cause;
 
 	lockdep_assert_held(&chan->lock);
-	if (!chan->peer_done) {
+	if (!chan->ends.peer_done) {
 		*error = chan->error;
 		return -(int)error->error;
 	}
@@ -81,7 +81,7 @@ static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 	if (!missing)
 		return 0;
 	/* Not what the last record of the channel says: that may be of another call. */
-	if (chan->shut & RDMACHAN_SHUTDOWN_ABORT)
+	if (chan->ends.shut & RDMACHAN_SHUTDOWN_ABORT)
 		cause = RDMACHAN_CAUSE_SHUTDOWN;
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		cause = RDMACHAN_CAUSE_PEER_CLOSED;

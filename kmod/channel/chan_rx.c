@@ -203,10 +203,10 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 	*ignored = false;
 	spin_lock(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING || chan->state == RCH_CHAN_PEER_CLOSED ||
-	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND))
+	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND))
 		rule = RCH_RULE_STATE;
 	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
-		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		 !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
 		rule = data_queue(chan, r, seg, &drop, &credit);
 	else
 		*ignored = true;
@@ -252,7 +252,7 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 	spin_lock(&chan->lock);
 	chan->peer_message_max = min(accept.message_max, RDMACHAN_MESSAGE_MAX);
 	/* Who gave up may have closed the channel, or not yet. */
-	given_up = chan->released || !rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	given_up = chan->ends.released || !rch_chan_set_state(chan, RCH_CHAN_OPEN);
 	spin_unlock(&chan->lock);
 	if (given_up)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
@@ -291,7 +291,7 @@ enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record
 	else
 		rch_chan_fail(chan, &error);
 	/* The program may have given up, and the answer been waited for. */
-	if (cancel_delayed_work(&chan->linger_work))
+	if (cancel_delayed_work(&chan->ends.linger_work))
 		rch_chan_put(chan);
 	rch_chan_put(chan);
 	return RCH_RULE_OK;
@@ -304,9 +304,9 @@ enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_SEND)
-		WRITE_ONCE(chan->peer_shut, chan->peer_shut | RDMACHAN_SHUTDOWN_SEND);
+		WRITE_ONCE(chan->ends.peer_shut, chan->ends.peer_shut | RDMACHAN_SHUTDOWN_SEND);
 	if (r->flags & RCH_SHUT_F_RECV)
-		WRITE_ONCE(chan->peer_shut, chan->peer_shut | RDMACHAN_SHUTDOWN_RECV);
+		WRITE_ONCE(chan->ends.peer_shut, chan->ends.peer_shut | RDMACHAN_SHUTDOWN_RECV);
 	wake_up_interruptible_all(&chan->wait);
 	spin_unlock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_RECV)
@@ -379,8 +379,9 @@ bool rch_chan_has_ended(const struct rch_chan *chan)
 bool rch_chan_rx_settled(struct rch_chan *chan)
 {
 	return READ_ONCE(chan->complete) ||
-	       (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) ||
-	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) || rch_chan_has_ended(chan);
+	       (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) ||
+	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
+	       rch_chan_has_ended(chan);
 }
 
 /* Copy the first message to the program; it stays in the queue. */
@@ -459,7 +460,7 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 
 	seg->local = true;
 	spin_lock_bh(&chan->lock);
-	if (chan->released || (chan->shut & RDMACHAN_SHUTDOWN_RECV)) {
+	if (chan->ends.released || (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV)) {
 		list_add(&seg->list, &drop);
 		rch_chan_events_over(chan, 1);
 	} else {
@@ -542,7 +543,7 @@ bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
 		return false;
 	memset(row, 0, sizeof(*row));
 	spin_lock_bh(&chan->lock);
-	if (!(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+	if (!(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
 		row->left = chan->complete;
 	row->seg = list_first_entry(&chan->segments, struct rch_segment, list);
 	spin_unlock_bh(&chan->lock);
@@ -614,8 +615,8 @@ bool rch_chan_rx_idle(const struct rch_chan *chan)
 
 	return !READ_ONCE(chan->complete) && READ_ONCE(chan->wants_data) &&
 	       (state == RCH_CHAN_OPEN || state == RCH_CHAN_CONNECTING) &&
-	       !(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV) &&
-	       !(READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND);
+	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) &&
+	       !(READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND);
 }
 
 /** rch_chan_next_length - bytes of the next message; 0 when there is none. Any context */

@@ -18,8 +18,8 @@
 static bool tx_goes(const struct rch_chan *chan)
 {
 	return READ_ONCE(chan->state) == RCH_CHAN_OPEN &&
-	       !(READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_SEND) &&
-	       !(READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_RECV);
+	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND) &&
+	       !(READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_RECV);
 }
 
 /* Why nothing can be sent, as an errno below 0; 0 when it can, or must wait. */
@@ -35,10 +35,10 @@ static int tx_refusal(struct rch_chan *chan, u32 *note)
 		ret = -(int)chan->error.error;
 	} else if (chan->state == RCH_CHAN_PEER_CLOSED) {
 		ret = -EPIPE;
-	} else if (chan->shut & RDMACHAN_SHUTDOWN_SEND) {
+	} else if (chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) {
 		*note = RDMACHAN_CAUSE_SHUTDOWN;
 		ret = -EPIPE;
-	} else if (chan->peer_shut & RDMACHAN_SHUTDOWN_RECV) {
+	} else if (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_RECV) {
 		*note = RDMACHAN_CAUSE_PEER_SHUTDOWN;
 		ret = -EPIPE;
 	}

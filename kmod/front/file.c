@@ -112,14 +112,14 @@ static int rch_chan_flush(struct file *file, fl_owner_t id)
 {
 	struct rch_chan *chan = file->private_data;
 
-	WRITE_ONCE(chan->closer_killed_by, killed_by());
+	WRITE_ONCE(chan->ends.killed_by, killed_by());
 	return 0;
 }
 
 static int ended_by(const struct rch_chan *chan)
 {
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
-		return READ_ONCE(chan->closer_killed_by);
+		return READ_ONCE(chan->ends.killed_by);
 	return killed_by();
 }
 

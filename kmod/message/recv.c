@@ -28,23 +28,23 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 	int ret = 0;
 
 	spin_lock_bh(&chan->lock);
-	shut = chan->shut & RDMACHAN_SHUTDOWN_RECV;
+	shut = chan->ends.shut & RDMACHAN_SHUTDOWN_RECV;
 	message = chan->complete && !shut;
 	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
 	offered = !message && offer && !shut && rch_chan_offer_take(chan, offer);
 	result->eof = !message && !offered &&
-		      (shut || chan->peer_shut & RDMACHAN_SHUTDOWN_SEND ||
+		      (shut || chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND ||
 		       rch_chan_has_ended(chan));
 	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
 		ret = -(int)chan->error.error;
-	else if (result->eof && (chan->shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)
+	else if (result->eof && (chan->ends.shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)
 		ret = -EPIPE;
 	else if (!message && !offered && !result->eof)
 		ret = -EAGAIN;
-	tells = result->eof && !ret && !shut && !chan->end_told &&
-		(chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
+	tells = result->eof && !ret && !shut && !chan->ends.told &&
+		(chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND);
 	if (tells)
-		chan->end_told = true;
+		chan->ends.told = true;
 	spin_unlock_bh(&chan->lock);
 	if (tells)
 		rch_lane_read(&chan->lane, chan->rx_messages, false);

@@ -57,7 +57,7 @@ bool rch_chan_offer_keep(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->state != RCH_CHAN_OPEN || chan->wants_data ||
-	    (chan->shut & RDMACHAN_SHUTDOWN_RECV))
+	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
 		return false;
 	WRITE_ONCE(chan->offered, true);
 	mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
@@ -100,10 +100,10 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 	}
 	spin_lock(&chan->lock);
 	if (chan->state == RCH_CHAN_PEER_CLOSED ||
-	    (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND))
+	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND))
 		rule = RCH_RULE_STATE;
 	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
-		 !(chan->shut & RDMACHAN_SHUTDOWN_RECV))
+		 !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
 		rule = offer_got(chan, &rts, &keep);
 	spin_unlock(&chan->lock);
 	if (!rule && !keep)

@@ -59,7 +59,7 @@ static bool void_locked(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	return rch_chan_came(chan) || chan->state != RCH_CHAN_OPEN ||
-	       (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND);
+	       (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND);
 }
 
 /* What @cts tells of is lent; it gets its numbers. */
@@ -87,7 +87,7 @@ bool rch_lend_possible(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	return !void_locked(chan) && !chan->arriving && !chan->offered && !chan->lost &&
-	       !(chan->shut & RDMACHAN_SHUTDOWN_RECV);
+	       !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
 /**
@@ -123,7 +123,7 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !void_locked(chan) && !chan->lost && !(chan->shut & RDMACHAN_SHUTDOWN_RECV) &&
+	ok = !void_locked(chan) && !chan->lost && !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) &&
 	     chan->offer.total <= room && rch_chan_offer_take(chan, offer);
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -173,10 +173,10 @@ bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 {
 	return READ_ONCE(chan->target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
-	       (READ_ONCE(chan->peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
+	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->offered) || READ_ONCE(chan->lost) ||
 			   READ_ONCE(chan->events) ||
-			   (READ_ONCE(chan->shut) & RDMACHAN_SHUTDOWN_RECV)));
+			   (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV)));
 }
 
 /**
@@ -196,7 +196,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
 	} else if (wanted && (chan->lost || chan->events ||
-			      (chan->shut & RDMACHAN_SHUTDOWN_RECV))) {
+			      (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))) {
 		/* An event of the module's would wait for the peer's next message. */
 		ret = RCH_LENT_SHUT;
 	} else if (wanted && chan->offered && rch_lend_agreed(chan, RCH_FEATURE_CROSS)) {
@@ -330,7 +330,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 		WRITE_ONCE(target->state, RCH_GRANT_RETURNED);
 		return RCH_RULE_OK;
 	}
-	if (chan->peer_shut & RDMACHAN_SHUTDOWN_SEND)
+	if (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND)
 		return RCH_RULE_STATE;
 	/* It was lent for the message that comes, or has come, another way. */
 	if (rch_chan_came(chan) || chan->arriving || chan->offered)
