@@ -63,7 +63,7 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->state = chan_user_state(chan);
 	out->shutdown = chan->ends.shut;
 	out->peer_shutdown = chan->ends.peer_shut;
-	out->rx_queued = chan->queued;
+	out->rx_queued = chan->rx.queued;
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
 	rch_addr_from_sockaddr(&out->peer, &chan->peer);
@@ -179,9 +179,9 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->wants_data = true;
 	chan->rts_serial = rch_first_number();
 	chan->lend_serial = chan->rts_serial;
-	INIT_LIST_HEAD(&chan->segments);
+	INIT_LIST_HEAD(&chan->rx.segments);
 	INIT_LIST_HEAD(&chan->heirs);
-	rch_window_init(&chan->window, tuning->recv_buffer);
+	rch_window_init(&chan->rx.window, tuning->recv_buffer);
 	chan->lane.open.service = service;
 	chan->lane.open.window = tuning->recv_buffer;
 	chan->lane.open.message_max = tuning->message_max;
@@ -720,7 +720,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
-	if ((chan->complete && is_free(chan, RCH_CHAN_RX)) ||
+	if ((chan->rx.complete && is_free(chan, RCH_CHAN_RX)) ||
 	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
@@ -751,7 +751,7 @@ int rch_chan_init(const struct rch_chan_ops *ops)
 {
 	rch_chan_ops = ops;
 	/* Programs read from the own segment, and from nothing else of a channel. */
-	chan_cache = KMEM_CACHE_USERCOPY(rch_chan, SLAB_ACCOUNT, own_segment.bytes);
+	chan_cache = KMEM_CACHE_USERCOPY(rch_chan, SLAB_ACCOUNT, rx.own.bytes);
 	return chan_cache ? 0 : -ENOMEM;
 }
 

@@ -134,6 +134,44 @@ struct rch_chan_ends {
 	struct delayed_work linger_work;
 };
 
+/**
+ * struct rch_chan_rx - what was received and not read, and what may come
+ *
+ * Protected by the channel's lock. Softirq puts messages in; who has claimed RCH_CHAN_RX takes
+ * them out. See chan_rx.c.
+ */
+struct rch_chan_rx {
+	/**
+	 * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX may
+	 * walk the segments of those without the lock, and go on in a run
+	 */
+	struct list_head segments;
+	/** @complete: complete messages in @segments; read without the lock for a guess */
+	u32 complete;
+	/** @events: those of @complete that the module has made, see rch_chan_event() */
+	u32 events;
+	/** @window: what the peer may send */
+	struct rch_window_rx window;
+	/** @expect: bytes of the message that is arriving which are still to come */
+	u32 expect;
+	/** @own: for one of @segments */
+	struct rch_own_segment own;
+	/** @arriving: a message is arriving */
+	bool arriving;
+	/**
+	 * @excess: bytes of what @window has promised that are beyond the receive buffer, and
+	 * charged besides it
+	 */
+	u64 excess;
+	/**
+	 * @over: why there could not be more @excess: &enum rdmachan_cause. Set with WRITE_ONCE()
+	 * before the channel fails for that
+	 */
+	u32 over;
+	/** @queued: bytes in @segments */
+	u64 queued;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -183,35 +221,8 @@ struct rch_chan {
 	struct rdmachan_error error;
 	/** @peer_message_max: largest message that the peer takes */
 	u32 peer_message_max;
-	/**
-	 * @segments: received; complete messages first. A reader that has claimed RCH_CHAN_RX may
-	 * walk the segments of those without @lock, and go on in a run
-	 */
-	struct list_head segments;
-	/** @complete: complete messages in @segments */
-	u32 complete;
-	/** @events: of them, those that the module has made, see rch_chan_event() */
-	u32 events;
-	/** @window: what the peer may send */
-	struct rch_window_rx window;
-	/** @expect: bytes of the message that is arriving which are still to come */
-	u32 expect;
-	/** @own_segment: for one of @segments */
-	struct rch_own_segment own_segment;
-	/** @arriving: a message is arriving */
-	bool arriving;
-	/**
-	 * @excess: bytes of what @window has promised that are beyond the receive buffer, and
-	 * charged besides it
-	 */
-	u64 excess;
-	/**
-	 * @over: why there could not be more @excess: &enum rdmachan_cause. Set before the channel
-	 * fails for that
-	 */
-	u32 over;
-	/** @queued: bytes in @segments */
-	u64 queued;
+	/** @rx: what was received and not read */
+	struct rch_chan_rx rx;
 	/** @wants_data: nobody waits in read(): messages shall come as DATA */
 	bool wants_data;
 	/** @readers: threads that wait for a message, or have just got one; not under @lock */
@@ -503,7 +514,7 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 /** rch_chan_came - complete messages of the peer; without chan->lock a racy answer */
 static inline u32 rch_chan_came(const struct rch_chan *chan)
 {
-	return READ_ONCE(chan->complete) - READ_ONCE(chan->events);
+	return READ_ONCE(chan->rx.complete) - READ_ONCE(chan->rx.events);
 }
 
 /**

@@ -29,7 +29,7 @@
 /* While no program has accepted the channel, nobody waits for the message to end. */
 static bool only_incomplete(const struct rch_chan *chan)
 {
-	return chan->arriving && !chan->complete && chan->state != RCH_CHAN_WAITING;
+	return chan->rx.arriving && !chan->rx.complete && chan->state != RCH_CHAN_WAITING;
 }
 
 /*
@@ -38,41 +38,41 @@ static bool only_incomplete(const struct rch_chan *chan)
  */
 static noinline_for_stack bool charge_excess(struct rch_chan *chan, u64 told)
 {
-	u64 promised = told - chan->window.consumed;
-	u64 excess = promised > chan->window.size ? promised - chan->window.size : 0;
+	u64 promised = told - chan->rx.window.consumed;
+	u64 excess = promised > chan->rx.window.size ? promised - chan->rx.window.size : 0;
 	struct rch_cost cost = {};
 	u32 cause, limit;
 
 	lockdep_assert_held(&chan->lock);
-	if (excess > chan->excess) {
-		cost.of[RDMACHAN_LIMIT_BYTES] = excess - chan->excess;
+	if (excess > chan->rx.excess) {
+		cost.of[RDMACHAN_LIMIT_BYTES] = excess - chan->rx.excess;
 		cause = rch_charge_take(&chan->charge, &cost, &limit);
 		if (cause) {
-			WRITE_ONCE(chan->over, cause);
+			WRITE_ONCE(chan->rx.over, cause);
 			return false;
 		}
-	} else if (excess < chan->excess) {
-		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->excess - excess);
+	} else if (excess < chan->rx.excess) {
+		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->rx.excess - excess);
 	}
-	chan->excess = excess;
+	chan->rx.excess = excess;
 	return true;
 }
 
 /* A new limit to tell; 0; or RCH_CREDIT_OVER. For tell_credit(), without the lock. */
 static u64 credit_due(struct rch_chan *chan)
 {
-	u64 limit = chan->window.told;
+	u64 limit = chan->rx.window.told;
 
 	lockdep_assert_held(&chan->lock);
-	if (rch_window_must_tell(&chan->window, only_incomplete(chan)))
-		limit = rch_window_target(&chan->window, only_incomplete(chan));
-	else if (!chan->excess)
+	if (rch_window_must_tell(&chan->rx.window, only_incomplete(chan)))
+		limit = rch_window_target(&chan->rx.window, only_incomplete(chan));
+	else if (!chan->rx.excess)
 		return 0;
 	if (!charge_excess(chan, limit))
 		return RCH_CREDIT_OVER;
-	if (limit == chan->window.told)
+	if (limit == chan->rx.window.told)
 		return 0;
-	chan->window.told = limit;
+	chan->rx.window.told = limit;
 	return limit;
 }
 
@@ -89,7 +89,7 @@ noinline_for_stack void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u
 static void tell_credit(struct rch_chan *chan, u64 credit)
 {
 	if (credit == RCH_CREDIT_OVER)
-		rch_chan_cannot_keep(chan, READ_ONCE(chan->over), RDMACHAN_LIMIT_BYTES);
+		rch_chan_cannot_keep(chan, READ_ONCE(chan->rx.over), RDMACHAN_LIMIT_BYTES);
 	else if (credit)
 		rch_lane_credit(&chan->lane, credit);
 }
@@ -111,9 +111,9 @@ void rch_chan_accepted(struct rch_chan *chan)
 static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record *r)
 {
 	bool first = r->flags & RCH_DATA_F_FIRST;
-	u32 expect = first ? r->total : chan->expect;
+	u32 expect = first ? r->total : chan->rx.expect;
 
-	if (first == chan->arriving || chan->offered || chan->crossed || chan->grant_left)
+	if (first == chan->rx.arriving || chan->offered || chan->crossed || chan->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
@@ -132,18 +132,18 @@ static void take_arriving(struct rch_chan *chan, struct list_head *out)
 	struct rch_segment *seg, *tmp;
 
 	lockdep_assert_held(&chan->lock);
-	if (!chan->arriving)
+	if (!chan->rx.arriving)
 		return;
-	list_for_each_entry_safe_reverse(seg, tmp, &chan->segments, list) {
+	list_for_each_entry_safe_reverse(seg, tmp, &chan->rx.segments, list) {
 		bool first = seg->flags & RCH_DATA_F_FIRST;
 
-		chan->queued -= seg->bytes;
-		rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
+		chan->rx.queued -= seg->bytes;
+		rch_window_consumed_run(&chan->rx.window, seg->messages, seg->bytes);
 		list_move(&seg->list, out);
 		if (first)
 			break;
 	}
-	chan->arriving = false;
+	chan->rx.arriving = false;
 }
 
 static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *r,
@@ -155,20 +155,20 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 	rule = segment_fits(chan, r);
 	if (rule)
 		return rule;
-	if (!rch_window_received_run(&chan->window, r->run.count, r->run.bytes))
+	if (!rch_window_received_run(&chan->rx.window, r->run.count, r->run.bytes))
 		return RCH_RULE_WINDOW;
 	if (r->flags & RCH_DATA_F_ABORT) {
-		rch_window_consumed(&chan->window, 0);
+		rch_window_consumed(&chan->rx.window, 0);
 		take_arriving(chan, drop);
 		*credit = credit_due(chan);
 		return RCH_RULE_OK;
 	}
-	chan->expect = (r->flags & RCH_DATA_F_FIRST ? r->total : chan->expect) - r->length;
-	chan->arriving = !(r->flags & RCH_DATA_F_LAST);
-	chan->queued += r->run.bytes;
-	list_add_tail(&seg->list, &chan->segments);
+	chan->rx.expect = (r->flags & RCH_DATA_F_FIRST ? r->total : chan->rx.expect) - r->length;
+	chan->rx.arriving = !(r->flags & RCH_DATA_F_LAST);
+	chan->rx.queued += r->run.bytes;
+	list_add_tail(&seg->list, &chan->rx.segments);
 	if (r->flags & RCH_DATA_F_LAST) {
-		WRITE_ONCE(chan->complete, chan->complete + r->run.count);
+		WRITE_ONCE(chan->rx.complete, chan->rx.complete + r->run.count);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
 	*credit = credit_due(chan);
@@ -178,9 +178,9 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 /* Nobody reads any more: the data counts as read at once. */
 static void data_ignore(struct rch_chan *chan, const struct rch_record *r, u64 *credit)
 {
-	chan->window.received += rch_window_cost_run(r->run.count, r->run.bytes);
-	rch_window_consumed_run(&chan->window, r->run.count, r->run.bytes);
-	chan->arriving = false;
+	chan->rx.window.received += rch_window_cost_run(r->run.count, r->run.bytes);
+	rch_window_consumed_run(&chan->rx.window, r->run.count, r->run.bytes);
+	chan->rx.arriving = false;
 	*credit = credit_due(chan);
 }
 
@@ -230,7 +230,7 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	bool ignored;
 
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
-		seg = rch_segment_alloc(&chan->own_segment, r, page);
+		seg = rch_segment_alloc(&chan->rx.own, r, page);
 		if (!seg) {
 			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;
@@ -378,7 +378,7 @@ bool rch_chan_has_ended(const struct rch_chan *chan)
 /** rch_chan_rx_settled - whether there is something to receive, or will not be. Any context */
 bool rch_chan_rx_settled(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->complete) ||
+	return READ_ONCE(chan->rx.complete) ||
 	       (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) ||
 	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       rch_chan_has_ended(chan);
@@ -387,7 +387,7 @@ bool rch_chan_rx_settled(struct rch_chan *chan)
 /* Copy the first message to the program; it stays in the queue. */
 static int copy_first(struct rch_chan *chan, struct iov_iter *to)
 {
-	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
+	struct rch_segment *seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
 
 	for (;;) {
 		if (!rch_copy_to_iter(seg->data, seg->length - seg->hidden, to))
@@ -411,22 +411,22 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 	u64 credit = 0;
 
 	spin_lock_bh(&chan->lock);
-	list_for_each_entry_safe(seg, tmp, &chan->segments, list) {
+	list_for_each_entry_safe(seg, tmp, &chan->rx.segments, list) {
 		bool last = seg->flags & RCH_DATA_F_LAST;
 
 		if (seg->local) {
-			chan->events--;
+			chan->rx.events--;
 			rch_chan_events_over(chan, 1);
 		} else {
-			chan->queued -= seg->length;
-			rch_window_consumed(&chan->window, seg->length);
+			chan->rx.queued -= seg->length;
+			rch_window_consumed(&chan->rx.window, seg->length);
 		}
 		if (!rch_segment_next(seg))
 			list_move_tail(&seg->list, out);
 		if (last)
 			break;
 	}
-	WRITE_ONCE(chan->complete, chan->complete - 1);
+	WRITE_ONCE(chan->rx.complete, chan->rx.complete - 1);
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
@@ -438,9 +438,9 @@ static struct list_head *behind_complete(struct rch_chan *chan)
 	struct rch_segment *seg;
 
 	lockdep_assert_held(&chan->lock);
-	if (!chan->arriving)
-		return &chan->segments;
-	list_for_each_entry_reverse(seg, &chan->segments, list)
+	if (!chan->rx.arriving)
+		return &chan->rx.segments;
+	list_for_each_entry_reverse(seg, &chan->rx.segments, list)
 		if (seg->flags & RCH_DATA_F_FIRST)
 			break;
 	return &seg->list;
@@ -465,8 +465,8 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 		rch_chan_events_over(chan, 1);
 	} else {
 		list_add_tail(&seg->list, behind_complete(chan));
-		chan->events++;
-		WRITE_ONCE(chan->complete, chan->complete + 1);
+		chan->rx.events++;
+		WRITE_ONCE(chan->rx.complete, chan->rx.complete + 1);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
 	spin_unlock_bh(&chan->lock);
@@ -484,7 +484,7 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 			  struct rch_recv_result *result)
 {
-	struct rch_segment *seg = list_first_entry(&chan->segments, struct rch_segment, list);
+	struct rch_segment *seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
 	LIST_HEAD(taken);
 	u64 credit;
 	int ret;
@@ -538,14 +538,14 @@ static bool is_whole(const struct rch_segment *seg)
  */
 bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
 {
-	if (!READ_ONCE(chan->complete) ||
+	if (!READ_ONCE(chan->rx.complete) ||
 	    rch_chan_claim(chan, RCH_CHAN_RX, rch_chan_rx_settled, true, 0))
 		return false;
 	memset(row, 0, sizeof(*row));
 	spin_lock_bh(&chan->lock);
 	if (!(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
-		row->left = chan->complete;
-	row->seg = list_first_entry(&chan->segments, struct rch_segment, list);
+		row->left = chan->rx.complete;
+	row->seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
 	spin_unlock_bh(&chan->lock);
 	if (row->left && is_whole(row->seg))
 		return true;
@@ -578,10 +578,10 @@ static u64 take_row(struct rch_chan *chan, const struct rch_rx_row *row, struct 
 
 	spin_lock_bh(&chan->lock);
 	for (i = 0; i < row->segments; i++)
-		list_move_tail(chan->segments.next, out);
-	chan->queued -= row->bytes;
-	rch_window_consumed_run(&chan->window, row->messages, row->bytes);
-	WRITE_ONCE(chan->complete, chan->complete - row->messages);
+		list_move_tail(chan->rx.segments.next, out);
+	chan->rx.queued -= row->bytes;
+	rch_window_consumed_run(&chan->rx.window, row->messages, row->bytes);
+	WRITE_ONCE(chan->rx.complete, chan->rx.complete - row->messages);
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
@@ -613,7 +613,7 @@ bool rch_chan_rx_idle(const struct rch_chan *chan)
 {
 	enum rch_chan_state state = READ_ONCE(chan->state);
 
-	return !READ_ONCE(chan->complete) && READ_ONCE(chan->wants_data) &&
+	return !READ_ONCE(chan->rx.complete) && READ_ONCE(chan->wants_data) &&
 	       (state == RCH_CHAN_OPEN || state == RCH_CHAN_CONNECTING) &&
 	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) &&
 	       !(READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND);
@@ -626,8 +626,8 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 	u64 length = 0;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->complete) {
-		seg = list_first_entry(&chan->segments, struct rch_segment, list);
+	if (chan->rx.complete) {
+		seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
 		length = READ_ONCE(seg->total) - seg->hidden;
 	}
 	spin_unlock_bh(&chan->lock);
@@ -641,16 +641,16 @@ static u64 take_all(struct rch_chan *chan, struct list_head *out)
 	u64 credit;
 
 	spin_lock_bh(&chan->lock);
-	list_for_each_entry(seg, &chan->segments, list)
+	list_for_each_entry(seg, &chan->rx.segments, list)
 		if (!seg->local)
-			rch_window_consumed_run(&chan->window, seg->messages, seg->bytes);
-	list_splice_init(&chan->segments, out);
-	rch_chan_events_over(chan, chan->events);
-	chan->events = 0;
-	WRITE_ONCE(chan->complete, 0);
-	chan->arriving = false;
+			rch_window_consumed_run(&chan->rx.window, seg->messages, seg->bytes);
+	list_splice_init(&chan->rx.segments, out);
+	rch_chan_events_over(chan, chan->rx.events);
+	chan->rx.events = 0;
+	WRITE_ONCE(chan->rx.complete, 0);
+	chan->rx.arriving = false;
 	WRITE_ONCE(chan->offered, false);
-	chan->queued = 0;
+	chan->rx.queued = 0;
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;

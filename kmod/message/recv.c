@@ -29,7 +29,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 
 	spin_lock_bh(&chan->lock);
 	shut = chan->ends.shut & RDMACHAN_SHUTDOWN_RECV;
-	message = chan->complete && !shut;
+	message = chan->rx.complete && !shut;
 	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
 	offered = !message && offer && !shut && rch_chan_offer_take(chan, offer);
 	result->eof = !message && !offered &&
@@ -70,13 +70,13 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned long deadline, struct rch_recv_result *result)
 {
-	bool waits = !nonblock && !READ_ONCE(chan->complete);
+	bool waits = !nonblock && !READ_ONCE(chan->rx.complete);
 	struct rch_rts offer;
 	int ret;
 
 	if (waits)
 		rch_chan_reading(chan);
-	else if (!READ_ONCE(chan->complete))
+	else if (!READ_ONCE(chan->rx.complete))
 		rch_chan_wants_data(chan);
 	do {
 		result->length = 0;

@@ -70,7 +70,7 @@ bool rch_chan_offer_keep(struct rch_chan *chan)
 static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->arriving || chan->offered || chan->crossed || chan->grant_left)
+	if (chan->rx.arriving || chan->offered || chan->crossed || chan->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;

@@ -49,7 +49,7 @@
 bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
 	return READ_ONCE(chan->lends) && rch_way_is_placed(room, true) && rch_lend_agreed(chan, 0) &&
-	       !READ_ONCE(chan->complete) && !READ_ONCE(chan->offered) &&
+	       !READ_ONCE(chan->rx.complete) && !READ_ONCE(chan->offered) &&
 	       !READ_ONCE(chan->heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
@@ -86,7 +86,7 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 bool rch_lend_possible(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return !void_locked(chan) && !chan->arriving && !chan->offered && !chan->lost &&
+	return !void_locked(chan) && !chan->rx.arriving && !chan->offered && !chan->lost &&
 	       !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
@@ -102,7 +102,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && !chan->events &&
+	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && !chan->rx.events &&
 	     rch_lend_possible(chan);
 	if (ok)
 		lend_locked(chan, &chan->target, cts, chan->rx_messages);
@@ -175,7 +175,7 @@ bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->offered) || READ_ONCE(chan->lost) ||
-			   READ_ONCE(chan->events) ||
+			   READ_ONCE(chan->rx.events) ||
 			   (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV)));
 }
 
@@ -195,7 +195,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 		ret = RCH_LENT_USED;
 	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
-	} else if (wanted && (chan->lost || chan->events ||
+	} else if (wanted && (chan->lost || chan->rx.events ||
 			      (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))) {
 		/* An event of the module's would wait for the peer's next message. */
 		ret = RCH_LENT_SHUT;
@@ -333,7 +333,7 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	if (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND)
 		return RCH_RULE_STATE;
 	/* It was lent for the message that comes, or has come, another way. */
-	if (rch_chan_came(chan) || chan->arriving || chan->offered)
+	if (rch_chan_came(chan) || chan->rx.arriving || chan->offered)
 		return RCH_RULE_SEGMENT;
 	if (target != next_target(chan))
 		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
