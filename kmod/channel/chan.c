@@ -171,16 +171,16 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	INIT_LIST_HEAD(&chan->backlog);
 	INIT_WORK(&chan->opening.work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->ends.linger_work, rch_chan_linger_work);
-	INIT_DELAYED_WORK(&chan->offer_work, rch_chan_ops->offer_work);
+	INIT_DELAYED_WORK(&chan->rndv_rx.offer_work, rch_chan_ops->offer_work);
 	spin_lock_init(&chan->lock);
 	chan->state = state;
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = service;
-	chan->wants_data = true;
+	chan->rndv_rx.wants_data = true;
 	chan->rts_serial = rch_first_number();
 	chan->lend_serial = chan->rts_serial;
 	INIT_LIST_HEAD(&chan->rx.segments);
-	INIT_LIST_HEAD(&chan->heirs);
+	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);
 	chan->lane.open.service = service;
 	chan->lane.open.window = tuning->recv_buffer;
@@ -316,7 +316,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	rch_chan_ops->end(chan, error->cause);
 	if (!attached)
 		return;
-	cancel_delayed_work_sync(&chan->offer_work);
+	cancel_delayed_work_sync(&chan->rndv_rx.offer_work);
 	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
 	/* Whoever is connecting decides what to do, and may make the lane anew: told
@@ -343,7 +343,7 @@ void rch_chan_gone(struct rch_lane *lane)
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
 	rch_chan_ops->end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
-	cancel_delayed_work_sync(&chan->offer_work);
+	cancel_delayed_work_sync(&chan->rndv_rx.offer_work);
 	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
 	rch_chan_put(chan);
@@ -604,7 +604,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	smp_mb__after_atomic();
 	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND))
 		tell_shut(chan);
-	if (!is_wanted(chan, bit) && !READ_ONCE(chan->offered))
+	if (!is_wanted(chan, bit) && !READ_ONCE(chan->rndv_rx.offered))
 		return;
 	/*
 	 * Only if the next one can do something now, and nobody of the other direction: a
@@ -612,7 +612,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	 */
 	mask = rch_chan_poll_mask(chan) & polled[bit];
 	/* Who aborts throws away what has arrived, also where nobody can receive it yet. */
-	if (mask || READ_ONCE(chan->offered) ||
+	if (mask || READ_ONCE(chan->rndv_rx.offered) ||
 	    (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_ABORT))
 		wake_up_interruptible_poll(&chan->wait, mask);
 }

@@ -208,8 +208,6 @@ struct rch_chan {
 	struct list_head backlog;
 	/** @opening: connecting */
 	struct rch_chan_opening opening;
-	/** @offer_work: refuses an offer that nobody has taken */
-	struct delayed_work offer_work;
 
 	/** @lock: protects all that follows */
 	spinlock_t lock;
@@ -223,46 +221,8 @@ struct rch_chan {
 	u32 peer_message_max;
 	/** @rx: what was received and not read */
 	struct rch_chan_rx rx;
-	/** @wants_data: nobody waits in read(): messages shall come as DATA */
-	bool wants_data;
-	/** @readers: threads that wait for a message, or have just got one; not under @lock */
-	atomic_t readers;
-	/** @offered: the peer asks where to write @offer */
-	bool offered;
-	/** @offer: the message */
-	struct rch_rts offer;
-	/**
-	 * @crossed: it asks where to write @offer, and will find memory that is lent with
-	 * @crossed_serial
-	 */
-	bool crossed;
-	/** @crossed_serial: that */
-	u32 crossed_serial;
-	/** @target: what is open to the peer for the next message, or was last */
-	struct rch_target target;
-	/** @grant_left: bytes of the message that were not written; 0 when there is none */
-	u32 grant_left;
-	/**
-	 * @heirs: &struct rch_heir, who receive the messages behind that: for each the one behind
-	 * that of who is before
-	 */
-	struct list_head heirs;
-	/** @heir_count: of them; written with WRITE_ONCE() */
-	u32 heir_count;
-	/** @heirs_lost: of these; likewise */
-	u32 heirs_lost;
-	/** @placing: number of the message that a transfer has claimed RCH_CHAN_RX for */
-	u32 placing;
-	/**
-	 * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heirs. While
-	 * there is one memory may be open to the peer
-	 */
-	u32 transfers;
-	/**
-	 * @lost: a message was placed that nobody wants any more: the channel ends with the last of
-	 * these, none of which has a message any more; written with WRITE_ONCE()
-	 */
-	bool lost;
+	/** @rndv_rx: large messages that come */
+	struct rch_rndv_rx rndv_rx;
 	/**
 	 * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
 	 * next three
@@ -526,7 +486,7 @@ static inline u32 rch_chan_came(const struct rch_chan *chan)
  */
 static inline bool rch_chan_may_take(const struct rch_chan *chan)
 {
-	return READ_ONCE(chan->offered) && !READ_ONCE(chan->heirs_lost);
+	return READ_ONCE(chan->rndv_rx.offered) && !READ_ONCE(chan->rndv_rx.heirs_lost);
 }
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */

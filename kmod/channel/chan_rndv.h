@@ -71,7 +71,7 @@ enum rch_heir_state {
 
 /**
  * struct rch_heir - such a transfer; protected by chan->lock
- * @list: in @heirs of the channel, in the order of their messages, if WAITS or LOST
+ * @list: in @rndv_rx.heirs of the channel, in the order of their messages, if WAITS or LOST
  * @state: written with WRITE_ONCE()
  * @target: what is open to the peer for its message
  */
@@ -123,6 +123,62 @@ enum rch_lent {
 	RCH_LENT_SHUT,
 	RCH_LENT_VOID,
 	RCH_LENT_LOST,
+};
+
+/**
+ * struct rch_rndv_rx - large messages that come to a channel
+ *
+ * Protected by the channel's lock but where told otherwise. See cts.c and heir.c.
+ */
+struct rch_rndv_rx {
+	/**
+	 * @wants_data: nobody waits in read(): messages shall come as DATA. Written with
+	 * WRITE_ONCE(), without the lock
+	 */
+	bool wants_data;
+	/** @readers: threads that wait for a message, or have just got one; needs no lock */
+	atomic_t readers;
+	/**
+	 * @offered: the peer asks where to write @offer; written with WRITE_ONCE(), and read
+	 * without the lock for a guess
+	 */
+	bool offered;
+	/** @offer: the message */
+	struct rch_rts offer;
+	/**
+	 * @crossed: the peer asks where to write @offer, and will find memory that is lent with
+	 * @crossed_serial
+	 */
+	bool crossed;
+	/** @crossed_serial: of that memory */
+	u32 crossed_serial;
+	/** @target: what is open to the peer for the next message, or was last */
+	struct rch_target target;
+	/** @grant_left: bytes of the message that were not written; 0 when there is none */
+	u32 grant_left;
+	/**
+	 * @heirs: &struct rch_heir of transfers that receive the messages behind that: each one the
+	 * message behind that of the transfer before it
+	 */
+	struct list_head heirs;
+	/** @heir_count: how many @heirs has; written with WRITE_ONCE() */
+	u32 heir_count;
+	/** @heirs_lost: how many of them are lost; written with WRITE_ONCE() */
+	u32 heirs_lost;
+	/** @placing: number of the message that a transfer has claimed RCH_CHAN_RX for */
+	u32 placing;
+	/**
+	 * @transfers: that receive: the one that has claimed RCH_CHAN_RX, and its heirs. While
+	 * there is one, memory may be open to the peer
+	 */
+	u32 transfers;
+	/**
+	 * @lost: a message was placed that nobody wants any more: the channel ends with the last of
+	 * these transfers, none of which has a message any more; written with WRITE_ONCE()
+	 */
+	bool lost;
+	/** @offer_work: refuses an offer that nobody has taken; queued under the lock */
+	struct delayed_work offer_work;
 };
 
 #endif /* _RCH_CHAN_RNDV_H */

@@ -110,10 +110,11 @@ void rch_chan_accepted(struct rch_chan *chan)
 /* Whether @r goes on with the message that is arriving, or begins one. */
 static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record *r)
 {
+	const struct rch_rndv_rx *large = &chan->rndv_rx;
 	bool first = r->flags & RCH_DATA_F_FIRST;
 	u32 expect = first ? r->total : chan->rx.expect;
 
-	if (first == chan->rx.arriving || chan->offered || chan->crossed || chan->grant_left)
+	if (first == chan->rx.arriving || large->offered || large->crossed || large->grant_left)
 		return RCH_RULE_SEGMENT;
 	if (r->flags & RCH_DATA_F_ABORT)
 		return first || (r->flags & RCH_DATA_F_LAST) ? RCH_RULE_SEGMENT : RCH_RULE_OK;
@@ -613,7 +614,7 @@ bool rch_chan_rx_idle(const struct rch_chan *chan)
 {
 	enum rch_chan_state state = READ_ONCE(chan->state);
 
-	return !READ_ONCE(chan->rx.complete) && READ_ONCE(chan->wants_data) &&
+	return !READ_ONCE(chan->rx.complete) && READ_ONCE(chan->rndv_rx.wants_data) &&
 	       (state == RCH_CHAN_OPEN || state == RCH_CHAN_CONNECTING) &&
 	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) &&
 	       !(READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND);
@@ -649,7 +650,7 @@ static u64 take_all(struct rch_chan *chan, struct list_head *out)
 	chan->rx.events = 0;
 	WRITE_ONCE(chan->rx.complete, 0);
 	chan->rx.arriving = false;
-	WRITE_ONCE(chan->offered, false);
+	WRITE_ONCE(chan->rndv_rx.offered, false);
 	chan->rx.queued = 0;
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);

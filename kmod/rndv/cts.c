@@ -35,20 +35,21 @@ void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial)
 static void cancel_got(struct rch_chan *chan, u32 serial)
 {
 	spin_lock(&chan->lock);
-	if ((chan->offered || chan->crossed) && chan->offer.serial == serial) {
-		WRITE_ONCE(chan->offered, false);
-		chan->crossed = false;
+	if ((chan->rndv_rx.offered || chan->rndv_rx.crossed) &&
+	    chan->rndv_rx.offer.serial == serial) {
+		WRITE_ONCE(chan->rndv_rx.offered, false);
+		chan->rndv_rx.crossed = false;
 	}
-	if (chan->grant_left && chan->target.serial == serial) {
-		WRITE_ONCE(chan->target.state, RCH_GRANT_CANCELLED);
-		chan->grant_left = 0;
+	if (chan->rndv_rx.grant_left && chan->rndv_rx.target.serial == serial) {
+		WRITE_ONCE(chan->rndv_rx.target.state, RCH_GRANT_CANCELLED);
+		chan->rndv_rx.grant_left = 0;
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 }
 
 /**
- * rch_chan_offer_keep - have @chan->offer wait for a thread. Softirq
+ * rch_chan_offer_keep - have the offer of @chan wait for a thread. Softirq
  * @chan: channel; locked
  *
  * Return: false when none will come for it: then it is to be refused.
@@ -56,11 +57,11 @@ static void cancel_got(struct rch_chan *chan, u32 serial)
 bool rch_chan_offer_keep(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->state != RCH_CHAN_OPEN || chan->wants_data ||
+	if (chan->state != RCH_CHAN_OPEN || chan->rndv_rx.wants_data ||
 	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
 		return false;
-	WRITE_ONCE(chan->offered, true);
-	mod_delayed_work(rch_wq, &chan->offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
+	WRITE_ONCE(chan->rndv_rx.offered, true);
+	mod_delayed_work(rch_wq, &chan->rndv_rx.offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
 	/* Who polls has to look: then it is refused, and comes as DATA. */
 	wake_up_interruptible_all(&chan->wait);
 	return true;
@@ -70,13 +71,14 @@ bool rch_chan_offer_keep(struct rch_chan *chan)
 static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->rx.arriving || chan->offered || chan->crossed || chan->grant_left)
+	if (chan->rx.arriving || chan->rndv_rx.offered || chan->rndv_rx.crossed ||
+	    chan->rndv_rx.grant_left)
 		return RCH_RULE_SEGMENT;
 	if (rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
 	*keep = rch_chan_rts_crosses(chan, rts);
 	if (!*keep) {
-		chan->offer = *rts;
+		chan->rndv_rx.offer = *rts;
 		*keep = rch_chan_offer_keep(chan);
 	}
 	return RCH_RULE_OK;
@@ -114,19 +116,20 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 /** rch_chan_fin_got - a piece was written. Softirq */
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 {
+	struct rch_target *target = &chan->rndv_rx.target;
 	enum rch_rule rule = RCH_RULE_OK;
 
 	spin_lock(&chan->lock);
-	if (chan->target.state == RCH_GRANT_OPEN) {
-		chan->target.closed = rch_link_key_closed(chan->lane.link, chan->target.key);
-		WRITE_ONCE(chan->target.state, RCH_GRANT_DONE);
-		chan->grant_left -= chan->target.bytes;
+	if (target->state == RCH_GRANT_OPEN) {
+		target->closed = rch_link_key_closed(chan->lane.link, target->key);
+		WRITE_ONCE(target->state, RCH_GRANT_DONE);
+		chan->rndv_rx.grant_left -= target->bytes;
 		WRITE_ONCE(chan->lane.link->rx.fins, chan->lane.link->rx.fins + 1);
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else if (chan->state == RCH_CHAN_OPEN) {
 		rule = RCH_RULE_STATE;
 	} else {
-		rch_link_key_excused(chan->lane.link, chan->target.key);
+		rch_link_key_excused(chan->lane.link, chan->rndv_rx.target.key);
 	}
 	spin_unlock(&chan->lock);
 	return rule;
@@ -138,9 +141,9 @@ static void refuse_offer(struct rch_chan *chan)
 	u32 serial;
 
 	spin_lock_bh(&chan->lock);
-	offered = chan->offered;
-	serial = chan->offer.serial;
-	WRITE_ONCE(chan->offered, false);
+	offered = chan->rndv_rx.offered;
+	serial = chan->rndv_rx.offer.serial;
+	WRITE_ONCE(chan->rndv_rx.offered, false);
 	spin_unlock_bh(&chan->lock);
 	if (offered)
 		rch_chan_offer_refuse(chan, serial);
@@ -156,26 +159,26 @@ static void refuse_offer(struct rch_chan *chan)
 void rch_chan_offer_work(struct work_struct *work)
 {
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
-					     offer_work);
+					     rndv_rx.offer_work);
 
 	/* It is not pending any more; pairs with rch_chan_reading_over(). */
-	if (!atomic_read(&chan->readers))
+	if (!atomic_read(&chan->rndv_rx.readers))
 		refuse_offer(chan);
 }
 
 /** rch_chan_reading - a thread begins to wait for a message, wherever that comes to */
 void rch_chan_reading(struct rch_chan *chan)
 {
-	atomic_inc(&chan->readers);
-	WRITE_ONCE(chan->wants_data, false);
+	atomic_inc(&chan->rndv_rx.readers);
+	WRITE_ONCE(chan->rndv_rx.wants_data, false);
 }
 
 /** rch_chan_reading_over - it has one, or waits no more */
 void rch_chan_reading_over(struct rch_chan *chan)
 {
 	/* What has outlived its time for the thread's sake is refused now. */
-	if (atomic_dec_and_test(&chan->readers) && READ_ONCE(chan->offered) &&
-	    !delayed_work_pending(&chan->offer_work))
+	if (atomic_dec_and_test(&chan->rndv_rx.readers) && READ_ONCE(chan->rndv_rx.offered) &&
+	    !delayed_work_pending(&chan->rndv_rx.offer_work))
 		refuse_offer(chan);
 }
 
@@ -188,7 +191,7 @@ void rch_chan_reading_over(struct rch_chan *chan)
 void rch_chan_wants_data(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->wants_data, true);
+	WRITE_ONCE(chan->rndv_rx.wants_data, true);
 	spin_unlock_bh(&chan->lock);
 	refuse_offer(chan);
 }
@@ -202,16 +205,17 @@ void rch_chan_wants_data(struct rch_chan *chan)
  */
 bool rch_chan_grant(struct rch_chan *chan, const struct rch_cts *cts)
 {
+	struct rch_target *target = &chan->rndv_rx.target;
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
 	ok = chan->state == RCH_CHAN_OPEN &&
-	     (chan->target.state == RCH_GRANT_TAKEN || chan->target.state == RCH_GRANT_DONE);
+	     (target->state == RCH_GRANT_TAKEN || target->state == RCH_GRANT_DONE);
 	if (ok) {
-		WRITE_ONCE(chan->target.state, RCH_GRANT_OPEN);
-		chan->target.bytes = cts->length;
-		chan->target.key = cts->rkey;
-		chan->target.closed = false;
+		WRITE_ONCE(target->state, RCH_GRANT_OPEN);
+		target->bytes = cts->length;
+		target->key = cts->rkey;
+		chan->rndv_rx.target.closed = false;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -223,8 +227,8 @@ enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left)
 	enum rch_grant state;
 
 	spin_lock_bh(&chan->lock);
-	*left = chan->grant_left;
-	state = chan->target.state;
+	*left = chan->rndv_rx.grant_left;
+	state = chan->rndv_rx.target.state;
 	spin_unlock_bh(&chan->lock);
 	return state;
 }
@@ -235,7 +239,7 @@ bool rch_chan_grant_closed(struct rch_chan *chan)
 	bool closed;
 
 	spin_lock_bh(&chan->lock);
-	closed = chan->target.state == RCH_GRANT_DONE && chan->target.closed;
+	closed = chan->rndv_rx.target.state == RCH_GRANT_DONE && chan->rndv_rx.target.closed;
 	spin_unlock_bh(&chan->lock);
 	return closed;
 }
@@ -243,7 +247,7 @@ bool rch_chan_grant_closed(struct rch_chan *chan)
 /** rch_chan_grant_settled - whether the piece was written, or will not be */
 bool rch_chan_grant_settled(struct rch_chan *chan)
 {
-	return READ_ONCE(chan->target.state) != RCH_GRANT_OPEN ||
+	return READ_ONCE(chan->rndv_rx.target.state) != RCH_GRANT_OPEN ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
 }
 
@@ -251,8 +255,8 @@ bool rch_chan_grant_settled(struct rch_chan *chan)
 void rch_chan_grant_end(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
-	chan->grant_left = 0;
+	WRITE_ONCE(chan->rndv_rx.target.state, RCH_GRANT_NONE);
+	chan->rndv_rx.grant_left = 0;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -288,10 +292,10 @@ bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer)
 	lockdep_assert_held(&chan->lock);
 	if (!rch_chan_may_take(chan) || chan->state != RCH_CHAN_OPEN)
 		return false;
-	*offer = chan->offer;
-	WRITE_ONCE(chan->offered, false);
-	WRITE_ONCE(chan->target.state, RCH_GRANT_TAKEN);
-	chan->target.serial = offer->serial;
-	chan->grant_left = offer->total;
+	*offer = chan->rndv_rx.offer;
+	WRITE_ONCE(chan->rndv_rx.offered, false);
+	WRITE_ONCE(chan->rndv_rx.target.state, RCH_GRANT_TAKEN);
+	chan->rndv_rx.target.serial = offer->serial;
+	chan->rndv_rx.grant_left = offer->total;
 	return true;
 }

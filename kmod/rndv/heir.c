@@ -32,8 +32,8 @@ void rch_chan_lost(struct rch_chan *chan)
 	bool ends;
 
 	spin_lock_bh(&chan->lock);
-	ends = !chan->transfers;
-	WRITE_ONCE(chan->lost, true);
+	ends = !chan->rndv_rx.transfers;
+	WRITE_ONCE(chan->rndv_rx.lost, true);
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock_bh(&chan->lock);
 	if (ends)
@@ -44,16 +44,16 @@ void rch_chan_lost(struct rch_chan *chan)
 static bool transfer_over(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	chan->transfers--;
-	return chan->lost && !chan->transfers;
+	chan->rndv_rx.transfers--;
+	return chan->rndv_rx.lost && !chan->rndv_rx.transfers;
 }
 
 /** rch_chan_placing - a transfer that has claimed RCH_CHAN_RX begins: it may have heirs */
 void rch_chan_placing(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	chan->transfers++;
-	chan->placing = chan->rx_messages;
+	chan->rndv_rx.transfers++;
+	chan->rndv_rx.placing = chan->rx_messages;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -61,11 +61,11 @@ void rch_chan_placing(struct rch_chan *chan)
 static void lose_from(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
-	list_for_each_entry_from(heir, &chan->heirs, list) {
+	list_for_each_entry_from(heir, &chan->rndv_rx.heirs, list) {
 		if (heir->state != RCH_HEIR_WAITS)
 			continue;
 		WRITE_ONCE(heir->state, RCH_HEIR_LOST);
-		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost + 1);
+		WRITE_ONCE(chan->rndv_rx.heirs_lost, chan->rndv_rx.heirs_lost + 1);
 	}
 }
 
@@ -73,7 +73,7 @@ static void remove_heir(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
 	list_del_init(&heir->list);
-	WRITE_ONCE(chan->heir_count, chan->heir_count - 1);
+	WRITE_ONCE(chan->rndv_rx.heir_count, chan->rndv_rx.heir_count - 1);
 	WRITE_ONCE(heir->target.state, RCH_GRANT_NONE);
 }
 
@@ -91,14 +91,14 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 
 	spin_lock_bh(&chan->lock);
 	ends = transfer_over(chan);
-	heir = list_first_entry_or_null(&chan->heirs, struct rch_heir, list);
+	heir = list_first_entry_or_null(&chan->rndv_rx.heirs, struct rch_heir, list);
 	turn = heir && placed && heir->state == RCH_HEIR_WAITS;
-	WRITE_ONCE(chan->target.state, RCH_GRANT_NONE);
-	chan->grant_left = 0;
+	WRITE_ONCE(chan->rndv_rx.target.state, RCH_GRANT_NONE);
+	chan->rndv_rx.grant_left = 0;
 	if (turn) {
-		chan->target = heir->target;
+		chan->rndv_rx.target = heir->target;
 		remove_heir(chan, heir);
-		chan->placing++;
+		chan->rndv_rx.placing++;
 		WRITE_ONCE(heir->state, RCH_HEIR_TURN);
 	} else if (heir) {
 		lose_from(chan, heir);
@@ -125,9 +125,9 @@ static u32 heirs_max(const struct rch_chan *chan)
  */
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
-	return !READ_ONCE(chan->heirs_lost) && READ_ONCE(chan->lends) &&
+	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lends) &&
 	       rch_way_is_placed(room, true) && rch_lend_agreed(chan, RCH_FEATURE_AHEAD) &&
-	       READ_ONCE(chan->heir_count) < heirs_max(chan) &&
+	       READ_ONCE(chan->rndv_rx.heir_count) < heirs_max(chan) &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }
 
@@ -136,8 +136,8 @@ static bool is_last(const struct rch_chan *chan, const struct rch_heir *before)
 {
 	lockdep_assert_held(&chan->lock);
 	if (before->state == RCH_HEIR_WAITS)
-		return list_is_last(&before->list, &chan->heirs);
-	return list_empty(&chan->heirs);
+		return list_is_last(&before->list, &chan->rndv_rx.heirs);
+	return list_empty(&chan->rndv_rx.heirs);
 }
 
 /**
@@ -154,13 +154,13 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !chan->heirs_lost && chan->heir_count < heirs_max(chan) && is_last(chan, before) &&
-	     rch_lend_possible(chan);
+	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < heirs_max(chan) &&
+	     is_last(chan, before) && rch_lend_possible(chan);
 	if (ok) {
-		list_add_tail(&heir->list, &chan->heirs);
-		WRITE_ONCE(chan->heir_count, chan->heir_count + 1);
+		list_add_tail(&heir->list, &chan->rndv_rx.heirs);
+		WRITE_ONCE(chan->rndv_rx.heir_count, chan->rndv_rx.heir_count + 1);
 		WRITE_ONCE(heir->state, RCH_HEIR_WAITS);
-		chan->transfers++;
+		chan->rndv_rx.transfers++;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ok;
@@ -184,13 +184,13 @@ static bool end_heir(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
 	if (heir->state == RCH_HEIR_LOST)
-		WRITE_ONCE(chan->heirs_lost, chan->heirs_lost - 1);
+		WRITE_ONCE(chan->rndv_rx.heirs_lost, chan->rndv_rx.heirs_lost - 1);
 	lose_from(chan, list_next_entry(heir, list));
 	remove_heir(chan, heir);
 	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
 	/* Others are lost; or what is offered may be taken again. */
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
-	if (chan->offered && !chan->heirs_lost)
+	if (chan->rndv_rx.offered && !chan->rndv_rx.heirs_lost)
 		wake_up_interruptible_all(&chan->wait);
 	return transfer_over(chan);
 }

@@ -49,8 +49,8 @@
 bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
 	return READ_ONCE(chan->lends) && rch_way_is_placed(room, true) && rch_lend_agreed(chan, 0) &&
-	       !READ_ONCE(chan->rx.complete) && !READ_ONCE(chan->offered) &&
-	       !READ_ONCE(chan->heirs_lost) &&
+	       !READ_ONCE(chan->rx.complete) && !READ_ONCE(chan->rndv_rx.offered) &&
+	       !READ_ONCE(chan->rndv_rx.heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
@@ -70,7 +70,7 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 	chan->lend_serial = rch_seq_after(chan->lend_serial);
 	cts->serial = chan->lend_serial;
 	cts->message = message;
-	cts->ahead = target != &chan->target;
+	cts->ahead = target != &chan->rndv_rx.target;
 	WRITE_ONCE(target->state, RCH_GRANT_LENT);
 	target->serial = cts->serial;
 	target->bytes = cts->length;
@@ -86,8 +86,8 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 bool rch_lend_possible(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return !void_locked(chan) && !chan->rx.arriving && !chan->offered && !chan->lost &&
-	       !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
+	return !void_locked(chan) && !chan->rx.arriving && !chan->rndv_rx.offered &&
+	       !chan->rndv_rx.lost && !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
 /**
@@ -102,10 +102,10 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = chan->target.state == RCH_GRANT_NONE && !chan->heirs_lost && !chan->rx.events &&
-	     rch_lend_possible(chan);
+	ok = chan->rndv_rx.target.state == RCH_GRANT_NONE && !chan->rndv_rx.heirs_lost &&
+	     !chan->rx.events && rch_lend_possible(chan);
 	if (ok)
-		lend_locked(chan, &chan->target, cts, chan->rx_messages);
+		lend_locked(chan, &chan->rndv_rx.target, cts, chan->rx_messages);
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -123,8 +123,9 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !void_locked(chan) && !chan->lost && !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) &&
-	     chan->offer.total <= room && rch_chan_offer_take(chan, offer);
+	ok = !void_locked(chan) && !chan->rndv_rx.lost &&
+	     !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) &&
+	     chan->rndv_rx.offer.total <= room && rch_chan_offer_take(chan, offer);
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -132,11 +133,11 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 /* The number of the message that an heir receives. */
 static u32 heir_message(const struct rch_chan *chan, const struct rch_heir *heir)
 {
-	u32 message = chan->placing + 1;
+	u32 message = chan->rndv_rx.placing + 1;
 	const struct rch_heir *each;
 
 	lockdep_assert_held(&chan->lock);
-	list_for_each_entry(each, &chan->heirs, list) {
+	list_for_each_entry(each, &chan->rndv_rx.heirs, list) {
 		if (each == heir)
 			break;
 		message++;
@@ -171,10 +172,10 @@ bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rc
  */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 {
-	return READ_ONCE(chan->target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
+	return READ_ONCE(chan->rndv_rx.target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
 	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
 	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
-	       (wanted && (READ_ONCE(chan->offered) || READ_ONCE(chan->lost) ||
+	       (wanted && (READ_ONCE(chan->rndv_rx.offered) || READ_ONCE(chan->rndv_rx.lost) ||
 			   READ_ONCE(chan->rx.events) ||
 			   (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV)));
 }
@@ -190,16 +191,16 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 	enum rch_lent ret = RCH_LENT_WAITS;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->target.state == RCH_GRANT_DONE) {
-		*message = chan->target.placed;
+	if (chan->rndv_rx.target.state == RCH_GRANT_DONE) {
+		*message = chan->rndv_rx.target.placed;
 		ret = RCH_LENT_USED;
-	} else if (chan->target.state != RCH_GRANT_LENT || void_locked(chan)) {
+	} else if (chan->rndv_rx.target.state != RCH_GRANT_LENT || void_locked(chan)) {
 		ret = RCH_LENT_VOID;
-	} else if (wanted && (chan->lost || chan->rx.events ||
+	} else if (wanted && (chan->rndv_rx.lost || chan->rx.events ||
 			      (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))) {
 		/* An event of the module's would wait for the peer's next message. */
 		ret = RCH_LENT_SHUT;
-	} else if (wanted && chan->offered && rch_lend_agreed(chan, RCH_FEATURE_CROSS)) {
+	} else if (wanted && chan->rndv_rx.offered && rch_lend_agreed(chan, RCH_FEATURE_CROSS)) {
 		ret = RCH_LENT_SMALL;
 	} else if (wanted && rch_chan_offer_take(chan, message)) {
 		ret = RCH_LENT_ASKED;
@@ -237,9 +238,9 @@ static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
 	struct rch_heir *heir;
 
 	lockdep_assert_held(&chan->lock);
-	if (lent_with(&chan->target, serial))
-		return &chan->target;
-	list_for_each_entry(heir, &chan->heirs, list)
+	if (lent_with(&chan->rndv_rx.target, serial))
+		return &chan->rndv_rx.target;
+	list_for_each_entry(heir, &chan->rndv_rx.heirs, list)
 		if (lent_with(&heir->target, serial))
 			return &heir->target;
 	return NULL;
@@ -254,11 +255,11 @@ static struct rch_target *next_target(struct rch_chan *chan)
 	struct rch_heir *heir;
 
 	lockdep_assert_held(&chan->lock);
-	if (chan->target.state != RCH_GRANT_DONE)
-		return &chan->target;
-	if (chan->grant_left)
+	if (chan->rndv_rx.target.state != RCH_GRANT_DONE)
+		return &chan->rndv_rx.target;
+	if (chan->rndv_rx.grant_left)
 		return NULL;
-	list_for_each_entry(heir, &chan->heirs, list) {
+	list_for_each_entry(heir, &chan->rndv_rx.heirs, list) {
 		if (heir->state != RCH_HEIR_WAITS)
 			return NULL;
 		if (heir->target.state != RCH_GRANT_DONE)
@@ -273,8 +274,8 @@ static void excuse_keys(struct rch_chan *chan)
 	struct rch_heir *heir;
 
 	lockdep_assert_held(&chan->lock);
-	rch_link_key_excused(chan->lane.link, chan->target.key);
-	list_for_each_entry(heir, &chan->heirs, list)
+	rch_link_key_excused(chan->lane.link, chan->rndv_rx.target.key);
+	list_for_each_entry(heir, &chan->rndv_rx.heirs, list)
 		rch_link_key_excused(chan->lane.link, heir->target.key);
 }
 
@@ -302,9 +303,9 @@ bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 	if (!rch_lend_agreed(chan, RCH_FEATURE_CROSS) || void_locked(chan) || !target ||
 	    target->state != RCH_GRANT_LENT || rts->total > target->bytes)
 		return false;
-	chan->offer = *rts;
-	chan->crossed = true;
-	chan->crossed_serial = target->serial;
+	chan->rndv_rx.offer = *rts;
+	chan->rndv_rx.crossed = true;
+	chan->rndv_rx.crossed_serial = target->serial;
 	return true;
 }
 
@@ -312,9 +313,9 @@ bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 static bool returned_locked(struct rch_chan *chan, u32 serial)
 {
 	lockdep_assert_held(&chan->lock);
-	if (!chan->crossed || chan->crossed_serial != serial)
+	if (!chan->rndv_rx.crossed || chan->rndv_rx.crossed_serial != serial)
 		return false;
-	chan->crossed = false;
+	chan->rndv_rx.crossed = false;
 	return !rch_chan_offer_keep(chan);
 }
 
@@ -333,14 +334,14 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	if (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND)
 		return RCH_RULE_STATE;
 	/* It was lent for the message that comes, or has come, another way. */
-	if (rch_chan_came(chan) || chan->rx.arriving || chan->offered)
+	if (rch_chan_came(chan) || chan->rx.arriving || chan->rndv_rx.offered)
 		return RCH_RULE_SEGMENT;
 	if (target != next_target(chan))
 		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
 						      placed_late(chan, rts, none);
 	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
-	chan->crossed = false;
+	chan->rndv_rx.crossed = false;
 	target->placed = *rts;
 	target->closed = rch_link_key_closed(chan->lane.link, target->key);
 	WRITE_ONCE(target->state, RCH_GRANT_DONE);
@@ -364,7 +365,7 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	rule = placed_locked(chan, rts, none);
-	serial = chan->offer.serial;
+	serial = chan->rndv_rx.offer.serial;
 	if (!rule && none)
 		refuse = returned_locked(chan, rts->serial);
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);

@@ -112,7 +112,7 @@ static void recv_end(struct rch_place *place, bool closed)
 	if (!ret)
 		received(place);
 	/* Nor has anybody one that comes behind one that was lost. */
-	lost = !ret && (place->left_alone || READ_ONCE(chan->lost));
+	lost = !ret && (place->left_alone || READ_ONCE(chan->rndv_rx.lost));
 	if (lost)
 		rch_chan_lost(chan);
 	placing_end(place, ret);
