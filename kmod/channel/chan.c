@@ -178,7 +178,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->error.service = service;
 	chan->rndv_rx.wants_data = true;
 	chan->rts_serial = rch_first_number();
-	chan->lend_serial = chan->rts_serial;
+	chan->lend.serial = chan->rts_serial;
 	INIT_LIST_HEAD(&chan->rx.segments);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);

@@ -223,27 +223,8 @@ struct rch_chan {
 	struct rch_chan_rx rx;
 	/** @rndv_rx: large messages that come */
 	struct rch_rndv_rx rndv_rx;
-	/**
-	 * @lends: the next one is likely to be written so; by who has claimed RCH_CHAN_RX, as the
-	 * next three
-	 */
-	bool lends;
-	/**
-	 * @lend_room: bytes of the last message that was placed here; a thread lends as many;
-	 * WRITE_ONCE()
-	 */
-	u32 lend_room;
-	/** @lend_serial: of what was lent last */
-	u32 lend_serial;
-	/** @lend_skip: messages that are to be written before @lends */
-	u32 lend_skip;
-	/** @lend_penalty: how many there were the last time */
-	u32 lend_penalty;
-	/**
-	 * @lend_opens: memory that will be lent is being opened, and the peer told of it soon;
-	 * written with WRITE_ONCE() by who has claimed RCH_CHAN_RX
-	 */
-	bool lend_opens;
+	/** @lend: memory for the next message that comes */
+	struct rch_rndv_lend lend;
 	/**
 	 * @borrow: what the peer has lent; for which message is told by the last bits of its number
 	 */

@@ -181,4 +181,30 @@ struct rch_rndv_rx {
 	struct delayed_work offer_work;
 };
 
+/**
+ * struct rch_rndv_lend - whether to lend memory for the next message before it asks, see lend.c
+ *
+ * By who has claimed RCH_CHAN_RX; there is no lock.
+ */
+struct rch_rndv_lend {
+	/** @likely: the next message is likely to be written so */
+	bool likely;
+	/**
+	 * @room: bytes of the last message that was placed here; a thread lends as many. Written
+	 * with WRITE_ONCE()
+	 */
+	u32 room;
+	/** @serial: of what was lent last */
+	u32 serial;
+	/** @skip: messages that are to be written before the next one is @likely to be */
+	u32 skip;
+	/** @penalty: how many there were the last time */
+	u32 penalty;
+	/**
+	 * @opens: memory that will be lent is being opened, and the peer told of it soon; written
+	 * with WRITE_ONCE(), and read by anybody
+	 */
+	bool opens;
+};
+
 #endif /* _RCH_CHAN_RNDV_H */

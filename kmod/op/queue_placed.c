@@ -276,7 +276,7 @@ static u32 room_to_lend(const struct rch_op *op)
 {
 	const struct rch_chan *chan = op->object;
 
-	return op->region ? op->sqe.length : min(READ_ONCE(chan->lend_room), op->sqe.length);
+	return op->region ? op->sqe.length : min(READ_ONCE(chan->lend.room), op->sqe.length);
 }
 
 /* There is no message: lend its memory to the peer, where that is likely to be of use. */

@@ -125,7 +125,7 @@ static u32 heirs_max(const struct rch_chan *chan)
  */
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
-	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lends) &&
+	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lend.likely) &&
 	       rch_way_is_placed(room, true) && rch_lend_agreed(chan, RCH_FEATURE_AHEAD) &&
 	       READ_ONCE(chan->rndv_rx.heir_count) < heirs_max(chan) &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;

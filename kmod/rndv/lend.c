@@ -48,9 +48,9 @@
  */
 bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
-	return READ_ONCE(chan->lends) && rch_way_is_placed(room, true) && rch_lend_agreed(chan, 0) &&
-	       !READ_ONCE(chan->rx.complete) && !READ_ONCE(chan->rndv_rx.offered) &&
-	       !READ_ONCE(chan->rndv_rx.heirs_lost) &&
+	return READ_ONCE(chan->lend.likely) && rch_way_is_placed(room, true) &&
+	       rch_lend_agreed(chan, 0) && !READ_ONCE(chan->rx.complete) &&
+	       !READ_ONCE(chan->rndv_rx.offered) && !READ_ONCE(chan->rndv_rx.heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
@@ -67,8 +67,8 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 			u32 message)
 {
 	lockdep_assert_held(&chan->lock);
-	chan->lend_serial = rch_seq_after(chan->lend_serial);
-	cts->serial = chan->lend_serial;
+	chan->lend.serial = rch_seq_after(chan->lend.serial);
+	cts->serial = chan->lend.serial;
 	cts->message = message;
 	cts->ahead = target != &chan->rndv_rx.target;
 	WRITE_ONCE(target->state, RCH_GRANT_LENT);
@@ -212,19 +212,19 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 /** rch_chan_lend_result - it was of use, or not; by who has claimed RCH_CHAN_RX */
 void rch_chan_lend_result(struct rch_chan *chan, bool used)
 {
-	chan->lend_penalty = used ? 0 : clamp(chan->lend_penalty * 2, 1U, RCH_LEND_SKIP_MAX);
-	chan->lend_skip = chan->lend_penalty;
-	WRITE_ONCE(chan->lends, used);
+	chan->lend.penalty = used ? 0 : clamp(chan->lend.penalty * 2, 1U, RCH_LEND_SKIP_MAX);
+	chan->lend.skip = chan->lend.penalty;
+	WRITE_ONCE(chan->lend.likely, used);
 }
 
 /** rch_chan_lend_again - a message of @length was written here; by who has claimed RCH_CHAN_RX */
 void rch_chan_lend_again(struct rch_chan *chan, u32 length)
 {
-	WRITE_ONCE(chan->lend_room, length);
-	if (chan->lend_skip)
-		chan->lend_skip--;
+	WRITE_ONCE(chan->lend.room, length);
+	if (chan->lend.skip)
+		chan->lend.skip--;
 	else
-		WRITE_ONCE(chan->lends, true);
+		WRITE_ONCE(chan->lend.likely, true);
 }
 
 static bool lent_with(const struct rch_target *target, u32 serial)

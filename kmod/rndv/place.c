@@ -86,7 +86,7 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	case RCH_PLACE_ASKED:
 		return !events || !READ_ONCE(place->chan->cts_due);
 	case RCH_PLACE_HOLDING:
-		return READ_ONCE(place->let_go) && !READ_ONCE(place->chan->lend_opens);
+		return READ_ONCE(place->let_go) && !READ_ONCE(place->chan->lend.opens);
 	case RCH_PLACE_OPEN:
 		return rch_chan_grant_settled(place->chan);
 	case RCH_PLACE_LENT:

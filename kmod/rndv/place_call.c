@@ -183,7 +183,7 @@ static bool rch_call_is_piece(unsigned long addr, u32 room)
  */
 static struct rch_place *rch_call_lends(struct rch_chan *chan, const struct iov_iter *to)
 {
-	u32 room = min_t(size_t, READ_ONCE(chan->lend_room), iov_iter_count(to));
+	u32 room = min_t(size_t, READ_ONCE(chan->lend.room), iov_iter_count(to));
 	unsigned long addr;
 
 	if (!rch_way_is_placed(room, false) || !rch_chan_lends(chan, room) ||

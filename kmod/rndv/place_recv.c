@@ -205,9 +205,9 @@ static void lend_opens(struct rch_place *place, bool opens)
 {
 	struct rch_chan *chan = place->chan;
 
-	if (READ_ONCE(chan->lend_opens) == opens)
+	if (READ_ONCE(chan->lend.opens) == opens)
 		return;
-	WRITE_ONCE(chan->lend_opens, opens);
+	WRITE_ONCE(chan->lend.opens, opens);
 	if (!opens)
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 }

@@ -194,7 +194,7 @@ static bool step_holding(struct rch_place *place)
 {
 	bool over = rch_write_over(place->path, place->write);
 
-	if (!over && (!place->let_go || READ_ONCE(place->chan->lend_opens)))
+	if (!over && (!place->let_go || READ_ONCE(place->chan->lend.opens)))
 		return rch_place_not_yet(place);
 	if (over && !rch_write_ok(place->write))
 		write_failed(place);
