@@ -177,8 +177,8 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = service;
 	chan->rndv_rx.wants_data = true;
-	chan->rts_serial = rch_first_number();
-	chan->lend.serial = chan->rts_serial;
+	chan->rndv_tx.rts_serial = rch_first_number();
+	chan->lend.serial = chan->rndv_tx.rts_serial;
 	INIT_LIST_HEAD(&chan->rx.segments);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);

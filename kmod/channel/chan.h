@@ -225,35 +225,8 @@ struct rch_chan {
 	struct rch_rndv_rx rndv_rx;
 	/** @lend: memory for the next message that comes */
 	struct rch_rndv_lend lend;
-	/**
-	 * @borrow: what the peer has lent; for which message is told by the last bits of its number
-	 */
-	struct rch_borrowed borrow[RCH_LENDS];
-	/**
-	 * @borrow_from: for messages before this one nothing may be used any more; written by who
-	 * has claimed RCH_CHAN_TX, as the next one, and not while @cts_due
-	 */
-	u64 borrow_from;
-	/**
-	 * @placed_next: number of the message behind the last one that was placed; 0 when none was
-	 */
-	u64 placed_next;
-	/** @cts_due: the peer's answer to RTS @rts_serial is waited for */
-	bool cts_due;
-	/** @rts_total: bytes of its message, if it may find memory that is lent meanwhile; or 0 */
-	u32 rts_total;
-	/** @cts: the answer, when it has come */
-	struct rch_cts cts;
-	/** @cts_lent: that is memory in @borrow */
-	bool cts_lent;
-	/**
-	 * @rts_serial: of the last RTS, 0 is none; by who has claimed RCH_CHAN_TX, as the next two
-	 */
-	u32 rts_serial;
-	/** @rts_skip: messages before RTS is tried again */
-	u32 rts_skip;
-	/** @rts_penalty: how many there were the last time */
-	u32 rts_penalty;
+	/** @rndv_tx: large messages that are sent */
+	struct rch_rndv_tx rndv_tx;
 	/**
 	 * @grants: those given and held; NULL until there is one, then immutable. Not under @lock
 	 */

@@ -20,9 +20,9 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 
 	lockdep_assert_held(&chan->lock);
 	for (i = 0; i < RCH_LENDS; i++)
-		if (chan->borrow[i].state != RCH_BORROW_NONE &&
-		    chan->borrow[i].cts.serial == serial)
-			return &chan->borrow[i];
+		if (chan->rndv_tx.borrow[i].state != RCH_BORROW_NONE &&
+		    chan->rndv_tx.borrow[i].cts.serial == serial)
+			return &chan->rndv_tx.borrow[i];
 	return NULL;
 }
 
@@ -30,17 +30,17 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
 {
 	lockdep_assert_held(&chan->lock);
-	if (!chan->cts_lent || borrowed->number != READ_ONCE(chan->tx_messages))
+	if (!chan->rndv_tx.cts_lent || borrowed->number != READ_ONCE(chan->tx_messages))
 		return;
-	chan->cts_lent = false;
-	WRITE_ONCE(chan->cts_due, true);
+	chan->rndv_tx.cts_lent = false;
+	WRITE_ONCE(chan->rndv_tx.cts_due, true);
 }
 
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	/* The peer may have counted a message that we are about to, and sees it whole. */
 	u64 number = rch_seq_near64(READ_ONCE(chan->tx_messages), cts->message);
-	struct rch_borrowed *borrowed = &chan->borrow[number % RCH_LENDS];
+	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[number % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	/* A peer that lends twice takes the first one back so. */
@@ -69,13 +69,13 @@ static bool return_locked(struct rch_chan *chan, u32 serial)
 static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
 {
 	u64 next = READ_ONCE(chan->tx_messages);
-	struct rch_borrowed *borrowed = &chan->borrow[next % RCH_LENDS];
+	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[next % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||
-	    borrowed->number < chan->borrow_from)
+	    borrowed->number < chan->rndv_tx.borrow_from)
 		return NULL;
-	if (borrowed->cts.ahead && (!chan->placed_next || chan->placed_next != next))
+	if (borrowed->cts.ahead && (!chan->rndv_tx.placed_next || chan->rndv_tx.placed_next != next))
 		return NULL;
 	return borrowed;
 }
@@ -98,16 +98,16 @@ static struct rch_borrowed *answer_locked(struct rch_chan *chan)
 
 	lockdep_assert_held(&chan->lock);
 	/* Else who has claimed RCH_CHAN_TX may be about to go on to the next message. */
-	if (chan->cts_due && chan->rts_total)
+	if (chan->rndv_tx.cts_due && chan->rndv_tx.rts_total)
 		borrowed = borrowed_next(chan);
 	if (!borrowed)
 		return NULL;
-	if (chan->rts_total > borrowed->cts.length) {
+	if (chan->rndv_tx.rts_total > borrowed->cts.length) {
 		borrowed->state = RCH_BORROW_NONE;
 		return borrowed;
 	}
-	chan->cts_lent = true;
-	WRITE_ONCE(chan->cts_due, false);
+	chan->rndv_tx.cts_lent = true;
+	WRITE_ONCE(chan->rndv_tx.cts_due, false);
 	return NULL;
 }
 
@@ -193,13 +193,13 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 	struct rch_cts cts;
 
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->cts_due, true);
-	chan->cts_lent = false;
-	chan->rts_total = rch_lend_agreed(chan, RCH_FEATURE_CROSS) ? total : 0;
-	if (chan->rts_total)
+	WRITE_ONCE(chan->rndv_tx.cts_due, true);
+	chan->rndv_tx.cts_lent = false;
+	chan->rndv_tx.rts_total = rch_lend_agreed(chan, RCH_FEATURE_CROSS) ? total : 0;
+	if (chan->rndv_tx.rts_total)
 		returned = answer_locked(chan);
 	else
-		chan->borrow_from = chan->tx_messages + 1;
+		chan->rndv_tx.borrow_from = chan->tx_messages + 1;
 	if (returned)
 		cts = returned->cts;
 	spin_unlock_bh(&chan->lock);
@@ -210,16 +210,16 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 /** rch_chan_borrow_take - take what has answered the question: @cts_lent; locked */
 void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
 {
-	struct rch_borrowed *borrowed = &chan->borrow[chan->tx_messages % RCH_LENDS];
+	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[chan->tx_messages % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	*cts = borrowed->cts;
 	borrowed->state = RCH_BORROW_USED;
-	chan->cts_lent = false;
+	chan->rndv_tx.cts_lent = false;
 }
 
 /** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, whatever is lent */
 bool rch_chan_asks_ahead(const struct rch_chan *chan)
 {
-	return rch_lend_agreed(chan, RCH_FEATURE_CROSS) && !chan->rts_skip;
+	return rch_lend_agreed(chan, RCH_FEATURE_CROSS) && !chan->rndv_tx.rts_skip;
 }

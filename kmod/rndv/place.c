@@ -84,7 +84,7 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	smp_mb(); /* pairs with that of rch_place_go_to() */
 	switch (READ_ONCE(place->state)) {
 	case RCH_PLACE_ASKED:
-		return !events || !READ_ONCE(place->chan->cts_due);
+		return !events || !READ_ONCE(place->chan->rndv_tx.cts_due);
 	case RCH_PLACE_HOLDING:
 		return READ_ONCE(place->let_go) && !READ_ONCE(place->chan->lend.opens);
 	case RCH_PLACE_OPEN:

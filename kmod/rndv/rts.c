@@ -26,7 +26,7 @@
 /* Whether the peer may be asked. A sender that was refused does not ask for a while. */
 static bool rch_rts_asks(const struct rch_chan *chan)
 {
-	return (chan->lane.link->terms.features & RCH_FEATURE_PLACE) && !chan->rts_skip;
+	return (chan->lane.link->terms.features & RCH_FEATURE_PLACE) && !chan->rndv_tx.rts_skip;
 }
 
 /**
@@ -52,23 +52,23 @@ enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned)
 	facts.asks = rch_rts_asks(chan);
 	facts.trip_us = rch_link_trip_us(chan->lane.link);
 	facts.at_once = rch_lane_at_once(&chan->lane);
-	if (!facts.lent && chan->rts_skip)
-		chan->rts_skip--;
+	if (!facts.lent && chan->rndv_tx.rts_skip)
+		chan->rndv_tx.rts_skip--;
 	return rch_way(&facts);
 }
 
 /** rch_chan_rts_refused - nobody waits: ask more seldom */
 void rch_chan_rts_refused(struct rch_chan *chan)
 {
-	chan->rts_penalty = clamp(chan->rts_penalty * 2, 1U, RCH_RTS_SKIP_MAX);
-	chan->rts_skip = chan->rts_penalty;
+	chan->rndv_tx.rts_penalty = clamp(chan->rndv_tx.rts_penalty * 2, 1U, RCH_RTS_SKIP_MAX);
+	chan->rndv_tx.rts_skip = chan->rndv_tx.rts_penalty;
 }
 
 /** rch_chan_tx_placed - the message was written to its place; by who has claimed RCH_CHAN_TX */
 void rch_chan_tx_placed(struct rch_chan *chan)
 {
-	chan->rts_penalty = 0;
-	chan->placed_next = chan->tx_messages + 1;
+	chan->rndv_tx.rts_penalty = 0;
+	chan->rndv_tx.placed_next = chan->tx_messages + 1;
 	WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
 }
 
@@ -82,9 +82,9 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 		return rch_chan_standing_got(chan, &cts);
 	spin_lock(&chan->lock);
 	/* Others are answers to what was taken back. */
-	if (chan->cts_due && cts.serial == chan->rts_serial) {
-		chan->cts = cts;
-		WRITE_ONCE(chan->cts_due, false);
+	if (chan->rndv_tx.cts_due && cts.serial == chan->rndv_tx.rts_serial) {
+		chan->rndv_tx.cts = cts;
+		WRITE_ONCE(chan->rndv_tx.cts_due, false);
 		wake_up_interruptible_poll(&chan->wait, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
@@ -95,8 +95,8 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 void rch_chan_cts_expect(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->cts_due, true);
-	chan->rts_total = 0;
+	WRITE_ONCE(chan->rndv_tx.cts_due, true);
+	chan->rndv_tx.rts_total = 0;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -113,12 +113,12 @@ bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent)
 	bool got;
 
 	spin_lock_bh(&chan->lock);
-	got = !chan->cts_due;
-	*lent = got && chan->cts_lent;
+	got = !chan->rndv_tx.cts_due;
+	*lent = got && chan->rndv_tx.cts_lent;
 	if (*lent)
 		rch_chan_borrow_take(chan, cts);
 	else if (got)
-		*cts = chan->cts;
+		*cts = chan->rndv_tx.cts;
 	spin_unlock_bh(&chan->lock);
 	return got;
 }
@@ -127,9 +127,9 @@ bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent)
 void rch_chan_cts_forget(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->cts_due, false);
-	chan->cts_lent = false;
-	chan->rts_total = 0;
+	WRITE_ONCE(chan->rndv_tx.cts_due, false);
+	chan->rndv_tx.cts_lent = false;
+	chan->rndv_tx.rts_total = 0;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -138,8 +138,8 @@ int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts)
 {
 	int ret;
 
-	chan->rts_serial = rch_seq_after(chan->rts_serial);
-	rts->serial = chan->rts_serial;
+	chan->rndv_tx.rts_serial = rch_seq_after(chan->rndv_tx.rts_serial);
+	rts->serial = chan->rndv_tx.rts_serial;
 	rch_chan_borrow_ask(chan, rts->total);
 	ret = rch_lane_rts(&chan->lane, rts, 0, 0, false);
 	return ret ? rch_chan_tx_check(chan) ?: ret : 0;
