@@ -77,14 +77,14 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->rx_next = rch_chan_next_length(chan);
 	out->tx_queued = READ_ONCE(chan->lane.queued);
 	out->tx_stalls = READ_ONCE(chan->lane.stalls);
-	out->tx_messages = READ_ONCE(chan->tx_messages);
-	out->tx_bytes = READ_ONCE(chan->tx_bytes);
-	out->rx_messages = READ_ONCE(chan->rx_messages);
-	out->rx_bytes = READ_ONCE(chan->rx_bytes);
-	out->tx_placed = READ_ONCE(chan->tx_placed);
-	out->rx_placed = READ_ONCE(chan->rx_placed);
-	out->tx_regions = atomic64_read(&chan->tx_regions);
-	out->rx_regions = atomic64_read(&chan->rx_regions);
+	out->tx_messages = READ_ONCE(chan->counts.tx_messages);
+	out->tx_bytes = READ_ONCE(chan->counts.tx_bytes);
+	out->rx_messages = READ_ONCE(chan->counts.rx_messages);
+	out->rx_bytes = READ_ONCE(chan->counts.rx_bytes);
+	out->tx_placed = READ_ONCE(chan->counts.tx_placed);
+	out->rx_placed = READ_ONCE(chan->counts.rx_placed);
+	out->tx_regions = atomic64_read(&chan->counts.tx_regions);
+	out->rx_regions = atomic64_read(&chan->counts.rx_regions);
 	out->send_buffer = chan->tuning.send_buffer;
 	out->recv_buffer = chan->tuning.recv_buffer;
 }
@@ -443,7 +443,7 @@ static void linger(struct rch_chan *chan)
 {
 	chan->ends.overdue = false;
 	/* There is no file: no thread receives any more. */
-	rch_lane_finish(&chan->lane, chan->rx_messages);
+	rch_lane_finish(&chan->lane, chan->counts.rx_messages);
 	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 }
 
@@ -654,7 +654,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 		if (ret)
 			return ret;
 		/* Told before there is room again: who waits for it must not get it. */
-		rch_lane_read(&chan->lane, chan->rx_messages, true);
+		rch_lane_read(&chan->lane, chan->counts.rx_messages, true);
 		rch_chan_refuse_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	}

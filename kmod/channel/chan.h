@@ -172,6 +172,31 @@ struct rch_chan_rx {
 	u64 queued;
 };
 
+/**
+ * struct rch_chan_counts - messages, and their bytes
+ *
+ * LIST tells them; and messages have numbers by @tx_messages and @rx_messages. Those of tx_ are
+ * written by who has claimed RCH_CHAN_TX, those of rx_ by who has claimed RCH_CHAN_RX.
+ */
+struct rch_chan_counts {
+	/** @tx_messages: accepted */
+	u64 tx_messages;
+	/** @tx_bytes: of these */
+	u64 tx_bytes;
+	/** @rx_messages: read */
+	u64 rx_messages;
+	/** @rx_bytes: of these */
+	u64 rx_bytes;
+	/** @tx_placed: messages that were not copied, of @tx_messages */
+	u64 tx_placed;
+	/** @rx_placed: likewise, of @rx_messages */
+	u64 rx_placed;
+	/** @tx_regions: messages from regions, of @tx_messages */
+	atomic64_t tx_regions;
+	/** @rx_regions: messages into regions, of @rx_messages */
+	atomic64_t rx_regions;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -233,22 +258,8 @@ struct rch_chan {
 	struct rch_grants *grants;
 	/** @lent: grants that are given and not back; not under @lock */
 	atomic_t lent;
-	/** @tx_messages: accepted */
-	u64 tx_messages;
-	/** @tx_bytes: of them; both by who has claimed RCH_CHAN_TX */
-	u64 tx_bytes;
-	/** @rx_messages: read */
-	u64 rx_messages;
-	/** @rx_bytes: of them; both by who has claimed RCH_CHAN_RX */
-	u64 rx_bytes;
-	/** @tx_placed: messages that were not copied, of @tx_messages */
-	u64 tx_placed;
-	/** @rx_placed: of @rx_messages */
-	u64 rx_placed;
-	/** @tx_regions: messages from regions, of @tx_messages */
-	atomic64_t tx_regions;
-	/** @rx_regions: into them, of @rx_messages */
-	atomic64_t rx_regions;
+	/** @counts: messages, and their bytes */
+	struct rch_chan_counts counts;
 };
 
 /** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */

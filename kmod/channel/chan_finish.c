@@ -27,7 +27,7 @@ static void finish_told(struct rch_chan *chan, u64 messages)
 /* Exact for a thread that has claimed RCH_CHAN_TX: nothing is accepted meanwhile. */
 static u64 finish_missing(const struct rch_chan *chan)
 {
-	u64 sent = READ_ONCE(chan->tx_messages);
+	u64 sent = READ_ONCE(chan->counts.tx_messages);
 
 	lockdep_assert_held(&chan->lock);
 	return sent > chan->ends.peer_read ? sent - chan->ends.peer_read : 0;
@@ -54,7 +54,7 @@ enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *
  */
 u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages)
 {
-	u64 sent = READ_ONCE(chan->tx_messages);
+	u64 sent = READ_ONCE(chan->counts.tx_messages);
 
 	/* The nearest number that ends so: no peer has 2^31 messages under way. */
 	finish_told(chan, sent - (s32)((u32)sent - messages));

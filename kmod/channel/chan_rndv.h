@@ -97,7 +97,7 @@ enum rch_borrow {
  * struct rch_borrowed - memory that the peer has lent
  * @state: how it is with that
  * @cts: where it is
- * @number: for which message, as tx_messages of the channel counts
+ * @number: for which message, as @counts.tx_messages of the channel counts
  */
 struct rch_borrowed {
 	enum rch_borrow state;

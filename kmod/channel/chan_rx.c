@@ -511,8 +511,8 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 
 static void count_received(struct rch_chan *chan, u32 messages, size_t bytes)
 {
-	WRITE_ONCE(chan->rx_messages, chan->rx_messages + messages);
-	WRITE_ONCE(chan->rx_bytes, chan->rx_bytes + bytes);
+	WRITE_ONCE(chan->counts.rx_messages, chan->counts.rx_messages + messages);
+	WRITE_ONCE(chan->counts.rx_bytes, chan->counts.rx_bytes + bytes);
 }
 
 /** rch_chan_rx_done - a message was received; by who has claimed RCH_CHAN_RX */

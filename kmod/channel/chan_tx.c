@@ -151,8 +151,8 @@ void rch_chan_tx_abort(struct rch_chan *chan, u32 total)
 
 static void count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
 {
-	WRITE_ONCE(chan->tx_messages, chan->tx_messages + messages);
-	WRITE_ONCE(chan->tx_bytes, chan->tx_bytes + bytes);
+	WRITE_ONCE(chan->counts.tx_messages, chan->counts.tx_messages + messages);
+	WRITE_ONCE(chan->counts.tx_bytes, chan->counts.tx_bytes + bytes);
 }
 
 /** rch_chan_tx_done - a message was accepted; by who has claimed RCH_CHAN_TX */

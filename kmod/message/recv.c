@@ -47,7 +47,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 		chan->ends.told = true;
 	spin_unlock_bh(&chan->lock);
 	if (tells)
-		rch_lane_read(&chan->lane, chan->rx_messages, false);
+		rch_lane_read(&chan->lane, chan->counts.rx_messages, false);
 	if (offered)
 		ret = -EINPROGRESS;
 	else if (message)

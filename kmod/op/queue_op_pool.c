@@ -96,7 +96,7 @@ static void count_in_region(struct rch_op *op, u32 messages)
 {
 	struct rch_chan *chan = op->object;
 
-	atomic64_add(messages, &chan->rx_regions);
+	atomic64_add(messages, &chan->counts.rx_regions);
 	atomic64_add(messages, &op->region->received);
 }
 

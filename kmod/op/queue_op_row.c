@@ -141,7 +141,7 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 		return;
 	rch_chan_send_row(chan, &send->row);
 	if (send->region) {
-		atomic64_add(send->row.messages, &chan->tx_regions);
+		atomic64_add(send->row.messages, &chan->counts.tx_regions);
 		atomic64_add(send->row.messages, &send->region->sent);
 	}
 	if (send->row.messages && !send->row.last)

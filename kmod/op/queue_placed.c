@@ -138,7 +138,7 @@ static s64 send_small(struct rch_op *op)
 	rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
 	ret = rch_op_send_iter(op, &iter);
 	if (ret >= 0) {
-		atomic64_inc(&chan->tx_regions);
+		atomic64_inc(&chan->counts.tx_regions);
 		atomic64_inc(&op->region->sent);
 	}
 	return ret;
@@ -313,7 +313,7 @@ static s64 recv_or_begin(struct rch_op *op)
 	if (ret == -EINPROGRESS)
 		return begin_recv(op, &offer);
 	if (!ret && !result.eof && op->region) {
-		atomic64_inc(&chan->rx_regions);
+		atomic64_inc(&chan->counts.rx_regions);
 		atomic64_inc(&op->region->received);
 	}
 	/* Only a call can go on: until there is one nothing is to be offered. */

@@ -30,7 +30,7 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
 static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
 {
 	lockdep_assert_held(&chan->lock);
-	if (!chan->rndv_tx.cts_lent || borrowed->number != READ_ONCE(chan->tx_messages))
+	if (!chan->rndv_tx.cts_lent || borrowed->number != READ_ONCE(chan->counts.tx_messages))
 		return;
 	chan->rndv_tx.cts_lent = false;
 	WRITE_ONCE(chan->rndv_tx.cts_due, true);
@@ -39,7 +39,7 @@ static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *bo
 static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	/* The peer may have counted a message that we are about to, and sees it whole. */
-	u64 number = rch_seq_near64(READ_ONCE(chan->tx_messages), cts->message);
+	u64 number = rch_seq_near64(READ_ONCE(chan->counts.tx_messages), cts->message);
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[number % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
@@ -68,14 +68,14 @@ static bool return_locked(struct rch_chan *chan, u32 serial)
 /* What is lent for the next message; or NULL. */
 static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
 {
-	u64 next = READ_ONCE(chan->tx_messages);
+	u64 next = READ_ONCE(chan->counts.tx_messages), placed = chan->rndv_tx.placed_next;
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[next % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||
 	    borrowed->number < chan->rndv_tx.borrow_from)
 		return NULL;
-	if (borrowed->cts.ahead && (!chan->rndv_tx.placed_next || chan->rndv_tx.placed_next != next))
+	if (borrowed->cts.ahead && (!placed || placed != next))
 		return NULL;
 	return borrowed;
 }
@@ -199,7 +199,7 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 	if (chan->rndv_tx.rts_total)
 		returned = answer_locked(chan);
 	else
-		chan->rndv_tx.borrow_from = chan->tx_messages + 1;
+		chan->rndv_tx.borrow_from = chan->counts.tx_messages + 1;
 	if (returned)
 		cts = returned->cts;
 	spin_unlock_bh(&chan->lock);
@@ -210,7 +210,7 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 /** rch_chan_borrow_take - take what has answered the question: @cts_lent; locked */
 void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
 {
-	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[chan->tx_messages % RCH_LENDS];
+	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[chan->counts.tx_messages % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
 	*cts = borrowed->cts;

@@ -53,7 +53,7 @@ void rch_chan_placing(struct rch_chan *chan)
 {
 	spin_lock_bh(&chan->lock);
 	chan->rndv_rx.transfers++;
-	chan->rndv_rx.placing = chan->rx_messages;
+	chan->rndv_rx.placing = chan->counts.rx_messages;
 	spin_unlock_bh(&chan->lock);
 }
 

@@ -105,7 +105,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 	ok = chan->rndv_rx.target.state == RCH_GRANT_NONE && !chan->rndv_rx.heirs_lost &&
 	     !chan->rx.events && rch_lend_possible(chan);
 	if (ok)
-		lend_locked(chan, &chan->rndv_rx.target, cts, chan->rx_messages);
+		lend_locked(chan, &chan->rndv_rx.target, cts, chan->counts.rx_messages);
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }

@@ -26,11 +26,11 @@ static void received(struct rch_place *place)
 	struct rch_chan *chan = place->chan;
 
 	rch_chan_rx_done(chan, place->rts.total);
-	WRITE_ONCE(chan->rx_placed, chan->rx_placed + 1);
+	WRITE_ONCE(chan->counts.rx_placed, chan->counts.rx_placed + 1);
 	rch_chan_lend_again(chan, place->rts.total);
 	if (!place->region)
 		return;
-	atomic64_inc(&chan->rx_regions);
+	atomic64_inc(&chan->counts.rx_regions);
 	atomic64_inc(&place->region->received);
 }
 

@@ -26,7 +26,7 @@ static void sent(struct rch_place *place, bool placed)
 	rch_chan_tx_done(chan, place->rts.total);
 	if (!place->region)
 		return;
-	atomic64_inc(&chan->tx_regions);
+	atomic64_inc(&chan->counts.tx_regions);
 	atomic64_inc(&place->region->sent);
 }
 

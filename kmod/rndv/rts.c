@@ -68,8 +68,8 @@ void rch_chan_rts_refused(struct rch_chan *chan)
 void rch_chan_tx_placed(struct rch_chan *chan)
 {
 	chan->rndv_tx.rts_penalty = 0;
-	chan->rndv_tx.placed_next = chan->tx_messages + 1;
-	WRITE_ONCE(chan->tx_placed, chan->tx_placed + 1);
+	chan->rndv_tx.placed_next = chan->counts.tx_messages + 1;
+	WRITE_ONCE(chan->counts.tx_placed, chan->counts.tx_placed + 1);
 }
 
 /** rch_chan_cts_got - the peer has room, or none. Softirq */
