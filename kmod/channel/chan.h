@@ -209,7 +209,7 @@ struct rch_chan {
 	struct rch_lane lane;
 	/** @net: network namespace; referenced while there is a file */
 	struct net *net;
-	/** @file: the one it has; for calls on that, and NULL before it is made; then immutable */
+	/** @file: its file, for calls on that; NULL before it is made; then immutable */
 	struct file *file;
 	/** @service: service; immutable */
 	u32 service;
@@ -219,26 +219,26 @@ struct rch_chan {
 	struct sockaddr_storage peer;
 	/** @tuning: sizes and times, with defaults filled in; immutable */
 	struct rdmachan_tuning tuning;
-	/** @charge: its share of the limits */
+	/** @charge: its share of the limits; protected by quota_lock */
 	struct rch_charge charge;
 	/** @wait: woken when the state changes, a message is complete, or there is room */
 	wait_queue_head_t wait;
-	/** @async: who gets SIGIO then */
+	/** @async: processes that get SIGIO then, see file_async.c */
 	struct rch_async async;
-	/** @busy: RCH_CHAN_TX and RCH_CHAN_RX, and who wants them, see rch_chan_claim() */
+	/** @busy: bits RCH_CHAN_TX and RCH_CHAN_RX, and claims that wait; see rch_chan_claim() */
 	unsigned long busy;
-	/** @busy_us: how long who waits looks before it sleeps, see busy.h; not under @lock */
+	/** @busy_us: how long a thread that waits looks before it sleeps, see busy.h; no lock */
 	u32 busy_us;
 	/** @backlog: in the listener's queue; protected by the listener's lock */
 	struct list_head backlog;
 	/** @opening: connecting */
 	struct rch_chan_opening opening;
 
-	/** @lock: protects all that follows */
+	/** @lock: protects all that follows, but where a part or a member tells otherwise */
 	spinlock_t lock;
 	/** @state: written by rch_chan_set_state() only */
 	enum rch_chan_state state;
-	/** @ends: who has ended what */
+	/** @ends: how the channel ends, at both sides */
 	struct rch_chan_ends ends;
 	/** @error: the last error record */
 	struct rdmachan_error error;
@@ -252,11 +252,9 @@ struct rch_chan {
 	struct rch_rndv_lend lend;
 	/** @rndv_tx: large messages that are sent */
 	struct rch_rndv_tx rndv_tx;
-	/**
-	 * @grants: those given and held; NULL until there is one, then immutable. Not under @lock
-	 */
+	/** @grants: grants given and held; NULL until there is one, then immutable; no lock */
 	struct rch_grants *grants;
-	/** @lent: grants that are given and not back; not under @lock */
+	/** @lent: grants that are given and not back; no lock */
 	atomic_t lent;
 	/** @counts: messages, and their bytes */
 	struct rch_chan_counts counts;

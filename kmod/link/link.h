@@ -297,14 +297,14 @@ struct rch_link {
 	/** @list: in the table of links; protected by links_lock */
 	struct list_head list;
 	/**
-	 * @doom: the cause of whoever ends several links at once, else 0: one end of a connection
-	 * must not take the other's going for the cause. Set once
+	 * @doom: the cause, where several links are ended at once, else 0: one end of a connection
+	 * must not take the other's going for the cause. Set once; no lock
 	 */
 	u32 doom;
 	/** @wait: woken when @state changes */
 	wait_queue_head_t wait;
 
-	/** @lock: see above; protects all that follows but where told otherwise */
+	/** @lock: see above; protects all that follows, but where that tells otherwise */
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	/** @state: written by rch_link_set_state() only */
 	enum rch_link_state state;
@@ -326,17 +326,20 @@ struct rch_link {
 	struct rch_link_lanes lanes;
 	/** @rx: what was received */
 	struct rch_link_rx rx;
-	/** @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX */
+	/**
+	 * @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX; no
+	 * lock
+	 */
 	atomic_t lent;
 	/** @beat: heartbeat, and whether the peer lives */
 	struct rch_link_beat beat;
 	/** @dead_work: taking apart */
 	struct work_struct dead_work;
-	/** @reap_work: tells channels of @gone */
+	/** @reap_work: tells the channels of @lanes.gone */
 	struct work_struct reap_work;
 	/** @stats: what LIST tells */
 	struct rch_link_stats stats;
-	/** @faults: injected ones */
+	/** @faults: faults on purpose */
 	struct rch_link_faults faults;
 };
 

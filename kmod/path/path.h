@@ -147,9 +147,9 @@ struct rch_path {
 	struct ib_pd *pd;
 	/** @cq: completions of both queues */
 	struct ib_cq *cq;
-	/** @cq_handler: the core's, which the adapter calls through path_cq.c */
+	/** @cq_handler: the core's function, which the adapter calls through path_cq.c */
 	ib_comp_handler cq_handler;
-	/** @cq_work: calls that in an interrupt */
+	/** @cq_work: calls @cq_handler in an interrupt */
 	struct irq_work cq_work;
 	/** @depth: receive buffers */
 	u32 depth;
@@ -170,8 +170,8 @@ struct rch_path {
 	/** @handed: receive buffers whose pages went along with a message */
 	struct rch_path_handed handed;
 	/**
-	 * @lock: protects @stopped against posting, @empty and the buffers' vacant; taken from
-	 * softirq; only the lock of @failure nests inside
+	 * @lock: protects @stopped against posting, @users, @empty and the buffers' vacant, and
+	 * what the parts say; taken from softirq; only the lock of @failure nests inside
 	 */
 	spinlock_t lock;
 	/** @stopped: nothing may be posted any more */
@@ -197,7 +197,7 @@ struct rch_path {
 	struct rch_path_keys keys;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
-	/** @empty: receive buffers that could not be replaced */
+	/** @empty: receive buffers that could not be replaced; protected by @lock */
 	u32 empty;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;
