@@ -154,6 +154,9 @@ too_large()
 
 # Peers that are killed, or stopped
 
+# A pipe that is opened when its last writer has gone is never opened.
+reads_way() { [ "$(readlink "/proc/${pids[$1]}/fd/0")" = "$tmp/way" ]; }
+
 # killed ONE OTHER: in the midst, when some has come out; the one fails
 killed()
 {
@@ -164,7 +167,8 @@ killed()
 	exec {hold}<>"$tmp/way"
 	talk "$tmp/other" "$tmp/way" "$tmp/random" "$tmp/a" &&
 	head -c "$(some)" <&"$hold" >"$tmp/b" && send_signal KILL "$1" && ends "$1" 137 &&
-	start cat "$tmp/way" /dev/null cat && ends "$2" 3 && says "$2" 'The program at the peer was killed'
+	start cat "$tmp/way" /dev/null cat && await reads_way cat && ends "$2" 3 &&
+	says "$2" 'The program at the peer was killed'
 	status=$?
 	release
 	release other
