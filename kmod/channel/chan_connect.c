@@ -3,10 +3,11 @@
  * chan_connect.c - opens a channel to a service
  *
  * With a link at hand, opening costs one record and its answer. Else the link is made
- * first. Three things lead to another try within the same deadline: the link that was
- * found ended before the peer answered (it was idle, or made for a service that nobody
- * listens for); the service belongs to another trust domain, which the peer names; or
- * the peer was restarted.
+ * first. rch_chan_connect() tries RCH_CONNECT_TRIES times at most, until the deadline, a signal, or
+ * the channel's close. Four things lead to another try: the link ended before the peer answered (it
+ * was idle, or made for a service that nobody listens for); the service belongs to another trust
+ * domain, which the peer names; the peer was restarted; the link failed, and was not made for this
+ * channel. connect_link() tries a smaller MTU.
  *
  * Giving up. When the program gives up while the peer's answer is still to come, the
  * lane stays attached without a file. ACCEPT is then answered by CLOSE, REJECT ends the

@@ -281,7 +281,14 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 	spin_unlock_bh(&lane->link->lock);
 }
 
-/** rch_lane_tell - have the peer told something besides data: &enum rch_lane_control */
+/**
+ * rch_lane_tell - have the peer told something besides data
+ * @lane: lane
+ * @control: &enum rch_lane_control
+ *
+ * Takes link->lock, and drops it while frames are posted. The caller has interrupts on, and holds
+ * no spinlock of ours but faults.lock.
+ */
 void rch_lane_tell(struct rch_lane *lane, u32 control)
 {
 	spin_lock_bh(&lane->link->lock);

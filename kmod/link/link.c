@@ -15,10 +15,10 @@
  *     who is posting is waited for.
  *  3. The path is drained: no softirq of this link runs any more, and no work of an
  *     injected fault. Frames are unmapped and freed while the device is still there.
- *     Then the path is destroyed.
- *  4. Channels learn the error; each gives up its lane, and with it its reference.
- *     Lanes of @lanes.gone are reaped first, so that none is told twice.
- *  5. The link leaves the table and loses the table's reference.
+ *  4. Lanes of @lanes.gone are reaped, so that none is told twice. Each other channel learns the
+ *     error, and gives up its lane, and with it its reference.
+ *  5. The path is destroyed, when its last user has left.
+ *  6. The link leaves the table and loses the table's reference.
  *
  * rch_link_device_gone() and rch_link_exit() kill links and wait for dead_work.
  */

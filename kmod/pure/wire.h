@@ -173,7 +173,8 @@ struct rch_bare {
 #define RCH_BARE_FULL		0x8000U
 
 /**
- * enum rch_record_type - types of records
+ * enum rch_record_type - types of records. All that a new one needs is listed in
+ *	Documentation/internals.rst, "Where to change what"
  * @RCH_REC_OPEN: open a channel to a service; &struct rch_wire_open
  * @RCH_REC_ACCEPT: it is open; &struct rch_wire_accept
  * @RCH_REC_REJECT: it is not; &struct rch_wire_reject

@@ -4,11 +4,11 @@
  *
  * Operation. A call of ENTER takes entries, copies each before it looks at it, and runs
  * the operations one by one, none of which waits. One whose object is not ready is armed:
- * it is in the object's wait queue, and whoever wakes that puts it back among those to be
- * run. They are run by who is in ENTER, or, when nobody is, by a work item that borrows
- * the program's memory. That never waits for the program's memory to come: it runs with
- * page faults disabled, and leaves what then fails, and what makes file descriptors, to
- * ENTER, which the ring's flags and poll() ask for. So no program can hold up a work item.
+ * it is in the object's wait queue, and a wake-up puts it back among those to be run. A thread in
+ * ENTER runs them, or, when there is none, a work item that borrows the program's memory. The work
+ * item runs with page faults disabled, so it never waits for that memory. An operation that
+ * faults, or that makes a file descriptor, is left to ENTER: the ring's flags and poll() tell the
+ * program to call it. So no program can hold up a work item.
  * A queue with a poller has that instead, which takes entries as well (queue_poller.c).
  *
  * An operation that completes more than once does so only while the completion ring has
@@ -18,8 +18,8 @@
  * others may do something ahead of their turn, but none is over before the first. Accesses
  * of one channel are a line as well, for the sake of those that wait for them (FENCE). An
  * entry with LINK and those after it are a *chain*: only its first begins. Chains wait
- * in the queue's deferred list while there is a DRAIN that forbids them to begin. Whatever
- * waits for another one comes behind it in each line that both are in: so nothing waits in a
+ * in the queue's deferred list while there is a DRAIN that forbids them to begin. An operation
+ * that waits for another one is behind it in each line that has both: so nothing waits in a
  * circle.
  *
  * Buffer ownership. As many operations as the completion ring has entries are made with

@@ -4,8 +4,9 @@
  *
  * Taking apart. The file is closed, so no call of a program runs and none will. First
  * nobody may kick any more, then the timer, the poller and the work end: after that nobody
- * runs operations. Wake-ups still come, until each operation is disarmed; transfers that
- * operations have begun end by themselves, and hold what they need (place.c).
+ * runs operations. Wake-ups still come, until each operation is disarmed. Transfers that
+ * operations have begun end by themselves, and hold what they need (place.c). A thread of the
+ * queue's program waits for those that use plain memory of the program (rch_op_placed_await()).
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>

@@ -8,18 +8,17 @@
  * the peer at once (a *standing* CTS). A sender that has one writes its next large message
  * there, and then says that it did (RTS, PLACED): borrow.c.
  *
- * For one message. What is lent is for the next message of the channel, which has a number
- * that both sides know without a word: they count messages. It is void when that message
- * goes another way, as DATA or with an RTS of its own; again both know. So nothing is ever
- * written to memory whose key is useless by then, which would end the queue pair. Memory for the
- * messages behind the next one is told of in heir.c.
+ * For one message. A standing CTS is for the next message of the channel. Both sides count
+ * messages, so both know its number. It is void when that message goes as DATA or with an RTS of
+ * its own, which both sides know as well. So the peer never writes with a key that is invalid by
+ * then, which would end the queue pair. heir.c lends memory for the messages behind the next one.
  *
  * States. @target is LENT until the message was written there (DONE), or the peer gives back
  * what it was lent (RETURNED).
  *
- * Taking back. A program that wants its memory back has to wait for an answer: that it will
- * not be used, or the message. Each wish is answered, but where what it is about was
- * taken by a sender: what that one will say is the answer.
+ * Taking back. A program that wants its memory back waits for an answer: that the memory will not
+ * be used, or the message. The peer answers each recall (a CTS without memory). If a sender of the
+ * peer has begun to write there, its RTS (PLACED) is the answer.
  *
  * Guessing wrong costs a key and a frame. So after each memory that was lent in vain more
  * messages have to be written by RTS before it is tried again.

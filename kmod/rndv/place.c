@@ -3,22 +3,25 @@
  * place.c - transfers: large messages that are written from memory to memory
  *
  * Operation. One side asks, writes, and tells that it has written (FIN); the other one opens its
- * memory, waits for FIN, and closes it. The pages are pinned, so no program is needed. A step is
- * taken when what the one before waits for has come: those of who sends are in
- * place_send.c, the others in place_recv.c. The transfer hears of that from the
- * wait queues of channel and path, where it is instead of a thread, and passes it on to who
- * has begun it, who calls rch_place_go_on(): an operation of a queue, or the thread of a call
- * (place_call.c). Its own work does so when nobody is left.
+ * memory, waits for FIN, and closes it. The pages are pinned, so no program is needed. A transfer
+ * is a state machine (enum rch_place_state), whose steps are in place_send.c and place_recv.c.
+ * Its entries in the wait queues of channel and path notice when the awaited event has come, and
+ * wake its owner: an operation of a queue, or the thread of a call (place_call.c). The owner calls
+ * rch_place_go_on(), which takes steps. If the owner has left, the transfer's work item does so.
  *
- * Ownership. The channel's direction is claimed by who begins, and given up by the
- * transfer when it is over; sending, as soon as the last bytes are on their way. It is
- * a user of the path (path_rdma.h) as long as anything is mapped or open, and holds what
- * keeps the channel's file and the region until its end. So when it is over no adapter
- * touches the pages any more.
+ * Ownership. The owner claims the channel's direction. The transfer gives the claim up when it is
+ * over; a sending one does as soon as its last bytes are posted. The transfer is a user of the path
+ * (path_rdma.h) as long as anything is mapped or open, and holds the channel's file and the region
+ * until its end. So when it is over no adapter touches the pages any more.
  *
- * Error handling. What can be stopped is told where its steps are. When nobody wants a
- * message any more that was received whole, it is lost, and the channel ends: it must not
- * leave one out.
+ * Error handling. rch_place_stop() ends a transfer where the heads of place_send.c and
+ * place_recv.c allow it. If a message was received whole and the owner has left, nobody can be
+ * given it: the channel ends, as it must not leave a message out.
+ *
+ * Link failure. A sender's writes are flushed: it is FAILING until the channel has failed, and
+ * ends with the errno of the channel. A receiver cannot invalidate the key: it is STUCK until the path
+ * is drained; then the memory region is deregistered, and reading gives the channel's errno. Both
+ * unpin their pages only after no adapter has them.
  */
 #include <linux/file.h>
 #include <linux/fs.h>

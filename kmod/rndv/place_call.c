@@ -8,9 +8,10 @@
  * for a message lends room for it, when the last one was written to its place (lend.c).
  *
  * Error handling. While nothing is being written a sender can stop: at its time-out, or for a
- * signal. Otherwise it waits for what is under way, which ends within the dead time of the path. A
- * receiver takes back what it has lent, and the peer answers; once a message is being written it
- * cannot stop: the peer's module has all that it needs, and finishes, or the link ends.
+ * signal. Otherwise it waits for what is under way: that ends within RCH_PATIENCE_DEADS dead times,
+ * or the path fails. A receiver takes back what it has lent, and the peer answers. Once a message
+ * is being written it cannot stop: the peer's module has all that it needs, and finishes, or the
+ * link ends.
  * All can be killed: then the transfer goes on alone, and keeps the pages until its end.
  */
 #include <linux/mm.h>

@@ -7,8 +7,8 @@
  * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
- * module has all that it needs, and finishes, or the link ends. What is only lent is asked
- * back, and waited for.
+ * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). What is
+ * only lent is asked back, and waited for.
  */
 #include "base/rch.h"
 #include "channel/chan.h"

@@ -12,8 +12,8 @@
  * written, so the lane has nothing behind the RTS.
  *
  * Error handling. Until the last piece is confirmed the message can be taken back (RTS
- * with the cancel flag): the peer's program goes on waiting. A piece that is under way
- * is waited for: it ends, or the path does, within the dead time.
+ * with the cancel flag): the peer's program goes on waiting. A piece that is being written is
+ * waited for: the write ends within RCH_PATIENCE_DEADS dead times, or the path fails.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
