@@ -8,8 +8,9 @@
  * Lifetime. A channel gets its grants when there is the first one, and they are freed with
  * it. A loan is referenced by the table until it has ended, by its timer while that is
  * pending, by its REVOKE while that waits to be told, and by who waits for its end; it holds the
- * channel, and uses its region. What is held belongs to the table until it has ended and
- * nobody accesses it, and then to its RELEASE until that was told.
+ * channel, and uses its region. What is held is referenced by the table until it has ended and
+ * nobody accesses it, then by its RELEASE until that was told; and by each call that has begun: a
+ * number may be another grant's by the next step.
  *
  * Locks. The xa_lock of each table protects what is in it, and is taken in softirq; nothing
  * of ours is taken inside it. The lock of a region's set is outer to it; chan->lock and
@@ -144,8 +145,10 @@ struct rch_loan {
 /**
  * struct rch_held - memory that the peer lends; protected by the table's xa_lock but for
  *	what is immutable
+ * @ref: references
  * @charge: its share of the limits
  * @id: number; immutable
+ * @stone: the peer wanted it back before it came; immutable
  * @rights: enum rdmachan_right; immutable
  * @length: bytes; immutable
  * @start: address of the first one; immutable
@@ -160,8 +163,10 @@ struct rch_loan {
  * @key: of each piece; immutable
  */
 struct rch_held {
+	struct kref ref;
 	struct rch_charge charge;
 	u32 id;
+	bool stone;
 	u32 rights;
 	u64 length;
 	u32 start;
@@ -177,12 +182,14 @@ struct rch_held {
 };
 
 /**
- * struct rch_held_place - what of a grant never changes
+ * struct rch_held_place - a grant that a call accesses, and what of it never changes
+ * @held: it, with a reference
  * @rights: enum rdmachan_right
  * @start: address of the first byte
  * @shift: size of a piece
  */
 struct rch_held_place {
+	struct rch_held *held;
 	u32 rights;
 	u32 start;
 	u32 shift;
@@ -251,7 +258,7 @@ struct rch_asked {
  *	failed, and the channel will soon
  * @stopped: nobody wants the rest of it
  * @begun: it was
- * @at: the grant
+ * @at: the grant; with a reference if @begun
  * @first: number of the first step that is under way
  * @next: number of the next one
  * @steps: the steps
@@ -385,8 +392,8 @@ enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_re
 int rch_held_release(struct rch_chan *chan, u32 id);
 int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length,
 			struct rch_held_place *place);
-void rch_held_call_end(struct rch_chan *chan, u32 id);
-struct rch_held *rch_held_begin(struct rch_chan *chan, u32 id);
+void rch_held_call_end(struct rch_chan *chan, struct rch_held *held);
+int rch_held_begin(struct rch_chan *chan, struct rch_held *held);
 void rch_held_end(struct rch_chan *chan, struct rch_held *held);
 void rch_grants_unread(struct rch_chan *chan, const struct rch_segment *seg);
 void rch_held_free_all(struct rch_grants *grants);

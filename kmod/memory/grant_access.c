@@ -41,12 +41,13 @@
 static int step_begin(struct rch_access *access)
 {
 	struct rch_job *job = access->owner;
-	struct rch_held *held = rch_held_begin(job->chan, job->id);
+	struct rch_held *held = job->at.held;
+	int ret = rch_held_begin(job->chan, held);
 	u64 address;
 	u32 key;
 
-	if (IS_ERR(held))
-		return PTR_ERR(held);
+	if (ret)
+		return ret;
 	access->held = held;
 	address = held->start + access->offset;
 	key = held->key[address >> held->shift];
@@ -553,7 +554,7 @@ void rch_job_end(struct rch_job *job)
 	for (; job->first != job->next; job->first++)
 		step_put(job, step_number(job, job->first));
 	if (job->begun)
-		rch_held_call_end(job->chan, job->id);
+		rch_held_call_end(job->chan, job->at.held);
 	job->begun = false;
 }
 

@@ -262,7 +262,8 @@ void rch_ask_late(struct rch_job *job)
 /* It is its turn. Return: 0, then it may be freed already; or an error: nothing was asked. */
 static int ask(struct rch_job *job)
 {
-	struct rch_held *held = rch_held_begin(job->chan, job->id);
+	struct rch_held *held = job->at.held;
+	int ret = rch_held_begin(job->chan, held);
 	struct rch_grants *grants = job->chan->grants;
 	struct rch_lane *lane = &job->chan->lane;
 	struct rch_atomic a = {
@@ -273,8 +274,8 @@ static int ask(struct rch_job *job)
 		.compare = job->compare,
 	};
 
-	if (IS_ERR(held))
-		return PTR_ERR(held);
+	if (ret)
+		return ret;
 	job->asked.held = held;
 	if (job->keep)
 		mod_timer(&job->asked.late, jiffies + rch_grant_patience(lane->link));

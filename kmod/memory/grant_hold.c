@@ -2,15 +2,17 @@
 /*
  * grant_hold.c - memory that the peer lends
  *
- * Operation. A message brings grants; the program gets an event of each in its place. Who
- * accesses one looks it up anew for each step, and it counts as busy only while the adapter is
- * at work: nothing that a program does with its own memory delays a revocation. A
- * grant that has ended is given back (RELEASE) when nobody is busy with it: from then on
- * this host will not use its keys.
+ * Operation. A message brings grants; the program gets an event of each in its place. A call
+ * that accesses one has a reference, and looks before each step whether the grant has ended. The
+ * grant is busy only while the adapter is at work: nothing that a program does with its own memory
+ * delays a revocation. A grant that has ended is given back (RELEASE) when nobody is busy with it:
+ * from then on this host will not use its keys.
  *
  * The peer. REVOKE is answered at once, or when the last access has ended. It may overtake
  * the message that brings the grant, which waits for room: then a *stone* lies in the table
- * until that comes. Numbers only grow, so that nothing needs to be kept of what has ended.
+ * until that comes. Numbers only grow, so that nothing needs to be kept of what has ended. But
+ * they grow as sequence numbers do: a hostile peer comes back to one in three steps. A number that
+ * is in use breaks the rule; one that was may be used again, and is another grant's.
  */
 #include <linux/slab.h>
 
@@ -27,15 +29,23 @@ static struct rch_grants *grants_of(struct rch_chan *chan)
 	return smp_load_acquire(&chan->grants);
 }
 
-static void held_free(struct rch_held *held)
+static void held_free(struct kref *ref)
 {
+	struct rch_held *held = container_of(ref, struct rch_held, ref);
+
 	rch_charge_end(&held->charge);
 	kfree(held);
 }
 
+/* Any context. */
+static void held_put(struct rch_held *held)
+{
+	kref_put(&held->ref, held_free);
+}
+
 static void release_sent(struct rch_word *word)
 {
-	held_free(container_of(word, struct rch_held, release));
+	held_put(container_of(word, struct rch_held, release));
 }
 
 /* @cause, @detail: why there is none; that of no memory is there before. */
@@ -53,6 +63,7 @@ static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *
 					       GFP_ATOMIC | __GFP_NOWARN));
 	if (!held)
 		return NULL;
+	kref_init(&held->ref);
 	held->id = id;
 	held->release.sent = release_sent;
 	rch_charge_begin(&held->charge, chan->charge.user, chan->charge.exempt);
@@ -61,7 +72,7 @@ static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *
 		return held;
 	*cause = refusal;
 	*detail = which;
-	held_free(held);
+	held_put(held);
 	return NULL;
 }
 
@@ -74,7 +85,7 @@ void rch_held_free_all(struct rch_grants *grants)
 	xa_for_each(&grants->held, id, held) {
 		WARN_ON_ONCE(held->busy);
 		xa_erase_bh(&grants->held, id);
-		held_free(held);
+		held_put(held);
 	}
 }
 
@@ -99,10 +110,11 @@ static void give_back(struct rch_grants *grants, struct rch_held *held)
 
 /* A grant comes */
 
+/* Return: 0, -EEXIST: the number is in use; or -ENOMEM, with @cause and @detail. */
 static int keep(struct rch_grants *grants, const struct rch_grant_info *info, u32 *cause,
 		u32 *detail)
 {
-	struct rch_held *held, *stone;
+	struct rch_held *held, *old;
 	int ret = 0;
 	u32 i;
 
@@ -118,16 +130,20 @@ static int keep(struct rch_grants *grants, const struct rch_grant_info *info, u3
 	for (i = 0; i < info->keys; i++)
 		held->key[i] = le32_to_cpu(info->key[i]);
 	xa_lock_bh(&grants->held);
-	/* With a stone it was revoked before it came. */
-	stone = __xa_erase(&grants->held, info->id);
-	if (!stone)
+	old = xa_load(&grants->held, info->id);
+	if (!old)
 		ret = xa_err(__xa_store(&grants->held, info->id, held, GFP_ATOMIC));
+	else if (old->stone)
+		/* It was revoked before it came. */
+		__xa_erase(&grants->held, info->id);
+	else
+		ret = -EEXIST;
 	grants->held_last = info->id;
 	xa_unlock_bh(&grants->held);
-	if (stone)
-		held_free(stone);
-	if (stone || ret)
-		held_free(held);
+	if (old && !ret)
+		held_put(old);
+	if (old || ret)
+		held_put(held);
 	return ret;
 }
 
@@ -180,6 +196,7 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 	u32 count = rch_wire_grants_count(r), cause = RDMACHAN_CAUSE_RESOURCES, i;
 	struct rch_grants *grants = rch_grants_get(chan, GFP_ATOMIC);
 	u32 detail = ENOMEM;
+	int ret;
 
 	*seg = NULL;
 	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT) || !chan->lane.peer_id)
@@ -191,7 +208,10 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 		/* Only softirq of one link changes it. */
 		if (!rch_seq_before(READ_ONCE(grants->held_last), infos[i].id))
 			return RCH_RULE_GRANT;
-		if (keep(grants, &infos[i], &cause, &detail))
+		ret = keep(grants, &infos[i], &cause, &detail);
+		if (ret == -EEXIST)
+			return RCH_RULE_GRANT;
+		if (ret)
 			goto err;
 	}
 	*seg = event_make(r, infos, count);
@@ -239,6 +259,7 @@ static enum rch_rule lay_stone(struct rch_grants *grants, u32 id)
 		answer = held_make(grants->chan, id, 0, &cause, &detail);
 	if (!answer)
 		goto err;
+	stone->stone = true;
 	stone->ended = true;
 	xa_lock_bh(&grants->held);
 	ret = xa_err(__xa_store(&grants->held, id, stone, GFP_ATOMIC));
@@ -249,9 +270,9 @@ static enum rch_rule lay_stone(struct rch_grants *grants, u32 id)
 	return RCH_RULE_OK;
 err:
 	if (answer)
-		held_free(answer);
+		held_put(answer);
 	if (stone)
-		held_free(stone);
+		held_put(stone);
 	rch_chan_cannot_keep(grants->chan, cause, detail);
 	return RCH_RULE_OK;
 }
@@ -350,6 +371,8 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 	else if (right == RDMACHAN_RIGHT_ATOMIC && (held->start + offset) % sizeof(u64))
 		ret = -EINVAL;
 	if (!ret) {
+		kref_get(&held->ref);
+		place->held = held;
 		held->calls++;
 		held->uses -= held->counted;
 		place->rights = held->rights;
@@ -361,49 +384,45 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 }
 
 /** rch_held_call_end - the call is over; what is used up is given back */
-void rch_held_call_end(struct rch_chan *chan, u32 id)
+void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
 {
 	struct rch_grants *grants = grants_of(chan);
-	struct rch_held *held;
 	bool now = false;
 
 	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
-	if (held && !held->ended) {
-		held->calls--;
-		if (!held->calls && held->counted && !held->uses)
-			now = end_locked(grants, held);
-	}
+	held->calls--;
+	if (!held->ended && !held->calls && held->counted && !held->uses)
+		now = end_locked(grants, held);
 	xa_unlock_bh(&grants->held);
 	if (now)
 		give_back(grants, held);
+	held_put(held);
 }
 
 /**
  * rch_held_begin - be busy with a grant
  * @chan: channel
- * @id: number of a grant, in a call
+ * @held: grant that the caller's call has begun with
  *
  * Until rch_held_end() neither program nor peer may be waited for, only adapters.
- * Return: it; or an ERR_PTR(): -EKEYREVOKED, or why the channel has ended.
+ * Return: 0, -EKEYREVOKED, or why the channel has ended.
  */
-struct rch_held *rch_held_begin(struct rch_chan *chan, u32 id)
+int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 {
 	struct rch_grants *grants = grants_of(chan);
-	struct rch_held *held;
+	int ret = 0;
 
 	if (!rch_lane_access_begin(&chan->lane))
-		return ERR_PTR(rch_chan_tx_check(chan) ?: -ECONNRESET);
+		return rch_chan_tx_check(chan) ?: -ECONNRESET;
 	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
-	if (!held || held->ended)
-		held = ERR_PTR(-EKEYREVOKED);
+	if (held->ended)
+		ret = -EKEYREVOKED;
 	else
 		held->busy++;
 	xa_unlock_bh(&grants->held);
-	if (IS_ERR(held))
+	if (ret)
 		rch_lane_access_end(&chan->lane);
-	return held;
+	return ret;
 }
 
 /** rch_held_end - the adapter is done; what has ended meanwhile is given back */

@@ -444,13 +444,17 @@ static void leave_set(struct rch_loan *loan)
 	spin_unlock(&loan->set->lock);
 }
 
-/* Numbers grow in the order in which the peer hears of them; 0 is none. */
-static void choose_numbers(const struct rch_grants *grants, struct rch_giving *giving)
+/* Numbers grow in the order in which the peer hears of them; 0 is none, others are in use. */
+static void choose_numbers(struct rch_grants *grants, struct rch_giving *giving)
 {
 	u32 id = grants->last, i;
 
-	for (i = 0; i < giving->count; i++)
-		giving->ids[i] = ++id ?: ++id;
+	for (i = 0; i < giving->count; i++) {
+		do
+			id++;
+		while (!id || xa_load(&grants->loans, id));
+		giving->ids[i] = id;
+	}
 }
 
 static int number(struct rch_loan *loan, u32 id)

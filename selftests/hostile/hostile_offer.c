@@ -12,6 +12,7 @@
 
 #include "grant.h"
 #include "hostile_grant.h"
+#include "slow.h"
 
 static const struct rch_grant_info offer = {
 	.id = 1, .rights = MAY_READ | MAY_WRITE, .length = 5000, .cookie = 3, .start = 8,
@@ -46,6 +47,13 @@ static void *add_there(void *arg)
 	uint64_t value;
 
 	return (void *)(long)grant_add(*(int *)arg, offer.id, 0, 1, &value);
+}
+
+static void *add_five(void *arg)
+{
+	uint64_t value;
+
+	return (void *)(long)grant_add(*(int *)arg, 5, 0, 1, &value);
 }
 
 static void *shut_down(void *arg)
@@ -308,6 +316,121 @@ TEST_F_TIMEOUT(scene, numbers_of_offers, 100)
 		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_GRANT);
 		attack_disconnect(a);
 	}
+}
+
+/* The number of @offer once more, in three steps, each of which is "higher" than the one before. */
+static void say_again(struct attack *a, const struct rch_grant_info *again)
+{
+	struct rch_grant_info three[3] = { offer, offer, *again };
+	__le32 key = cpu_to_le32(NONE);
+
+	three[0].id = again->id + 0x7fffffff;
+	three[1].id = again->id - 2;
+	three[0].key = &key;
+	three[1].key = &key;
+	say_grants(a, three, 3, NULL);
+}
+
+/* A grant comes whose number another one has that is held: idle, or with an access under way. */
+TEST_F_TIMEOUT(scene, a_number_in_use, 60)
+{
+	const __le32 key = cpu_to_le32(NONE);
+	struct rch_grant_info mine = offer;
+	struct attack *a = &self->a;
+	pthread_t adds;
+	int busy;
+
+	mine.id = 5;
+	mine.rights = MAY_ATOMIC;
+	mine.key = &key;
+	for (busy = 0; busy < 3; busy++) {
+		ASSERT_TRUE(attack_connect(a, false));
+		say_grants(a, &mine, 1, NULL);
+		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
+		ASSERT_TRUE(grant_held(a->victim, mine.id));
+		if (busy) {
+			ASSERT_EQ(pthread_create(&adds, NULL, add_five, &a->victim), 0);
+			ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_ATOMIC] == 1, 5000));
+		}
+		if (busy == 2)
+			say_end(a, RCH_REC_REVOKE, mine.id, 0);
+		say_again(a, &mine);
+		EXPECT_EQ(attack_verdict(a, a->witness), RCH_RULE_GRANT);
+		if (busy)
+			pthread_join(adds, NULL);
+		attack_disconnect(a);
+	}
+}
+
+#define PIECES 8
+#define PIECE_BYTES 4096
+
+/* struct slow_get - a thread that reads the last piece of a grant into memory that comes late */
+struct slow_get {
+	pthread_t thread;
+	struct slow slow;
+	int chan;
+	u32 grant;
+	int ret;
+	int error;
+};
+
+static void *slow_get(void *arg)
+{
+	struct slow_get *get = arg;
+
+	slow_undisturbed();
+	get->ret = grant_read(get->chan, get->grant, (PIECES - 1) * PIECE_BYTES,
+			      get->slow.memory, PIECE_BYTES);
+	get->error = errno;
+	return NULL;
+}
+
+/*
+ * A READ waits for its program's memory. Meanwhile its grant is given back, and the number is a
+ * smaller grant's, with one key: the READ is not of that one.
+ */
+TEST_F_TIMEOUT(scene, a_number_used_again, 60)
+{
+	const __le32 key = cpu_to_le32(NONE);
+	__le32 keys[PIECES];
+	struct rch_grant_info mine = offer, again;
+	struct slow_get get = { .grant = 5 };
+	struct attack *a = &self->a;
+	int i;
+
+	if (!slow_begin(&get.slow, PIECE_BYTES))
+		SKIP("this kernel has no userfaultfd");
+	for (i = 0; i < PIECES; i++)
+		keys[i] = key;
+	mine.id = get.grant;
+	mine.start = 0;
+	mine.shift = 12;
+	mine.length = PIECES * PIECE_BYTES;
+	mine.keys = PIECES;
+	mine.key = keys;
+	again = mine;
+	again.length = PIECE_BYTES;
+	again.keys = 1;
+	again.key = &key;
+	ASSERT_TRUE(attack_connect(a, false));
+	say_grants(a, &mine, 1, NULL);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
+	ASSERT_TRUE(grant_held(a->victim, mine.id));
+	get.chan = a->victim;
+	ASSERT_EQ(pthread_create(&get.thread, NULL, slow_get, &get), 0);
+	slow_met(&get.slow);
+	say_end(a, RCH_REC_REVOKE, mine.id, 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RELEASE] == 1, 5000));
+	say_again(a, &again);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, wait_readable(a->victim, 0), 5000));
+	slow_end(&get.slow);
+	pthread_join(get.thread, NULL);
+	EXPECT_EQ(get.ret, -1);
+	EXPECT_EQ(get.error, EKEYREVOKED);
+	hostile_beat(&a->h, 50);
+	EXPECT_TRUE(!a->h.ended);
+	attack_disconnect(a);
 }
 
 /* A grant whose key is worth nothing: who uses it is told so. */
