@@ -301,7 +301,7 @@ struct rdmachan_addr {
 
 /**
  * struct rdmachan_error - error record: what went wrong, and where
- * @size: sizeof(struct rdmachan_error)
+ * @size: In: sizeof(struct rdmachan_error). Out: bytes the module has filled in, not more
  * @error: The errno that went with it, positive; 0 when there was no error
  * @cause: &enum rdmachan_cause, the most likely cause
  * @op: &enum rdmachan_op, what was tried
@@ -958,7 +958,7 @@ enum rdmachan_state {
 
 /**
  * struct rdmachan_object - what there is to know about one object
- * @size: Bytes the module has filled in
+ * @size: Bytes the module has filled in: not more than the program has said that there is room for
  * @kind: &enum rdmachan_kind
  * @id: Number of the object, unique since the module was loaded
  * @link_id: Number of the link that a channel uses, 0 when it has none yet

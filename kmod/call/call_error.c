@@ -20,6 +20,7 @@
 int rch_error_out(u64 ptr, const struct rdmachan_error *error)
 {
 	struct rdmachan_error __user *user = u64_to_user_ptr(ptr);
+	struct rdmachan_error out = *error;
 	u32 size;
 
 	if (!ptr)
@@ -28,7 +29,9 @@ int rch_error_out(u64 ptr, const struct rdmachan_error *error)
 		return -EFAULT;
 	if (size < RCH_ERROR_MIN)
 		return -EINVAL;
-	return copy_to_user(user, error, min_t(u32, size, sizeof(*error))) ? -EFAULT : 0;
+	/* The program may use its record again, and has no more bytes than it said. */
+	out.size = min_t(u32, size, sizeof(out));
+	return copy_to_user(user, &out, out.size) ? -EFAULT : 0;
 }
 
 /** rch_error_check - whether an error record could be given to the program, if it wants one */

@@ -415,10 +415,10 @@ static int run_busy_poll_queue(struct rch_call *call)
 	return busy_poll(call, &queue->busy_us);
 }
 
-static int object_out(u64 ptr, u32 size, const struct rdmachan_object *object)
+static int object_out(u64 ptr, u32 size, struct rdmachan_object *object)
 {
-	return copy_to_user(u64_to_user_ptr(ptr), object,
-			    min_t(u32, size, sizeof(*object))) ? -EFAULT : 0;
+	object->size = min_t(u32, size, sizeof(*object));
+	return copy_to_user(u64_to_user_ptr(ptr), object, object->size) ? -EFAULT : 0;
 }
 
 static int query(struct rdmachan_query_args *query, struct rch_object *obj,

@@ -557,6 +557,68 @@ TEST_F(abi, output_nowhere)
 	EXPECT_TRUE(await_channels(self->ctx, 2));
 }
 
+/* Programs of the first version have records that are shorter, and use them again. */
+#define UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+#define FIRST_ERROR ((uint32_t)UP_TO(struct rdmachan_error, device))
+#define FIRST_OBJECT ((uint32_t)UP_TO(struct rdmachan_object, rx_placed))
+
+static bool is_guarded(const void *record, uint32_t size)
+{
+	const unsigned char *at = record;
+	size_t i;
+
+	for (i = size; i < 512; i++)
+		if (at[i] != 0x5a)
+			return false;
+	return true;
+}
+
+TEST_F(abi, records_of_the_first_version)
+{
+	union {
+		unsigned char bytes[1024];
+		struct rdmachan_error error;
+		struct rdmachan_object object;
+		uint32_t size;
+	} old;
+	struct rdmachan_send_args send = {
+		.size = sizeof(send), .iov_ptr = NOWHERE, .iov_count = 1,
+		.error_ptr = (uintptr_t)&old,
+	};
+	struct rdmachan_query_args query = { .size = sizeof(query) };
+	struct rdmachan_list_args list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)&old, .objects_max = 1,
+		.object_size = FIRST_OBJECT,
+	};
+	int i;
+
+	memset(&old, 0x5a, sizeof(old));
+	old.size = FIRST_ERROR;
+	for (i = 0; i < 2; i++) {
+		query.error_ptr = (uintptr_t)&old;
+		ASSERT_EQ(ioctl(self->chan, RDMACHAN_QUERY, &query), 0);
+		EXPECT_EQ(old.size, FIRST_ERROR);
+		EXPECT_TRUE(is_guarded(&old, FIRST_ERROR));
+		/* A call that fails. */
+		EXPECT_ERR(ioctl(self->chan, RDMACHAN_SEND, &send), EFAULT);
+		EXPECT_EQ(old.size, FIRST_ERROR);
+		EXPECT_TRUE(is_guarded(&old, FIRST_ERROR));
+	}
+	memset(&old, 0x5a, sizeof(old));
+	old.size = FIRST_OBJECT;
+	query.error_ptr = 0;
+	for (i = 0; i < 2; i++) {
+		query.object_ptr = (uintptr_t)&old;
+		ASSERT_EQ(ioctl(self->chan, RDMACHAN_QUERY, &query), 0);
+		EXPECT_EQ(old.size, FIRST_OBJECT);
+		EXPECT_TRUE(is_guarded(&old, FIRST_OBJECT));
+		ASSERT_EQ(ioctl(self->ctx, RDMACHAN_LIST, &list), 0);
+		EXPECT_EQ(list.out_count, 1);
+		EXPECT_EQ(old.size, FIRST_OBJECT);
+		EXPECT_TRUE(is_guarded(&old, FIRST_OBJECT));
+	}
+}
+
 TEST_F(abi, bad_vectors)
 {
 	struct rdmachan_send_args send = { .size = sizeof(send), .iov_count = 1 };
