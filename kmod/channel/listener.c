@@ -360,14 +360,17 @@ static u32 opened(struct rch_listener *listener, struct rch_link *link,
 }
 
 /** rch_listener_opened - a peer opens a channel; see &struct rch_link_ops */
-u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open)
+u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid_t *owner)
 {
 	struct rch_listener *listener = find_get(link->net, open->service);
-	u32 reason;
+	u32 reason = RCH_REJECT_DOMAIN;
 
 	if (!listener)
 		return RCH_REJECT_NO_SERVICE;
-	reason = opened(listener, link, open);
+	/* Of this listener: the next one of the same number may be another user's. */
+	*owner = listener->object.uid;
+	if (uid_eq(*owner, link->uid))
+		reason = opened(listener, link, open);
 	listener_put(listener);
 	return reason;
 }

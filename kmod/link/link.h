@@ -493,8 +493,9 @@ struct rch_tx_row {
  * struct rch_link_ops - what links tell the channels above
  * @service_domain: whose is a service? Return: enum rch_reject or 0, with @uid set.
  *	Context: any
- * @opened: the peer opens a channel. Return: enum rch_reject; or 0, then a lane was
- *	attached with rch_lane_attach() and accepted. Softirq
+ * @opened: the peer opens a channel. Return: enum rch_reject, with @owner if that is
+ *	RCH_REJECT_DOMAIN: the service's, who is not the link's; or 0, then a lane was attached with
+ *	rch_lane_attach() and accepted. Softirq
  * @record: a record came for a lane: any but OPEN and CREDIT. Softirq, under RCU.
  *	Return: the rule that was broken; then the link ends
  * @writable: the lane may have room again. Any context, under link->lock
@@ -505,7 +506,7 @@ struct rch_tx_row {
  */
 struct rch_link_ops {
 	u32 (*service_domain)(const struct net *net, u32 service, kuid_t *uid);
-	u32 (*opened)(struct rch_link *link, const struct rch_open *open);
+	u32 (*opened)(struct rch_link *link, const struct rch_open *open, kuid_t *owner);
 	enum rch_rule (*record)(struct rch_lane *lane, const struct rch_record *r,
 				struct page *page);
 	void (*writable)(struct rch_lane *lane);

@@ -19,13 +19,9 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 	u32 reason, domain = 0;
 
 	rch_wire_open_get(r, &open);
-	reason = rch_link_ops->service_domain(link->net, open.service, &owner);
-	if (!reason && !uid_eq(owner, link->uid)) {
-		reason = RCH_REJECT_DOMAIN;
+	reason = rch_link_ops->opened(link, &open, &owner);
+	if (reason == RCH_REJECT_DOMAIN)
 		domain = from_kuid(&init_user_ns, owner);
-	}
-	if (!reason)
-		reason = rch_link_ops->opened(link, &open);
 	if (reason)
 		rch_link_reject(link, open.chan, reason, domain);
 	return RCH_RULE_OK;

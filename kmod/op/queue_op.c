@@ -447,10 +447,9 @@ static s64 run_connect(struct rch_op *op)
 		break;
 	}
 	ret = reserve_fd(connect->flags);
-	if (ret >= 0) {
-		fd_install(ret, op->file);
-		op->file = NULL;
-	}
+	/* Another thread may close it at once; but the operation may be in the channel's queue. */
+	if (ret >= 0)
+		fd_install(ret, get_file(op->file));
 	return ret;
 }
 

@@ -44,12 +44,25 @@ static void kick(struct rch_place *place)
 		rch_place_put(place);
 }
 
+/*
+ * The owner may not come for as long as its program likes: a queue's operations wait for a thread
+ * in ENTER, which waits for the program's memory. But when the channel or the path ends, the path
+ * waits for the transfer, and the removal of a device for the path.
+ */
+static bool is_awaited(const struct rch_place *place)
+{
+	return READ_ONCE(place->chan->state) != RCH_CHAN_OPEN ||
+	       completion_done(&place->path->drained);
+}
+
 static void pass_on(struct rch_place *place)
 {
-	if (READ_ONCE(place->left_alone))
-		kick(place);
-	else
+	bool left = READ_ONCE(place->left_alone);
+
+	if (!left)
 		wake_up_all(&place->wait);
+	if (left || is_awaited(place))
+		kick(place);
 }
 
 /* Whether what the adapter was given last is waited for, and over. */

@@ -13,6 +13,7 @@
 #include "common.h"
 #include "harness.h"
 #include "region_fixture.h"
+#include "slow.h"
 
 #define LEN 65536UL
 /* Tags of operations. */
@@ -41,7 +42,7 @@ static void send_now(struct fixture_region *self, size_t len, uint64_t number)
 }
 
 /* On a new channel, a message that was not lent for: after it the next receive lends. */
-static void first_message(struct fixture_region *self)
+static void first_from(struct fixture_region *self, int from)
 {
 	int64_t res[4] = {};
 	int fds[2];
@@ -49,14 +50,19 @@ static void first_message(struct fixture_region *self)
 	close(self->a);
 	close(self->b);
 	pair_up(self->ctx, fds, NULL);
-	self->a = fds[0];
-	self->b = fds[1];
+	self->a = fds[from];
+	self->b = fds[!from];
 	region_recv(&self->q, self->b, self->to_id, 0, SIZE, RECV);
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	send_now(self, LEN, 77);
 	results(&self->q, 2, res);
 	ASSERT_EQ(res[RECV], LEN);
 	ASSERT_TRUE(is_random(self->to, LEN, 77));
+}
+
+static void first_message(struct fixture_region *self)
+{
+	first_from(self, 0);
 }
 
 static void receive(struct fixture_region *self, size_t room)
@@ -110,6 +116,46 @@ static void goes_on(struct fixture_region *self)
 		receive(self, SIZE);
 		one_message(self, LEN + i, i);
 	}
+}
+
+static void *submit_one(void *arg)
+{
+	slow_undisturbed();
+	return (void *)(long)queue_submit(arg);
+}
+
+/*
+ * The device goes while memory is lent, and while the thread that would run the queue's operations
+ * waits for memory of its program, for as long as that likes.
+ */
+TEST_F_TIMEOUT(region, device_removed_and_a_thread_is_stuck, 60)
+{
+	int64_t res[4] = {}, begun;
+	struct slow slow;
+	pthread_t thread;
+	void *ret;
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	if (!slow_begin(&slow, PAGE))
+		SKIP("this kernel has no userfaultfd");
+	/* The other host sends. */
+	first_from(self, 1);
+	receive(self, LEN);
+	queue_send(&self->q, self->b, slow.memory, 8, SEND);
+	ASSERT_EQ(pthread_create(&thread, NULL, submit_one, &self->q), 0);
+	slow_met(&slow);
+	begun = now_ms();
+	EXPECT_EQ(remove_device(), 0);
+	/* Four dead times otherwise. */
+	EXPECT_LT(now_ms() - begun, 10000);
+	slow_end(&slow);
+	pthread_join(thread, &ret);
+	EXPECT_EQ((long)ret, 1);
+	results(&self->q, 2, res);
+	EXPECT_EQ(res[RECV], -ENODEV);
+	EXPECT_EQ(res[SEND], -ENODEV);
+	EXPECT_EQ(add_device(), 0);
 }
 
 /* Without an RTS: two frames for a message, and not three; others may come between. */
