@@ -634,6 +634,8 @@ s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 			break;
 		cond_resched();
 	}
+	/* There may be as many CANCELs as operations that each of them looks at. */
+	cond_resched();
 	return count ?: busy ? -EALREADY : -ENOENT;
 }
 
@@ -759,7 +761,8 @@ static int submit(struct rch_queue *queue, u32 max)
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
-	while (taken < n && !queue->unfit) {
+	/* A program that fills the ring all the while can be killed. */
+	while (taken < n && !queue->unfit && !fatal_signal_pending(current)) {
 		row = last ? 0 : take_row(queue, n - taken);
 		if (row) {
 			taken += row;
@@ -916,6 +919,9 @@ static int await(struct rch_queue *queue, struct rdmachan_enter_args *args, unsi
 	int ret;
 
 	while (completions(queue) < args->min_complete) {
+		/* Another thread may fill the ring faster than this one takes the entries. */
+		if (signal_pending(current))
+			return rch_wait_result(-ERESTARTSYS, deadline);
 		until = rch_busy_until(READ_ONCE(queue->busy_us), rch_time_left(deadline));
 		while (rch_busy(until))
 			if (may_go_on(queue, args))

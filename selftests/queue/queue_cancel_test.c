@@ -553,6 +553,49 @@ TEST_F_TIMEOUT(queue, many_are_cancelled_while_another_thread_runs_them, 120)
 }
 
 /*
+ * Killed in ENTER: the entries that it has not taken stay
+ */
+
+#define BEHIND 100
+#define STACK 65536
+
+static int enter_once(void *arg)
+{
+	slow_undisturbed();
+	return queue_submit(arg) < 0;
+}
+
+/* A process that shares the memory waits for what a CONNECT says; many entries are behind that. */
+TEST_F_TIMEOUT(queue, killed_while_it_takes_entries, 60)
+{
+	char *stack = malloc(STACK);
+	struct slow slow;
+	struct queue q;
+	int i, status;
+	pid_t child;
+
+	if (!slow_begin(&slow, 4096))
+		SKIP("this kernel has no userfaultfd");
+	ASSERT_TRUE(stack);
+	ASSERT_EQ(queue_open(self->ctx, &q, 128, 256), 0);
+	queue_connect(&q, (struct rdmachan_connect_args *)slow.memory, 1);
+	for (i = 0; i < BEHIND; i++)
+		queue_add(&q, OP(NOP), -1, 2 + i);
+	child = clone(enter_once, stack + STACK, CLONE_VM | SIGCHLD, &q);
+	ASSERT_GT(child, 0);
+	slow_met(&slow);
+	ASSERT_EQ(kill(child, SIGKILL), 0);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(*ring_word(q.sq_map, q.sq.consumer), 1);
+	slow_end(&slow);
+	/* Another thread goes on with them. */
+	EXPECT_EQ(queue_submit(&q), BEHIND);
+	queue_close(&q);
+	free(stack);
+}
+
+/*
  * Ready, and cancelled before it was run: what the others meet by chance, if at all
  */
 
