@@ -167,6 +167,16 @@ TEST_F(finish, peer_receives_no_more)
 	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_SHUTDOWN, 2);
 }
 
+/* What is known of the other end is no answer for one that goes on sending. */
+TEST_F(finish, not_told_before_it_is_asked)
+{
+	send_some(self->a, 1);
+	ASSERT_EQ(do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_EQ(poll_mask(self->a, POLLPRI, 100), 0);
+	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_EQ(poll_mask(self->a, POLLPRI, PATIENCE), POLLPRI);
+}
+
 /* A message that was refused meanwhile is not why others are missing. */
 TEST_F(finish, peer_receives_no_more_behind_a_refusal)
 {
