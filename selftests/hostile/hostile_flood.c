@@ -316,6 +316,25 @@ TEST_F_TIMEOUT(scene, connected_and_idle, 240)
 	crowd(&self->a, false, true);
 }
 
+/* They give way, the oldest first: if each is up when the next one comes, all are let in. */
+TEST_F_TIMEOUT(scene, idle_ones_give_way, 120)
+{
+	struct hostile *h = calloc(CROWD, sizeof(*h));
+	struct attack *a = &self->a;
+	int i;
+
+	for (i = 0; i < CROWD; i++) {
+		ASSERT_TRUE(attack_link(a));
+		h[i] = a->h;
+	}
+	EXPECT_TRUE(HOSTILE_UNTIL(&h[0], h[0].ended, 5000));
+	EXPECT_TRUE(!h[CROWD - 1].ended);
+	for (i = 0; i < CROWD; i++)
+		hostile_end(&h[i]);
+	memset(&a->h, 0, sizeof(a->h));
+	free(h);
+}
+
 TEST_F_TIMEOUT(scene, sudden_exit, 120)
 {
 	struct attack *a = &self->a;
