@@ -347,6 +347,44 @@ TEST_F(scene, closed_by_who_wrote)
 	lender_end(&l, a);
 }
 
+/* The channel has ended, and the module has closed the memory itself: the frame may do so, too. */
+static const struct {
+	const char *name;
+	/* The message has asked for it. */
+	bool asked;
+} closed_late[] = {
+	{ "what_was_lent", false },
+	{ "what_was_asked_for", true },
+};
+
+TEST_F_ROWS(scene, closed_when_it_was_too_late, closed_late)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	if (is_iwarp())
+		SKIP("not with siw, which does not compare keys");
+	if (row->asked) {
+		a->keyed = true;
+		lender_begin(&l, a);
+		receive(&l, a);
+		say_rts(a, 0, SIZE, 1);
+		cts = cts_heard(a, 1);
+	} else {
+		cts = borrow_closing(&l, a);
+	}
+	ASSERT_EQ(do_shutdown(a->victim, RDMACHAN_SHUTDOWN_ABORT), 0);
+	EXPECT_LT(result(&l, a, TAG), 0);
+	a->h.close_key = cts.rkey;
+	if (row->asked)
+		say_fin(a);
+	else
+		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+	expect_alive(a);
+	lender_end(&l, a);
+}
+
 /* What is closed is not what the frame tells of. */
 
 enum closing_lie {
