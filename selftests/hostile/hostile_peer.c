@@ -51,6 +51,36 @@ TEST_F(scene, hello_of_any_length)
 		EXPECT_EQ(words(a, data, sizeof(data)), RDMA_CM_EVENT_ESTABLISHED);
 }
 
+/* The module does the same number both ways: the smaller one, but at least 1, and at most 16. */
+static const struct {
+	const char *name;
+	u8 in, out, agreed;
+} reads[] = {
+	{ "fewer_come", 2, 5, 2 },
+	{ "fewer_go", 7, 3, 3 },
+	{ "none", 0, 0, 1 },
+	{ "none_go", 4, 0, 1 },
+	{ "too_many", 100, 120, 16 },
+};
+
+TEST_F_ROWS(scene, reads_under_way_if, reads)
+{
+	struct attack *a = &self->a;
+	u8 data[sizeof(struct rch_wire_hello)];
+
+	if (is_iwarp())
+		SKIP("siw agrees upon them itself");
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY);
+	a->h.reads_in = row->in;
+	a->h.reads_out = row->out;
+	rch_wire_hello_put(data, &a->h.mine);
+	ASSERT_EQ(hostile_request(&a->h, data, sizeof(data)), 0);
+	ASSERT_EQ(hostile_await_answer(&a->h), RDMA_CM_EVENT_ESTABLISHED);
+	EXPECT_EQ(a->h.agreed_in, row->agreed);
+	EXPECT_EQ(a->h.agreed_out, row->agreed);
+}
+
 TEST_F_TIMEOUT(scene, reply_fields, 120)
 {
 	EXPECT_EQ(lies_in_reply(&self->a), 0);

@@ -41,6 +41,8 @@ void hostile_begin(struct hostile *h)
 
 	memset(h, 0, sizeof(*h));
 	h->event = -1; /* ADDR_RESOLVED is 0 */
+	h->reads_in = 1;
+	h->reads_out = 1;
 	h->events = rdma_create_event_channel();
 	must(h->events, "event channel");
 	fcntl(h->events->fd, F_SETFL, O_NONBLOCK);
@@ -148,6 +150,8 @@ static void keep_words(struct hostile *h, const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 
+	h->agreed_in = conn->responder_resources;
+	h->agreed_out = conn->initiator_depth;
 	h->reply_len = 0;
 	if (!conn->private_data)
 		return;
@@ -313,15 +317,16 @@ static void resolve(struct hostile *h)
 	must(hostile_await_event(h, RDMA_CM_EVENT_ROUTE_RESOLVED, 5000), "no route");
 }
 
-static void conn_param(struct rdma_conn_param *param, const void *data, u8 len)
+static void conn_param(const struct hostile *h, struct rdma_conn_param *param, const void *data,
+		       u8 len)
 {
 	memset(param, 0, sizeof(*param));
 	param->private_data = data;
 	param->private_data_len = len;
 	param->retry_count = 7;
 	param->rnr_retry_count = 7;
-	param->responder_resources = 1;
-	param->initiator_depth = 1;
+	param->responder_resources = h->reads_in;
+	param->initiator_depth = h->reads_out;
 }
 
 static int request_once(struct hostile *h, const void *data, u8 len)
@@ -329,7 +334,7 @@ static int request_once(struct hostile *h, const void *data, u8 len)
 	struct rdma_conn_param param;
 
 	resolve(h);
-	conn_param(&param, data, len);
+	conn_param(h, &param, data, len);
 	if (h->raw_qp)
 		param.qp_num = h->raw_qp & 0xffffff;
 	else
@@ -394,7 +399,7 @@ int hostile_accept(struct hostile *h, const void *data, u8 len)
 	make_qp(h);
 	h->epoch = h->theirs.epoch;
 	hostile_agree(h);
-	conn_param(&param, data, len);
+	conn_param(h, &param, data, len);
 	if (rdma_accept(h->id, &param))
 		return -1;
 	return hostile_await_event(h, RDMA_CM_EVENT_ESTABLISHED, 10000) ? 0 : -1;

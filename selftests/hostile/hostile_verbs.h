@@ -71,6 +71,11 @@ struct hostile {
 	int status;
 	/* Number of a queue pair to claim, without having any. */
 	u32 raw_qp;
+	/* READs that may be under way to this end, and from it: what is asked for, and agreed. */
+	u8 reads_in;
+	u8 reads_out;
+	u8 agreed_in;
+	u8 agreed_out;
 
 	/* Numbers, as an honest peer keeps them. */
 	struct rch_credit credit;
