@@ -12,12 +12,13 @@
 #include "pair.h"
 
 /*
- * RoCE takes packets of 4096 bytes with an MTU of 4200, of 2048 with 2200, and of 1024 with 1500.
- * An MTU of less than 1280 would take the addresses of IPv6 away.
+ * RoCE takes packets of 4096 bytes with an MTU of 4200, of 2048 with 2200, of 1024 with 1500, and
+ * none with 300. An MTU of less than 1280 takes the addresses of IPv6 away.
  */
 #define WHOLE_MTU 4200
 #define SMALL_MTU 2200
 #define LEAST_MTU 1500
+#define NO_MTU 300
 #define LIMIT_S 200
 
 static char data[30000];
@@ -143,6 +144,26 @@ static void expect_new_channels(struct fixture_change *self)
 	close(chan);
 	close(back);
 	close(listener);
+}
+
+/* No packet of RoCE fits such an MTU: there is an address, and no route. */
+TEST_F_TIMEOUT(change, mtu_of_no_packet, LIMIT_S)
+{
+	struct rdmachan_error error = {};
+	const struct opts o = { .timeout_ms = 5000, .error = &error };
+
+	close(self->ends[0]);
+	close(self->ends[1]);
+	await_no_links(self->ctx);
+	set_mtu(NO_MTU);
+	EXPECT_ERR(do_connect(self->ctx, SERVICE, &o), EHOSTUNREACH);
+	EXPECT_EQ(error.op, RDMACHAN_OP_RESOLVE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_ROUTE);
+	EXPECT_EQ(error.error, EHOSTUNREACH);
+	set_mtu(WHOLE_MTU);
+	command("ip -6 addr add dev %s %s/64 nodad", getenv("LAB_IP6"));
+	expect_new_channels(self);
+	pair_up(self->ctx, self->ends, NULL);
 }
 
 static const struct end_told smaller = { ECONNRESET, RDMACHAN_CAUSE_MTU };
