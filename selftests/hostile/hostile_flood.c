@@ -402,4 +402,47 @@ TEST_F(scene, restarted)
 	a->h = former;
 }
 
+static void *remove_now(void *arg)
+{
+	return (void *)(long)remove_device();
+}
+
+/*
+ * The module waits for a moment for a connection that is half open, and so does who removes the
+ * device: no other connection is made on it meanwhile.
+ */
+TEST_TIMEOUT(device_removed_with_one_half_open, 60)
+{
+	struct rdmachan_error error = {};
+	const struct opts o = { .timeout_ms = 5000, .error = &error };
+	u8 data[sizeof(struct rch_wire_hello)];
+	int ctx = open_ctx(), listener;
+	struct hostile h;
+	pthread_t thread;
+	void *removed;
+
+	if (!has_peer() || !device_may_go() || is_iwarp())
+		SKIP("two hosts with RoCE are needed");
+	listener = do_listen(ctx, PREY, NULL);
+	ASSERT_GE(listener, 0);
+	hostile_begin(&h);
+	hostile_hello(&h, PREY);
+	h.raw_qp = 0x700001;
+	rch_wire_hello_put(data, &h.mine);
+	ASSERT_EQ(hostile_request(&h, data, sizeof(data)), 0);
+	ASSERT_EQ(hostile_await_answer(&h), RDMA_CM_EVENT_CONNECT_RESPONSE);
+	ASSERT_EQ(pthread_create(&thread, NULL, remove_now, NULL), 0);
+	sleep_ms(300);
+	EXPECT_ERR(do_connect(ctx, SERVICE, &o), ENODEV);
+	EXPECT_EQ(error.op, RDMACHAN_OP_RESOLVE);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DEVICE_REMOVED);
+	EXPECT_EQ(error.detail, 0);
+	ASSERT_EQ(pthread_join(thread, &removed), 0);
+	EXPECT_TRUE(!removed);
+	ASSERT_EQ(add_device(), 0);
+	hostile_end(&h);
+	close(listener);
+	close(ctx);
+}
+
 TEST_HARNESS_MAIN
