@@ -152,9 +152,14 @@ def check_module():
               for seed in (1, 1, 2)]
     if orders[0] != orders[1] or orders[0] == orders[2]:
         yield "a seed does not choose"
+    guests = mutants.groups()
     for name in mutants.sources(kmod):
-        if len(mutants.order(name, mutants.groups())) != len(mutants.GROUPS):
-            yield f"{name}: not all groups run"
+        run = [guest.name.removesuffix("-quick") for guest in mutants.order(name, guests)]
+        if not set(mutants.GROUPS) <= set(run) or len(run) != len(set(run)):
+            yield f"{name}: not all groups run, or one runs twice"
+    for row in mutants.ALSO:
+        if not any(guests[row] in mutants.order(name, guests) for name in mutants.sources(kmod)):
+            yield f"{row[2]} never run"
 
 
 def refuses(word, function, *args):

@@ -10,8 +10,9 @@ A mutant is the module with one operator, constant, call or return changed (poin
 built, and runs KUnit, if the suites' code has changed, and then test programs in virtual time,
 until a test fails, the kernel complains, or a program takes far longer than with the module
 as it is. Programs of the folder that fits the changed file come first and all of them, then
-those of the others that are quick. A mutant that does not compile is not counted, nor is one
-whose objects are the same as before: another takes its place.
+those of the others that are quick, and last what else fits the file, some of it over iWARP. A
+mutant that does not compile is not counted, nor is one whose objects are the same as before:
+another takes its place.
 
 The module as it is has to pass all that first. Results are in build/mutants/results.txt. Exit
 status: 0 all mutants were tried, whatever was found; 2 the instrument has failed.
@@ -66,11 +67,20 @@ NEAR = (
     (r"link/|path/|channel/", ("link", "chan", "hostile")),
     (r"", ("abi", "chan", "link")),
 )
-# They take 3 s and more, and run with the files of their group only.
+# They take 3 s and more, and run with the files of their group, or those that ALSO has.
 SLOW = {"end_test", "place_test", "queue_end_test", "region_end_test", "grant_data_test",
         "grant_end_test", "grant_give_test", "grant_key_test", "grant_link_test",
         "grant_notify_test",
         "grant_queue_test", "timeout_test", "inject_nomem_test", "hostile_peer", "hostile_flood"}
+
+# What else a file needs, in a guest of its own: all patterns that fit. The owner's kernel is asked
+# for atomic operations, and READ registers memory, over iWARP only.
+ALSO = (
+    (r"link/|path/", "vt", ("hostile_peer", "hostile_flood")),
+    (r"memory/region", "vt", ("grant_key_test",)),
+    (r"queue/", "vt", ("grant_queue_test",)),
+    (r"memory/grant_atomic|path/path_access", "siw", ("grant_ask_test", "grant_key_test")),
+)
 
 # Of a program: so many seconds, and so many times what it needs with the module as it is.
 LIMIT_S, LIMIT_TIMES = 20, 5
@@ -245,45 +255,53 @@ class Module:
 # What runs it.
 
 class Group:
-    """The programs of one guest: all of a group, or the quick ones."""
+    """The programs of one guest."""
 
-    def __init__(self, tests, name, whole):
-        self.name = name + ("" if whole else "-quick")
-        mine = [program for folder in GROUPS[name] for program in tests.to_run(tests.beds["vt"],
-                                                                              folder)]
-        quick = [program for program in mine if program not in SLOW]
-        slow = [program for program in mine if program in SLOW]
-        self.programs = quick + slow * whole
-        self.is_whole = len(self.programs) == len(mine)
+    def __init__(self, name, bed, programs):
+        self.name, self.programs = name, programs
+        script, *self.options = bed.command
+        need(script == "vt.sh" and KERNEL in self.options, f"{bed.name} is not of {KERNEL}")
 
 
 def groups():
-    """Return all guests by name, (group, whole); a group without slow programs has one guest."""
+    """
+    Return all guests: of a group by (group, whole), which are the same without slow programs; and
+    of a row of ALSO by that.
+    """
     tests = Tests()
+    bed = tests.beds["vt"]
     known = {folder for folders in GROUPS.values() for folder in folders}
-    there = set(tests.groups(tests.beds["vt"]))
+    there = set(tests.groups(bed))
     need(known == there, f"folders of tests that have no group: {sorted(there ^ known)}")
     need(SLOW <= set(tests.programs), "SLOW names programs that are not there")
     found = {}
-    for name in GROUPS:
-        quick = Group(tests, name, False)
-        found[name, False] = quick
-        found[name, True] = quick if quick.is_whole else Group(tests, name, True)
+    for name, folders in GROUPS.items():
+        mine = [program for folder in folders for program in tests.to_run(bed, folder)]
+        quick = [program for program in mine if program not in SLOW]
+        slow = [program for program in mine if program in SLOW]
+        found[name, False] = Group(name + "-quick", bed, quick)
+        found[name, True] = Group(name, bed, quick + slow) if slow else found[name, False]
+    for row in ALSO:
+        bed, programs = tests.beds[row[1]], row[2]
+        need(all("" in tests.programs[program].words.get(bed.name, ()) for program in programs),
+             f"ALSO: not all of {programs} runs in {bed.name}")
+        found[row] = Group(f"{bed.name}-{programs[0]}", bed, list(programs))
     return found
 
 
 def order(name, guests):
     """The guests for a change in a file."""
     first = next(near for pattern, near in NEAR if re.match(pattern, name))
-    return [guests[first[0], True]] + [guests[group, False] for group in dict.fromkeys(
-        [*first[1:], *GROUPS]) if group != first[0]]
+    return [guests[first[0], True], *(guests[group, False] for group in dict.fromkeys(
+        [*first[1:], *GROUPS]) if group != first[0]),
+        *(guests[row] for row in ALSO if re.match(row[0], name))]
 
 
 class Guest:
     """A guest that runs programs, watched until something is wrong or all have passed."""
 
-    def __init__(self, payload, steps, times):
-        self.payload, self.steps, self.times = payload, steps, times
+    def __init__(self, payload, steps, times, options=()):
+        self.payload, self.steps, self.times, self.options = payload, steps, times, options
         self.out = os.path.join(OUT, "run")
         self.took = {}
         self.step = 0
@@ -294,9 +312,8 @@ class Guest:
         command = [] if "kunit" not in self.steps else ["sh kunit.sh"]
         if programs:
             command.append("sh run.sh " + " ".join(programs))
-        return [os.path.join(LAB, "vt.sh"), "--kernel", KERNEL, "--mem", "1536", "--payload",
-                self.payload, "--out", self.out, "--timeout", "1200", "--", "sh", "-c",
-                " && ".join(command)]
+        return [os.path.join(LAB, "vt.sh"), *self.options, "--payload", self.payload, "--out",
+                self.out, "--timeout", "1200", "--", "sh", "-c", " && ".join(command)]
 
     def current(self):
         return self.steps[self.step] if self.step < len(self.steps) else "unloading"
@@ -406,7 +423,7 @@ def make_payload(name, programs, module):
 def run_group(group, module, times, kunit=False):
     """Return what a guest has found, or None, and how long each program took."""
     payload = make_payload(group.name, group.programs, module)
-    guest = Guest(payload, ["kunit"] * kunit + group.programs, times)
+    guest = Guest(payload, ["kunit"] * kunit + group.programs, times, group.options)
     return guest.run(), guest.took
 
 
@@ -419,12 +436,12 @@ def baseline_key(module, guests):
                    for name in names)
     files += [os.path.join(folder, name) for folder, _, names in os.walk(LAB) for name in names]
     text = "".join(f"{path} {digest(path)}\n" for path in files)
-    text += str([module.modules, [group.programs for group in guests.values()]])
+    text += str([module.modules, [[group.programs, group.options] for group in guests.values()]])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def baseline(module, guests):
-    """See the module as it is pass; return the seconds of each program."""
+    """See the module as it is pass; return the seconds of each program, in its slowest guest."""
     path, key = os.path.join(OUT, "baseline.json"), baseline_key(module, guests)
     if os.path.exists(path):
         known = json.loads(read(path))
