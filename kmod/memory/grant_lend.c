@@ -753,24 +753,26 @@ static void revoke(struct rch_loan *loan)
 /*
  * Whether the peer had its time, and has not answered. When this host stood still it has
  * not taken what the peer said, and gives it that time again; and the end of what has expired
- * may come just when it is being revoked.
+ * may come just when it is being revoked. A timer may be an eighth of its time late by itself. The
+ * peer must have no say in what is late: it names the link's tick.
  */
 static bool overdue(struct rch_loan *loan)
 {
 	struct rch_grants *grants = loan->grants;
 	struct rch_link *link = grants->chan->lane.link;
+	unsigned long patience = rch_grant_patience(link);
 	bool late = false, over = false;
 
 	xa_lock_bh(&grants->loans);
 	if (loan->state == RCH_LOAN_LIVE && time_after_eq(jiffies, loan->due)) {
-		late = time_after(jiffies, loan->due + link->beat.tick);
+		late = time_after(jiffies, loan->due + patience / 4);
 		over = !late;
 	}
 	if (late)
-		loan->due = jiffies + rch_grant_patience(link);
+		loan->due = jiffies + patience;
 	xa_unlock_bh(&grants->loans);
 	if (late)
-		start_timer(loan, rch_grant_patience(link));
+		start_timer(loan, patience);
 	return over;
 }
 

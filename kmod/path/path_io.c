@@ -6,7 +6,7 @@
  * decides which are signalled; a completion stands for all before it. Receive
  * buffers are single frames. When one has been filled and somebody still refers to
  * it, the buffer is handed over with its page and another page takes its place: one
- * that was read meanwhile (@lent of the path), or a new one. So a slow reader never
+ * that was read meanwhile (@handed of the path), or a new one. So a slow reader never
  * holds back the ring.
  *
  * Buffer ownership. A frame to send belongs to the adapter from rch_path_post()

@@ -190,6 +190,8 @@ static void choose_hello(struct attack *a)
 {
 	u32 *features = &a->h.mine.features;
 
+	if (a->dead_ms)
+		a->h.mine.dead_ms = a->dead_ms;
 	if (a->bare)
 		*features |= RCH_FEATURE_BARE;
 	if (a->limitless)

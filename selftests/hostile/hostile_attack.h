@@ -53,6 +53,8 @@ struct attack {
 	bool deep;
 	/* Keys shall be closed by frames. */
 	bool keyed;
+	/* Its dead time in ms, if not the usual one. */
+	u32 dead_ms;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */
 	u32 frame_size;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */

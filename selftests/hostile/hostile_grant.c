@@ -345,9 +345,8 @@ static void *revoke_thread(void *arg)
 #define LOOK_MS 5
 
 /* It is alive and never answers: that costs the connection, and the key is worth nothing. */
-TEST_F(scene, never_answers)
+static void never_answers(struct attack *a)
 {
-	struct attack *a = &self->a;
 	struct revoker r = {};
 	struct loan loan;
 	int64_t begun;
@@ -377,6 +376,18 @@ TEST_F(scene, never_answers)
 	EXPECT_GE(attack_verdict(a, a->witness), 0);
 	loan_end(&loan, a);
 	set_param("dead_ms", 5000);
+}
+
+TEST_F(scene, never_answers)
+{
+	never_answers(&self->a);
+}
+
+/* It asks for heartbeats as often as it may: that gives it no more time. */
+TEST_F(scene, never_answers_and_wants_heartbeats)
+{
+	self->a.dead_ms = RCH_DEAD_MIN;
+	never_answers(&self->a);
 }
 
 /* Neither does it answer when the program ends the channel: who receives must not be held. */
