@@ -19,9 +19,9 @@
  * given it: the channel ends, as it must not leave a message out.
  *
  * Link failure. A sender's writes are flushed: it is FAILING until the channel has failed, and
- * ends with the errno of the channel. A receiver cannot invalidate the key: it is STUCK until the path
- * is drained; then the memory region is deregistered, and reading gives the channel's errno. Both
- * unpin their pages only after no adapter has them.
+ * ends with the errno of the channel. A receiver cannot invalidate the key: it is STUCK until the
+ * path is drained; then the memory region is deregistered, and reading gives the channel's errno.
+ * Both unpin their pages only after no adapter has them.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
