@@ -279,6 +279,14 @@ static void unuse_region(struct rch_place *place)
 	place->region = NULL;
 }
 
+/* A program that knows that it is over has its pages back, though our work still refers to us. */
+static void unpin(struct rch_place *place)
+{
+	if (place->pinned)
+		rch_mem_unpin(&place->mem);
+	place->pinned = false;
+}
+
 /**
  * rch_place_finish - be over
  * @place: transfer; locked, and the caller has a reference of his own
@@ -291,6 +299,7 @@ void rch_place_finish(struct rch_place *place, int result)
 	remove_wait_queue(&place->chan->wait, &place->chan_entry);
 	rch_place_unclaim(place);
 	unuse_region(place);
+	unpin(place);
 	place->result = result;
 	smp_store_release(&place->state, RCH_PLACE_OVER); /* pairs with rch_place_over() */
 	if (wq_has_sleeper(&place->wait))
@@ -592,8 +601,7 @@ static void place_free(struct kref *ref)
 	struct rch_place *place = container_of(ref, struct rch_place, ref);
 
 	unuse_region(place);
-	if (place->pinned)
-		rch_mem_unpin(&place->mem);
+	unpin(place);
 	if (place->mm_kept)
 		mmdrop(place->mem.mm);
 	if (place->keep)
