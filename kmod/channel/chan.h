@@ -137,8 +137,8 @@ struct rch_chan_ends {
 /**
  * struct rch_chan_rx - what was received and not read, and what may come
  *
- * Protected by the channel's lock. Softirq puts messages in; who has claimed RCH_CHAN_RX takes
- * them out. See chan_rx.c.
+ * Protected by the channel's lock. Softirq puts messages in; the holder of RCH_CHAN_RX takes them
+ * out. See chan_rx.c.
  */
 struct rch_chan_rx {
 	/**
@@ -176,7 +176,7 @@ struct rch_chan_rx {
  * struct rch_chan_counts - messages, and their bytes
  *
  * LIST tells them; and messages have numbers by @tx_messages and @rx_messages. Those of tx_ are
- * written by who has claimed RCH_CHAN_TX, those of rx_ by who has claimed RCH_CHAN_RX.
+ * written by the holder of RCH_CHAN_TX, those of rx_ by the holder of RCH_CHAN_RX.
  */
 struct rch_chan_counts {
 	/** @tx_messages: accepted */
@@ -260,7 +260,7 @@ struct rch_chan {
 	struct rch_chan_counts counts;
 };
 
-/** RCH_POLL_NOTHING - wakes threads that wait in the module, and nobody who polls */
+/** RCH_POLL_NOTHING - wakes threads that wait in the module, and none that polls */
 #define RCH_POLL_NOTHING EPOLLMSG
 
 /** RCH_CHAN_TX - bit of busy: somebody sends */
@@ -311,11 +311,11 @@ struct rch_rx_row {
  * struct rch_chan_ops - what channels tell the layers above, of what these have of a channel
  * @end: the peer has ended, or the link; @cause is &enum rdmachan_cause. Nothing is lent to either
  *	side from then on, and nothing that was is accessed any more. May come again, and for a
- *	channel that goes on connecting. Any context, also under RCU; by who has a reference
+ *	channel that goes on connecting. Any context, also under RCU; the caller has a reference
  * @released: the file is closed, or the listener gives the channel up: begin to take back what is
- *	lent. Once, by who has the reference of that. Any context; does not wait
+ *	lent. Once, by the holder of that reference. Any context; does not wait
  * @unread: no program will read @seg, a message of the peer that begins with events of grants, and
- *	the channel goes on: give back what came with it. By who has claimed RCH_CHAN_RX
+ *	the channel goes on: give back what came with it. By the holder of RCH_CHAN_RX
  * @offer_work: nobody has come for what the peer has offered. Armed by the layer above while the
  *	channel is attached to a link, and cancelled when it is not any more. Workqueue
  * @free: nobody refers to the channel any more, nor to what these have of it: free that. Once, the
@@ -387,7 +387,7 @@ bool rch_chan_tx_settled(struct rch_chan *chan);
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);
 
-/* chan_tx.c APIs for the layers above: by who has claimed RCH_CHAN_TX; process context */
+/* chan_tx.c APIs for the layers above: by the holder of RCH_CHAN_TX; process context */
 int rch_chan_tx_wait(struct rch_chan *chan, unsigned long deadline);
 int rch_chan_tx_too_large(struct rch_chan *chan, u32 cause, u32 limit);
 int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock);

@@ -184,7 +184,7 @@ struct rch_rndv_rx {
 /**
  * struct rch_rndv_lend - whether to lend memory for the next message before it asks, see lend.c
  *
- * By who has claimed RCH_CHAN_RX; there is no lock.
+ * By the holder of RCH_CHAN_RX; there is no lock.
  */
 struct rch_rndv_lend {
 	/** @likely: the next message is likely to be written so */
@@ -224,7 +224,7 @@ struct rch_rndv_tx {
 	u64 borrow_from;
 	/**
 	 * @placed_next: number of the message behind the last one that was placed; 0 when none was.
-	 * Written by who has claimed RCH_CHAN_TX, and not while @cts_due
+	 * Written by the holder of RCH_CHAN_TX, and not while @cts_due
 	 */
 	u64 placed_next;
 	/** @cts_due: the peer's answer to RTS @rts_serial is waited for */
@@ -235,11 +235,11 @@ struct rch_rndv_tx {
 	struct rch_cts cts;
 	/** @cts_lent: that is memory in @borrow */
 	bool cts_lent;
-	/** @rts_serial: of the last RTS, 0 is none; by who has claimed RCH_CHAN_TX */
+	/** @rts_serial: of the last RTS, 0 is none; by the holder of RCH_CHAN_TX */
 	u32 rts_serial;
-	/** @rts_skip: messages before RTS is tried again; by who has claimed RCH_CHAN_TX */
+	/** @rts_skip: messages before RTS is tried again; by the holder of RCH_CHAN_TX */
 	u32 rts_skip;
-	/** @rts_penalty: how many there were the last time; by who has claimed RCH_CHAN_TX */
+	/** @rts_penalty: how many there were the last time; by the holder of RCH_CHAN_TX */
 	u32 rts_penalty;
 };
 

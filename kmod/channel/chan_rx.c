@@ -515,7 +515,7 @@ static void count_received(struct rch_chan *chan, u32 messages, size_t bytes)
 	WRITE_ONCE(chan->counts.rx_bytes, chan->counts.rx_bytes + bytes);
 }
 
-/** rch_chan_rx_done - a message was received; by who has claimed RCH_CHAN_RX */
+/** rch_chan_rx_done - a message was received; by the holder of RCH_CHAN_RX */
 void rch_chan_rx_done(struct rch_chan *chan, size_t length)
 {
 	count_received(chan, 1, length);

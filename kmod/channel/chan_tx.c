@@ -155,7 +155,7 @@ static void count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
 	WRITE_ONCE(chan->counts.tx_bytes, chan->counts.tx_bytes + bytes);
 }
 
-/** rch_chan_tx_done - a message was accepted; by who has claimed RCH_CHAN_TX */
+/** rch_chan_tx_done - a message was accepted; by the holder of RCH_CHAN_TX */
 void rch_chan_tx_done(struct rch_chan *chan, size_t length)
 {
 	count_sent(chan, 1, length);

@@ -109,7 +109,7 @@ struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data)
 
 /**
  * rch_segment_next - the first message of a run is read
- * @seg: segment; by who has claimed RCH_CHAN_RX
+ * @seg: segment; by the holder of RCH_CHAN_RX
  *
  * Return: false when it was the last.
  */

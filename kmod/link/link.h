@@ -252,7 +252,7 @@ struct rch_link_beat {
 	unsigned long last_rx;
 	/** @last_tx: when a frame was last sent, in jiffies */
 	unsigned long last_tx;
-	/** @doubt: the peer, or who says so, was restarted, and no frame came since */
+	/** @doubt: the peer, or a host with its address, was restarted, and no frame came since */
 	bool doubt;
 	/** @work: heartbeat, idle time, retries of failed allocations */
 	struct delayed_work work;
@@ -494,8 +494,8 @@ struct rch_tx_row {
  * @service_domain: whose is a service? Return: enum rch_reject or 0, with @uid set.
  *	Context: any
  * @opened: the peer opens a channel. Return: enum rch_reject, with @owner if that is
- *	RCH_REJECT_DOMAIN: the service's, who is not the link's; or 0, then a lane was attached with
- *	rch_lane_attach() and accepted. Softirq
+ *	RCH_REJECT_DOMAIN: the service is that user's, and the link another one's; or 0, then a
+ *	lane was attached with rch_lane_attach() and accepted. Softirq
  * @record: a record came for a lane: any but OPEN and CREDIT. Softirq, under RCU.
  *	Return: the rule that was broken; then the link ends
  * @writable: the lane may have room again. Any context, under link->lock

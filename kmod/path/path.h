@@ -49,7 +49,7 @@ struct rch_rxf {
 
 /**
  * struct rch_path_ops - what a path tells its owner
- * @received: a frame came. Its page belongs to the path; who needs it longer takes a
+ * @received: a frame came. Its page belongs to the path; a user that needs it longer takes a
  *	reference. Softirq, never concurrently for one path.
  * @reposted: @count receive buffers are posted again. Any context
  * @sent: this frame and all before it were sent. Softirq, not concurrent with
@@ -127,7 +127,7 @@ struct rch_path_failure {
 	 * so; the innermost lock
 	 */
 	spinlock_t lock;
-	/** @error: what went wrong; written once, by the first who sets @failed */
+	/** @error: what went wrong; written once, by the first context that sets @failed */
 	struct rdmachan_error error;
 	/** @failed: @error is valid; read with READ_ONCE() without @lock */
 	bool failed;

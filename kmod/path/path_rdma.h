@@ -31,7 +31,7 @@ struct rch_path;
 #define RCH_MR_WRS 3
 /** RCH_MR_PAGES - pages of one: 1 MiB from any address; siw has 256 */
 #define RCH_MR_PAGES 257U
-/** RCH_WRITERS - who may write at a time on a path */
+/** RCH_WRITERS - large ranges that are written at a time on a path */
 #define RCH_WRITERS 2
 /** RCH_SMALL_WRITERS - and besides them, small ranges */
 #define RCH_SMALL_WRITERS 6

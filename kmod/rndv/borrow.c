@@ -97,7 +97,7 @@ static struct rch_borrowed *answer_locked(struct rch_chan *chan)
 	struct rch_borrowed *borrowed = NULL;
 
 	lockdep_assert_held(&chan->lock);
-	/* Else who has claimed RCH_CHAN_TX may be about to go on to the next message. */
+	/* Else the holder of RCH_CHAN_TX may be about to go on to the next message. */
 	if (chan->rndv_tx.cts_due && chan->rndv_tx.rts_total)
 		borrowed = borrowed_next(chan);
 	if (!borrowed)

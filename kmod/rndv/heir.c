@@ -24,7 +24,7 @@
  * rch_chan_lost - a message was placed, and its program will not be told
  * @chan: channel
  *
- * The channel has to end. That closes what is open to the peer, who may be writing there, so it
+ * The channel has to end. That closes what is open to the peer, which may be writing there, so it
  * ends with the last transfer, and what is lent only is taken back. Process context.
  */
 void rch_chan_lost(struct rch_chan *chan)
@@ -131,7 +131,7 @@ bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }
 
-/* Whether the message of who is behind @before is behind those of all others. */
+/* Whether the message of an heir behind @before is behind those of all others. */
 static bool is_last(const struct rch_chan *chan, const struct rch_heir *before)
 {
 	lockdep_assert_held(&chan->lock);

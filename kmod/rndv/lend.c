@@ -110,7 +110,7 @@ bool rch_chan_lend(struct rch_chan *chan, struct rch_cts *cts)
 }
 
 /**
- * rch_chan_lend_asked - memory is open to the peer, who has not been told and asks meanwhile
+ * rch_chan_lend_asked - memory is open to the peer, which has not been told and asks meanwhile
  * @chan: channel whose RCH_CHAN_RX the caller has claimed
  * @room: bytes of it
  * @offer: the message, if that is large enough for it
@@ -208,7 +208,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 	return ret;
 }
 
-/** rch_chan_lend_result - it was of use, or not; by who has claimed RCH_CHAN_RX */
+/** rch_chan_lend_result - it was of use, or not; by the holder of RCH_CHAN_RX */
 void rch_chan_lend_result(struct rch_chan *chan, bool used)
 {
 	chan->lend.penalty = used ? 0 : clamp(chan->lend.penalty * 2, 1U, RCH_LEND_SKIP_MAX);
@@ -216,7 +216,7 @@ void rch_chan_lend_result(struct rch_chan *chan, bool used)
 	WRITE_ONCE(chan->lend.likely, used);
 }
 
-/** rch_chan_lend_again - a message of @length was written here; by who has claimed RCH_CHAN_RX */
+/** rch_chan_lend_again - a message of @length was written here; by the holder of RCH_CHAN_RX */
 void rch_chan_lend_again(struct rch_chan *chan, u32 length)
 {
 	WRITE_ONCE(chan->lend.room, length);

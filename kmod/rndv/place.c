@@ -7,7 +7,8 @@
  * is a state machine (enum rch_place_state), whose steps are in place_send.c and place_recv.c.
  * Its entries in the wait queues of channel and path notice when the awaited event has come, and
  * wake its owner: an operation of a queue, or the thread of a call (place_call.c). The owner calls
- * rch_place_go_on(), which takes steps. If the owner has left, the transfer's work item does so.
+ * rch_place_go_on(), which takes steps. If the owner has left, or the channel or path has ended,
+ * the transfer's work item does so.
  *
  * Ownership. The owner claims the channel's direction. The transfer gives the claim up when it is
  * over; a sending one does as soon as its last bytes are posted. The transfer is a user of the path
@@ -219,7 +220,7 @@ static bool map_table(struct rch_place *place, enum dma_data_direction direction
 /**
  * rch_place_map - become a user of the path, with the message mapped
  * @place: transfer; locked
- * @direction: who writes to its memory
+ * @direction: which side writes to its memory
  *
  * Return: whether that went well.
  */
@@ -271,7 +272,7 @@ void rch_place_unclaim(struct rch_place *place)
 	place->claimed = false;
 }
 
-/* Who knows that it is over may unregister the region, though our work still refers to us. */
+/* An owner that knows that it is over may unregister the region, though our work refers to us. */
 static void unuse_region(struct rch_place *place)
 {
 	if (place->region)
@@ -342,7 +343,7 @@ void rch_place_run(struct rch_place *place)
 	watch(place);
 }
 
-/** rch_place_run_by_owner - the same, by who has begun it and will run the link */
+/** rch_place_run_by_owner - the same, by the owner, which will run the link */
 void rch_place_run_by_owner(struct rch_place *place)
 {
 	/* Whoever waits for one message has no other to send behind it. */
@@ -365,7 +366,7 @@ static void place_work(struct work_struct *work)
  * rch_place_go_on - take the steps that are possible now
  * @place: transfer
  *
- * For who has begun it, when @place->wait was woken. rch_link_run() must be called soon.
+ * For the owner, when @place->wait was woken. rch_link_run() must be called soon.
  * Return: whether it is over.
  */
 bool rch_place_go_on(struct rch_place *place)
@@ -380,7 +381,7 @@ bool rch_place_go_on(struct rch_place *place)
  * rch_place_let_go - the program has said all that it had to say, for now
  * @place: transfer that rch_place_holds()
  *
- * For who has begun it. rch_link_run() must be called soon.
+ * For the owner. rch_link_run() must be called soon.
  */
 void rch_place_let_go(struct rch_place *place)
 {
@@ -452,8 +453,9 @@ static void keep_mm(struct rch_place *place)
  *	is over
  * @drop: gives @keep back, in process context
  *
- * Waits for the memory, before anybody waits for us. rch_place_put() gives all back when it is
- * over, or rch_place_leave() before, or that of calls.
+ * Waits for the memory, before anybody waits for us. The pages are given back when the
+ * transfer is over; what else it has by rch_place_put(), or by rch_place_leave() or
+ * rch_place_leave_call() before it is over.
  *
  * Return: it, or NULL: it cannot be pinned, or there is no memory; then nothing was taken.
  */

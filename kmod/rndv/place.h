@@ -5,11 +5,11 @@
  * The memory is part of a region, or a program's own, which is pinned as long as the transfer
  * lasts.
  *
- * Lifetime. A transfer is referenced by who has begun it, by itself until it is over, and
- * by its work while that is pending or runs. Who has begun it may leave before: then what
+ * Lifetime. A transfer is referenced by its owner, which has begun it, by itself until it is over,
+ * and by its work while that is pending or runs. The owner may leave before: then what
  * cannot be stopped ends by itself.
  *
- * Locks. @lock is held while a step is taken, by the work or by who has begun it; in it
+ * Locks. @lock is held while a step is taken, by the work or by the owner; in it
  * those of channel, link and path.
  */
 #ifndef _RCH_PLACE_H
@@ -71,7 +71,7 @@ enum rch_place_state {
  * @ref: references
  * @lock: see above
  * @work: takes the next step when what is waited for is late, or when it is left alone
- * @wait: woken when the next step may be possible, for who has begun it to take it
+ * @wait: woken when the next step may be possible, for the owner to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
  * @region: where the message lies, used until it is over; NULL from then on, and when @pinned
@@ -88,7 +88,7 @@ enum rch_place_state {
  * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
  * @left_alone: nobody wants it any more; written with WRITE_ONCE()
  * @mapped: we are a user of the path, with @mem or @key
- * @by_owner: who has begun it takes steps, and will run the link
+ * @by_owner: the owner takes steps, and will run the link
  * @listed: @path_entry is in use: then @write and @mr are not freed
  * @chan_entry: in the channel's wait queue
  * @path_entry: in the path's
@@ -188,7 +188,7 @@ void rch_place_leave_call(struct rch_place *place);
 long rch_place_patience(const struct rch_place *place);
 void rch_place_put(struct rch_place *place);
 
-/** rch_place_holds - whether it needs rch_place_let_go() soon; for who has begun it */
+/** rch_place_holds - whether it needs rch_place_let_go() soon; for the owner */
 static inline bool rch_place_holds(const struct rch_place *place)
 {
 	return READ_ONCE(place->state) == RCH_PLACE_HOLDING && !READ_ONCE(place->let_go);

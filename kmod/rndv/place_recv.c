@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * place_recv.c - transfers: the steps of who receives
+ * place_recv.c - transfers: the steps of the receiver
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
  * lend.c, and the heirs of a transfer in heir.c: they lend while the other goes on, and have
@@ -231,7 +231,7 @@ static bool step_opening(struct rch_place *place)
 	return true;
 }
 
-/* One who is silent about all messages for so long has broken the protocol. */
+/* A peer that is silent about all messages for so long has broken the protocol. */
 static void fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;

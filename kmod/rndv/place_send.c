@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * place_send.c - transfers: the steps of who sends
+ * place_send.c - transfers: the steps of the sender
  *
  * Ask, write, FIN; or write into what was lent, and PLACED. A message that nobody waits for
  * goes in segments, as there is room for them: from a region here; the owner of pinned pages copies
@@ -155,7 +155,7 @@ static bool step_turn(struct rch_place *place)
 	if (!rch_write_try_begin(place->path, place->write, &place->cursor,
 				 min(place->cts.length, place->left)))
 		return false;
-	/* Who has ended the channel meanwhile has closed that memory. */
+	/* A peer that has ended the channel meanwhile has closed that memory. */
 	if (rch_chan_tx_refused(place->chan)) {
 		rch_write_end(place->path, place->write);
 		send_failed(place, -EPIPE);

@@ -2,7 +2,7 @@
 /*
  * rndv.h - large messages, written from memory to memory
  *
- * This is for threads that wait, and for the records; place.h is for who does not wait.
+ * This is for threads that wait, and for the records; place.h is for those that do not.
  */
 #ifndef _RCH_RNDV_H
 #define _RCH_RNDV_H

@@ -64,7 +64,7 @@ void rch_chan_rts_refused(struct rch_chan *chan)
 	chan->rndv_tx.rts_skip = chan->rndv_tx.rts_penalty;
 }
 
-/** rch_chan_tx_placed - the message was written to its place; by who has claimed RCH_CHAN_TX */
+/** rch_chan_tx_placed - the message was written to its place; by the holder of RCH_CHAN_TX */
 void rch_chan_tx_placed(struct rch_chan *chan)
 {
 	chan->rndv_tx.rts_penalty = 0;
