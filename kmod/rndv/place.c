@@ -145,7 +145,7 @@ void rch_place_go_to(struct rch_place *place, enum rch_place_state state, unsign
 	WRITE_ONCE(place->state, state);
 	/* Whoever wakes us after this sees it, or we see what has come. */
 	smp_mb();
-	place->deadline = patience ? (jiffies + patience) ?: 1 : 0;
+	WRITE_ONCE(place->deadline, patience ? (jiffies + patience) ?: 1 : 0);
 	place->late = false;
 }
 
@@ -564,6 +564,10 @@ void rch_place_leave(struct rch_place *place)
 	/* It was received, and nobody was told. */
 	if (place->state == RCH_PLACE_OVER && !place->sending && !place->result)
 		rch_chan_lost(place->chan);
+	/* It was to be copied by the thread, which has the claim for that, and is killed. */
+	if (place->state == RCH_PLACE_OVER && place->sending && place->by_call &&
+	    place->result == -EAGAIN)
+		rch_chan_unclaim(place->chan, RCH_CHAN_TX);
 	mutex_unlock(&place->lock);
 	rch_place_put(place);
 }
@@ -593,9 +597,11 @@ void rch_place_leave_call(struct rch_place *place)
 /** rch_place_patience - jiffies until what is waited for is late; by the thread that waits */
 long rch_place_patience(const struct rch_place *place)
 {
-	long left = place->deadline - jiffies;
+	/* The work may go on just now. */
+	unsigned long deadline = READ_ONCE(place->deadline);
+	long left = deadline - jiffies;
 
-	return place->deadline ? max(left, 0L) + 1 : MAX_SCHEDULE_TIMEOUT;
+	return deadline ? max(left, 0L) + 1 : MAX_SCHEDULE_TIMEOUT;
 }
 
 static void place_free(struct kref *ref)

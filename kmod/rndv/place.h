@@ -70,15 +70,17 @@ enum rch_place_state {
  * struct rch_place - a message on its way; protected by @lock but where told otherwise
  * @ref: references
  * @lock: see above
- * @work: takes the next step when what is waited for is late, or when it is left alone
+ * @work: takes the next step when what is waited for is late, when it is left alone, or when the
+ *	channel or the path has ended
  * @wait: woken when the next step may be possible, for the owner to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
  * @region: where the message lies, used until it is over; NULL from then on, and when @pinned
  * @offset: of the message in it; immutable
- * @pinned: it lies in memory of a program's own, whose pages are pinned in @mem; immutable
- * @by_call: the thread of a call has begun it, and waits. No work looks when what is waited for is
- *	late, but that thread; immutable
+ * @pinned: it lies in memory of a program's own, whose pages are pinned in @mem; false once it is
+ *	over
+ * @by_call: the thread of a call has begun it, and waits. When what is waited for is late that
+ *	thread looks, and no work; immutable
  * @path: path of @chan; immutable
  * @keep: keeps the channel open, if not NULL; immutable, but for a thread that leaves
  * @drop: gives that back; likewise
@@ -92,9 +94,9 @@ enum rch_place_state {
  * @listed: @path_entry is in use: then @write and @mr are not freed
  * @chan_entry: in the channel's wait queue
  * @path_entry: in the path's
- * @deadline: when what is waited for is late, in jiffies; 0 is never
+ * @deadline: when what is waited for is late, in jiffies; 0 is never. Written with WRITE_ONCE()
  * @late: it was, and that was dealt with
- * @mem: the message, mapped; @pinned: its pages, pinned until the transfer is freed
+ * @mem: the message, mapped; @pinned: its pages, pinned until the transfer is over
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
  * @cursor: what is left of that
