@@ -761,8 +761,8 @@ static int submit(struct rch_queue *queue, u32 max)
 	if (!rch_ring_agree(producer, queue->sq_head, queue->sq.count))
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
-	/* A program that fills the ring all the while can be killed. */
-	while (taken < n && !queue->unfit && !fatal_signal_pending(current)) {
+	/* A program that fills the ring all the while can be killed, but a chain is taken whole. */
+	while (taken < n && !queue->unfit && (last || !fatal_signal_pending(current))) {
 		row = last ? 0 : take_row(queue, n - taken);
 		if (row) {
 			taken += row;
