@@ -557,7 +557,9 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	ret = rch_queue_enter(queue, &enter, until.deadline);
 	until.begun = enter.out_submitted;
 	ret = rch_until_end(&until, ret, size < sizeof(enter) ? NULL : &user->until);
-	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND)
+	/* Any of the last three may be EINTR to the program. */
+	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND &&
+	    ret != -ERESTARTSYS)
 		return ret;
 	if (put_user(enter.out_submitted, &user->out_submitted) ||
 	    put_user(enter.out_complete, &user->out_complete))

@@ -418,6 +418,9 @@ TEST_F(queue, enter_checks)
 
 TEST_F(queue, timeout_and_signal)
 {
+	struct rdmachan_enter_args again = {
+		.size = sizeof(again), .min_complete = 3, .out_submitted = 77,
+	};
 	uint32_t submitted = 77;
 	int64_t begun = tick_ms();
 
@@ -437,6 +440,10 @@ TEST_F(queue, timeout_and_signal)
 	EXPECT_EQ(submitted, 1);
 	on_alarm(50, false);
 	EXPECT_ERR(queue_enter(&self->q, 0, 3, 0), EINTR);
+	/* None was: the number is not that of a call before. */
+	on_alarm(50, false);
+	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &again), EINTR);
+	EXPECT_EQ(again.out_submitted, 0);
 	EXPECT_CQE(&self->q, 1, 0);
 	EXPECT_CQE(&self->q, 2, 0);
 }
