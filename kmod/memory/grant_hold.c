@@ -291,7 +291,8 @@ enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_re
 	xa_lock_bh(&grants->held);
 	held = xa_load(&grants->held, id);
 	early = rch_seq_before(grants->held_last, id);
-	if (held && early)
+	/* Whose number seems to be ahead may be held since 2^31 others were given. */
+	if (held && held->stone)
 		rule = RCH_RULE_GRANT;
 	else if (held && !held->ended)
 		now = end_locked(grants, held);

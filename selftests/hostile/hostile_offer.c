@@ -362,6 +362,29 @@ TEST_F_TIMEOUT(scene, a_number_in_use, 60)
 	}
 }
 
+/* So many grants were given since that the number of the first one seems to be ahead of them. */
+TEST_F(scene, a_number_of_long_ago)
+{
+	const __le32 key = cpu_to_le32(NONE);
+	struct rch_grant_info mine = offer;
+	struct attack *a = &self->a;
+	int i;
+
+	mine.id = 5;
+	mine.key = &key;
+	ASSERT_TRUE(attack_connect(a, false));
+	say_grants(a, &mine, 1, NULL);
+	for (i = 0; i < 2; i++) {
+		mine.id += 0x40000001;
+		say_grants(a, &mine, 1, NULL);
+	}
+	say_end(a, RCH_REC_REVOKE, 5, 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RELEASE] == 1, 5000));
+	hostile_beat(&a->h, 50);
+	EXPECT_TRUE(!a->h.ended);
+	attack_disconnect(a);
+}
+
 #define PIECES 8
 #define PIECE_BYTES 4096
 
