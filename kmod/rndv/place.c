@@ -155,7 +155,7 @@ bool rch_place_just_late(struct rch_place *place)
 	if (place->late || !place->deadline || time_before(jiffies, place->deadline))
 		return false;
 	place->late = true;
-	place->deadline = 0;
+	WRITE_ONCE(place->deadline, 0);
 	return true;
 }
 
