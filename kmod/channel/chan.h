@@ -402,7 +402,7 @@ void rch_chan_tx_done(struct rch_chan *chan, size_t length);
 /* segment.c APIs: any context */
 struct rch_segment *rch_segment_make(u32 length, gfp_t gfp, void **data);
 struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
-				      struct page *page);
+				      struct page *page, u64 unread);
 bool rch_segment_next(struct rch_segment *seg);
 void rch_segments_free(struct list_head *list);
 

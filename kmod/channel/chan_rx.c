@@ -231,7 +231,7 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	bool ignored;
 
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
-		seg = rch_segment_alloc(&chan->rx.own, r, page);
+		seg = rch_segment_alloc(&chan->rx.own, r, page, READ_ONCE(chan->rx.queued));
 		if (!seg) {
 			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;

@@ -8,7 +8,9 @@
  * an allocation nor a place in a list.
  *
  * A few unread bytes must not hold a whole frame: what is small is copied, and the page of
- * the frame kept for what is not.
+ * the frame kept for what is not. A page that is less than half full is kept only while the
+ * program is about to read it: of a program that lets more wait, bytes are charged and not pages.
+ * So a channel holds less than RCH_KEEP_UNREAD / RCH_COPY_BREAK pages beyond twice its charge.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -20,6 +22,8 @@
 
 /* Up to this is copied: at worst an eighth of a frame holds the whole. */
 #define RCH_COPY_BREAK 2048
+/* Of a channel with more unread bytes than this, up to half a frame is copied. */
+#define RCH_KEEP_UNREAD 16384
 
 /* @room: where @bytes of it go. */
 static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
@@ -41,22 +45,34 @@ static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **ro
 	return seg;
 }
 
+static bool is_copied(u32 span, const struct page *page, u64 unread)
+{
+	return span <= RCH_COPY_BREAK ||
+	       (unread > RCH_KEEP_UNREAD && span <= page_size((struct page *)page) / 2);
+}
+
 /**
  * rch_segment_alloc - keep a record, and the run that begins with it
  * @own: the channel's own segment
  * @r: record, with its run
  * @page: the page it is in
+ * @unread: bytes that the channel has already
  *
  * Context: any. Return: the segment, in no list; or NULL.
  */
 struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
-				      struct page *page)
+				      struct page *page, u64 unread)
 {
-	bool copy = r->run.span <= RCH_COPY_BREAK;
+	bool copy = is_copied(r->run.span, page, unread);
 	struct rch_segment *seg;
 	u8 *room;
 
 	seg = alloc(own, copy ? r->run.span : 0, &room);
+	if (!seg && copy && r->run.span > RCH_COPY_BREAK) {
+		/* Rather more memory than no channel. */
+		copy = false;
+		seg = alloc(own, 0, &room);
+	}
 	if (!seg)
 		return NULL;
 	INIT_LIST_HEAD(&seg->list);

@@ -106,6 +106,42 @@ static void exchange(const int fds[2])
 	}
 }
 
+/* Bytes that a program does not read are charged: the kernel has no multiple of them. */
+TEST_F_TIMEOUT(memory, unread_messages, 120)
+{
+	static const size_t lens[] = { 2100, 4200, 8100 };
+	const struct opts large = { .tuning = { .recv_buffer = 8 * MIB } };
+	int listener = do_listen(self->peer, SERVICE + 1, &large), fds[2];
+	long before, used, sent;
+	char *data = malloc(LARGE);
+	size_t i;
+
+	ASSERT_GE(listener, 0);
+	ASSERT_TRUE(data);
+	fill_random(data, LARGE, 1);
+	for (i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+		fds[0] = do_connect(self->ctx, SERVICE + 1, NULL);
+		ASSERT_GE(fds[0], 0);
+		fds[1] = do_accept(listener, NULL);
+		ASSERT_GE(fds[1], 0);
+		exchange(fds);
+		before = free_kib();
+		for (sent = 0; sent < 7 * MIB; sent += lens[i]) {
+			ASSERT_EQ(do_send(fds[0], data, lens[i], 0, DONTWAIT), 0);
+			/* Each in a frame of its own. */
+			sleep_ms(1);
+		}
+		used = before - free_kib();
+		printf("# %ld KiB of %zu bytes each are unread: %ld KiB less memory\n", sent / KIB,
+		       lens[i], used);
+		EXPECT_LT(used, 5 * sent / 2 / KIB);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	free(data);
+	close(listener);
+}
+
 TEST_F(memory, idle_channel)
 {
 	static int fds[CHANNELS][2], first[2];
