@@ -1306,7 +1306,8 @@ struct rdmachan_grant_range {
  *    (%RDMACHAN_CAUSE_ATOMICS).
  *  - EMSGSIZE: The events, the keys and the message do not fit a frame (%RDMACHAN_CAUSE_NONE), or
  *    the message is larger than the receiver takes (%RDMACHAN_CAUSE_MESSAGE_SIZE).
- *  - EOPNOTSUPP: also when the adapter cannot lend memory, or the peer knows no grants.
+ *  - EOPNOTSUPP: also when the adapter cannot lend memory, when it reaches memory only through
+ *    bounce buffers, as in a confidential guest, or when the peer knows no grants.
  *  - EMFILE, ENFILE: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
  *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
  *    tell of the end of grants are part of until they are received.

@@ -63,6 +63,7 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_KILL] = "kill",
 	[RCH_FAULT_WITHHOLD] = "withhold",
 	[RCH_FAULT_FORGET] = "forget",
+	[RCH_FAULT_BOUNCE] = "bounce",
 	[RCH_FAULT_WRAP] = "wrap",
 	[RCH_FAULT_NOMEM] = "nomem",
 };

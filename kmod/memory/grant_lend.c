@@ -165,7 +165,11 @@ static void put_pieces(struct rch_loan *loan)
 	kvfree(loan->keys);
 }
 
-/* The piece that has the @bytes at @offset of the region. */
+/*
+ * The piece that has the @bytes at @offset of the region. Memory that the adapter reaches through
+ * bounce buffers cannot be lent: the buffers would have to be copied whenever the peer accesses it,
+ * and the owner does not learn of that. Return: it, or an ERR_PTR(): -ENOMEM or -EOPNOTSUPP.
+ */
 static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 {
 	u64 pages = DIV_ROUND_UP_ULL(offset_in_page(loan->region->addr + offset) + bytes,
@@ -175,7 +179,7 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 	struct ib_device *dev = loan->path->dev;
 
 	if (!piece)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	piece->key = rch_region_lend(loan->region, loan->path, offset, bytes, write,
 				     &piece->begin);
 	if (piece->key)
@@ -185,7 +189,12 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 			     &piece->mem) ||
 	    rch_mem_map_table(&piece->mem, dev)) {
 		rch_lend_put(loan->path, piece);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	}
+	if (rch_mem_needs_sync(&piece->mem)) {
+		rch_mem_unmap(&piece->mem);
+		rch_lend_put(loan->path, piece);
+		return ERR_PTR(-EOPNOTSUPP);
 	}
 	rch_mem_begin(&piece->mem, &piece->begin);
 	return piece;
@@ -194,6 +203,7 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 static int get_pieces(struct rch_loan *loan)
 {
 	u64 address = loan->info.start, end = address + loan->info.length, bytes;
+	struct rch_lend *piece;
 	u32 i;
 
 	loan->pieces = rch_try(RCH_SITE_GRANT, kvcalloc(loan->info.keys, sizeof(*loan->pieces),
@@ -204,16 +214,16 @@ static int get_pieces(struct rch_loan *loan)
 		goto err;
 	for (i = 0; i < loan->info.keys; i++, address += bytes) {
 		bytes = rch_grant_piece_left(address, loan->info.shift, end - address);
-		loan->pieces[i] = get_piece(loan, loan->offset + address - loan->info.start,
-					    bytes);
-		if (!loan->pieces[i])
+		piece = get_piece(loan, loan->offset + address - loan->info.start, bytes);
+		if (IS_ERR(piece))
 			goto err_pieces;
+		loan->pieces[i] = piece;
 	}
 	return 0;
 
 err_pieces:
 	put_pieces(loan);
-	return -ENOMEM;
+	return PTR_ERR(piece);
 err:
 	kvfree(loan->pieces);
 	kvfree(loan->keys);

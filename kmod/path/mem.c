@@ -147,6 +147,8 @@ bool rch_mem_needs_sync(struct rch_mem *mem)
 	struct scatterlist *sg;
 	int i;
 
+	if (rch_inject_on() && rch_inject_hits(RCH_FAULT_BOUNCE, 0, NULL))
+		return true;
 	if (ib_uses_virt_dma(mem->dev))
 		return false;
 	for_each_sgtable_dma_sg(&mem->table, sg, i)

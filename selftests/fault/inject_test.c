@@ -695,6 +695,24 @@ TEST_F(inject, forget)
 	traffic(self, 100);
 }
 
+/* Memory behind bounce buffers is not lent; messages from and to it go as they did. */
+TEST_F(inject, bounce)
+{
+	const int64_t region = region_register(self->ctx, lent, sizeof(lent), 0, NULL);
+	struct rdmachan_grant_range range;
+
+	ASSERT_GT(region, 0);
+	inject("bounce", "every=1");
+	range = RANGE(region, RDMACHAN_RIGHT_READ, 0, 8);
+	EXPECT_ERR(grant_ranges(self->a, self->ctx, &range, 1), EOPNOTSUPP);
+	traffic(self, 100);
+	EXPECT_GE(inject_done("bounce"), 1);
+	inject_off("bounce");
+	EXPECT_EQ(grant_ranges(self->a, self->ctx, &range, 1), 0);
+	EXPECT_TRUE(grant_held(self->b, range.out_grant));
+	traffic(self, 100);
+}
+
 /* Messages into a pool, until all indices have wrapped, and rings were full at it. */
 static void through_the_wrap(struct fixture_inject *self, struct queue *q)
 {
