@@ -101,20 +101,19 @@ static __be16 port_of(const struct sockaddr_storage *ss)
 	return ((const struct sockaddr_in *)ss)->sin_port;
 }
 
-/* A link that the peer made comes from any port: it leads to the module on our own. */
-static bool same_module(const struct rch_link *link, const struct sockaddr_storage *peer)
-{
-	return port_of(peer) == (link->active ? port_of(&link->peer) : htons(rch_port));
-}
-
+/*
+ * A link that the peer has made is not taken: any program on the peer's host that knows rdma_cm can
+ * make one, and would stand in for the module there. The address of one that this side has made
+ * leads to the module.
+ */
 static bool matches(const struct rch_link *link, const struct net *net, kuid_t uid,
 		    const struct sockaddr_storage *peer, u32 domain)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
-	if (link->net != net || !uid_eq(link->uid, uid) || state == RCH_LINK_DEAD ||
-	    state == RCH_LINK_HELLO || !rch_addr_same_host(&link->peer, peer) ||
-	    !same_module(link, peer))
+	if (!link->active || link->net != net || !uid_eq(link->uid, uid) ||
+	    state == RCH_LINK_DEAD || !rch_addr_same_host(&link->peer, peer) ||
+	    port_of(peer) != port_of(&link->peer))
 		return false;
 	if (domain == RCH_DOMAIN_ANY)
 		return true;

@@ -543,6 +543,42 @@ TEST(all_at_once)
 		ASSERT_GE(do_accept(listener, TIMEOUT(2000)), 0);
 }
 
+/*
+ * A program of the other host that knows rdma_cm could have made that link, in the name of any
+ * service there.
+ */
+TEST(the_link_that_the_peer_has_made)
+{
+	const struct rdmachan_addr own = own_address();
+	const int ctx = open_ctx(), there = open_peer();
+	const int listeners[2] = {
+		do_listen(ctx, SERVICE, NULL), do_listen(there, SERVICE + 1, NULL),
+	};
+	struct rdmachan_object object[2];
+	int fds[4], i;
+
+	ASSERT_GE(listeners[0], 0);
+	ASSERT_GE(listeners[1], 0);
+	fds[0] = do_connect_to(there, &own, SERVICE, NULL);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(listeners[0], NULL);
+	ASSERT_GE(fds[1], 0);
+	fds[2] = do_connect(ctx, SERVICE + 1, NULL);
+	ASSERT_GE(fds[2], 0);
+	fds[3] = do_accept(listeners[1], NULL);
+	ASSERT_GE(fds[3], 0);
+	ASSERT_EQ(get_object(fds[1], &object[0]), 0);
+	ASSERT_EQ(get_object(fds[2], &object[1]), 0);
+	EXPECT_EQ(object[0].active, 0);
+	EXPECT_EQ(object[1].active, 1);
+	EXPECT_NE(object[0].link_id, object[1].link_id);
+	talk(fds[0], fds[1]);
+	talk(fds[2], fds[3]);
+	for (i = 0; i < 4; i++)
+		close(fds[i]);
+	await_no_links(ctx);
+}
+
 /* Connects that are given up before they end. */
 TEST(connects_given_up)
 {
