@@ -6,9 +6,9 @@
  * limited number of items, and if all of them wait, none goes on. And nobody's waiting
  * may hold up the heartbeats of everybody. So, each may wait for those after it:
  *
- *   rch_open_wq   channels that connect in the background; they wait for links and peers
+ *   rch_open_wq   channels that connect in the background, a step at a time; they wait for nobody
  *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
- *   rch_link_wq   links being connected; they wait for peers
+ *   rch_link_wq   links being connected, a step at a time; they wait for nobody, but siw for TCP
  *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
  *                 of a region waits for its keys
  *   rch_grant_wq  memory being taken back; it waits for adapters, and like that for keys

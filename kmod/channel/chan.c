@@ -169,7 +169,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->tuning = *tuning;
 	init_waitqueue_head(&chan->wait);
 	INIT_LIST_HEAD(&chan->backlog);
-	INIT_WORK(&chan->opening.work, rch_chan_connect_work);
+	INIT_DELAYED_WORK(&chan->opening.work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->ends.linger_work, rch_chan_linger_work);
 	INIT_DELAYED_WORK(&chan->rndv_rx.offer_work, rch_chan_ops->offer_work);
 	spin_lock_init(&chan->lock);
@@ -331,7 +331,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 void rch_chan_retry(struct rch_chan *chan, u32 domain)
 {
 	spin_lock_bh(&chan->lock);
-	chan->opening.domain = domain;
+	chan->opening.redirect = domain;
 	WRITE_ONCE(chan->opening.retry, true);
 	wake_up_interruptible_all(&chan->wait);
 	spin_unlock_bh(&chan->lock);
@@ -462,8 +462,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->ends.released, true);
-	if (chan->opening.awaits)
-		wake_up_all(&chan->opening.awaits->wait);
+	rch_chan_connect_look(chan);
 	was = chan->state;
 	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
 			   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);

@@ -75,26 +75,47 @@ struct rch_own_segment {
 };
 
 /**
+ * enum rch_opening_step - what a channel that is being connected waits for
+ * @RCH_OPENING_FIND: for nothing: it is about to look for a link
+ * @RCH_OPENING_LINK: for the link
+ * @RCH_OPENING_ANSWER: for the peer's answer to OPEN
+ */
+enum rch_opening_step {
+	RCH_OPENING_FIND,
+	RCH_OPENING_LINK,
+	RCH_OPENING_ANSWER,
+};
+
+/**
  * struct rch_chan_opening - a channel that is being connected, see chan_connect.c
  *
  * The thread or @work that connects has these members for itself, but where they name the lock.
  */
 struct rch_chan_opening {
-	/** @work: connecting without a program that waits */
-	struct work_struct work;
+	/** @work: connecting without a program that waits: it runs when something has changed */
+	struct delayed_work work;
+	/** @step: what is waited for */
+	enum rch_opening_step step;
+	/** @tries: how often a link was looked for */
+	u32 tries;
+	/** @background: @work connects, and may be queued; protected by the channel's lock */
+	bool background;
+	/** @link_entry: queues @work; in the queue of @link, when @background is set */
+	wait_queue_entry_t link_entry;
+	/** @chan_entry: queues @work; in the channel's queue, when @background is set */
+	wait_queue_entry_t chan_entry;
 	/** @deadline: of connecting, in jiffies; set before that begins, then immutable */
 	unsigned long deadline;
-	/**
-	 * @awaits: the link that is waited for, which the waiter has a reference of; or NULL.
-	 * Protected by the channel's lock
-	 */
-	struct rch_link *awaits;
+	/** @link: the link it is connected over, as of rch_link_get(); or NULL */
+	struct rch_link *link;
 	/**
 	 * @retry: the link has ended or the peer redirects; try again. Protected by the channel's
 	 * lock; set with WRITE_ONCE(), and read without the lock by the waiter
 	 */
 	bool retry;
-	/** @domain: the domain to try then; protected by the channel's lock */
+	/** @redirect: the domain to try then; protected by the channel's lock */
+	u32 redirect;
+	/** @domain: the domain to try, or RCH_DOMAIN_ANY */
 	u32 domain;
 };
 
@@ -371,6 +392,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan);
 void rch_chan_connect_work(struct work_struct *work);
 int rch_chan_connect(struct rch_chan *chan);
 void rch_chan_connect_start(struct rch_chan *chan);
+void rch_chan_connect_look(struct rch_chan *chan);
 
 /* chan_finish.c APIs: how much the peer's program has received */
 enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *r);

@@ -3,11 +3,16 @@
  * chan_connect.c - opens a channel to a service
  *
  * With a link at hand, opening costs one record and its answer. Else the link is made
- * first. rch_chan_connect() tries RCH_CONNECT_TRIES times at most, until the deadline, a signal, or
+ * first. Connecting is a sequence of steps, &enum rch_opening_step. The thread that calls
+ * rch_chan_connect() takes them, and waits between them. For a program that does not wait
+ * opening.work takes them; it does not wait either, but is queued when the link or the channel
+ * changes, when the channel is closed, and at the deadline.
+ *
+ * A link is looked for RCH_CONNECT_TRIES times at most, until the deadline, a signal, or
  * the channel's close. Four things lead to another try: the link ended before the peer answered (it
  * was idle, or made for a service that nobody listens for); the service belongs to another trust
  * domain, which the peer names; the peer was restarted; the link failed, and was not made for this
- * channel. connect_link() tries a smaller MTU.
+ * channel. link_connect.c tries a smaller MTU.
  *
  * Giving up. When the program gives up while the peer's answer is still to come, the
  * lane stays attached without a file. ACCEPT is then answered by CLOSE, REJECT ends the
@@ -49,46 +54,89 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	}
 }
 
-static bool link_settled(struct rch_chan *chan, struct rch_link *link)
+/* Whether connecting can go on: what it waits for has come, or it is too late. */
+static bool connect_ready(struct rch_chan *chan)
 {
-	enum rch_link_state state = READ_ONCE(link->state);
+	enum rch_link_state state;
 
-	return state == RCH_LINK_UP || state == RCH_LINK_DEAD || READ_ONCE(chan->ends.released);
+	if (READ_ONCE(chan->ends.released) || !rch_time_left(chan->opening.deadline))
+		return true;
+	switch (chan->opening.step) {
+	case RCH_OPENING_FIND:
+		return true;
+	case RCH_OPENING_LINK:
+		state = READ_ONCE(chan->opening.link->state);
+		return state == RCH_LINK_UP || state == RCH_LINK_DEAD;
+	default:
+		return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING ||
+		       READ_ONCE(chan->opening.retry);
+	}
 }
 
-/* Whoever closes the channel meanwhile finds the link whose waiters to wake. */
-static void await(struct rch_chan *chan, struct rch_link *link)
+static int connect_link_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
-	spin_lock_bh(&chan->lock);
-	chan->opening.awaits = link;
-	spin_unlock_bh(&chan->lock);
+	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.link_entry);
+
+	mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
+	return 0;
 }
 
-static bool chan_settled(struct rch_chan *chan)
+static int connect_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
-	return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING || READ_ONCE(chan->opening.retry);
+	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.chan_entry);
+
+	mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
+	return 0;
 }
 
-/* Wait until the link is up. Return: 0, -EAGAIN to try again, or an error. */
-static int wait_link(struct rch_chan *chan, struct rch_link *link)
-{
-	struct rdmachan_error error;
-	long wait;
+/* A step returns -EINPROGRESS when connect_ready() is to be asked again, or how it all ends. */
 
-	await(chan, link);
-	wait = wait_event_interruptible_timeout(link->wait, link_settled(chan, link),
-						rch_time_left(chan->opening.deadline));
-	await(chan, NULL);
-	if (READ_ONCE(chan->ends.released))
-		return -ECANCELED;
-	if (wait < 0)
-		return -ERESTARTSYS;
-	if (!wait) {
+static int connect_find_link(struct rch_chan *chan)
+{
+	struct rch_chan_opening *opening = &chan->opening;
+
+	if (!rch_time_left(opening->deadline)) {
 		note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
-	if (READ_ONCE(link->state) == RCH_LINK_UP)
-		return 0;
+	opening->link = rch_link_get(chan->net, chan->object.uid, &chan->peer, opening->domain,
+				     chan->service, opening->deadline);
+	if (!opening->link)
+		return -ENOMEM;
+	if (opening->background)
+		add_wait_queue(&opening->link->wait, &opening->link_entry);
+	opening->step = RCH_OPENING_LINK;
+	return -EINPROGRESS;
+}
+
+static void connect_leave_link(struct rch_chan *chan)
+{
+	struct rch_chan_opening *opening = &chan->opening;
+
+	if (!opening->link)
+		return;
+	if (opening->background)
+		remove_wait_queue(&opening->link->wait, &opening->link_entry);
+	rch_link_leave(opening->link);
+	opening->link = NULL;
+}
+
+/* It has not come to an answer; @domain is the one to try now. */
+static int connect_try_again(struct rch_chan *chan, u32 domain)
+{
+	connect_leave_link(chan);
+	chan->opening.domain = domain;
+	chan->opening.step = RCH_OPENING_FIND;
+	if (++chan->opening.tries >= RCH_CONNECT_TRIES && rch_time_left(chan->opening.deadline))
+		return -(int)(chan->error.error ?: ECONNRESET);
+	return -EINPROGRESS;
+}
+
+/* The link has ended before the channel was opened over it. */
+static int connect_link_ended(struct rch_chan *chan, struct rch_link *link)
+{
+	struct rdmachan_error error;
+
 	spin_lock_bh(&link->lock);
 	error = link->error;
 	spin_unlock_bh(&link->lock);
@@ -97,7 +145,9 @@ static int wait_link(struct rch_chan *chan, struct rch_link *link)
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = chan->service;
 	spin_unlock_bh(&chan->lock);
-	return worth_retry(chan, link, error.cause) ? -EAGAIN : -(int)error.error;
+	if (worth_retry(chan, link, error.cause))
+		return connect_try_again(chan, chan->opening.domain);
+	return -(int)(error.error ?: ECONNRESET);
 }
 
 /* The lane was on another link before; nobody looks at it any more after this. */
@@ -117,11 +167,9 @@ static void renew_lane(struct rch_chan *chan)
 	chan->lane.open = open;
 }
 
-/* Ask the peer. Return: 0 when open, -EAGAIN to try again, or an error. */
-static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
+/* Ask the peer over the link that is UP. */
+static int connect_open_on(struct rch_chan *chan, struct rch_link *link)
 {
-	bool retry, given_up;
-	long wait;
 	int ret;
 
 	renew_lane(chan);
@@ -132,82 +180,140 @@ static int open_on(struct rch_chan *chan, struct rch_link *link, u32 *domain)
 	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
 	if (ret) {
 		rch_chan_put(chan);
-		return ret == -ENOTCONN ? -EAGAIN : ret;
+		return ret == -ENOTCONN ? connect_try_again(chan, chan->opening.domain) : ret;
 	}
+	chan->opening.step = RCH_OPENING_ANSWER;
 	rch_lane_open(&chan->lane);
-	wait = wait_event_interruptible_timeout(chan->wait, chan_settled(chan),
-						rch_time_left(chan->opening.deadline));
+	return -EINPROGRESS;
+}
+
+static int connect_link_came(struct rch_chan *chan)
+{
+	struct rch_link *link = chan->opening.link;
+
+	switch (READ_ONCE(link->state)) {
+	case RCH_LINK_UP:
+		return connect_open_on(chan, link);
+	case RCH_LINK_DEAD:
+		return connect_link_ended(chan, link);
+	default:
+		note_timeout(chan, RDMACHAN_OP_CONNECT);
+		return -ETIMEDOUT;
+	}
+}
+
+/* The peer has answered, or does not: @why, -ETIMEDOUT or -ERESTARTSYS. */
+static int connect_answer_came(struct rch_chan *chan, int why)
+{
+	bool retry, given_up, waiting;
+	u32 domain;
+	int ret;
+
 	spin_lock_bh(&chan->lock);
 	retry = chan->opening.retry;
-	*domain = chan->opening.domain;
+	domain = chan->opening.redirect;
+	waiting = chan->state == RCH_CHAN_CONNECTING;
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
-	if (chan->state == RCH_CHAN_CONNECTING && !retry)
-		ret = wait < 0 ? -ERESTARTSYS : -ETIMEDOUT;
 	/* One that was opened, and closed at once, may linger. */
-	given_up = chan->state == RCH_CHAN_DEAD || ret == -ERESTARTSYS || ret == -ETIMEDOUT;
+	given_up = waiting || chan->state == RCH_CHAN_DEAD;
 	spin_unlock_bh(&chan->lock);
 	if (retry)
-		return -EAGAIN;
+		return connect_try_again(chan, domain);
 	if (given_up)
 		rch_chan_await_answer(chan);
-	if (ret == -ETIMEDOUT && !wait)
+	if (!waiting)
+		return ret;
+	if (why == -ETIMEDOUT)
 		note_timeout(chan, RDMACHAN_OP_OPEN);
+	return why;
+}
+
+static int connect_step(struct rch_chan *chan)
+{
+	if (chan->opening.step != RCH_OPENING_ANSWER && READ_ONCE(chan->ends.released))
+		return -ECANCELED;
+	switch (chan->opening.step) {
+	case RCH_OPENING_FIND:
+		return connect_find_link(chan);
+	case RCH_OPENING_LINK:
+		return connect_link_came(chan);
+	default:
+		return connect_answer_came(chan, -ETIMEDOUT);
+	}
+}
+
+/* Go on with connecting until it has to wait: -EINPROGRESS; else how it has ended. */
+static int connect_go_on(struct rch_chan *chan)
+{
+	int ret = -EINPROGRESS;
+
+	while (ret == -EINPROGRESS && connect_ready(chan))
+		ret = connect_step(chan);
 	return ret;
 }
 
-static int connect_once(struct rch_chan *chan, u32 *domain)
+/* Return: whether a signal came before connecting could go on. */
+static bool connect_interrupted(struct rch_chan *chan)
 {
-	struct rch_link *link;
-	int ret;
+	bool at_link = chan->opening.step == RCH_OPENING_LINK;
 
-	if (READ_ONCE(chan->ends.released))
-		return -ECANCELED;
-	link = rch_link_get(chan->net, chan->object.uid, &chan->peer, *domain,
-			    chan->service, chan->opening.deadline);
-	if (!link)
-		return -ENOMEM;
-	ret = wait_link(chan, link);
-	if (!ret)
-		ret = open_on(chan, link, domain);
-	rch_link_put(link);
-	return ret;
+	return wait_event_interruptible_timeout(*(at_link ? &chan->opening.link->wait :
+							    &chan->wait),
+						connect_ready(chan),
+						rch_time_left(chan->opening.deadline)) < 0;
 }
 
 /**
  * rch_chan_connect - connect, and wait for it
- * @chan: channel with @peer and @deadline set, which nobody else knows or which is
- *	connected only here
+ * @chan: channel with @peer and @deadline set, which nobody else knows
  *
  * Context: process. Return: 0, -ERESTARTSYS, -ENOMEM, or the errno of the error record.
  */
 int rch_chan_connect(struct rch_chan *chan)
 {
-	u32 domain = RCH_DOMAIN_ANY;
-	int ret, tries = 0;
+	int ret;
 
+	chan->opening.domain = RCH_DOMAIN_ANY;
 	do {
-		ret = connect_once(chan, &domain);
-	} while (ret == -EAGAIN && ++tries < RCH_CONNECT_TRIES &&
-		 rch_time_left(chan->opening.deadline) && !signal_pending(current));
-	if (ret == -EAGAIN) {
-		if (signal_pending(current))
-			return -ERESTARTSYS;
-		ret = -ETIMEDOUT;
-		if (rch_time_left(chan->opening.deadline))
-			ret = -(int)(chan->error.error ?: ECONNRESET);
-		else
-			note_timeout(chan, RDMACHAN_OP_CONNECT);
+		ret = connect_go_on(chan);
+	} while (ret == -EINPROGRESS && !connect_interrupted(chan));
+	if (ret == -EINPROGRESS) {
+		if (chan->opening.step == RCH_OPENING_ANSWER)
+			ret = connect_answer_came(chan, -ERESTARTSYS);
+		/* An answer that came just now has it try again: so may the program. */
+		if (ret == -EINPROGRESS)
+			ret = -ERESTARTSYS;
 	}
+	connect_leave_link(chan);
 	return ret;
 }
 
-/** rch_chan_connect_work - connect for a program that does not wait */
+/* Nothing queues the work from here on. */
+static void connect_work_over(struct rch_chan *chan)
+{
+	remove_wait_queue(&chan->wait, &chan->opening.chan_entry);
+	connect_leave_link(chan);
+	spin_lock_bh(&chan->lock);
+	chan->opening.background = false;
+	spin_unlock_bh(&chan->lock);
+	cancel_delayed_work(&chan->opening.work);
+}
+
+/** rch_chan_connect_work - connect for a program that does not wait; it does not wait either */
 void rch_chan_connect_work(struct work_struct *work)
 {
-	struct rch_chan *chan = container_of(work, struct rch_chan, opening.work);
+	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
+					     opening.work);
 	struct rdmachan_error error;
-	int ret = rch_chan_connect(chan);
+	int ret = connect_go_on(chan);
 
+	if (ret == -EINPROGRESS) {
+		/* When it can go on already, the work is queued. */
+		queue_delayed_work(rch_open_wq, &chan->opening.work,
+				   rch_time_left(chan->opening.deadline));
+		return;
+	}
+	connect_work_over(chan);
 	if (ret) {
 		rch_chan_error_get(chan, &error);
 		if (!error.error)
@@ -225,7 +331,24 @@ void rch_chan_connect_work(struct work_struct *work)
 /** rch_chan_connect_start - have the channel connected in the background */
 void rch_chan_connect_start(struct rch_chan *chan)
 {
+	struct rch_chan_opening *opening = &chan->opening;
+
 	kref_get(&chan->ref);
 	get_net(chan->net);
-	queue_work(rch_open_wq, &chan->opening.work);
+	opening->domain = RCH_DOMAIN_ANY;
+	init_waitqueue_func_entry(&opening->link_entry, connect_link_woken);
+	init_waitqueue_func_entry(&opening->chan_entry, connect_chan_woken);
+	spin_lock_bh(&chan->lock);
+	opening->background = true;
+	spin_unlock_bh(&chan->lock);
+	add_wait_queue(&chan->wait, &opening->chan_entry);
+	mod_delayed_work(rch_open_wq, &opening->work, 0);
+}
+
+/** rch_chan_connect_look - what connects in the background may go on; with the channel's lock */
+void rch_chan_connect_look(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	if (chan->opening.background)
+		mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
 }

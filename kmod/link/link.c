@@ -7,8 +7,8 @@
  * Taking apart. Whatever ends a link goes through rch_link_fail_locked(), once: the
  * state becomes DEAD, which stops all sending, and dead_work runs:
  *
- *  1. It waits until the link is built: for the connection manager's handler (passive)
- *     or connect_work (active), which is told to give up. Then it stops tick_work,
+ *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
+ *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
  *     which looks at the state before it queues itself again, and the timers of
  *     link_gather.c and link_last.c, started under link->lock while the state is UP.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
@@ -40,8 +40,13 @@ static struct rch_link *path_link(struct rch_path *path)
 	return container_of(path, struct rch_link, path);
 }
 
-/* dead_work may be queued again while it runs: each time has a reference of its own. */
-static void queue_dead(struct rch_link *link)
+/**
+ * rch_link_dead_later - have what has ended be seen to
+ * @link: link
+ *
+ * The work may be queued again while it runs: each time has a reference of its own. Any context.
+ */
+void rch_link_dead_later(struct rch_link *link)
 {
 	kref_get(&link->ref);
 	if (!queue_work(rch_dead_wq, &link->dead_work))
@@ -85,9 +90,16 @@ static void path_down(struct rch_path *path)
 
 	smp_mb(); /* path->failed before state; pairs with rch_link_connect_work() */
 	state = READ_ONCE(link->state);
-	/* connect_work waits for the answer itself, and may try again. */
-	if (state != RCH_LINK_CONNECTING && state != RCH_LINK_DEAD)
-		queue_dead(link);
+	/* The work that connects may try again. */
+	if (state == RCH_LINK_CONNECTING)
+		rch_link_connect_look(link);
+	else if (state != RCH_LINK_DEAD)
+		rch_link_dead_later(link);
+}
+
+static void path_answered(struct rch_path *path)
+{
+	rch_link_connect_look(path_link(path));
 }
 
 static const struct rch_path_ops path_ops = {
@@ -95,6 +107,7 @@ static const struct rch_path_ops path_ops = {
 	.reposted = path_reposted,
 	.sent = path_sent,
 	.down = path_down,
+	.answered = path_answered,
 };
 
 static bool link_get(struct rch_object *obj)
@@ -195,6 +208,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	init_waitqueue_head(&link->wait);
 	spin_lock_init(&link->lock);
 	link->state = state;
+	link->opening.over = state != RCH_LINK_CONNECTING;
 	link->beat.dead = msecs_to_jiffies(READ_ONCE(rch_dead_ms));
 	link->path.patience = RCH_PATIENCE_DEADS * link->beat.dead;
 	INIT_LIST_HEAD(&link->list);
@@ -207,7 +221,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	link->lanes.drr.quantum = RCH_FRAME_SIZE;
 	xa_init_flags(&link->lanes.all, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_completion(&link->opening.built);
-	INIT_WORK(&link->opening.work, rch_link_connect_work);
+	INIT_DELAYED_WORK(&link->opening.work, rch_link_connect_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
@@ -292,7 +306,7 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 				      &link->peer, link->error.detail,
 				      rch_rule_text(link->error.detail));
 	rch_link_set_state(link, RCH_LINK_DEAD);
-	queue_dead(link);
+	rch_link_dead_later(link);
 }
 
 /** rch_link_kill - the same, for callers without link->lock */
@@ -391,8 +405,6 @@ static void find_cause(struct rch_link *link)
 static void take_apart(struct rch_link *link)
 {
 	wait_for_completion(&link->opening.built);
-	rch_path_abort(&link->path);
-	flush_work(&link->opening.work);
 	find_cause(link);
 	cancel_delayed_work_sync(&link->beat.work);
 	rch_link_gather_stop(link);
@@ -407,6 +419,8 @@ static void take_apart(struct rch_link *link)
 	tell_lanes(link);
 	wait_for_twin(link);
 	rch_path_destroy(&link->path);
+	/* From here on nobody queues it. */
+	cancel_delayed_work_sync(&link->opening.work);
 	rch_object_strike(&link->object);
 	rch_links_leave(link);
 }
@@ -417,7 +431,7 @@ static void rch_link_dead_work(struct work_struct *work)
 
 	/* When it was the path that reported its end, the state is still another. */
 	rch_link_kill(link, &link->path.failure.error);
-	if (!list_empty_careful(&link->list))
+	if (rch_link_connect_over(link) && !list_empty_careful(&link->list))
 		take_apart(link);
 	rch_link_put(link);
 }

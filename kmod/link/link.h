@@ -72,10 +72,25 @@ struct rch_link_faults {
 };
 
 /**
+ * enum rch_link_step - what the active side waits for
+ * @RCH_LINK_BEGIN: for nothing: it is about to ask for the device
+ * @RCH_LINK_ADDRESS: for the device that leads to the peer
+ * @RCH_LINK_ROUTE: for the route
+ * @RCH_LINK_ANSWER: for the peer's answer
+ */
+enum rch_link_step {
+	RCH_LINK_BEGIN,
+	RCH_LINK_ADDRESS,
+	RCH_LINK_ROUTE,
+	RCH_LINK_ANSWER,
+};
+
+/**
  * struct rch_link_opening - a link that is being made
  *
  * The active side's rch_link_get() writes @deadline, @service and @domain before it completes
- * @built. They are immutable from then on: there is no lock. The passive side uses @built alone.
+ * @built. They are immutable from then on: there is no lock. @work alone uses @step, @tries and
+ * @next_seq. The passive side uses @built alone.
  */
 struct rch_link_opening {
 	/** @deadline: of connecting, in jiffies */
@@ -86,8 +101,24 @@ struct rch_link_opening {
 	u32 domain;
 	/** @built: whoever made the link has finished doing so */
 	struct completion built;
-	/** @work: connects */
-	struct work_struct work;
+	/**
+	 * @wanted: channels that wait for the link or are being opened on it; the last one that
+	 * leaves while the link is CONNECTING ends it. Protected by the link's lock
+	 */
+	u32 wanted;
+	/** @work: connects; it runs when there is an answer, and at @deadline */
+	struct delayed_work work;
+	/**
+	 * @over: @work does nothing any more: the link was made, or cannot be; the passive side's
+	 * always. Protected by the link's lock. @work alone sets it, and so reads it without
+	 */
+	bool over;
+	/** @step: which answer it waits for */
+	enum rch_link_step step;
+	/** @tries: how often it has begun anew */
+	u32 tries;
+	/** @next_seq: the number that this side's first frame has, as the peer was told */
+	u32 next_seq;
 };
 
 /**
@@ -529,6 +560,7 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out);
 /* link.c APIs: any context */
 void rch_link_put(struct rch_link *link);
 void rch_link_tick_later(struct rch_link *link);
+void rch_link_dead_later(struct rch_link *link);
 void rch_link_kill(struct rch_link *link, const struct rdmachan_error *error);
 void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
@@ -538,6 +570,8 @@ u32 rch_link_trip_us(const struct rch_link *link);
 
 /* link_connect.c APIs: may sleep */
 void rch_link_connect_work(struct work_struct *work);
+void rch_link_connect_look(struct rch_link *link);
+bool rch_link_connect_over(struct rch_link *link);
 int rch_link_incoming(struct net *net, const struct rch_path_request *request);
 
 /* link_table.c APIs: may sleep */
@@ -548,6 +582,7 @@ void rch_link_unlisten(struct net *net);
 struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 			      const struct sockaddr_storage *peer, u32 domain,
 			      u32 service, unsigned long deadline);
+void rch_link_leave(struct rch_link *link);
 void rch_links_changed(void);
 void rch_links_enter(struct rch_link *link);
 void rch_links_leave(struct rch_link *link);

@@ -2,15 +2,17 @@
 /*
  * link_connect.c - makes links: HELLO, asked and answered
  *
- * Active side. connect_work resolves, connects and sends HELLO as private data; callers
- * wait for the state to change.
+ * Active side. opening.work asks the connection manager for one thing after the other, see
+ * &enum rch_link_step, and sends HELLO as private data. It never waits: it runs again when there is
+ * an answer, and at the deadline. Channels wait for the link's state to change; the last one that
+ * leaves before that ends the attempt.
  *
  * Passive side. The link is made in the connection manager's handler, and is UP when the
  * peer's first frame comes. It is in the table before the peer is answered, so that it
  * is found when its device goes; @built keeps it from being taken apart meanwhile.
  *
- * Two hosts that connect to each other at once get two links; both work, and the one
- * that is not used any more goes when it has been idle.
+ * Two hosts that connect to each other have two links: channels of either side are opened over the
+ * one that this side has made.
  */
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
@@ -20,6 +22,8 @@
 #include "link/link.h"
 
 #define CONNECT_TRIES 5
+/* A link has one life: it does not go on over another connection. */
+#define RCH_FIRST_EPOCH 1
 
 /*
  * Whether peers may close keys here. The adapter must do so with none but the very key, once
@@ -144,8 +148,7 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 }
 
 /* Whether the peer's answer goes with what it was asked. */
-static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_hello *mine,
-				 struct rch_hello *theirs)
+static enum rch_rule judge_reply(const struct rch_path *path, struct rch_hello *theirs)
 {
 	enum rch_rule rule = rch_wire_hello_get(path->answer.reply, path->answer.reply_len, theirs);
 
@@ -153,46 +156,53 @@ static enum rch_rule judge_reply(const struct rch_path *path, const struct rch_h
 		return rule;
 	if (theirs->version_min != RCH_WIRE_VERSION ||
 	    theirs->version_max != RCH_WIRE_VERSION ||
-	    theirs->frame_size > mine->frame_size || theirs->epoch != mine->epoch)
+	    theirs->frame_size > RCH_FRAME_SIZE || theirs->epoch != RCH_FIRST_EPOCH)
 		return RCH_RULE_SIZES;
 	return RCH_RULE_OK;
 }
 
-static int connect_once(struct rch_link *link, struct rch_hello *mine,
-			struct rch_hello *theirs)
+/* Ask the peer. Return: 0, or an error with the path's error set. */
+static int connect_ask(struct rch_link *link)
 {
-	struct rch_path *path = &link->path;
 	u8 data[sizeof(struct rch_wire_hello)];
-	enum rch_rule rule;
+	struct rch_hello mine;
 	int ret;
 
-	path->answer.reply_len = 0;
-	ret = rch_path_resolve(path, link->net, &link->peer, link->opening.deadline);
+	rch_path_keep_to_mtu(&link->path);
 	rch_link_note_place(link);
+	ret = rch_path_setup(&link->path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
 	if (ret)
 		return ret;
-	ret = rch_path_setup(path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
-	if (ret)
-		return ret;
-	hello_fill(link, mine);
-	mine->epoch = 1;
-	mine->service = link->opening.service;
-	mine->peer_domain = link->opening.domain;
-	rch_wire_hello_put(data, mine);
-	ret = rch_path_connect(path, data, sizeof(data), link->opening.deadline);
-	if (ret)
-		return ret;
+	hello_fill(link, &mine);
+	mine.epoch = RCH_FIRST_EPOCH;
+	mine.service = link->opening.service;
+	mine.peer_domain = link->opening.domain;
+	link->opening.next_seq = mine.next_seq;
+	rch_wire_hello_put(data, &mine);
+	return rch_path_connect(&link->path, data, sizeof(data));
+}
+
+/* The peer has answered. Return: 0, or an error with the path's error set. */
+static int connect_answered(struct rch_link *link)
+{
+	struct rch_path *path = &link->path;
+	struct rch_hello theirs;
+	enum rch_rule rule;
+
 	atomic64_inc(&rch_counts.cm_connects);
 	rch_link_note_place(link);
-	rule = judge_reply(path, mine, theirs);
-	if (rule)
+	rule = judge_reply(path, &theirs);
+	if (rule) {
 		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
-	else if (theirs->required & ~link_features(link))
+		return -EPROTO;
+	}
+	if (theirs.required & ~link_features(link)) {
 		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_FEATURE,
-			      theirs->required & ~link_features(link));
-	else
-		return 0;
-	return -EPROTO;
+			      theirs.required & ~link_features(link));
+		return -EPROTO;
+	}
+	agree(link, &theirs, theirs.frame_size, link->opening.next_seq);
+	return 0;
 }
 
 /*
@@ -219,26 +229,77 @@ static bool takes_smaller_packets(struct rch_path *path)
 	       refusal.reason == RCH_REJECT_MTU && rch_path_limit_mtu(path, refusal.detail);
 }
 
-static void connect_link(struct rch_link *link)
+/*
+ * Look at the answer, if one was asked for, and ask for the next thing. Return: 0: the peer has let
+ * this side in; -EINPROGRESS: an answer is to come; or an error with the path's error set.
+ */
+static int connect_step(struct rch_link *link)
+{
+	static const struct {
+		int event;
+		u32 op;
+	} awaited[] = {
+		[RCH_LINK_ADDRESS] = { RDMA_CM_EVENT_ADDR_RESOLVED, RDMACHAN_OP_RESOLVE },
+		[RCH_LINK_ROUTE] = { RDMA_CM_EVENT_ROUTE_RESOLVED, RDMACHAN_OP_RESOLVE },
+		[RCH_LINK_ANSWER] = { RDMA_CM_EVENT_ESTABLISHED, RDMACHAN_OP_CONNECT },
+	};
+	struct rch_link_opening *opening = &link->opening;
+	enum rch_link_step step = opening->step;
+	struct rch_path *path = &link->path;
+	int ret;
+
+	if (step != RCH_LINK_BEGIN) {
+		ret = rch_path_answered(path, awaited[step].event, awaited[step].op,
+					opening->deadline);
+		if (ret)
+			return ret;
+	}
+	switch (step) {
+	case RCH_LINK_BEGIN:
+		if (READ_ONCE(path->answer.aborted))
+			return -ENOTCONN;
+		ret = rch_path_resolve(path, link->net, &link->peer, opening->deadline);
+		break;
+	case RCH_LINK_ADDRESS:
+		ret = rch_path_route(path, opening->deadline);
+		break;
+	case RCH_LINK_ROUTE:
+		ret = connect_ask(link);
+		break;
+	default:
+		return connect_answered(link);
+	}
+	opening->step++;
+	return ret ? -ENOTCONN : -EINPROGRESS;
+}
+
+static bool connect_begins_anew(struct rch_link *link)
 {
 	struct rch_path *path = &link->path;
-	struct rdmachan_error error;
-	struct rch_hello mine, theirs;
-	int ret, tries = 0;
 
-	do {
-		if (tries)
-			rch_path_destroy(path);
-		ret = connect_once(link, &mine, &theirs);
-	} while (ret && (connect_may_be_repeated(path) || takes_smaller_packets(path)) &&
-		 ++tries < CONNECT_TRIES);
-	if (ret) {
-		error = path->failure.error;
-		explain_refusal(link, &error);
-		rch_link_kill(link, &error);
-		return;
-	}
-	agree(link, &theirs, theirs.frame_size, mine.next_seq);
+	if (READ_ONCE(path->answer.aborted) ||
+	    !(connect_may_be_repeated(path) || takes_smaller_packets(path)) ||
+	    ++link->opening.tries >= CONNECT_TRIES)
+		return false;
+	rch_path_destroy(path);
+	link->opening.step = RCH_LINK_BEGIN;
+	return true;
+}
+
+/* It cannot be made. */
+static void connect_failed(struct rch_link *link)
+{
+	struct rdmachan_error error = link->path.failure.error;
+
+	rch_link_note_place(link);
+	explain_refusal(link, &error);
+	rch_link_kill(link, &error);
+}
+
+static void connect_done(struct rch_link *link)
+{
+	struct rch_path *path = &link->path;
+
 	spin_lock_bh(&link->lock);
 	link->tx.hello = true;
 	if (rch_link_set_state(link, RCH_LINK_UP))
@@ -252,14 +313,76 @@ static void connect_link(struct rch_link *link)
 		path->ops->down(path);
 }
 
-/** rch_link_connect_work - the active side; @work: of the link */
+/* From here on a link that is DEAD can be taken apart: nothing here looks at its path any more. */
+static void connect_is_over(struct rch_link *link)
+{
+	bool dead;
+
+	spin_lock_bh(&link->lock);
+	link->opening.over = true;
+	dead = link->state == RCH_LINK_DEAD;
+	spin_unlock_bh(&link->lock);
+	if (dead)
+		rch_link_dead_later(link);
+}
+
+/**
+ * rch_link_connect_work - the active side
+ * @work: opening.work of the link
+ *
+ * Does nothing once the link was made, or could not be.
+ */
 void rch_link_connect_work(struct work_struct *work)
 {
-	struct rch_link *link = container_of(work, struct rch_link, opening.work);
+	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link,
+					     opening.work);
 	struct net *net = link->net;
+	int ret;
 
-	connect_link(link);
+	if (link->opening.over)
+		return;
+	do {
+		ret = connect_step(link);
+	} while (ret && ret != -EINPROGRESS && connect_begins_anew(link));
+	if (ret == -EINPROGRESS) {
+		/* When the answer is there already, the work is queued. */
+		queue_delayed_work(rch_link_wq, &link->opening.work,
+				   max(0L, (long)(link->opening.deadline - jiffies)));
+		return;
+	}
+	if (ret)
+		connect_failed(link);
+	else
+		connect_done(link);
+	connect_is_over(link);
 	put_net(net);
+}
+
+/** rch_link_connect_look - there may be an answer for the active side. Any context */
+void rch_link_connect_look(struct rch_link *link)
+{
+	if (READ_ONCE(link->state) == RCH_LINK_CONNECTING)
+		mod_delayed_work(rch_link_wq, &link->opening.work, 0);
+}
+
+/**
+ * rch_link_connect_over - whether connecting has ended
+ * @link: link that is DEAD
+ *
+ * If not, it ends soon, and has rch_link_dead_later() called then. Context: any.
+ */
+bool rch_link_connect_over(struct rch_link *link)
+{
+	bool over;
+
+	spin_lock_bh(&link->lock);
+	over = link->opening.over;
+	spin_unlock_bh(&link->lock);
+	if (!over) {
+		rch_path_abort(&link->path);
+		mod_delayed_work(rch_link_wq, &link->opening.work, 0);
+	}
+	return over;
 }
 
 static void refuse(const struct rch_path_request *request, u32 reason, u32 detail)

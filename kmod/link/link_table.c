@@ -120,6 +120,40 @@ static bool matches(const struct rch_link *link, const struct net *net, kuid_t u
 	return (state == RCH_LINK_UP ? link->terms.peer_domain : link->opening.domain) == domain;
 }
 
+/* Return: whether the caller has a reference now, and is one of those that want the link. */
+static bool link_want(struct rch_link *link)
+{
+	bool alive;
+
+	spin_lock_bh(&link->lock);
+	alive = link->state != RCH_LINK_DEAD;
+	if (alive) {
+		link->opening.wanted++;
+		kref_get(&link->ref);
+	}
+	spin_unlock_bh(&link->lock);
+	return alive;
+}
+
+/**
+ * rch_link_leave - give back what rch_link_get() has returned
+ * @link: link; the caller's reference is consumed
+ *
+ * A link that is still CONNECTING, and that no channel waits for any more, is ended: so a program
+ * has as many attempts under way as channels that connect. Context: any.
+ */
+void rch_link_leave(struct rch_link *link)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_TIMEOUT, 0);
+	spin_lock_bh(&link->lock);
+	if (!--link->opening.wanted && link->state == RCH_LINK_CONNECTING)
+		rch_link_fail_locked(link, &error);
+	spin_unlock_bh(&link->lock);
+	rch_link_put(link);
+}
+
 /**
  * rch_link_get - find or make the link to a peer
  * @net: network namespace
@@ -130,7 +164,8 @@ static bool matches(const struct rch_link *link, const struct net *net, kuid_t u
  * @deadline: for connecting, in jiffies
  *
  * Context: may sleep, but does not wait for the connection.
- * Return: a link with a reference, perhaps CONNECTING; or NULL without memory.
+ * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or NULL
+ * without memory.
  */
 struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 			      const struct sockaddr_storage *peer, u32 domain,
@@ -139,12 +174,9 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 	struct rch_link *link;
 
 	mutex_lock(&links_lock);
-	list_for_each_entry(link, &links, list) {
-		if (matches(link, net, uid, peer, domain)) {
-			kref_get(&link->ref);
+	list_for_each_entry(link, &links, list)
+		if (matches(link, net, uid, peer, domain) && link_want(link))
 			goto out;
-		}
-	}
 	link = rch_link_alloc(net, uid, peer, RCH_LINK_CONNECTING);
 	if (!link)
 		goto out;
@@ -152,12 +184,13 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 	link->opening.service = service;
 	link->opening.domain = domain;
 	link->opening.deadline = deadline;
+	link->opening.wanted = 1;
 	complete_all(&link->opening.built);
 	kref_get(&link->ref);
 	link_publish(link);
 	/* What connects has a reference of its own: the namespace may be about to go. */
 	get_net(net);
-	queue_work(rch_link_wq, &link->opening.work);
+	queue_delayed_work(rch_link_wq, &link->opening.work, 0);
 out:
 	mutex_unlock(&links_lock);
 	return link;

@@ -67,7 +67,6 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	path->ops = ops;
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->failure.lock);
-	init_completion(&path->answer.done);
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
 	INIT_LIST_HEAD(&path->mrs.spare);
@@ -120,7 +119,7 @@ bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *err
 	first = !path->failure.failed;
 	if (first) {
 		path->failure.error = *error;
-		path->failure.failed = true;
+		smp_store_release(&path->failure.failed, true); /* behind the error */
 	}
 	spin_unlock_irqrestore(&path->failure.lock, flags);
 	return first;
@@ -306,24 +305,40 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		return 0;
 	}
 	WRITE_ONCE(path->answer.event, event->event);
-	complete(&path->answer.done);
+	smp_store_release(&path->answer.given, true); /* behind the answer itself */
 	wake_up_all(&path->left);
 	if (READ_ONCE(path->failure.failed))
 		path->ops->down(path);
+	else
+		path->ops->answered(path);
 	return 0;
 }
 
-static int wait_cm(struct rch_path *path, int event, u32 op, unsigned long deadline)
+/**
+ * rch_path_answered - look at the connection manager's answer
+ * @path: path after rch_path_resolve(), rch_path_route() or rch_path_connect()
+ * @event: the event that was asked for
+ * @op: &enum rdmachan_op, for the error when there is none in time
+ * @deadline: in jiffies
+ *
+ * Called by the work that asks, after @ops->answered or @ops->down, and at the deadline.
+ * Context: any. Return: 0 when it is @event; -EINPROGRESS: there is no answer yet; or -ENOTCONN
+ * with @path->failure set.
+ */
+int rch_path_answered(struct rch_path *path, int event, u32 op, unsigned long deadline)
 {
-	long left = deadline - jiffies;
+	bool given = smp_load_acquire(&path->answer.given); /* ahead of the answer itself */
 
-	if (left <= 0 || !wait_for_completion_timeout(&path->answer.done, left))
+	if (READ_ONCE(path->answer.aborted) || (!given && time_after_eq(jiffies, deadline)))
 		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
-	if (READ_ONCE(path->answer.aborted))
-		rch_path_fail(path, op, RDMACHAN_CAUSE_TIMEOUT, 0);
-	if (READ_ONCE(path->failure.failed))
+	if (smp_load_acquire(&path->failure.failed)) /* ahead of the error */
 		return -ENOTCONN;
-	return path->answer.event == event ? 0 : -EPROTO;
+	if (!given)
+		return -EINPROGRESS;
+	if (path->answer.event == event)
+		return 0;
+	rch_path_fail(path, op, RDMACHAN_CAUSE_TRANSPORT, path->answer.event);
+	return -ENOTCONN;
 }
 
 /* What the adapter can have under way, and the peer has asked for: not 0, if it can any. */
@@ -356,27 +371,35 @@ static int settle_device(struct rch_path *path)
 	return 0;
 }
 
+/* How long the connection manager may take for an address or a route. */
+static int resolve_ms(unsigned long deadline)
+{
+	long left = deadline - jiffies;
+
+	return left > 0 ? min_t(unsigned int, jiffies_to_msecs(left), RCH_RESOLVE_MS) : 1;
+}
+
 /**
- * rch_path_resolve - find the device and the route to a peer
+ * rch_path_resolve - ask for the device that leads to a peer
  * @path: path after rch_path_init() or rch_path_destroy()
  * @net: network namespace
  * @dst: peer
  * @deadline: in jiffies
  *
- * Return: 0, or an error; then @path->error tells more.
+ * The answer is RDMA_CM_EVENT_ADDR_RESOLVED. May sleep, but does not wait for it.
+ * Return: 0, or an error with @path->failure set.
  */
 int rch_path_resolve(struct rch_path *path, struct net *net,
 		     struct sockaddr_storage *dst, unsigned long deadline)
 {
-	long left = deadline - jiffies;
-	int ms = left > 0 ? min_t(unsigned int, jiffies_to_msecs(left), RCH_RESOLVE_MS) : 1;
 	struct rdma_cm_id *id;
 	int ret;
 
 	path->stopped = false;
 	path->failure.failed = false;
 	path->accesses.rd_depth = 0;
-	reinit_completion(&path->answer.done);
+	path->answer.given = false;
+	path->answer.reply_len = 0;
 	reinit_completion(&path->drained);
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
 					 IB_QPT_RC));
@@ -385,30 +408,32 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
-	/* Who aborts sets the flag before the completion that was begun anew above. */
-	if (READ_ONCE(path->answer.aborted)) {
-		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_TIMEOUT, 0);
-		return -ECANCELED;
-	}
-	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, ms);
-	if (ret) {
+	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, resolve_ms(deadline));
+	if (ret)
 		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
 			RDMA_CM_EVENT_ADDR_ERROR, ret);
-		return ret;
-	}
-	ret = wait_cm(path, RDMA_CM_EVENT_ADDR_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
-	ret = ret ?: settle_device(path);
+	return ret;
+}
+
+/**
+ * rch_path_route - take the device, and ask for the route to the peer
+ * @path: path after the answer to rch_path_resolve()
+ * @deadline: in jiffies
+ *
+ * The answer is RDMA_CM_EVENT_ROUTE_RESOLVED. May sleep, but does not wait for it.
+ * Return: 0, or an error with @path->failure set.
+ */
+int rch_path_route(struct rch_path *path, unsigned long deadline)
+{
+	int ret = settle_device(path);
+
 	if (ret)
 		return ret;
-	ret = rdma_resolve_route(id, ms);
-	if (ret) {
+	path->answer.given = false;
+	ret = rdma_resolve_route(path->id, resolve_ms(deadline));
+	if (ret)
 		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ROUTE),
 			RDMA_CM_EVENT_ROUTE_ERROR, ret);
-		return ret;
-	}
-	ret = wait_cm(path, RDMA_CM_EVENT_ROUTE_RESOLVED, RDMACHAN_OP_RESOLVE, deadline);
-	if (!ret)
-		rch_path_keep_to_mtu(path);
 	return ret;
 }
 
@@ -513,30 +538,27 @@ static void conn_param(struct rch_path *path, struct rdma_conn_param *param, con
 }
 
 /**
- * rch_path_connect - ask the peer, and wait for its answer
+ * rch_path_connect - ask the peer
  * @path: path after rch_path_setup()
  * @data: private data, at most 56 bytes
  * @len: its length
- * @deadline: in jiffies
  *
- * Return: 0 with the answer in @path->reply, or an error with @path->error set; for
- * RDMACHAN_CAUSE_REJECTED by the peer's module @path->reply is valid too.
+ * The answer is RDMA_CM_EVENT_ESTABLISHED, with @path->answer.reply. When the peer's module has
+ * refused, RDMACHAN_CAUSE_REJECTED, that is valid too. May sleep; it does not wait for the answer,
+ * but siw connects by TCP in here. Return: 0, or an error with @path->failure set.
  */
-int rch_path_connect(struct rch_path *path, const void *data, u8 len,
-		     unsigned long deadline)
+int rch_path_connect(struct rch_path *path, const void *data, u8 len)
 {
 	struct rdma_conn_param param;
 	int ret;
 
 	conn_param(path, &param, data, len);
+	path->answer.given = false;
 	ret = rdma_connect(path->id, &param);
-	if (ret) {
-		/* iWARP connects by TCP, and some adapters do so right here. */
+	if (ret)
 		fail_cm(path, RDMACHAN_OP_CONNECT, connect_cause(ret),
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
-		return ret;
-	}
-	return wait_cm(path, RDMA_CM_EVENT_ESTABLISHED, RDMACHAN_OP_CONNECT, deadline);
+	return ret;
 }
 
 /**
@@ -583,11 +605,10 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	return ret;
 }
 
-/** rch_path_abort - end a wait of rch_path_resolve() or rch_path_connect() */
+/** rch_path_abort - from now on rch_path_answered() says that it was too late. Any context */
 void rch_path_abort(struct rch_path *path)
 {
 	WRITE_ONCE(path->answer.aborted, true);
-	complete(&path->answer.done);
 }
 
 /** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */

@@ -56,12 +56,15 @@ struct rch_rxf {
  *	@received
  * @down: the path is unusable, for the reason in @path->error. Any context; may be
  *	called several times
+ * @answered: the connection manager has answered, or tells something unasked. Process context, with
+ *	the id's handler mutex
  */
 struct rch_path_ops {
 	void (*received)(struct rch_path *path, const struct rch_rxf *rxf);
 	void (*reposted)(struct rch_path *path, u32 count);
 	void (*sent)(struct rch_path *path, struct rch_txf *txf);
 	void (*down)(struct rch_path *path);
+	void (*answered)(struct rch_path *path);
 };
 
 /**
@@ -101,13 +104,13 @@ struct rch_path_handed {
 /**
  * struct rch_path_answer - what the connection manager answers
  *
- * The thread that connects or accepts asks one thing at a time, and waits for @done. The handler of
- * events writes the answer before it completes @done, so there is no lock. An event that comes
+ * The work that connects asks one thing at a time, and clears @given before that. The handler of
+ * events writes the answer before it sets @given, so there is no lock. An event that comes
  * unasked is written as well: @event is then read with READ_ONCE().
  */
 struct rch_path_answer {
-	/** @done: the connection manager has answered, or connecting is @aborted */
-	struct completion done;
+	/** @given: the connection manager has answered; smp_store_release(), smp_load_acquire() */
+	bool given;
 	/** @event: the last event that came, written with WRITE_ONCE() */
 	int event;
 	/** @aborted: connecting shall end; written with WRITE_ONCE(), by any thread */
@@ -129,7 +132,10 @@ struct rch_path_failure {
 	spinlock_t lock;
 	/** @error: what went wrong; written once, by the first context that sets @failed */
 	struct rdmachan_error error;
-	/** @failed: @error is valid; read with READ_ONCE() without @lock */
+	/**
+	 * @failed: @error is valid; written with smp_store_release(), read without @lock by
+	 * smp_load_acquire() before @error is, else with READ_ONCE()
+	 */
 	bool failed;
 };
 
@@ -224,11 +230,10 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops);
 int rch_path_resolve(struct rch_path *path, struct net *net,
 		     struct sockaddr_storage *dst, unsigned long deadline);
 int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size);
-int rch_path_connect(struct rch_path *path, const void *data, u8 len,
-		     unsigned long deadline);
+int rch_path_route(struct rch_path *path, unsigned long deadline);
+int rch_path_connect(struct rch_path *path, const void *data, u8 len);
 int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
-void rch_path_abort(struct rch_path *path);
 void rch_path_break(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
@@ -236,6 +241,8 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 			struct rdmachan_addr *peer);
 
 /* path.c APIs: any context */
+int rch_path_answered(struct rch_path *path, int event, u32 op, unsigned long deadline);
+void rch_path_abort(struct rch_path *path);
 void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
 bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
 
