@@ -205,6 +205,8 @@ enum rdmachan_cmd {
  *	its number
  * @RDMACHAN_CAUSE_SEND_BUFFER: the message is larger than the send buffer, so that only a call
  *	that waits can send it; see detail for the bytes of the buffer. The receiver takes it
+ * @RDMACHAN_CAUSE_UNPRIVILEGED: the peer lets modules in only when they connect from a port below
+ *	1024, as own_privileged_port of the module has them do
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -247,6 +249,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_NEIGHBOUR = 37,
 	RDMACHAN_CAUSE_PORT_TAKEN = 38,
 	RDMACHAN_CAUSE_SEND_BUFFER = 39,
+	RDMACHAN_CAUSE_UNPRIVILEGED = 40,
 };
 
 /**

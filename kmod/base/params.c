@@ -55,6 +55,10 @@ static const struct kernel_param_ops range_ops = {
 
 RCH_PARAM(port, RDMACHAN_PORT, 1, 65535, 0444,
 	  "rdma_cm port (TCP port space) on which the modules of two hosts meet");
+RCH_PARAM(own_privileged_port, 1, 0, 1, 0644,
+	  "1: connect to peers from a port below 1024, which no unprivileged program can; not on iWARP");
+RCH_PARAM(peer_privileged_port, 1, 0, 1, 0644,
+	  "1: refuse peers that connect from another one; not on iWARP");
 RCH_PARAM(dead_ms, 5000, RCH_DEAD_MIN, 600000, 0644,
 	  "dead time: a peer not heard of for so many milliseconds is given up (for new links)");
 RCH_PARAM(connect_ms, 10000, 100, 3600000, 0644,

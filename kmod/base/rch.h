@@ -54,6 +54,8 @@ extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;
 extern unsigned int rch_gather_us;
 extern unsigned int rch_eager_us;
+extern unsigned int rch_own_privileged_port;
+extern unsigned int rch_peer_privileged_port;
 extern unsigned int rch_depth;
 extern unsigned int rch_user_contexts, rch_all_contexts;
 extern unsigned int rch_user_listeners, rch_all_listeners;

@@ -117,6 +117,8 @@ static u32 refusal_cause(const struct rch_refusal *refusal)
 		return RDMACHAN_CAUSE_VERSION;
 	case RCH_REJECT_FEATURE:
 		return RDMACHAN_CAUSE_FEATURE;
+	case RCH_REJECT_PORT:
+		return RDMACHAN_CAUSE_UNPRIVILEGED;
 	default:
 		return RDMACHAN_CAUSE_REJECTED;
 	}
@@ -262,7 +264,12 @@ static int connect_step(struct rch_link *link)
 		break;
 	case RCH_LINK_ADDRESS:
 		ret = rch_path_route(path, opening->deadline);
-		break;
+		if (ret != -EAGAIN)
+			break;
+		/* Not from the port that it was begun with. */
+		rch_path_destroy(path);
+		opening->step = RCH_LINK_BEGIN;
+		return connect_step(link);
 	case RCH_LINK_ROUTE:
 		ret = connect_ask(link);
 		break;
@@ -410,8 +417,10 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 		return RCH_REJECT_PROTOCOL;
 	if (!rch_wire_version(h->version_min, h->version_max))
 		return RCH_REJECT_VERSION;
-	if (rule)
+	if (rule || !rch_path_request_is_its_own(request))
 		return RCH_REJECT_PROTOCOL;
+	if (READ_ONCE(rch_peer_privileged_port) && !rch_path_request_privileged(request))
+		return RCH_REJECT_PORT;
 	*detail = h->required & ~features(request->id, READ_ONCE(rch_depth));
 	if (*detail)
 		return RCH_REJECT_FEATURE;

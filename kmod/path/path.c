@@ -379,6 +379,31 @@ static int resolve_ms(unsigned long deadline)
 	return left > 0 ? min_t(unsigned int, jiffies_to_msecs(left), RCH_RESOLVE_MS) : 1;
 }
 
+/*
+ * Have the id connect from a port that no unprivileged program can have. All links share one: it
+ * tells nothing but that. Return: 0, or an error: then it is to connect from any.
+ */
+static int bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage *dst)
+{
+	struct sockaddr_storage any = { .ss_family = dst->ss_family };
+	int port, ret = rdma_set_reuseaddr(id, 1);
+
+	/* As the connection manager does it for an id that is not bound. */
+	if (dst->ss_family == AF_INET6)
+		id->route.addr.dev_addr.bound_dev_if =
+			((const struct sockaddr_in6 *)dst)->sin6_scope_id;
+	for (port = RCH_PORT_PRIVILEGED - 1; !ret && port >= RCH_PORT_PRIVILEGED / 2; port--) {
+		/* At the same place in both families. */
+		((struct sockaddr_in *)&any)->sin_port = htons(port);
+		ret = rdma_bind_addr(id, (struct sockaddr *)&any);
+		if (!ret)
+			return 0;
+		if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
+			ret = 0;
+	}
+	return ret ?: -EADDRINUSE;
+}
+
 /**
  * rch_path_resolve - ask for the device that leads to a peer
  * @path: path after rch_path_init() or rch_path_destroy()
@@ -408,6 +433,8 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
+	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
+			   !bind_privileged(id, dst);
 	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, resolve_ms(deadline));
 	if (ret)
 		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
@@ -421,7 +448,10 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
  * @deadline: in jiffies
  *
  * The answer is RDMA_CM_EVENT_ROUTE_RESOLVED. May sleep, but does not wait for it.
- * Return: 0, or an error with @path->failure set.
+ *
+ * iWARP connects by TCP, which keeps a port for a minute after a connection has ended, and there
+ * are few privileged ones: there the path is to begin anew, from any port.
+ * Return: 0; -EAGAIN: begin anew, after rch_path_destroy(); or an error with @path->failure set.
  */
 int rch_path_route(struct rch_path *path, unsigned long deadline)
 {
@@ -429,6 +459,10 @@ int rch_path_route(struct rch_path *path, unsigned long deadline)
 
 	if (ret)
 		return ret;
+	if (path->privileged && rdma_protocol_iwarp(path->dev, path->port)) {
+		path->any_port = true;
+		return -EAGAIN;
+	}
 	path->answer.given = false;
 	ret = rdma_resolve_route(path->id, resolve_ms(deadline));
 	if (ret)

@@ -26,6 +26,8 @@ struct rch_txf;
 
 /** RCH_PATH_SEND_SLACK - send slots above the peer's depth; pure frames need none */
 #define RCH_PATH_SEND_SLACK 16
+/** RCH_PORT_PRIVILEGED - ports below this are for privileged programs, as PROT_SOCK says */
+#define RCH_PORT_PRIVILEGED 1024
 /** RCH_PATH_REPLY_MAX - bytes of private data in an answer: those of a REP */
 #define RCH_PATH_REPLY_MAX 196
 
@@ -165,6 +167,10 @@ struct rch_path {
 	u32 frame_size;
 	/** @order: allocation order of a receive buffer */
 	unsigned int order;
+	/** @privileged: it connects from a port below RCH_PORT_PRIVILEGED */
+	bool privileged;
+	/** @any_port: it must not; set once */
+	bool any_port;
 	/** @mtu: bytes of a packet; a guess, where switches carry less than this host */
 	u32 mtu;
 	/** @mtu_limit: the most that the peer carries; 0: it has not said */
@@ -276,6 +282,8 @@ struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
 					  rch_path_incoming incoming);
 void rch_path_unlisten(struct rch_path_listener *listener);
 void rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len);
+bool rch_path_request_is_its_own(const struct rch_path_request *request);
+bool rch_path_request_privileged(const struct rch_path_request *request);
 
 /* device.c APIs */
 /**

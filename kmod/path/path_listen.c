@@ -10,7 +10,9 @@
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 
+#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "path/path.h"
@@ -60,6 +62,42 @@ void rch_path_refuse(const struct rch_path_request *request, const void *data, u
 	if (rdma_protocol_iwarp(request->id->device, request->id->port_num))
 		usleep_range(1000, 2000);
 	rdma_reject(request->id, data, len, IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/**
+ * rch_path_request_is_its_own - whether a peer has the address that it claims
+ * @request: the peer's wish
+ *
+ * The address of the peer is private data, which the peer's connection manager has written. On RoCE
+ * the peer's GID, to which packets go, is made of the address that it connects from.
+ */
+bool rch_path_request_is_its_own(const struct rch_path_request *request)
+{
+	const struct rdma_route *route = &request->id->route;
+	struct sockaddr_storage of_gid = {}, claimed = route->addr.dst_addr;
+
+	if (!rdma_protocol_roce(request->id->device, request->id->port_num))
+		return true;
+	rdma_gid2ip((struct sockaddr *)&of_gid, &route->path_rec->dgid);
+	/* A GID has no scope. */
+	if (claimed.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&claimed)->sin6_scope_id = 0;
+	return rch_addr_same_host(&of_gid, &claimed);
+}
+
+/**
+ * rch_path_request_privileged - whether a peer connects from a privileged port
+ * @request: the peer's wish
+ *
+ * The peer's kernel lets privileged programs alone have such a port. iWARP peers have any.
+ */
+bool rch_path_request_privileged(const struct rch_path_request *request)
+{
+	/* At the same place in both families. */
+	const struct sockaddr_in *peer = (const void *)&request->id->route.addr.dst_addr;
+
+	return rdma_protocol_iwarp(request->id->device, request->id->port_num) ||
+	       ntohs(peer->sin_port) < RCH_PORT_PRIVILEGED;
 }
 
 static struct rdma_cm_id *listen_on(struct rch_path_listener *listener,

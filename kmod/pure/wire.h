@@ -309,6 +309,7 @@ struct rch_wire_accept {
  * @RCH_REJECT_PROTOCOL: handshake: cannot be understood
  * @RCH_REJECT_MTU: handshake: the packets are larger than this host carries: how large they may
  *	be is named
+ * @RCH_REJECT_PORT: handshake: it does not come from a privileged port
  * @RCH_REJECTS: one more than the last
  */
 enum rch_reject {
@@ -320,6 +321,7 @@ enum rch_reject {
 	RCH_REJECT_FEATURE = 6,
 	RCH_REJECT_PROTOCOL = 7,
 	RCH_REJECT_MTU = 8,
+	RCH_REJECT_PORT = 9,
 	RCH_REJECTS,
 };
 

@@ -81,6 +81,34 @@ TEST_F_ROWS(scene, reads_under_way_if, reads)
 	EXPECT_EQ(a->h.agreed_out, row->agreed);
 }
 
+/* Who connects from there may be anybody on its host: the module may be told to let it in. */
+TEST_F(scene, from_an_ordinary_port)
+{
+	struct attack *a = &self->a;
+	u8 data[sizeof(struct rch_wire_hello)];
+	struct rch_refusal refusal;
+	int lets_in;
+
+	if (is_iwarp())
+		SKIP("iWARP peers connect from any port");
+	for (lets_in = 0; lets_in < 2; lets_in++) {
+		set_parameter("peer_privileged_port", !lets_in);
+		hostile_begin(&a->h);
+		hostile_hello(&a->h, PREY);
+		a->h.port = 40000;
+		rch_wire_hello_put(data, &a->h.mine);
+		ASSERT_EQ(hostile_request(&a->h, data, sizeof(data)), 0);
+		EXPECT_EQ(hostile_await_answer(&a->h),
+			  lets_in ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_REJECTED);
+		if (!lets_in) {
+			ASSERT_EQ(rch_wire_refusal_get(a->h.reply, a->h.reply_len, &refusal), 0);
+			EXPECT_EQ(refusal.reason, RCH_REJECT_PORT);
+			hostile_end(&a->h);
+		}
+	}
+	set_parameter("peer_privileged_port", 1);
+}
+
 TEST_F_TIMEOUT(scene, reply_fields, 120)
 {
 	EXPECT_EQ(lies_in_reply(&self->a), 0);

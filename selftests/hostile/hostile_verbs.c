@@ -49,6 +49,9 @@ void hostile_begin(struct hostile *h)
 	leave_peer(here);
 }
 
+/* All share it. */
+#define PRIVILEGED 1023
+
 /* An id is of the network namespace that it is made in, with all that hangs on it. */
 static struct rdma_cm_id *make_id(struct hostile *h)
 {
@@ -305,12 +308,28 @@ static u16 module_port(void)
 	return info.out_port;
 }
 
+/* As the module does: all share one port. */
+static void bind_port(struct rdma_cm_id *id, int port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const char *rdma = getenv("LAB_RDMA");
+	int reuse = 1;
+
+	/* TCP would keep the port. */
+	if (rdma && !strncmp(rdma, "siw", 3))
+		return;
+	must(!rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse, sizeof(reuse)),
+	     "shared port");
+	must(!rdma_bind_addr(id, (struct sockaddr *)&any), "port");
+}
+
 /* The way to the module. */
 static void resolve(struct hostile *h)
 {
 	struct sockaddr_in in = to_sockaddr(own_address(), module_port());
 
 	h->id = make_id(h);
+	bind_port(h->id, h->port ?: PRIVILEGED);
 	must(!rdma_resolve_addr(h->id, NULL, (struct sockaddr *)&in, 3000), "address");
 	must(hostile_await_event(h, RDMA_CM_EVENT_ADDR_RESOLVED, 5000), "no address");
 	must(!rdma_resolve_route(h->id, 3000), "route");

@@ -71,6 +71,8 @@ struct hostile {
 	int status;
 	/* Number of a queue pair to claim, without having any. */
 	u32 raw_qp;
+	/* Connect from this port; 0: from a privileged one, as the module does. */
+	int port;
 	/* READs that may be under way to this end, and from it: what is asked for, and agreed. */
 	u8 reads_in;
 	u8 reads_out;

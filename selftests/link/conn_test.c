@@ -579,6 +579,38 @@ TEST(the_link_that_the_peer_has_made)
 	await_no_links(ctx);
 }
 
+TEST(peer_wants_a_privileged_port)
+{
+	const int ctx = open_ctx();
+	struct rdmachan_error error;
+	int fds[2], ret;
+
+	if (over_siw())
+		SKIP("iWARP peers connect from any port");
+	await_no_links(ctx);
+	ASSERT_GE(do_listen(open_peer(), SERVICE + 1, NULL), 0);
+	set_parameter("own_privileged_port", 0);
+	ret = do_connect(ctx, SERVICE + 1, &(struct opts){ .error = &error });
+	set_parameter("own_privileged_port", 1);
+	EXPECT_EQ(ret, -1);
+	EXPECT_EQ(error.error, ECONNREFUSED);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_UNPRIVILEGED);
+	EXPECT_EQ(error.op, RDMACHAN_OP_CONNECT);
+	pair_up(ctx, fds, NULL);
+	talk(fds[0], fds[1]);
+	/* What was not asked for stays. */
+	set_parameter("peer_privileged_port", 0);
+	set_parameter("own_privileged_port", 0);
+	talk(fds[0], fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	await_no_links(ctx);
+	pair_up(ctx, fds, NULL);
+	talk(fds[0], fds[1]);
+	set_parameter("own_privileged_port", 1);
+	set_parameter("peer_privileged_port", 1);
+}
+
 /* Connects that are given up before they end. */
 TEST(connects_given_up)
 {

@@ -206,6 +206,11 @@ static const struct cause causes[] = {
 		"The connection was lost because another hardware address is behind an IP address of it now: a bond has changed over, an adapter was replaced, or another host took the address.",
 		"Connect again. \"ip neigh\" shows the neighbours; if two hosts have the same IP address, one of them must get another.",
 	},
+	[RDMACHAN_CAUSE_UNPRIVILEGED] = {
+		"unprivileged",
+		"The peer host lets in only modules that connect from a port below 1024, and this host's did not.",
+		"Set own_privileged_port of the module to 1 here (\"/sys/module/rdmachan/parameters\"), or peer_privileged_port to 0 there if every program that may use RDMA is trusted on all hosts.",
+	},
 	[RDMACHAN_CAUSE_SEND_BUFFER] = {
 		"send-buffer",
 		"The message is larger than this end's send buffer, and the call may not wait. The receiver takes messages of that size.",

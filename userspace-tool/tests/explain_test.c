@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_SEND_BUFFER
+#define CAUSE_LAST	RDMACHAN_CAUSE_UNPRIVILEGED
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
