@@ -525,6 +525,13 @@ static int run_queue_create(struct rch_call *call)
 	return 0;
 }
 
+static bool enter_told(const struct rdmachan_enter_args *enter,
+		       struct rdmachan_enter_args __user *user)
+{
+	return !put_user(enter->out_submitted, &user->out_submitted) &&
+	       !put_user(enter->out_complete, &user->out_complete);
+}
+
 /*
  * Most programs make no other call once they run: it has a way of its own, which clears and
  * copies no more than its own structure.
@@ -554,6 +561,10 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	if (ret)
 		return ret;
 	enter.out_submitted = until.begun ? min(enter.out_submitted, enter.to_submit) : 0;
+	enter.out_complete = 0;
+	/* Before any entry is taken: EFAULT says that nothing has happened. */
+	if (!enter_told(&enter, user))
+		return -EFAULT;
 	ret = rch_queue_enter(queue, &enter, until.deadline);
 	until.begun = enter.out_submitted;
 	ret = rch_until_end(&until, ret, size < sizeof(enter) ? NULL : &user->until);
@@ -561,10 +572,7 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND &&
 	    ret != -ERESTARTSYS)
 		return ret;
-	if (put_user(enter.out_submitted, &user->out_submitted) ||
-	    put_user(enter.out_complete, &user->out_complete))
-		return -EFAULT;
-	return ret;
+	return enter_told(&enter, user) ? ret : -EFAULT;
 }
 
 /* REGION_REGISTER and REGION_UNREGISTER */

@@ -956,6 +956,31 @@ TEST_F(abi, grant_output_nowhere)
 	EXPECT_EQ(self->memory[0], before + 1);
 }
 
+/* ENTER that cannot tell how many entries it has taken takes none. */
+TEST_F(abi, enter_output_nowhere)
+{
+	struct queue *q = &self->queue;
+	uint32_t taken = *ring_word(q->sq_map, q->sq.consumer);
+	struct rdmachan_enter_args *enter;
+	struct rdmachan_cqe cqe;
+
+	enter = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(enter != MAP_FAILED);
+	enter->size = sizeof(*enter);
+	enter->to_submit = 1;
+	queue_add(q, RDMACHAN_OPCODE_NOP, -1, 1);
+	queue_publish(q);
+	mprotect(enter, 4096, PROT_READ);
+	EXPECT_ERR(ioctl(q->fd, RDMACHAN_ENTER, enter), EFAULT);
+	EXPECT_EQ(*ring_word(q->sq_map, q->sq.consumer), taken);
+	EXPECT_EQ(queue_ready(q), 0);
+	mprotect(enter, 4096, PROT_READ | PROT_WRITE);
+	EXPECT_EQ(ioctl(q->fd, RDMACHAN_ENTER, enter), 0);
+	EXPECT_EQ(enter->out_submitted, 1);
+	EXPECT_EQ(enter->out_complete, 1);
+	EXPECT_TRUE(queue_next(q, &cqe));
+}
+
 /* As a user of the peer's host, of whom no other test has left a link. */
 TEST_F(abi, unprivileged)
 {
