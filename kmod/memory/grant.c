@@ -39,6 +39,7 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	INIT_LIST_HEAD(&grants->waiting);
 	INIT_LIST_HEAD(&grants->turns.list);
 	INIT_LIST_HEAD(&grants->turns.waiting);
+	spin_lock_init(&grants->answers_lock);
 	INIT_WORK(&grants->work, rch_loans_work);
 	other = cmpxchg_release(&chan->grants, NULL, grants);
 	if (!other)

@@ -55,7 +55,9 @@ struct rch_segment;
  * @waiting: those that wait for their turn to be
  * @turns_taken: how many have one
  * @serial: number of the last
- * @answers: to those that the peer asks for, which are not told yet
+ * @answers: to those that the peer asks for, which are not told yet; by @answers_lock
+ * @answers_charged: for so many the channel is charged; by @answers_lock
+ * @answers_lock: inside the link's lock, and none but that of the limits inside it
  * @turns: accesses that wait for the path
  */
 struct rch_grants {
@@ -70,7 +72,9 @@ struct rch_grants {
 	struct list_head waiting;
 	u32 turns_taken;
 	u32 serial;
-	atomic_t answers;
+	u32 answers;
+	u32 answers_charged;
+	spinlock_t answers_lock;
 	struct rch_turns turns;
 };
 

@@ -6,6 +6,10 @@
  * asked for it is over when two things have ended, in any order: its word is not in use any
  * more, and the answer has come, or nothing will be heard. A channel has only so many asked for
  * at a time; others wait for their turn, which whoever ends gives to the next one.
+ *
+ * Accounting. Answers that a peer does not take are charged to the channel that they are of, some
+ * at a time. If a limit is in the way the channel is reset: what was asked for is answered, or told
+ * to be uncertain, never left out.
  */
 #include <linux/slab.h>
 
@@ -21,6 +25,8 @@
  * for a while.
  */
 #define RCH_ANSWERS_MAX 4096
+/* So many are charged at a time. */
+#define RCH_ANSWERS_STEP 64
 
 static_assert(RCH_ASKED_MAX < RCH_ANSWERS_MAX, "who keeps to the one never meets the other");
 
@@ -331,12 +337,68 @@ struct rch_answer {
 	struct rch_grants *grants;
 };
 
+/* There is one more. Return: &enum rdmachan_cause: why it may not be kept; or 0 */
+static u32 answer_begin(struct rch_grants *grants)
+{
+	const struct rch_cost cost = {
+		.of[RDMACHAN_LIMIT_BYTES] = RCH_ANSWERS_STEP * sizeof(struct rch_answer),
+	};
+	u32 cause = RDMACHAN_CAUSE_NONE, limit;
+
+	spin_lock_bh(&grants->answers_lock);
+	if (grants->answers == grants->answers_charged) {
+		cause = rch_charge_take(&grants->chan->charge, &cost, &limit);
+		if (!cause)
+			grants->answers_charged += RCH_ANSWERS_STEP;
+	}
+	if (!cause)
+		WRITE_ONCE(grants->answers, grants->answers + 1);
+	spin_unlock_bh(&grants->answers_lock);
+	return cause;
+}
+
+/* There is one less. A step that is not needed stays: most peers ask for a few at a time. */
+static void answer_end(struct rch_grants *grants)
+{
+	spin_lock_bh(&grants->answers_lock);
+	WRITE_ONCE(grants->answers, grants->answers - 1);
+	if (grants->answers_charged - grants->answers >= 2 * RCH_ANSWERS_STEP) {
+		grants->answers_charged -= RCH_ANSWERS_STEP;
+		rch_charge_give(&grants->chan->charge, RDMACHAN_LIMIT_BYTES,
+				RCH_ANSWERS_STEP * sizeof(struct rch_answer));
+	}
+	spin_unlock_bh(&grants->answers_lock);
+}
+
 static void answer_sent(struct rch_word *word)
 {
 	struct rch_answer *answer = container_of(word, struct rch_answer, word);
 
-	atomic_dec(&answer->grants->answers);
+	answer_end(answer->grants);
 	kfree(answer);
+}
+
+/* Return: NULL if it may not be kept, and the channel ends for that. */
+static struct rch_answer *answer_make(struct rch_grants *grants)
+{
+	u32 cause = answer_begin(grants);
+	struct rch_answer *answer;
+
+	if (cause) {
+		rch_chan_cannot_keep(grants->chan, cause, RDMACHAN_LIMIT_BYTES);
+		return NULL;
+	}
+	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
+	if (!answer) {
+		answer_end(grants);
+		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+		return NULL;
+	}
+	answer->grants = grants;
+	answer->word.sent = answer_sent;
+	answer->word.type = RCH_REC_ATOMIC_DONE;
+	answer->word.length = sizeof(struct rch_wire_atomic_done);
+	return answer;
 }
 
 static enum rch_rule do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
@@ -377,26 +439,19 @@ enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_re
 	rule = rch_wire_atomic_get(r, &a);
 	if (rule)
 		return rule;
-	if (atomic_read(&grants->answers) >= RCH_ANSWERS_MAX)
+	if (READ_ONCE(grants->answers) >= RCH_ANSWERS_MAX)
 		return RCH_RULE_ANSWER;
-	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
-	if (!answer) {
-		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
+	answer = answer_make(grants);
+	if (!answer)
 		return RCH_RULE_OK;
-	}
 	xa_lock_bh(&grants->loans);
 	rule = do_atomic(grants, &a, &value);
 	xa_unlock_bh(&grants->loans);
 	if (rule) {
-		kfree(answer);
+		answer_sent(&answer->word);
 		return rule;
 	}
-	answer->grants = grants;
-	answer->word.sent = answer_sent;
-	answer->word.type = RCH_REC_ATOMIC_DONE;
-	answer->word.length = sizeof(struct rch_wire_atomic_done);
 	rch_wire_atomic_done_put(answer->word.data, a.serial, value);
-	atomic_inc(&grants->answers);
 	rch_lane_word(&grants->chan->lane, &answer->word);
 	return RCH_RULE_OK;
 }

@@ -544,6 +544,96 @@ TEST_F_ROWS(scene, atomic_operations, atomic_lies)
 	loan_end(&loan, a);
 }
 
+/* So many in each frame. */
+#define ATOMICS 200
+
+static void say_atomics(struct attack *a, const struct loan *loan, u32 count)
+{
+	struct rch_atomic atomic = {
+		.id = loan->got.id, .op = ADD, .operand = 1, .address = loan->got.start,
+	};
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_ATOMIC,
+		.length = sizeof(struct rch_wire_atomic),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	while (count--) {
+		atomic.serial++;
+		rch_wire_atomic_put(frame_add(&f, &r), &atomic);
+	}
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+}
+
+/* Return: whether the kernel does what is asked for. */
+static bool atomic_loan_begin(struct loan *loan, struct attack *a)
+{
+	loan_begin(loan, a, MAY_ATOMIC);
+	if (!(loan->got.rights & RDMACHAN_RIGHT_BY_DEVICE))
+		return true;
+	loan_end(loan, a);
+	return false;
+}
+
+static u64 bytes_in_use(struct attack *a)
+{
+	struct rdmachan_info info;
+
+	return get_info(a->ctx, &info) ? 0 : info.out_use_bytes.all;
+}
+
+/* The module is out of credit for records: answers are the user's until they are taken. */
+TEST_F(scene, atomic_answers_that_are_not_taken)
+{
+	struct attack *a = &self->a;
+	u64 before, most;
+	struct loan loan;
+	int i;
+
+	if (!atomic_loan_begin(&loan, a))
+		SKIP("the adapter does atomic operations");
+	before = bytes_in_use(a);
+	a->h.stingy = true;
+	while (!a->h.ended && rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) >
+			      (s32)RCH_CREDIT_RESERVE) {
+		say_atomics(a, &loan, 1);
+		hostile_pump(&a->h, 0);
+	}
+	/* As many as fill the frame that waits for a credit, and far more. */
+	for (i = 0; i < 10; i++)
+		say_atomics(a, &loan, ATOMICS);
+	EXPECT_TRUE(attack_acknowledged(a));
+	most = bytes_in_use(a);
+	EXPECT_GE(most - before, 5 * ATOMICS * sizeof(struct rch_wire_atomic_done));
+	a->h.stingy = false;
+	hostile_pure(&a->h, 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, bytes_in_use(a) - before < (most - before) / 8, 5000));
+	EXPECT_TRUE(attack_heard(a));
+	loan_end(&loan, a);
+}
+
+/* There may be no more: the channel ends, which says why, and no other. */
+TEST_F(scene, atomic_answer_beyond_the_limit)
+{
+	struct rdmachan_error error = {};
+	struct attack *a = &self->a;
+	struct loan loan;
+
+	if (!atomic_loan_begin(&loan, a))
+		SKIP("the adapter does atomic operations");
+	ASSERT_TRUE(set_param("all_buffer_mib", bytes_in_use(a) >> 20));
+	say_atomics(a, &loan, 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, poll_mask(a->victim, 0, 0) & POLLERR, 5000));
+	ASSERT_TRUE(set_param("all_buffer_mib", 0));
+	EXPECT_EQ(get_error(a->victim, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
+	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_BYTES);
+	EXPECT_TRUE(attack_heard(a));
+	loan_end(&loan, a);
+}
+
 /* An answer that nobody has asked for. */
 TEST_F(scene, an_atomic_answer)
 {
