@@ -13,17 +13,18 @@
 #include "pure/seq.h"
 #include "rndv/rndv.h"
 
-/* What the peer has lent with that serial; or NULL. */
-static struct rch_borrowed *borrowed_as(struct rch_chan *chan, u32 serial)
+/*
+ * What the peer has lent by @cts; or NULL. The message says where that is: a peer that lends twice
+ * with one serial means the one that it names.
+ */
+static struct rch_borrowed *borrowed_as(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	int i;
+	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[cts->message % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
-	for (i = 0; i < RCH_LENDS; i++)
-		if (chan->rndv_tx.borrow[i].state != RCH_BORROW_NONE &&
-		    chan->rndv_tx.borrow[i].cts.serial == serial)
-			return &chan->rndv_tx.borrow[i];
-	return NULL;
+	if (borrowed->state == RCH_BORROW_NONE || borrowed->cts.serial != cts->serial)
+		return NULL;
+	return borrowed;
 }
 
 /* What was the answer is so no longer: another one will come. */
@@ -51,9 +52,9 @@ static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 }
 
 /* Return: whether it is to be told that it will not be used; else what is said of it will do. */
-static bool return_locked(struct rch_chan *chan, u32 serial)
+static bool return_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	struct rch_borrowed *borrowed = borrowed_as(chan, serial);
+	struct rch_borrowed *borrowed = borrowed_as(chan, cts);
 
 	lockdep_assert_held(&chan->lock);
 	if (!borrowed)
@@ -125,7 +126,7 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 		/* A sender may have nothing to do but to wait for it. */
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else {
-		answer = return_locked(chan, cts->serial);
+		answer = return_locked(chan, cts);
 	}
 	spin_unlock(&chan->lock);
 	if (answer)
@@ -168,12 +169,12 @@ bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts)
 }
 
 /** rch_chan_borrow_end - it will not be used after all: the peer is to be told */
-void rch_chan_borrow_end(struct rch_chan *chan, u32 serial)
+void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	struct rch_borrowed *borrowed;
 
 	spin_lock_bh(&chan->lock);
-	borrowed = borrowed_as(chan, serial);
+	borrowed = borrowed_as(chan, cts);
 	if (borrowed && borrowed->state == RCH_BORROW_USED)
 		borrowed->state = RCH_BORROW_NONE;
 	spin_unlock_bh(&chan->lock);

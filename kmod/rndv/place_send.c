@@ -44,7 +44,7 @@ static void take_back(struct rch_place *place)
 	}
 	if (!place->stands)
 		return;
-	rch_chan_borrow_end(place->chan, place->rts.serial);
+	rch_chan_borrow_end(place->chan, &place->cts);
 	rch_lane_rts(lane, &place->rts, RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED, 0, false);
 }
 

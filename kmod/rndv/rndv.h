@@ -83,7 +83,7 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 /* borrow.c APIs for place.c: process context; by the side that has claimed RCH_CHAN_TX */
 bool rch_chan_may_borrow(struct rch_chan *chan, u32 length);
 bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
-void rch_chan_borrow_end(struct rch_chan *chan, u32 serial);
+void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts);
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
 void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
 bool rch_chan_asks_ahead(const struct rch_chan *chan);

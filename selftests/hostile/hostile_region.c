@@ -233,6 +233,30 @@ TEST_F(scene, lent_while_it_asks)
 	prey_end(&p, a);
 }
 
+/* What it wants back is what is for the message that it names, though another has that number. */
+TEST_F(scene, lends_twice_with_one_number)
+{
+	const struct rch_cts back = { .serial = 5, .message = 1 };
+	struct attack *a = &self->a;
+	struct rch_cts cts[2];
+	struct prey p;
+
+	a->crossing = true;
+	prey_begin(&p, a);
+	cts[0] = honest(&p, 5);
+	cts[1] = honest(&p, 5);
+	cts[1].message = 1;
+	say_all_cts(a, RCH_CTS_F_STANDING, cts, 2);
+	EXPECT_EQ(result(&p, a), SIZE);
+	expect_placed(&p, a, 5);
+	say_all_cts(a, RCH_CTS_F_STANDING, &back, 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 3, 5000));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->flags,
+		  RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_RTS, VICTIM_MINE)->second, 5);
+	prey_end(&p, a);
+}
+
 struct writer {
 	int chan;
 	const char *from;
