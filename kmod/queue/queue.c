@@ -213,8 +213,10 @@ static void finish(struct rch_op *op, s64 res)
 		rch_time_end(op);
 		spin_unlock_irq(&queue->lock);
 	}
-	if (!list_empty(&op->all))
+	if (!list_empty(&op->all)) {
 		list_del_init(&op->all);
+		rch_named_leave(op);
+	}
 	line_leave(op);
 	fence_leave(op);
 	if (queue->follower == op)
@@ -456,6 +458,7 @@ static void run_op(struct rch_op *op)
 static void track(struct rch_op *op)
 {
 	list_add_tail(&op->all, &op->queue->all);
+	rch_named_enter(op);
 }
 
 /* It is not over at once. */
@@ -613,28 +616,25 @@ void rch_queue_work_run(struct work_struct *work)
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 {
 	bool all = by->sqe.op_flags & RDMACHAN_CANCEL_F_ALL, busy = false;
-	struct rch_op *op, *last, *after;
+	struct rch_op *op;
 	s64 count = 0;
+	u64 next = 0;
 
 	lockdep_assert_held(&queue->run_lock);
-	list_for_each_entry_safe(op, after, &queue->all, all) {
-		if (op == by || op->sqe.user_data != by->sqe.target)
+	/* One that is cancelled may end others: so each is looked for anew. */
+	while ((all || !count) && (op = rch_named_next(queue, by->sqe.target, next))) {
+		next = op->number + 1;
+		cond_resched();
+		if (op == by)
 			continue;
 		if (!queue->ops->stop(op)) {
 			busy = true;
 			continue;
 		}
-		/* The rest of its chain follows it here, and goes with it. */
-		for (last = op; last->next; last = last->next)
-			;
-		after = list_next_entry(last, all);
 		complete_op(op, -ECANCELED);
 		count++;
-		if (!all)
-			break;
-		cond_resched();
 	}
-	/* There may be as many CANCELs as operations that each of them looks at. */
+	/* There may be as many CANCELs as operations. */
 	cond_resched();
 	return count ?: busy ? -EALREADY : -ENOENT;
 }

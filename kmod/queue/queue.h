@@ -19,6 +19,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/rbtree.h>
 #include <linux/timer.h>
 #include <linux/timerqueue.h>
 #include <linux/wait.h>
@@ -83,6 +84,8 @@ struct rch_line {
  * @error: why it must not be run, an errno below 0; or 0
  * @all: in the queue's list of those under way, in order of submission; one that is over
  *	at once never is
+ * @named: the same, by user data, see queue_named.c
+ * @number: in order of submission, of those in @all
  * @list: in one of the queue's lists; when READY or ARMED, by the queue's lock
  * @line: only the first is run
  * @fence: accesses of a channel, all of which are run; one with FENCE is when it is the first
@@ -121,6 +124,8 @@ struct rch_op {
 	struct rdmachan_cqe cqe;
 	int error;
 	struct list_head all;
+	struct rb_node named;
+	u64 number;
 	struct list_head list;
 	struct rch_line line;
 	struct rch_line fence;
@@ -240,6 +245,8 @@ struct rch_pool {
  * @cq_told: the program is told of those before this one; written by @run_lock
  * @free: operations, by @next; by @run_lock
  * @all: those under way; by @run_lock
+ * @named: the same, by user data; by @run_lock
+ * @numbers: how many have been put there; by @run_lock
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
  * @starved: those that need such room to go on; by @run_lock
@@ -299,6 +306,8 @@ struct rch_queue {
 	u32 cq_told;
 	struct rch_op *free;
 	struct list_head all;
+	struct rb_root named;
+	u64 numbers;
 	struct list_head deferred;
 	struct list_head done;
 	struct list_head starved;
@@ -411,6 +420,11 @@ static inline bool rch_line_enter(struct rch_queue *queue, struct rch_line *line
 }
 
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
+
+/* queue_named.c APIs: under @run_lock */
+void rch_named_enter(struct rch_op *op);
+void rch_named_leave(struct rch_op *op);
+struct rch_op *rch_named_next(struct rch_queue *queue, u64 user_data, u64 number);
 
 /* queue.c APIs for queue_wait.c: under @lock */
 void rch_op_make_ready_locked(struct rch_op *op);

@@ -553,6 +553,95 @@ TEST_F_TIMEOUT(queue, many_are_cancelled_while_another_thread_runs_them, 120)
 }
 
 /*
+ * Many at a time
+ */
+
+#define MANY 32000
+#define UNKNOWN 64
+
+/* Of this processor: in virtual time none passes while it is busy. */
+static uint64_t ticks(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+#endif
+}
+
+/* The least time that so many CANCELs take which find nothing, while @count RECVs are under way. */
+static uint64_t cancel_unknown(struct fixture_queue *self, int count)
+{
+	static char room;
+	struct rdmachan_cqe cqe;
+	uint64_t least = UINT64_MAX, begun, took;
+	struct queue q;
+	int i, round;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 32768, 32768), 0);
+	for (i = 0; i < count; i++)
+		queue_recv(&q, self->b, &room, 1, i);
+	ASSERT_EQ(queue_submit(&q), count);
+	for (round = 0; round < 8; round++) {
+		for (i = 0; i < UNKNOWN; i++)
+			queue_cancel(&q, MANY + i, 0, MANY + i);
+		begun = ticks();
+		ASSERT_EQ(queue_submit(&q), UNKNOWN);
+		took = ticks() - begun;
+		least = took < least ? took : least;
+		for (i = 0; i < UNKNOWN; i++) {
+			ASSERT_TRUE(queue_next(&q, &cqe));
+			ASSERT_EQ(cqe.res, -ENOENT);
+		}
+	}
+	queue_close(&q);
+	return least;
+}
+
+/* A CANCEL does not look at what it does not name: with a thousand times as many it is as quick. */
+TEST_F_TIMEOUT(queue, cancel_among_many, 120)
+{
+	uint64_t few = cancel_unknown(self, MANY / 1000), many = cancel_unknown(self, MANY);
+
+	printf("# %llu and %llu ticks\n", (unsigned long long)few, (unsigned long long)many);
+	EXPECT_LT(many, 20 * few);
+}
+
+/* Those with one user data end in the order in which they were submitted, and no other does. */
+TEST_F(queue, cancel_by_order)
+{
+	static char room[8];
+	struct rdmachan_cqe cqe;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		queue_recv(&self->q, self->b, &room[i], 1, i % 2 ? 7 : 9 - i);
+	queue_cancel(&self->q, 7, 0, 100);
+	queue_cancel(&self->q, 7, RDMACHAN_CANCEL_F_ALL, 101);
+	queue_cancel(&self->q, 7, RDMACHAN_CANCEL_F_ALL, 102);
+	ASSERT_EQ(queue_submit(&self->q), 11);
+	for (i = 0; i < 8; i++) {
+		static const struct { uint64_t data; int64_t res; } want[] = {
+			{ 7, -ECANCELED }, { 100, 1 }, { 7, -ECANCELED }, { 7, -ECANCELED },
+			{ 7, -ECANCELED }, { 7, -ECANCELED }, { 101, 4 }, { 102, -ENOENT },
+		};
+
+		ASSERT_TRUE(queue_next(&self->q, &cqe));
+		EXPECT_EQ(cqe.user_data, want[i].data);
+		EXPECT_EQ(cqe.res, want[i].res);
+	}
+	EXPECT_EQ(queue_ready(&self->q), 0);
+	/* The first that is left is the first that was submitted. */
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	EXPECT_EQ(cqe.user_data, 9);
+	EXPECT_EQ(room[0], 'x');
+}
+
+/*
  * Killed in ENTER: the entries that it has not taken stay, but for the rest of a chain
  */
 
