@@ -93,7 +93,7 @@ void rch_op_make_ready_locked(struct rch_op *op)
 		rch_queue_kick(queue);
 		return;
 	}
-	list_add_tail(&op->list, &queue->own);
+	list_add_tail(&op->list, op->late && !op->error ? &queue->late : &queue->own);
 	rch_queue_set_flags(queue, 0, RDMACHAN_RING_F_ENTER);
 	wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -106,13 +106,19 @@ void rch_op_make_ready(struct rch_op *op)
 	spin_unlock_irq(&op->queue->lock);
 }
 
+/* Whether there is something that needs a call of the program. */
+static bool has_own(const struct rch_queue *queue)
+{
+	return !list_empty_careful(&queue->late) || !list_empty_careful(&queue->own);
+}
+
 static void unlist(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
 	lockdep_assert_held(&queue->lock);
 	list_del_init(&op->list);
-	if (op->own && list_empty(&queue->own))
+	if (op->own && !has_own(queue))
 		rch_queue_set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
 }
 
@@ -122,16 +128,32 @@ static bool has_work(const struct rch_queue *queue)
 	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due);
 }
 
+/* Return: the first of those that are ready; or NULL. */
+static struct rch_op *first_ready(struct rch_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	if (!list_empty(&queue->ready))
+		return list_first_entry(&queue->ready, struct rch_op, list);
+	if (!queue->in_call)
+		return NULL;
+	if (!list_empty(&queue->late))
+		return list_first_entry(&queue->late, struct rch_op, list);
+	return list_first_entry_or_null(&queue->own, struct rch_op, list);
+}
+
 static struct rch_op *take_ready(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
 	spin_lock_irq(&queue->lock);
-	op = queue->due ? rch_time_overdue(queue) : NULL;
+	while (!(op = queue->due ? rch_time_overdue(queue) : NULL) && queue->due) {
+		/* It has only looked at some: interrupts have their turn. */
+		spin_unlock_irq(&queue->lock);
+		cond_resched();
+		spin_lock_irq(&queue->lock);
+	}
 	if (!op)
-		op = list_first_entry_or_null(&queue->ready, struct rch_op, list);
-	if (!op && queue->in_call)
-		op = list_first_entry_or_null(&queue->own, struct rch_op, list);
+		op = first_ready(queue);
 	queue->running = op;
 	if (op) {
 		unlist(op);
@@ -806,15 +828,11 @@ static struct rch_op *take_late(struct rch_queue *queue)
 	struct rch_op *op;
 
 	spin_lock_irq(&queue->lock);
-	list_for_each_entry(op, &queue->own, list) {
-		if (op->late && !op->error) {
-			unlist(op);
-			spin_unlock_irq(&queue->lock);
-			return op;
-		}
-	}
+	op = list_first_entry_or_null(&queue->late, struct rch_op, list);
+	if (op)
+		unlist(op);
 	spin_unlock_irq(&queue->lock);
-	return NULL;
+	return op;
 }
 
 /* What the poller has begun and could not find comes before what is taken now. */
@@ -903,7 +921,7 @@ void rch_queue_abandon(struct rch_queue *queue)
 
 static bool has_ready(const struct rch_queue *queue)
 {
-	return has_work(queue) || !list_empty_careful(&queue->own);
+	return has_work(queue) || has_own(queue);
 }
 
 static bool may_go_on(const struct rch_queue *queue, const struct rdmachan_enter_args *args)

@@ -275,6 +275,7 @@ struct rch_pool {
  * @lock: protects all that follows; any context
  * @ready: to be run
  * @own: the same, in a call of the program only
+ * @late: the same, of those that are to be prepared there first
  * @times: operations with a timeout that may have begun, the earliest end first
  * @due: the time of one may be over
  * @running: somebody runs what is ready, and will look again, under @lock; written by who has
@@ -333,6 +334,7 @@ struct rch_queue {
 	spinlock_t lock;
 	struct list_head ready;
 	struct list_head own;
+	struct list_head late;
 	struct timerqueue_head times;
 	bool due;
 	bool running;

@@ -160,6 +160,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	INIT_LIST_HEAD(&queue->starved);
 	INIT_LIST_HEAD(&queue->ready);
 	INIT_LIST_HEAD(&queue->own);
+	INIT_LIST_HEAD(&queue->late);
 	ret = charge(queue, owner, sq_entries, cq_entries, error);
 	if (ret)
 		goto err_charge;

@@ -14,6 +14,9 @@
 
 #include "queue/queue.h"
 
+/* Ends that were found to be none, one after the other with interrupts off. */
+#define MOVES_MAX 64
+
 static u64 end_of(const struct rch_op *op)
 {
 	return get_jiffies_64() + msecs_to_jiffies(op->sqe.timeout_ms) + 1;
@@ -74,16 +77,18 @@ void rch_time_end(struct rch_op *op)
 
 /**
  * rch_time_overdue - find an operation whose time is over
- * @queue: queue, which is due; when this finds none it is not any more
+ * @queue: queue, which is due
  *
  * Context: under run_lock and the queue's lock.
- * Return: the operation, marked; or NULL.
+ * Return: the operation, marked; or NULL: then the queue is not due any more, or if it still is
+ * there may be others, and the caller lets go of the lock before it asks again.
  */
 struct rch_op *rch_time_overdue(struct rch_queue *queue)
 {
 	struct timerqueue_node *node;
 	u64 now = get_jiffies_64();
 	struct rch_op *op;
+	int moves = 0;
 
 	lockdep_assert_held(&queue->lock);
 	while ((node = timerqueue_getnext(&queue->times)) && (u64)node->expires <= now) {
@@ -93,8 +98,11 @@ struct rch_op *rch_time_overdue(struct rch_queue *queue)
 			op->overdue = true;
 			return op;
 		}
+		/* It goes behind all that are over: there are fewer of these each time. */
 		node->expires = op->deadline;
 		timerqueue_add(&queue->times, node);
+		if (++moves == MOVES_MAX)
+			return NULL;
 	}
 	queue->due = false;
 	if (node)

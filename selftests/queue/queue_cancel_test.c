@@ -559,19 +559,6 @@ TEST_F_TIMEOUT(queue, many_are_cancelled_while_another_thread_runs_them, 120)
 #define MANY 32000
 #define UNKNOWN 64
 
-/* Of this processor: in virtual time none passes while it is busy. */
-static uint64_t ticks(void)
-{
-#ifdef __x86_64__
-	return __builtin_ia32_rdtsc();
-#else
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
-#endif
-}
-
 /* The least time that so many CANCELs take which find nothing, while @count RECVs are under way. */
 static uint64_t cancel_unknown(struct fixture_queue *self, int count)
 {

@@ -134,6 +134,51 @@ TEST_F(queue, poller_create_checks)
 	queue_close(&q);
 }
 
+#define AHEAD 16000
+
+/*
+ * The least time for each of so many CONNECTs, which are looked at in a call, behind as many
+ * entries that wait for a call for another reason: to be told what is wrong with them.
+ */
+static uint64_t connect_behind(struct fixture_queue *self, uint32_t count)
+{
+	static struct rdmachan_connect_args nothing;
+	uint64_t least = UINT64_MAX, begun, took;
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	uint32_t i;
+	int round;
+
+	ASSERT_EQ(queue_open_polled(self->ctx, &q, 32768, 32768, LONG), 0);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < count; i++)
+			queue_add(&q, OP(ACCEPT), self->b, i)->op_flags = ~0U;
+		for (i = 0; i < count; i++)
+			queue_connect(&q, &nothing, count + i);
+		queue_poke(&q);
+		wait_taken(&q);
+		begun = ticks();
+		ASSERT_EQ(queue_enter(&q, 0, 2 * count, 10000), 0);
+		took = ticks() - begun;
+		least = took < least ? took : least;
+		for (i = 0; i < 2 * count; i++) {
+			ASSERT_TRUE(queue_next(&q, &cqe));
+			ASSERT_EQ(cqe.res, cqe.user_data < count ? -EOPNOTSUPP : -EINVAL);
+		}
+		EXPECT_EQ(queue_flags(&q), 0);
+	}
+	queue_close(&q);
+	return least / count;
+}
+
+TEST_F_TIMEOUT(queue, many_wait_for_a_call, 120)
+{
+	uint64_t few = connect_behind(self, AHEAD / 1000), many = connect_behind(self, AHEAD);
+
+	printf("# %llu and %llu ticks\n", (unsigned long long)few, (unsigned long long)many);
+	EXPECT_LT(many, 20 * few);
+}
+
 TEST_F(queue, pollers_are_limited)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };

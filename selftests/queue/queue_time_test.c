@@ -245,6 +245,57 @@ TEST_F(queue, many_messages_in_time)
 	EXPECT_TOOK(begun, 500, LIMIT_LATE(500) + WIRE_LATE);
 }
 
+#define OTHERS 200
+
+static const struct opts small = {
+	.tuning.send_buffer = RDMACHAN_BUFFER_MIN,
+	.tuning.recv_buffer = RDMACHAN_BUFFER_MIN,
+};
+
+/* Many begin anew, more than are looked at in a row: each of them ends when its own time is up. */
+TEST_F(queue, others_begin_anew)
+{
+	int64_t begun, ends[OTHERS];
+	int fds[OTHERS][2], i;
+	struct rdmachan_cqe cqe;
+	struct pool pool;
+	struct queue q;
+
+	if (!time_is_virtual())
+		SKIP("a busy machine may stand still for as long");
+	ASSERT_EQ(queue_open(self->ctx, &q, 256, 512), 0);
+	ASSERT_EQ(pool_open(&q, &pool, 256), 0);
+	for (i = 0; i < OTHERS; i++) {
+		pair_up(self->ctx, fds[i], &small);
+		pool_put(&pool, memory[i % 64], 1, i);
+	}
+	begun = tick_ms();
+	for (i = 0; i < OTHERS; i++)
+		queue_recv_many(&q, fds[i][1], pool.id, i)->timeout_ms = 500;
+	ASSERT_EQ(queue_submit(&q), OTHERS);
+	sleep_ms(250);
+	for (i = 0; i < OTHERS; i++) {
+		ends[i] = now_ms() + 500;
+		ASSERT_EQ(write(fds[i][0], "x", 1), 1);
+	}
+	for (i = 0; i < OTHERS; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		ASSERT_EQ(cqe.res, 1);
+	}
+	EXPECT_LT(now_ms(), begun + 500);
+	for (i = 0; i < OTHERS; i++) {
+		ASSERT_TRUE(queue_wait(&q, &cqe));
+		ASSERT_EQ(cqe.res, -ETIMEDOUT);
+		EXPECT_GE(now_ms(), ends[cqe.user_data]);
+	}
+	EXPECT_LE(now_ms(), ends[OTHERS - 1] + LIMIT_LATE(500) + WIRE_LATE);
+	queue_close(&q);
+	for (i = 0; i < OTHERS; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
 /* One that waits for room in the completion ring ends too, when there is room. */
 TEST_F(queue, ends_while_the_ring_is_full)
 {
