@@ -27,9 +27,18 @@ struct workqueue_struct *rch_grant_wq;
 struct workqueue_struct *rch_key_wq;
 struct workqueue_struct *rch_wq;
 
-static struct workqueue_struct **const queues[] = {
-	&rch_open_wq, &rch_dead_wq, &rch_link_wq, &rch_queue_wq, &rch_grant_wq, &rch_key_wq,
-	&rch_wq,
+/* The name is that of the threads which run its work, and in what the kernel says of them. */
+static const struct {
+	struct workqueue_struct **queue;
+	const char *name;
+} queues[] = {
+	{ &rch_open_wq, "rdmachan-open" },
+	{ &rch_dead_wq, "rdmachan-dead" },
+	{ &rch_link_wq, "rdmachan-link" },
+	{ &rch_queue_wq, "rdmachan-queue" },
+	{ &rch_grant_wq, "rdmachan-grant" },
+	{ &rch_key_wq, "rdmachan-key" },
+	{ &rch_wq, "rdmachan" },
 };
 
 /** rch_work_init - once, at load; rch_work_exit() cleans up after an error too */
@@ -38,8 +47,8 @@ int rch_work_init(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
-		*queues[i] = alloc_workqueue("rdmachan", WQ_UNBOUND, WQ_MAX_ACTIVE);
-		if (!*queues[i])
+		*queues[i].queue = alloc_workqueue("%s", WQ_UNBOUND, WQ_MAX_ACTIVE, queues[i].name);
+		if (!*queues[i].queue)
 			return -ENOMEM;
 	}
 	return 0;
@@ -51,7 +60,7 @@ void rch_work_flush(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++)
-		flush_workqueue(*queues[i]);
+		flush_workqueue(*queues[i].queue);
 }
 
 /** rch_work_exit - once, at unload, when nothing is queued */
@@ -60,6 +69,6 @@ void rch_work_exit(void)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(queues); i++)
-		if (*queues[i])
-			destroy_workqueue(*queues[i]);
+		if (*queues[i].queue)
+			destroy_workqueue(*queues[i].queue);
 }

@@ -4,7 +4,6 @@
  *
  * Tests that take the device away come last.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
