@@ -4,6 +4,7 @@
  */
 #include <linux/cred.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/timekeeping.h>
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
@@ -86,6 +87,8 @@ bool rch_object_next(const struct net *net, const kuid_t *uid, u64 *after,
 		if (obj && (obj->net != net || (uid && !uid_eq(obj->uid, *uid)) ||
 			    !obj->ops->get(obj))) {
 			rcu_read_unlock();
+			/* There may be many, all of them others'. */
+			cond_resched();
 			continue;
 		}
 		rcu_read_unlock();
