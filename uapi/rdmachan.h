@@ -963,7 +963,8 @@ enum rdmachan_state {
  * struct rdmachan_object - what there is to know about one object
  * @size: Bytes the module has filled in: not more than the program has said that there is room for
  * @kind: &enum rdmachan_kind
- * @id: Number of the object, unique since the module was loaded
+ * @id: Number of the object, 1 to 0xffffffff. Numbers are given in turn: one that was an
+ *	object's is given again only after all others that are free
  * @link_id: Number of the link that a channel uses, 0 when it has none yet
  * @state: &enum rdmachan_state
  * @shutdown: &enum rdmachan_shutdown_how: what is shut down here
