@@ -458,8 +458,8 @@ struct rdmachan_use {
  * @flags: Must be 0
  * @devices_ptr: Address of an array of &struct rdmachan_device, or 0
  * @devices_max: Elements of that array
- * @device_size: sizeof(struct rdmachan_device); elements are written at this
- *	distance. Required only when @devices_max is not 0
+ * @device_size: sizeof(struct rdmachan_device), at least that of the first version; elements
+ *	are written at this distance, and no further. Required only when @devices_max is not 0
  * @out_abi: %RDMACHAN_ABI_VERSION of the module
  * @out_protocol: Version of the wire protocol that is spoken at best
  * @out_features: Feature bits of the wire protocol

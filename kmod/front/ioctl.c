@@ -56,6 +56,7 @@ struct rch_command {
 /* What the first version of the interface had, whatever is added behind it. */
 #define RCH_ENTER_MIN offsetofend(struct rdmachan_enter_args, out_complete)
 #define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
+#define RCH_DEVICE_MIN offsetofend(struct rdmachan_device, links)
 
 /*
  * Give the program the outputs before what cannot be undone: who gets EFAULT has lost
@@ -87,6 +88,7 @@ static int reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *obje
 static int devices_out(struct rdmachan_info *info)
 {
 	u8 __user *user = u64_to_user_ptr(info->devices_ptr);
+	size_t size = min_t(size_t, info->device_size, sizeof(struct rdmachan_device));
 	struct rdmachan_device device;
 	struct ib_device *dev;
 	u32 i;
@@ -95,8 +97,7 @@ static int devices_out(struct rdmachan_info *info)
 		if (!rch_device_info(i, &device, &dev))
 			return 0;
 		device.links = rch_link_count_device(dev);
-		if (copy_to_user(user + (size_t)i * info->device_size, &device,
-				 sizeof(device)))
+		if (copy_to_user(user + (size_t)i * info->device_size, &device, size))
 			return -EFAULT;
 	}
 	return 0;
@@ -122,7 +123,7 @@ static int run_info(struct rch_call *call)
 
 	if (info->flags)
 		return -EOPNOTSUPP;
-	if (info->devices_max && info->device_size < sizeof(struct rdmachan_device))
+	if (info->devices_max && info->device_size < RCH_DEVICE_MIN)
 		return -EINVAL;
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
