@@ -360,13 +360,14 @@ enum rdmachan_dev_flags {
 /**
  * struct rdmachan_device - one port of an RDMA device, as INFO tells it
  * @name: Name of the device
- * @netdev: Name of its network interface, empty when it has none
+ * @netdev: Name of its network interface, empty when it has none in the context's network
+ *	namespace
  * @port: Number of the port
  * @flags: &enum rdmachan_dev_flags
  * @port_state: enum ib_port_state: 1 down, 4 active
  * @mtu: Active MTU in bytes
  * @max_mtu: Largest MTU of the port in bytes
- * @links: Links of this module that use the device now
+ * @links: Links of this module in the context's network namespace that use the device now
  */
 struct rdmachan_device {
 	char name[RDMACHAN_NAME_LEN];
@@ -471,7 +472,8 @@ struct rdmachan_use {
  * @out_linger_ms: Default linger time in milliseconds
  * @out_buffer: Default send and receive buffer of a channel in bytes
  * @out_message_default: Default of the largest message that is received, bytes
- * @out_devices: Number of ports of devices there are; may be above @devices_max
+ * @out_devices: Number of ports of the devices that the context's network namespace may use;
+ *	may be above @devices_max
  * @out_contexts: Contexts alive in the whole module
  * @out_listeners: Listeners alive in the whole module
  * @out_channels: Channels alive in the whole module, with those that linger

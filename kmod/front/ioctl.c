@@ -85,7 +85,7 @@ static int reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *obje
 
 /* INFO */
 
-static int devices_out(struct rdmachan_info *info)
+static int devices_out(const struct net *net, struct rdmachan_info *info)
 {
 	u8 __user *user = u64_to_user_ptr(info->devices_ptr);
 	size_t size = min_t(size_t, info->device_size, sizeof(struct rdmachan_device));
@@ -94,9 +94,9 @@ static int devices_out(struct rdmachan_info *info)
 	u32 i;
 
 	for (i = 0; i < info->devices_max; i++) {
-		if (!rch_device_info(i, &device, &dev))
+		if (!rch_device_info(net, i, &device, &dev))
 			return 0;
-		device.links = rch_link_count_device(dev);
+		device.links = rch_link_count_device(net, dev);
 		if (copy_to_user(user + (size_t)i * info->device_size, &device, size))
 			return -EFAULT;
 	}
@@ -140,7 +140,7 @@ static int run_info(struct rch_call *call)
 	info->out_linger_ms = READ_ONCE(rch_linger_ms);
 	info->out_buffer = READ_ONCE(rch_buffer);
 	info->out_message_default = READ_ONCE(rch_message_max);
-	info->out_devices = rch_device_count();
+	info->out_devices = rch_device_count(ctx->net);
 	info->out_contexts = atomic_read(&rch_counts.contexts);
 	info->out_listeners = atomic_read(&rch_counts.listeners);
 	info->out_channels = atomic_read(&rch_counts.channels);
@@ -151,7 +151,7 @@ static int run_info(struct rch_call *call)
 	info->out_cm_connects = atomic64_read(&rch_counts.cm_connects);
 	strscpy(info->out_version, RCH_VERSION, sizeof(info->out_version));
 	use_out(ctx->charge.user, info);
-	return devices_out(info);
+	return devices_out(ctx->net, info);
 }
 
 /* LISTEN and ACCEPT */

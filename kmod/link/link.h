@@ -590,7 +590,7 @@ struct rch_link *rch_links_twin(const struct rch_link *link);
 void rch_links_doubt(const struct rch_link *link);
 bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer);
 void rch_link_device_gone(struct ib_device *dev);
-u32 rch_link_count_device(struct ib_device *dev);
+u32 rch_link_count_device(const struct net *net, const struct ib_device *dev);
 
 /* link_gather.c APIs: any context; with link->lock but for the first five */
 void rch_link_gather_init(struct rch_link *link);

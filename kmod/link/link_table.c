@@ -307,15 +307,15 @@ void rch_link_device_gone(struct ib_device *dev)
 	end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
 }
 
-/** rch_link_count_device - links on a device */
-u32 rch_link_count_device(struct ib_device *dev)
+/** rch_link_count_device - links of a network namespace on a device; may sleep */
+u32 rch_link_count_device(const struct net *net, const struct ib_device *dev)
 {
 	struct rch_link *link;
 	u32 count = 0;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(link, &links, list)
-		if (link->path.dev == dev)
+		if (link->path.dev == dev && link->net == net)
 			count++;
 	mutex_unlock(&links_lock);
 	return count;

@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
@@ -60,33 +61,50 @@ static void rch_device_remove(struct ib_device *dev, void *data)
 	kfree(d);
 }
 
-static void netdev_name_get(struct ib_device *dev, u32 port, char *name)
+/* Return: whether it has a name that programs of @net know. */
+static bool gid_netdev_name(const struct ib_gid_attr *attr, const struct net *net, char *name)
 {
-	const struct ib_gid_attr *attr = rdma_get_gid_attr(dev, port, 0);
 	struct net_device *ndev;
+	bool known;
 
-	if (IS_ERR(attr))
-		return;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	if (!IS_ERR(ndev))
+	known = !IS_ERR(ndev) && net_eq(dev_net(ndev), net);
+	if (known)
 		strscpy(name, ndev->name, RDMACHAN_NAME_LEN);
 	rcu_read_unlock();
-	rdma_put_gid_attr(attr);
+	return known;
 }
 
-static void port_info(struct ib_device *dev, u32 port, struct rdmachan_device *out)
+static void netdev_name_get(struct ib_device *dev, u32 port, int gids, const struct net *net,
+			    char *name)
+{
+	const struct ib_gid_attr *attr;
+	bool found = false;
+	int i;
+
+	for (i = 0; !found && i < gids; i++) {
+		attr = rdma_get_gid_attr(dev, port, i);
+		if (IS_ERR(attr))
+			continue;
+		found = gid_netdev_name(attr, net, name);
+		rdma_put_gid_attr(attr);
+	}
+}
+
+static void port_info(struct ib_device *dev, u32 port, const struct net *net,
+		      struct rdmachan_device *out)
 {
 	struct ib_port_attr attr;
 
 	memset(out, 0, sizeof(*out));
 	strscpy(out->name, dev_name(&dev->dev), sizeof(out->name));
-	netdev_name_get(dev, port, out->netdev);
 	out->port = port;
 	if (rdma_protocol_iwarp(dev, port))
 		out->flags |= RDMACHAN_DEV_F_IWARP;
 	if (ib_query_port(dev, port, &attr))
 		return;
+	netdev_name_get(dev, port, attr.gid_tbl_len, net, out->netdev);
 	if (attr.state == IB_PORT_ACTIVE)
 		out->flags |= RDMACHAN_DEV_F_ACTIVE;
 	out->port_state = attr.state;
@@ -116,36 +134,41 @@ bool rch_device_bind(struct rch_path *path)
 	return path->dev;
 }
 
-/** rch_device_count - ports of all devices; may sleep */
-u32 rch_device_count(void)
+/** rch_device_count - ports of all devices that @net may use; may sleep */
+u32 rch_device_count(const struct net *net)
 {
 	struct rch_device *d;
 	u32 count = 0;
 
 	mutex_lock(&devices_lock);
 	list_for_each_entry(d, &devices, list)
-		count += d->dev->phys_port_cnt;
+		if (rdma_dev_access_netns(d->dev, net))
+			count += d->dev->phys_port_cnt;
 	mutex_unlock(&devices_lock);
 	return count;
 }
 
 /**
  * rch_device_info - tell about a port
- * @index: number of the port among those of all devices
- * @out: result
+ * @net: network namespace, whose programs are told
+ * @index: number of the port among those of all devices that @net may use
+ * @out: result, but for the links
  * @dev: the device, as a name only
  *
  * Context: may sleep. Return: false when there is no such port.
  */
-bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev)
+bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *out,
+		     struct ib_device **dev)
 {
 	struct rch_device *d;
 	bool found = false;
 
 	mutex_lock(&devices_lock);
 	list_for_each_entry(d, &devices, list) {
+		if (!rdma_dev_access_netns(d->dev, net))
+			continue;
 		if (index < d->dev->phys_port_cnt) {
-			port_info(d->dev, rdma_start_port(d->dev) + index, out);
+			port_info(d->dev, rdma_start_port(d->dev) + index, net, out);
 			*dev = d->dev;
 			found = true;
 			break;

@@ -297,8 +297,9 @@ typedef void (*rch_device_gone)(struct ib_device *dev);
 int rch_device_init(rch_device_gone gone);
 void rch_device_exit(void);
 bool rch_device_bind(struct rch_path *path);
-u32 rch_device_count(void);
-bool rch_device_info(u32 index, struct rdmachan_device *out, struct ib_device **dev);
+u32 rch_device_count(const struct net *net);
+bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *out,
+		     struct ib_device **dev);
 
 /** rch_path_mtu - bytes of a packet of the connection; 0: it has none, or not yet */
 static inline u32 rch_path_mtu(const struct rch_path *path)

@@ -904,6 +904,45 @@ TEST_F(abi, info)
 	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_INFO, &info), EFAULT);
 }
 
+static struct rdmachan_device device_of(int ctx, const char *name)
+{
+	struct rdmachan_device devices[16];
+	struct rdmachan_info info = {
+		.size = sizeof(info), .devices_ptr = (uintptr_t)devices, .devices_max = 16,
+		.device_size = sizeof(*devices),
+	};
+	uint32_t i;
+
+	ASSERT_EQ(ioctl(ctx, RDMACHAN_INFO, &info), 0);
+	ASSERT_LE(info.out_devices, 16);
+	for (i = 0; i < info.out_devices; i++)
+		if (!strcmp(devices[i].name, name))
+			return devices[i];
+	return (struct rdmachan_device){};
+}
+
+/* A device that all namespaces may use tells each of its own interfaces and links only. */
+TEST_F(abi, devices_of_two_hosts)
+{
+	const char *mine = getenv("LAB_RDMA"), *theirs = getenv("LAB_PEER_RDMA");
+	struct rdmachan_device device;
+
+	if (!has_peer() || !mine || !theirs)
+		SKIP("there is no other host");
+	device = device_of(self->ctx, mine);
+	EXPECT_GT(strlen(device.netdev), 0);
+	EXPECT_GE(device.links, 1);
+	device = device_of(self->ctx, theirs);
+	EXPECT_EQ(strlen(device.netdev), 0);
+	EXPECT_EQ(device.links, 0);
+	device = device_of(self->there, theirs);
+	EXPECT_GT(strlen(device.netdev), 0);
+	EXPECT_GE(device.links, 1);
+	device = device_of(self->there, mine);
+	EXPECT_EQ(strlen(device.netdev), 0);
+	EXPECT_EQ(device.links, 0);
+}
+
 /* A record that was asked for is written, and tells of no connection. */
 TEST_F(abi, error_without_a_connection)
 {
