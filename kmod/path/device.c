@@ -148,6 +148,27 @@ u32 rch_device_count(const struct net *net)
 	return count;
 }
 
+/* Return: the device of port @index, which does not go until it is put; @index is of its ports. */
+static struct ib_device *device_get(const struct net *net, u32 *index)
+{
+	struct ib_device *found = NULL;
+	struct rch_device *d;
+
+	mutex_lock(&devices_lock);
+	list_for_each_entry(d, &devices, list) {
+		if (!rdma_dev_access_netns(d->dev, net))
+			continue;
+		if (*index >= d->dev->phys_port_cnt) {
+			*index -= d->dev->phys_port_cnt;
+		} else if (ib_device_try_get(d->dev)) {
+			found = d->dev;
+			break;
+		}
+	}
+	mutex_unlock(&devices_lock);
+	return found;
+}
+
 /**
  * rch_device_info - tell about a port
  * @net: network namespace, whose programs are told
@@ -160,23 +181,13 @@ u32 rch_device_count(const struct net *net)
 bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *out,
 		     struct ib_device **dev)
 {
-	struct rch_device *d;
-	bool found = false;
-
-	mutex_lock(&devices_lock);
-	list_for_each_entry(d, &devices, list) {
-		if (!rdma_dev_access_netns(d->dev, net))
-			continue;
-		if (index < d->dev->phys_port_cnt) {
-			port_info(d->dev, rdma_start_port(d->dev) + index, net, out);
-			*dev = d->dev;
-			found = true;
-			break;
-		}
-		index -= d->dev->phys_port_cnt;
-	}
-	mutex_unlock(&devices_lock);
-	return found;
+	*dev = device_get(net, &index);
+	if (!*dev)
+		return false;
+	/* An adapter may take its time to answer: nobody is to wait for that at the lock. */
+	port_info(*dev, rdma_start_port(*dev) + index, net, out);
+	ib_device_put(*dev);
+	return true;
 }
 
 /** rch_device_init - once, at load; @gone is called for each device that goes */
