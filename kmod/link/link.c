@@ -326,18 +326,20 @@ void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail)
 	rch_link_kill(link, &error);
 }
 
-/* Wait for the one who is posting: he holds no lock, but soft interrupts are off. */
-static void wait_posted(struct rch_link *link)
+static bool is_posting(struct rch_link *link)
 {
 	bool posting;
 
-	do {
-		spin_lock_bh(&link->lock);
-		posting = link->tx.posting;
-		spin_unlock_bh(&link->lock);
-		if (posting)
-			cpu_relax();
-	} while (posting);
+	spin_lock_bh(&link->lock);
+	posting = link->tx.posting;
+	spin_unlock_bh(&link->lock);
+	return posting;
+}
+
+/* Wait for the thread that is posting: it holds no lock, but soft interrupts are off. */
+static void wait_posted(struct rch_link *link)
+{
+	wait_event(link->wait, !is_posting(link));
 }
 
 static void tell_lanes(struct rch_link *link)

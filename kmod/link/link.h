@@ -332,7 +332,7 @@ struct rch_link {
 	 * must not take the other's going for the cause. Set once; no lock
 	 */
 	u32 doom;
-	/** @wait: woken when @state changes */
+	/** @wait: woken when @state changes, and when a DEAD link's last frames were posted */
 	wait_queue_head_t wait;
 
 	/** @lock: see above; protects all that follows, but where that tells otherwise */
