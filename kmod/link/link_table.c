@@ -197,11 +197,14 @@ out:
 }
 
 /**
- * rch_links_doubt - doubt the other links to the same host
+ * rch_links_doubt - doubt the user's other links to the same host
  * @link: link that the host has just made
  *
- * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its
- * host can say so: what is doubted ends only if it is silent, and soon.
+ * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its host can say
+ * so: what is doubted ends only if it is silent, and soon. And what is said to one user is nothing
+ * to another's links: each hears of a restart from his own peers.
+ *
+ * Context: may sleep.
  */
 void rch_links_doubt(const struct rch_link *link)
 {
@@ -209,7 +212,7 @@ void rch_links_doubt(const struct rch_link *link)
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list) {
-		if (other == link || other->net != link->net ||
+		if (other == link || other->net != link->net || !uid_eq(other->uid, link->uid) ||
 		    !rch_addr_same_host(&other->peer, &link->peer))
 			continue;
 		spin_lock_bh(&other->lock);

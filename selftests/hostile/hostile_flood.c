@@ -402,6 +402,31 @@ TEST_F(scene, restarted)
 	a->h = former;
 }
 
+/* But who connects to another user's service says nothing about that link. */
+TEST_F(scene, restarted_for_another_user)
+{
+	int listener = listen_as(1001, PREY + 2);
+	struct attack *a = &self->a;
+	struct hostile former;
+	int64_t begun;
+
+	ASSERT_TRUE(set_param("dead_ms", 6000));
+	ASSERT_TRUE(attack_connect(a, false));
+	begun = tick_ms();
+	ASSERT_TRUE(attack_heard(a));
+	former = a->h;
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY + 2);
+	ASSERT_EQ(hostile_connect(&a->h), 0);
+	ASSERT_EQ(hostile_pure(&a->h, RCH_FRAME_F_HELLO), 0);
+	EXPECT_EQ(attack_verdict_within(a, a->witness, 60000),
+		  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_DEAD));
+	EXPECT_TOOK(begun, 6000, 6000 / 4 + timer_late(6000 / 4));
+	hostile_end(&a->h);
+	close(listener);
+	a->h = former;
+}
+
 static void *remove_now(void *arg)
 {
 	return (void *)(long)remove_device();
