@@ -469,27 +469,39 @@ static void forgive_own_delay(struct rch_link *link)
 		link->beat.last_rx = now;
 }
 
+/* Why the link is to end now. Return: whether it is */
+static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
+{
+	/* Who is alive is silent for less than half of the dead time. */
+	unsigned long patience = link->beat.dead / (link->beat.doubt ? 2 : 1);
+
+	lockdep_assert_held(&link->lock);
+	if (!time_after(jiffies, link->beat.last_rx + patience)) {
+		if (!idle_too_long(link))
+			return false;
+		rch_error_set(error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	} else if (link->beat.doubt) {
+		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+	} else {
+		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
+			      jiffies_to_msecs(link->beat.dead));
+	}
+	return true;
+}
+
 static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link, beat.work);
-	bool beat, idle, dead, doubt;
+	struct rdmachan_error error = {};
+	bool beat;
 
 	spin_lock_bh(&link->lock);
 	forgive_own_delay(link);
-	doubt = link->beat.doubt;
-	/* Who is alive is silent for less than half of the dead time. */
-	dead = time_after(jiffies, link->beat.last_rx + link->beat.dead / (doubt ? 2 : 1));
+	/* Before the lock is dropped: a frame or a channel may come at any moment. */
+	if (tick_verdict(link, &error))
+		rch_link_fail_locked(link, &error);
 	beat = time_after_eq(jiffies, link->beat.last_tx + link->beat.tick);
-	idle = idle_too_long(link);
 	spin_unlock_bh(&link->lock);
-	if (dead && doubt)
-		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT,
-				    RDMACHAN_CAUSE_PEER_RESTARTED, 0);
-	else if (dead)
-		rch_link_kill_cause(link, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
-				    jiffies_to_msecs(link->beat.dead));
-	else if (idle)
-		rch_link_kill_cause(link, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
 	/* Ahead of what may wait for memory. */
