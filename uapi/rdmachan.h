@@ -387,8 +387,9 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_CHANNELS: channels, until the last byte is delivered or given up
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and what comes beyond them of a message that is larger; and the
- *	rings of queues, with the operations that can be under way
+ *	receive buffers, and what comes beyond them of a message that is larger; the
+ *	rings of queues, with the operations that can be under way; and what the adapter's memory
+ *	regions for grants that are given take, and events and grants that are held
  * @RDMACHAN_LIMIT_QUEUES: queues
  * @RDMACHAN_LIMIT_REGIONS: regions. How many bytes they may have is the matter of
  *	RLIMIT_MEMLOCK

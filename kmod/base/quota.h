@@ -10,8 +10,9 @@
  * buffers, from its making to its end, and what its peer is promised beyond the receive
  * buffer while a larger message comes. The window is a promise that cannot be taken
  * back, so the room must be there before; and sending and receiving count nothing that
- * channels share. Besides: events of grants, grants that are held, buffers of pools, accesses
- * that wait for a slot, and answers to atomic operations that the peer has not taken.
+ * channels share. Besides: events of grants, adapters' memory regions of grants that are given,
+ * grants that are held, buffers of pools, accesses that wait for a slot, and answers to atomic
+ * operations that the peer has not taken.
  *
  * Locks. quota_lock (in quota.c) protects all of this. It is taken in softirq, inside
  * chan->lock and others, and nothing is taken inside it. It is global: objects are made

@@ -117,6 +117,7 @@ enum rch_loan_state {
  * @path: we are a user of it while it has not ended
  * @pieces: memory regions of it
  * @keys: of each, as the peer is told
+ * @bytes: of the kernel's memory that @pieces take
  * @event: tells the program that it has ended; NULL when it never knew of it
  */
 struct rch_loan {
@@ -142,6 +143,7 @@ struct rch_loan {
 	wait_queue_head_t wait;
 	struct rch_path *path;
 	struct rch_lend **pieces;
+	u64 bytes;
 	__le32 *keys;
 	struct rch_segment *event;
 };

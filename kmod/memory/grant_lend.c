@@ -165,6 +165,12 @@ static void put_pieces(struct rch_loan *loan)
 	kvfree(loan->keys);
 }
 
+/* Pages that @bytes at @address are in. */
+static u64 pages_at(u64 address, u64 bytes)
+{
+	return DIV_ROUND_UP_ULL(offset_in_page(address) + bytes, PAGE_SIZE);
+}
+
 /*
  * The piece that has the @bytes at @offset of the region. Memory that the adapter reaches through
  * bounce buffers cannot be lent: the buffers would have to be copied whenever the peer accesses it,
@@ -172,9 +178,8 @@ static void put_pieces(struct rch_loan *loan)
  */
 static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 {
-	u64 pages = DIV_ROUND_UP_ULL(offset_in_page(loan->region->addr + offset) + bytes,
-				     PAGE_SIZE);
-	struct rch_lend *piece = rch_lend_get(loan->path, pages);
+	struct rch_lend *piece = rch_lend_get(loan->path,
+					      pages_at(loan->region->addr + offset, bytes));
 	bool write = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC);
 	struct ib_device *dev = loan->path->dev;
 
@@ -324,11 +329,24 @@ static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *ra
 	return keys && keys <= U16_MAX ? 0 : -EMSGSIZE;
 }
 
+static u64 cost_of_pieces(const struct rch_loan *loan)
+{
+	u64 address = loan->info.start, end = address + loan->info.length, bytes, sum = 0;
+
+	for (; address < end; address += bytes) {
+		bytes = rch_grant_piece_left(address, loan->info.shift, end - address);
+		sum += rch_lend_cost(loan->path, pages_at(address, bytes));
+	}
+	return sum;
+}
+
 /* What the adapter must know is what a loan costs, not that it is one. */
 static int charge(struct rch_loan *loan, struct rdmachan_error *error)
 {
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = loan->info.keys };
+	struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = loan->info.keys };
 
+	loan->bytes = cost_of_pieces(loan);
+	cost.of[RDMACHAN_LIMIT_BYTES] = loan->bytes;
 	return rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
 }
 
@@ -402,6 +420,7 @@ static void take_back(struct rch_loan *loan)
 	drop_region(loan);
 	rch_path_leave(path);
 	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, loan->info.keys);
+	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_BYTES, loan->bytes);
 }
 
 /* The peer has not been told of it. */

@@ -72,6 +72,13 @@ static u32 pages_of(const struct rch_path *path, bool small)
 	return small ? min(large, RCH_LEND_SMALL) : large;
 }
 
+/** rch_lend_cost - bytes of the kernel's that a memory region for @pages takes. Any context */
+u64 rch_lend_cost(const struct rch_path *path, u64 pages)
+{
+	return RCH_LEND_BYTES +
+	       RCH_LEND_PAGE_BYTES * pages_of(path, pages <= pages_of(path, true));
+}
+
 /**
  * rch_lend_get - get a memory region for a piece
  * @path: path

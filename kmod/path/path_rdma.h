@@ -64,6 +64,12 @@ struct rch_path;
 #define RCH_LEND_SPARE 64
 /** RCH_LEND_SMALL - pages of the smaller class: 64 KiB from any address */
 #define RCH_LEND_SMALL 17U
+/*
+ * RCH_LEND_BYTES, RCH_LEND_PAGE_BYTES - what a memory region takes of the kernel's memory, and
+ * for each page it can have. rxe and siw have these; an adapter has a few more of its own.
+ */
+#define RCH_LEND_BYTES 1024U
+#define RCH_LEND_PAGE_BYTES 16U
 /** RCH_LEND_LARGE - most pages of the larger class; siw has 256, rxe 512 */
 #define RCH_LEND_LARGE 512U
 /** RCH_ACCESSES - accesses to the peer's memory that a path has under way at a time */
@@ -499,6 +505,7 @@ struct rch_path_accesses {
 
 /* path_lend.c APIs: process context; may sleep; by a user of the path */
 u32 rch_lend_shift(const struct rch_path *path);
+u64 rch_lend_cost(const struct rch_path *path, u64 pages);
 bool rch_lend_can(const struct rch_path *path);
 bool rch_lend_atomics(const struct rch_path *path);
 struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages);

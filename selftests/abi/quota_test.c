@@ -12,8 +12,10 @@
 #include <sys/stat.h>
 
 #include "common.h"
+#include "grant.h"
 #include "harness.h"
 #include "pair.h"
+#include "region.h"
 
 #define PARAMETERS "/sys/module/rdmachan/parameters/"
 #define ABSENT "10.77.0.99"
@@ -509,6 +511,41 @@ TEST_F(quota, bytes_of_channels_that_come)
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
 	accepted = do_accept(listener, TIMEOUT(5000));
 	talk(one, accepted);
+}
+
+/* What the kernel keeps for the adapter: at least the address of each page. */
+TEST_F(quota, bytes_of_grants)
+{
+	struct rdmachan_grant_range range = { .length = 8 * MIB, .rights = MAY_READ };
+	int listener = do_listen(self->root_there, SERVICE, NULL), a, b;
+	struct rdmachan_error error;
+	uint64_t before;
+	int64_t grant;
+	void *memory = mmap(NULL, range.length, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	a = do_connect(self->alice, SERVICE, &(struct opts){ .tuning = small });
+	b = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(b, 0);
+	range.region = region_register(self->alice, memory, range.length, 0, &error);
+	ASSERT_GT((int)range.region, 0);
+	before = BYTES(self->alice).user;
+	grant = grant_range(a, self->alice, &range);
+	ASSERT_TRUE(grant_held(b, grant));
+	EXPECT_GT(BYTES(self->alice).user - before, range.length / 4096 * sizeof(uint64_t));
+	EXPECT_EQ(grant_revoke(a, grant, NULL), 0);
+	EXPECT_TRUE(grant_returned(a, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	EXPECT_EQ(BYTES(self->alice).user, before);
+	/* The few pages of small ones count as well. */
+	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	range.length = 4096;
+	do
+		grant = grant_range(a, self->alice, &range);
+	while (grant > 0 && grant_held(b, grant) && BYTES(self->alice).user < 4 * MIB);
+	EXPECT_ERR((int)grant_range(a, self->alice, &range), ENOBUFS);
+	/* Those that are held count as grants too. */
+	EXPECT_LE(grants_in_use(self->alice), 2 * MIB / KIB);
+	EXPECT_LE(BYTES(self->alice).user, MIB);
 }
 
 #define LARGE (8 * MIB)
