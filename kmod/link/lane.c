@@ -820,10 +820,10 @@ static struct rch_item *word(u8 type, u8 flags, u32 length, u32 key)
 }
 
 /**
- * rch_lane_rts - ask where a message can be written to, take that back, or tell that it was
+ * rch_lane_rts - ask where a message can be written to, or tell that it was
  * @lane: attached lane
  * @rts: the message
- * @flags: RCH_RTS_F_*
+ * @flags: 0 or RCH_RTS_F_PLACED
  * @key: of the memory that it was written to, or 0
  * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  *
@@ -836,6 +836,44 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32
 
 	rch_wire_rts_put(rch_item_data(item), rts);
 	return queue(lane, item, !flags, hold);
+}
+
+/* A question that waits for its turn is taken out: nothing is ever behind it. Return: whether. */
+static bool withdraw(struct rch_lane *lane)
+{
+	struct rch_item *last;
+
+	lockdep_assert_held(&lane->link->lock);
+	if (list_empty(&lane->txq))
+		return false;
+	last = list_last_entry(&lane->txq, struct rch_item, list);
+	if (last->type != RCH_REC_RTS || last->flags)
+		return false;
+	list_del_init(&last->list);
+	rch_item_free(last);
+	flow_update(lane);
+	return true;
+}
+
+/**
+ * rch_lane_rts_cancel - take a question back
+ * @lane: attached lane
+ * @serial: of the last RTS without RCH_RTS_F_PLACED; nothing was queued behind it
+ *
+ * If it has not gone yet, the peer never hears of it. Else the peer is told ahead of what is
+ * queued from now on; another question cannot go before that was told.
+ *
+ * Context: process.
+ */
+void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->partial = false;
+	if (!withdraw(lane)) {
+		lane->cancelled = serial;
+		tell_locked(lane, RCH_LANE_CANCEL);
+	}
+	spin_unlock_bh(&lane->link->lock);
 }
 
 /**

@@ -384,9 +384,10 @@ enum rch_lane_control {
 	RCH_LANE_RESET = BIT(5),
 	RCH_LANE_CLOSED = BIT(6),
 	RCH_LANE_CTS = BIT(7),
-	RCH_LANE_STAND = GENMASK(8 + RCH_LENDS - 1, 8),
-	RCH_LANE_RETURN = GENMASK(16 + RCH_LENDS - 1, 16),
-	RCH_LANE_WORDS = BIT(24),
+	RCH_LANE_CANCEL = BIT(8),
+	RCH_LANE_STAND = GENMASK(9 + RCH_LENDS - 1, 9),
+	RCH_LANE_RETURN = GENMASK(17 + RCH_LENDS - 1, 17),
+	RCH_LANE_WORDS = BIT(25),
 };
 
 /** enum rch_lane_last - last words that may wait for others to share their frame */
@@ -432,6 +433,7 @@ struct rch_word {
  * @credit_limit: to be told with RCH_LANE_CREDIT
  * @read: to be told with RCH_LANE_READ
  * @cts: to be told with RCH_LANE_CTS
+ * @cancelled: number of the question that is taken back, to be told with RCH_LANE_CANCEL
  * @words: to be told with RCH_LANE_WORDS
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
  *	told after which the peer may take that memory for its own
@@ -473,6 +475,7 @@ struct rch_lane {
 	u64 credit_limit;
 	u64 read;
 	struct rch_cts cts;
+	u32 cancelled;
 	struct list_head words;
 	u32 accesses;
 	u32 held_back;
@@ -679,6 +682,7 @@ bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
 		 bool hold);
+void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial);
 int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 u32 rch_lane_at_once(struct rch_lane *lane);

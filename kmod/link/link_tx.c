@@ -226,19 +226,20 @@ static bool put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan
 	return payload;
 }
 
-static bool put_return(struct rch_link *link, u32 serial, u32 chan)
+/* The number counts alone, but no RTS is of a message without bytes. */
+static bool put_cancel(struct rch_link *link, u32 serial, u32 chan, u8 flags)
 {
-	const struct rch_rts returned = { .total = 1, .serial = serial };
+	const struct rch_rts cancelled = { .total = 1, .serial = serial };
 	const struct rch_record r = {
 		.chan = chan,
 		.type = RCH_REC_RTS,
-		.flags = RCH_RTS_F_PLACED | RCH_RTS_F_CANCEL,
+		.flags = RCH_RTS_F_CANCEL | flags,
 		.length = sizeof(struct rch_wire_rts),
 	};
 	void *payload = put_record(link, &r);
 
 	if (payload)
-		rch_wire_rts_put(payload, &returned);
+		rch_wire_rts_put(payload, &cancelled);
 	return payload;
 }
 
@@ -258,7 +259,10 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	if (stand)
 		return put_stand(link, &lane->stand[__ffs(stand)], lane->peer_id);
 	if (returned)
-		return put_return(link, lane->returned[__ffs(returned)], lane->peer_id);
+		return put_cancel(link, lane->returned[__ffs(returned)], lane->peer_id,
+				  RCH_RTS_F_PLACED);
+	if (control == RCH_LANE_CANCEL)
+		return put_cancel(link, lane->cancelled, lane->peer_id, 0);
 	switch (control) {
 	case RCH_LANE_OPEN:
 		r.type = RCH_REC_OPEN;

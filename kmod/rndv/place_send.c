@@ -34,18 +34,16 @@ static void sent(struct rch_place *place, bool placed)
 static void take_back(struct rch_place *place)
 {
 	struct rch_lane *lane = &place->chan->lane;
-	struct rch_rts rts = place->rts;
 
-	rts.serial = place->asked;
 	if (place->asked) {
 		rch_chan_cts_forget(place->chan);
 		/* If the peer has said no, it will ignore this. */
-		rch_lane_rts(lane, &rts, RCH_RTS_F_CANCEL, 0, false);
+		rch_lane_rts_cancel(lane, place->asked);
 	}
 	if (!place->stands)
 		return;
 	rch_chan_borrow_end(place->chan, &place->cts);
-	rch_lane_rts(lane, &place->rts, RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED, 0, false);
+	rch_lane_return(lane, &place->cts);
 }
 
 static void send_failed(struct rch_place *place, int ret)

@@ -5,6 +5,7 @@
  * Whatever happens, each operation completes once, and after that nobody writes to its
  * memory; a message that a program was not told of is not left out in silence.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -144,6 +145,46 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 	got = WEXITSTATUS(child_status(child));
 	EXPECT_EQ(got, count % 251);
 	free(back);
+}
+
+/*
+ * A message that is to be written to its place asks for one behind messages that wait for room.
+ * If it is cancelled then, nothing of it waits any more, and the peer hears of none.
+ */
+TEST_F(region, send_cancelled_behind_others)
+{
+	int waiting = fill_up(self->a, 1000);
+	int64_t sent = 0, cancel = 0;
+	char byte[1000];
+	int items, i;
+
+	/* There is room for it at this end, but none at the other. */
+	for (; !poll_mask(self->a, POLLOUT, 10); waiting--)
+		ASSERT_EQ(read(self->b, byte, sizeof(byte)), sizeof(byte));
+	items = module_count("items");
+	if (items < 0)
+		SKIP("there is no debugfs");
+	ASSERT_GT(items, 0);
+	for (i = 0; i < turns(1000); i++) {
+		region_send(&self->q, self->a, self->from_id, 0, MIB, 1);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		queue_cancel(&self->q, 1, 0, 2);
+		ASSERT_EQ(queue_submit(&self->q), 1);
+		both(&self->q, &sent, &cancel);
+		ASSERT_EQ(sent, -ECANCELED);
+		ASSERT_EQ(cancel, 1);
+	}
+	EXPECT_EQ(module_count("items"), items);
+	for (i = 0; i < waiting; i++)
+		ASSERT_EQ(read(self->b, byte, sizeof(byte)), sizeof(byte));
+	/* The next one asks, and is answered. */
+	region_recv(&self->q, self->b, self->to_id, 0, MIB, 1);
+	region_send(&self->q, self->a, self->from_id, 0, MIB, 2);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	both(&self->q, &sent, &cancel);
+	EXPECT_EQ(sent, (int64_t)MIB);
+	EXPECT_EQ(cancel, (int64_t)MIB);
+	EXPECT_EQ(placed_messages(self->a, true), 1);
 }
 
 /*
