@@ -31,7 +31,7 @@ bool rch_inject_any __read_mostly;
  * @every: every so many-th event
  * @skip: events to leave out before
  * @count: how often; 0 is without limit
- * @value: milliseconds of a delay, place of the byte that is corrupted
+ * @value: milliseconds that it takes, place of the byte that is corrupted
  * @seen: events since it was set
  * @done: faults since it was set
  */
@@ -64,6 +64,7 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_WITHHOLD] = "withhold",
 	[RCH_FAULT_FORGET] = "forget",
 	[RCH_FAULT_BOUNCE] = "bounce",
+	[RCH_FAULT_SLOW] = "slow",
 	[RCH_FAULT_WRAP] = "wrap",
 	[RCH_FAULT_NOMEM] = "nomem",
 };
@@ -145,6 +146,12 @@ void rch_inject_held(int frames)
 		wake_up_all(&held_wait);
 }
 
+/* Whether a fault takes time. */
+static bool has_ms(enum rch_fault fault)
+{
+	return fault == RCH_FAULT_DELAY || fault == RCH_FAULT_SLOW;
+}
+
 static int number_get(const char *text, u32 min, u32 max, u32 *value)
 {
 	int ret = kstrtou32(text, 0, value);
@@ -181,7 +188,7 @@ static int word_get(struct rule *rule, enum rch_fault fault, char *value)
 		return number_get(value, 0, U32_MAX, &rule->where);
 	if (!strcmp(name, "site") && fault == RCH_FAULT_NOMEM)
 		return site_get(value, &rule->where);
-	if (!strcmp(name, "ms") && fault == RCH_FAULT_DELAY)
+	if (!strcmp(name, "ms") && has_ms(fault))
 		return number_get(value, 1, RCH_DELAY_MAX_MS, &rule->value);
 	if (!strcmp(name, "byte") && fault == RCH_FAULT_CORRUPT)
 		return number_get(value, 0, U16_MAX, &rule->value);
@@ -197,7 +204,7 @@ static int rule_get(struct rule *rule, enum rch_fault fault, char *text)
 		.armed = true,
 		.every = 1,
 		.count = 1,
-		.value = fault == RCH_FAULT_DELAY ? 10 : 0,
+		.value = has_ms(fault) ? 10 : 0,
 	};
 	while ((word = strsep(&text, " \t\n"))) {
 		if (!*word || !strcmp(word, "on"))
@@ -289,7 +296,7 @@ void rch_inject_show(struct seq_file *file, enum rch_fault fault)
 		seq_printf(file, " site=%s", site_names[rule.where]);
 	else
 		seq_printf(file, " link=%u", rule.where);
-	if (fault == RCH_FAULT_DELAY)
+	if (has_ms(fault))
 		seq_printf(file, " ms=%u", rule.value);
 	if (fault == RCH_FAULT_CORRUPT)
 		seq_printf(file, " byte=%u", rule.value);

@@ -26,6 +26,7 @@ struct seq_file;
  * @RCH_FAULT_WITHHOLD: the peer is not told that a buffer is free again
  * @RCH_FAULT_FORGET: the adapter has done an atomic operation, and has no result
  * @RCH_FAULT_BOUNCE: the adapter reaches memory through bounce buffers only
+ * @RCH_FAULT_SLOW: the adapter takes its time to give a memory region back
  * @RCH_FAULT_WRAP: the indices of a ring, and the serials of a channel, are about to wrap when
  *	it is made
  * @RCH_FAULT_NOMEM: an allocation fails
@@ -41,6 +42,7 @@ enum rch_fault {
 	RCH_FAULT_WITHHOLD,
 	RCH_FAULT_FORGET,
 	RCH_FAULT_BOUNCE,
+	RCH_FAULT_SLOW,
 	RCH_FAULT_WRAP,
 	RCH_FAULT_NOMEM,
 	RCH_FAULTS,

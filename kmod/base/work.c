@@ -12,7 +12,8 @@
  *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
  *                 of a region waits for its keys
  *   rch_grant_wq  memory being taken back; it waits for adapters, and like that for keys
- *   rch_key_wq    keys of own memory being made; they wait for adapters
+ *   rch_key_wq    keys of own memory being made, and what idle links keep being given back; they
+ *                 wait for adapters, and for memory
  *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers
  */
 #include <linux/workqueue.h>

@@ -9,8 +9,9 @@
  *
  *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
  *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
- *     which looks at the state before it queues itself again, and the timers of
- *     link_gather.c and link_last.c, started under link->lock while the state is UP.
+ *     which looks at the state before it queues itself again, and then care_work, which
+ *     tick_work queues; and the timers of link_gather.c and link_last.c, started under
+ *     link->lock while the state is UP.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
  *  3. The path is drained: no softirq of this link runs any more, and no work of an
@@ -34,6 +35,7 @@
 static void rch_link_dead_work(struct work_struct *work);
 static void rch_link_reap_work(struct work_struct *work);
 static void rch_link_tick_work(struct work_struct *work);
+static void rch_link_care_work(struct work_struct *work);
 
 static struct rch_link *path_link(struct rch_path *path)
 {
@@ -225,6 +227,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
+	INIT_WORK(&link->beat.care, rch_link_care_work);
 	rch_link_gather_init(link);
 	rch_link_later_init(link);
 	rch_link_inject_init(link);
@@ -409,6 +412,7 @@ static void take_apart(struct rch_link *link)
 	wait_for_completion(&link->opening.built);
 	find_cause(link);
 	cancel_delayed_work_sync(&link->beat.work);
+	cancel_work_sync(&link->beat.care);
 	rch_link_gather_stop(link);
 	rch_link_later_stop(link);
 	wait_posted(link);
@@ -489,6 +493,24 @@ static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 	return true;
 }
 
+/* What is idle keeps nothing for what may come, and what could not be had is tried again. */
+static void rch_link_care_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, beat.care);
+
+	if (READ_ONCE(link->beat.quiet))
+		rch_path_trim(&link->path);
+	rch_path_refill(&link->path, GFP_KERNEL);
+}
+
+/* Neither this link's heartbeats wait for that, nor those of others. */
+static void care_later(struct rch_link *link, bool quiet)
+{
+	WRITE_ONCE(link->beat.quiet, quiet);
+	if ((quiet && rch_path_keeps(&link->path)) || READ_ONCE(link->path.empty))
+		queue_work(rch_key_wq, &link->beat.care);
+}
+
 static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link, beat.work);
@@ -504,18 +526,14 @@ static void rch_link_tick_work(struct work_struct *work)
 	spin_unlock_bh(&link->lock);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
-	/* Ahead of what may wait for memory. */
+	rch_link_tick_later(link);
 	if (beat)
 		rch_link_heartbeat(link);
-	/* What is idle keeps nothing for what may come. */
 	if (beat || !READ_ONCE(link->lanes.count))
 		rch_link_spare_trim(link);
-	if (beat)
-		rch_path_trim(&link->path);
-	rch_path_refill(&link->path, GFP_KERNEL);
+	care_later(link, beat);
 	rch_accesses_look(&link->path);
 	rch_link_inject_lift(link);
 	rch_link_run(link);
-	rch_link_tick_later(link);
 }
 

@@ -285,8 +285,12 @@ struct rch_link_beat {
 	unsigned long last_tx;
 	/** @doubt: the peer, or a host with its address, was restarted, and no frame came since */
 	bool doubt;
-	/** @work: heartbeat, idle time, retries of failed allocations */
+	/** @work: heartbeat, idle time; waits for nobody */
 	struct delayed_work work;
+	/** @care: what may wait for memory or the adapter; @work queues it, and ends before it */
+	struct work_struct care;
+	/** @quiet: nothing was sent when @care was queued; written by @work with WRITE_ONCE() */
+	bool quiet;
 	/** @at: when @work is to run, in jiffies; written by the thread that queues it */
 	unsigned long at;
 };

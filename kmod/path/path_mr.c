@@ -19,6 +19,7 @@
  * deregistered, but not before the path is drained, because a work request that names it
  * may still be queued. The registrar is not drained: what it was given is waited for.
  */
+#include <linux/delay.h>
 #include <linux/slab.h>
 
 #include "base/inject.h"
@@ -283,6 +284,15 @@ void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
 	spin_unlock_bh(&path->lock);
 }
 
+/* As the firmware of an adapter may, which has others to serve. */
+static void stand_still(void)
+{
+	u32 ms;
+
+	if (rch_inject_on() && rch_inject_hits(RCH_FAULT_SLOW, 0, &ms))
+		msleep(ms);
+}
+
 static struct rch_mr *mr_spare(struct rch_path *path)
 {
 	struct rch_mr *mr;
@@ -310,6 +320,7 @@ void rch_path_mrs_trim(struct rch_path *path)
 	struct rch_mr *mr;
 
 	while ((mr = mr_spare(path))) {
+		stand_still();
 		ib_dereg_mr(mr->mr);
 		kfree(mr);
 	}

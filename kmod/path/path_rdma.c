@@ -408,7 +408,24 @@ void rch_write_end(struct rch_path *path, const struct rch_write *w)
 	wake_writers(path);
 }
 
-/** rch_path_trim - what is idle keeps nothing for what may come. Process context */
+/** rch_path_keeps - whether rch_path_trim() has anything to do; a racy answer. Any context */
+bool rch_path_keeps(const struct rch_path *path)
+{
+	int i;
+
+	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
+		if (!list_empty(&path->accesses.spare[i]))
+			return true;
+	return !list_empty(&path->mrs.spare) || !list_empty(&path->writes.spare) ||
+	       !list_empty(&path->lends.spare[0]) || !list_empty(&path->lends.spare[1]);
+}
+
+/**
+ * rch_path_trim - what is idle keeps nothing for what may come
+ * @path: path
+ *
+ * Context: process. Waits for the adapter, whose firmware may take its time.
+ */
 void rch_path_trim(struct rch_path *path)
 {
 	if (!rch_path_enter(path))

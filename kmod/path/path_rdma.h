@@ -584,6 +584,7 @@ bool rch_write_over(struct rch_path *path, struct rch_write *w);
 bool rch_write_ok(const struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);
 void rch_path_writes_free(struct rch_path *path);
+bool rch_path_keeps(const struct rch_path *path);
 void rch_path_trim(struct rch_path *path);
 bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 			 const struct rch_mem_cursor *cursor, u32 length);

@@ -260,7 +260,7 @@ TEST_F(inject, wrong_words)
 		{ "drop", "byte=1" }, { "delay", "ms=0" }, { "delay", "ms=60001" },
 		{ "corrupt", "byte=65536" }, { "nomem", "link=1" }, { "nomem", "site=" },
 		{ "nomem", "site=moon" }, { "kill", "off now" },
-		{ "forget", "link=1" }, { "wrap", "link=1" },
+		{ "forget", "link=1" }, { "wrap", "link=1" }, { "slow", "link=1" },
 	};
 	char text[256];
 	size_t i;
@@ -711,6 +711,28 @@ TEST_F(inject, bounce)
 	EXPECT_EQ(grant_ranges(self->a, self->ctx, &range, 1), 0);
 	EXPECT_TRUE(grant_held(self->b, range.out_grant));
 	traffic(self, 100);
+}
+
+static char large[1 << 20], room[1 << 20];
+
+/*
+ * A message was written to its place, and then the link is idle: the memory region that was opened
+ * for it is given back, and the adapter takes three dead times for that. The heart beats on.
+ */
+TEST_F(inject, slow)
+{
+	const pid_t reader = LATER(0, read(self->b, room, sizeof(room)));
+
+	sleep_ms(100);
+	inject("slow", "count=1 ms=6000");
+	ASSERT_EQ(write(self->a, large, sizeof(large)), (ssize_t)sizeof(large));
+	child_status(reader);
+	EXPECT_EQ(placed_messages(self->a, true), 1);
+	ASSERT_TRUE(inject_wait("slow", 1, 2000));
+	sleep_ms(5000);
+	EXPECT_EQ(poll_mask(self->a, 0, 0) | poll_mask(self->b, 0, 0), 0);
+	talk(self->a, self->b);
+	inject_off("slow");
 }
 
 /* Messages into a pool, until all indices have wrapped, and rings were full at it. */

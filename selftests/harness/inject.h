@@ -19,7 +19,7 @@
 
 static const char *const inject_faults[] = {
 	"drop", "duplicate", "corrupt", "delay", "reorder", "kill", "withhold", "forget", "bounce",
-	"wrap", "nomem",
+	"slow", "wrap", "nomem",
 };
 
 #define INJECT_FAULTS (sizeof(inject_faults) / sizeof(*inject_faults))
