@@ -215,6 +215,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	link->path.patience = RCH_PATIENCE_DEADS * link->beat.dead;
 	INIT_LIST_HEAD(&link->list);
 	INIT_LIST_HEAD(&link->tx.spare);
+	INIT_LIST_HEAD(&link->tx.pure);
 	INIT_LIST_HEAD(&link->tx.ready);
 	INIT_LIST_HEAD(&link->tx.sent);
 	INIT_LIST_HEAD(&link->lanes.control);
@@ -500,6 +501,7 @@ static void rch_link_care_work(struct work_struct *work)
 
 	if (READ_ONCE(link->beat.quiet))
 		rch_path_trim(&link->path);
+	rch_link_pure_fill(link);
 	rch_path_refill(&link->path, GFP_KERNEL);
 }
 
@@ -507,7 +509,8 @@ static void rch_link_care_work(struct work_struct *work)
 static void care_later(struct rch_link *link, bool quiet)
 {
 	WRITE_ONCE(link->beat.quiet, quiet);
-	if ((quiet && rch_path_keeps(&link->path)) || READ_ONCE(link->path.empty))
+	if ((quiet && rch_path_keeps(&link->path)) || READ_ONCE(link->path.empty) ||
+	    READ_ONCE(link->tx.pures) < RCH_PURE_SPARES)
 		queue_work(rch_key_wq, &link->beat.care);
 }
 

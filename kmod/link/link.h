@@ -144,8 +144,8 @@ struct rch_link_terms {
 /**
  * struct rch_link_tx - frames that a link sends, see link_tx.c; protected by the link's lock
  *
- * A frame goes from @open to @ready to @sent, and then to @spare. What is left is freed when the
- * link is DEAD and its path is drained.
+ * A frame goes from @open to @ready to @sent, and then to @spare or @pure. What is left is freed
+ * when the link is DEAD and its path is drained.
  */
 struct rch_link_tx {
 	/** @open: frame that collects records, or NULL */
@@ -154,6 +154,10 @@ struct rch_link_tx {
 	struct list_head spare;
 	/** @spares: how many @spare has */
 	u32 spares;
+	/** @pure: frames for a heartbeat without memory, at most RCH_PURE_SPARES */
+	struct list_head pure;
+	/** @pures: how many @pure has; read with READ_ONCE() without the lock, for a guess */
+	u32 pures;
 	/** @ready: closed frames that are not posted */
 	struct list_head ready;
 	/** @sent: frames that are posted, oldest first */
@@ -623,6 +627,7 @@ void rch_link_run(struct rch_link *link);
 void rch_link_run_locked(struct rch_link *link);
 struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
+void rch_link_pure_fill(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
 bool rch_link_bare_turn(const struct rch_link *link);
 bool rch_link_bare_does(const struct rch_link *link);
@@ -705,6 +710,13 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 #define RCH_PATIENCE_DEADS 4
 /** RCH_SPARE_MAX - frames that a link keeps to use again */
 #define RCH_SPARE_MAX 16
+/**
+ * RCH_PURE_SPARES - frames that a link keeps for its heartbeat
+ *
+ * When both ends have no memory, and send at the same moment, each acknowledges the other's with
+ * its next one: until then it has two under way.
+ */
+#define RCH_PURE_SPARES 2
 /** RCH_ORPHANS_MAX - refusals that wait; a ring of frames full of OPEN asks for fewer */
 #define RCH_ORPHANS_MAX 16384
 /** RCH_SMALL_MAX - bytes of the largest message that goes straight into the open frame */

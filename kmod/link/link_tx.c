@@ -103,10 +103,61 @@ void rch_link_spare_trim(struct rch_link *link)
 		rch_txf_free(txf);
 }
 
+static struct rch_txf *pure_take(struct rch_link *link)
+{
+	struct rch_txf *txf;
+
+	lockdep_assert_held(&link->lock);
+	txf = list_first_entry_or_null(&link->tx.pure, struct rch_txf, list);
+	if (!txf)
+		return NULL;
+	WRITE_ONCE(link->tx.pures, link->tx.pures - 1);
+	list_del(&txf->list);
+	rch_txf_reset(txf);
+	return txf;
+}
+
+static void pure_put(struct rch_link *link, struct rch_txf *txf)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->tx.pures >= RCH_PURE_SPARES) {
+		rch_txf_free(txf);
+		return;
+	}
+	WRITE_ONCE(link->tx.pures, link->tx.pures + 1);
+	list_add(&txf->list, &link->tx.pure);
+}
+
+static struct rch_txf *pure_alloc(gfp_t gfp)
+{
+	return rch_txf_alloc(sizeof(struct rch_wire_frame), gfp);
+}
+
+/**
+ * rch_link_pure_fill - get the frames that a heartbeat without memory needs
+ * @link: link that is UP; nobody takes it apart before this returns
+ *
+ * Context: process; may wait for memory. If there is none, it is tried again.
+ */
+void rch_link_pure_fill(struct rch_link *link)
+{
+	struct rch_txf *txf;
+
+	while (READ_ONCE(link->tx.pures) < RCH_PURE_SPARES && (txf = pure_alloc(GFP_KERNEL))) {
+		spin_lock_bh(&link->lock);
+		pure_put(link, txf);
+		spin_unlock_bh(&link->lock);
+	}
+}
+
 /* Allocating means clearing on many kernels: keep what is likely to be needed. */
 static void spare_put(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
+	if (txf->flags & RCH_FRAME_F_PURE) {
+		pure_put(link, txf);
+		return;
+	}
 	if (txf->size != link->terms.frame_size || link->tx.spares >= RCH_SPARE_MAX) {
 		rch_txf_free(txf);
 		return;
@@ -448,7 +499,7 @@ static void pure_frame(struct rch_link *link)
 
 	if (!may_close(link, true))
 		return;
-	txf = rch_txf_alloc(sizeof(struct rch_wire_frame), GFP_ATOMIC);
+	txf = pure_alloc(GFP_ATOMIC) ?: pure_take(link);
 	if (!txf)
 		return;
 	txf->flags = RCH_FRAME_F_PURE;
@@ -717,6 +768,8 @@ void rch_link_purge(struct rch_link *link)
 
 	rch_link_spare_trim(link);
 	spin_lock_bh(&link->lock);
+	free_frames(link, &link->tx.pure);
+	link->tx.pures = 0;
 	free_frames(link, &link->tx.ready);
 	free_frames(link, &link->tx.sent);
 	if (link->tx.open)

@@ -292,6 +292,18 @@ TEST_F(nomem, hello)
 	close(ctx);
 }
 
+/* Who has no memory is not dead, and tells so: neither end of an idle link gets a frame. */
+TEST_F(nomem, heartbeat)
+{
+	sleep_ms(1000);
+	inject("nomem", "site=frame count=0");
+	sleep_ms(5 * 2000);
+	EXPECT_EQ(poll_mask(self->a, 0, 0) | poll_mask(self->b, 0, 0), 0);
+	EXPECT_GE(inject_done("nomem"), 10);
+	inject_off("nomem");
+	talk(self->a, self->b);
+}
+
 /* A refusal that there is no memory for is no answer. */
 TEST_F(nomem, refusal)
 {
