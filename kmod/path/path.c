@@ -471,12 +471,30 @@ int rch_path_route(struct rch_path *path, unsigned long deadline)
 	return ret;
 }
 
+/**
+ * rch_path_heard - the peer's first packets have come, so the connection stands
+ * @path: path
+ *
+ * The peer says so too, by its RTU; but that may be lost, and then the connection manager gives
+ * the connection up after a while, though it works. Some adapters tell of the first packet, others
+ * of none: then a frame tells. iWARP has no such word.
+ *
+ * Context: any, while the path is not being destroyed.
+ */
+void rch_path_heard(struct rch_path *path)
+{
+	if (unlikely(READ_ONCE(path->answer.accepted) && !READ_ONCE(path->answer.event)))
+		rdma_notify(path->id, IB_EVENT_COMM_EST);
+}
+
 static void rch_path_qp_event(struct ib_event *event, void *context)
 {
 	struct rch_path *path = context;
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
+		rch_path_heard(path);
+		return;
 	case IB_EVENT_SQ_DRAINED:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		return;
@@ -630,12 +648,14 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	int ret;
 
 	conn_param(path, &param, data, len);
+	/* The peer's first frame may come before this is over. */
+	WRITE_ONCE(path->answer.accepted, true);
 	ret = rdma_accept(path->id, &param);
-	if (ret)
+	if (ret) {
+		WRITE_ONCE(path->answer.accepted, false);
 		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
 			RDMA_CM_EVENT_CONNECT_ERROR, ret);
-	else
-		path->answer.accepted = true;
+	}
 	return ret;
 }
 

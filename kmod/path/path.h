@@ -117,7 +117,10 @@ struct rch_path_answer {
 	int event;
 	/** @aborted: connecting shall end; written with WRITE_ONCE(), by any thread */
 	bool aborted;
-	/** @accepted: the peer was let in; @event will tell that the connection stands */
+	/**
+	 * @accepted: the peer is let in, and @event will tell that the connection stands; written
+	 * with WRITE_ONCE()
+	 */
 	bool accepted;
 	/** @reply: private data of the answer */
 	u8 reply[RCH_PATH_REPLY_MAX];
@@ -251,6 +254,7 @@ int rch_path_answered(struct rch_path *path, int event, u32 op, unsigned long de
 void rch_path_abort(struct rch_path *path);
 void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
 bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
+void rch_path_heard(struct rch_path *path);
 
 /* path_cq.c APIs: a path's life */
 int rch_path_cq_get(struct rch_path *path);

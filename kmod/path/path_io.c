@@ -298,6 +298,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		rch_path_wc_failed(path, wc, RDMACHAN_OP_RECV);
 		return;
 	}
+	rch_path_heard(path);
 	/* By a write with immediate data comes no frame. */
 	if (unlikely(wc->opcode != IB_WC_RECV)) {
 		rxf.length = 0;

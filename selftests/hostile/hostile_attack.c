@@ -190,6 +190,7 @@ static void choose_hello(struct attack *a)
 {
 	u32 *features = &a->h.mine.features;
 
+	a->h.mute = a->mute;
 	if (a->dead_ms)
 		a->h.mine.dead_ms = a->dead_ms;
 	if (a->bare)

@@ -53,6 +53,8 @@ struct attack {
 	bool deep;
 	/* Keys shall be closed by frames. */
 	bool keyed;
+	/* It never says that the connection stands. */
+	bool mute;
 	/* Its dead time in ms, if not the usual one. */
 	u32 dead_ms;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */

@@ -335,6 +335,31 @@ TEST_F_TIMEOUT(scene, idle_ones_give_way, 120)
 	free(h);
 }
 
+/* So long the module waits for word that a connection stands, before it ends it. */
+#define RTU_MS 1000
+
+/*
+ * The word that the connection stands may be lost. The connection manager takes the first frame for
+ * it, and need not be waited for when the link ends.
+ */
+TEST_F(scene, rtu_is_lost)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+
+	if (is_iwarp())
+		SKIP("iWARP does not know of it");
+	a->mute = true;
+	ASSERT_TRUE(attack_connect(a, false));
+	EXPECT_EQ(write(a->witness, "x", 1), 1);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_DATA] == 1, 3000));
+	/* No frame has a record of no type. */
+	frame_begin(&f);
+	frame_simple(&f, a->victim_no, RCH_REC_TYPES, 0);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(attack_verdict_within(a, a->witness, RTU_MS / 2) > 0);
+}
+
 TEST_F_TIMEOUT(scene, sudden_exit, 120)
 {
 	struct attack *a = &self->a;

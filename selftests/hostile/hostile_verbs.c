@@ -77,6 +77,33 @@ static void post_recv(struct hostile *h, u32 i)
 		h->ended = true;
 }
 
+/* The connection manager knows which, and does not do it for a queue pair that is not the id's. */
+static void settle_qp(struct hostile *h, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	must(!rdma_init_qp_attr(h->id, &attr, &mask), "attributes");
+	must(!ibv_modify_qp(h->qp, &attr, mask), "state");
+}
+
+/* A queue pair that is not the id's: then nobody says behind our back that it stands. */
+static struct ibv_qp *make_mute(struct hostile *h, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp = ibv_create_qp(h->pd, attr);
+
+	must(qp, "queue pair");
+	h->qp = qp;
+	settle_qp(h, IBV_QPS_INIT);
+	return qp;
+}
+
+static struct ibv_qp *make_told(struct hostile *h, struct ibv_qp_init_attr *attr)
+{
+	must(!rdma_create_qp(h->id, h->pd, attr), "queue pair");
+	return h->id->qp;
+}
+
 static void make_qp(struct hostile *h)
 {
 	struct ibv_qp_init_attr attr = {
@@ -102,8 +129,7 @@ static void make_qp(struct hostile *h)
 	ibv_req_notify_cq(h->cq, 0);
 	attr.send_cq = h->cq;
 	attr.recv_cq = h->cq;
-	must(!rdma_create_qp(h->id, h->pd, &attr), "queue pair");
-	h->qp = h->id->qp;
+	h->qp = h->mute ? make_mute(h, &attr) : make_told(h, &attr);
 	h->rx = calloc(HOSTILE_DEPTH, HOSTILE_BUFFER);
 	h->tx = calloc(HOSTILE_SLOTS, HOSTILE_FRAME);
 	must(h->rx && h->tx, "memory");
@@ -120,7 +146,10 @@ static void make_qp(struct hostile *h)
 static void drop_id(struct hostile *h)
 {
 	if (h->qp) {
-		rdma_destroy_qp(h->id);
+		if (h->mute)
+			ibv_destroy_qp(h->qp);
+		else
+			rdma_destroy_qp(h->id);
 		ibv_dereg_mr(h->rx_mr);
 		ibv_dereg_mr(h->tx_mr);
 		ibv_destroy_cq(h->cq);
@@ -358,6 +387,8 @@ static int request_once(struct hostile *h, const void *data, u8 len)
 		param.qp_num = h->raw_qp & 0xffffff;
 	else
 		make_qp(h);
+	if (h->mute)
+		param.qp_num = h->qp->qp_num;
 	return rdma_connect(h->id, &param);
 }
 
@@ -376,15 +407,23 @@ int hostile_request(struct hostile *h, const void *data, u8 len)
 	return ret;
 }
 
+static int let_in(const struct hostile *h)
+{
+	return h->mute ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED;
+}
+
 /* With the words of h->mine. Return: 0 when the module has let us in. */
 int hostile_connect(struct hostile *h)
 {
 	u8 data[sizeof(struct rch_wire_hello)];
 
 	rch_wire_hello_put(data, &h->mine);
-	if (hostile_request(h, data, sizeof(data)) ||
-	    hostile_await_answer(h) != RDMA_CM_EVENT_ESTABLISHED)
+	if (hostile_request(h, data, sizeof(data)) || hostile_await_answer(h) != let_in(h))
 		return -1;
+	if (h->mute) {
+		settle_qp(h, IBV_QPS_RTR);
+		settle_qp(h, IBV_QPS_RTS);
+	}
 	if (rch_wire_hello_get(h->reply, h->reply_len, &h->theirs))
 		return -1;
 	h->epoch = h->mine.epoch;
