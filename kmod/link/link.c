@@ -5,7 +5,8 @@
  * link_connect.c makes it; link_table.c knows all of them.
  *
  * Taking apart. Whatever ends a link goes through rch_link_fail_locked(), once: the
- * state becomes DEAD, which stops all sending, and dead_work runs:
+ * state becomes DEAD, which stops all sending. break_work has the queue pair fail, so that the peer
+ * reaches nothing by it however long the rest takes. And dead_work runs:
  *
  *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
  *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
@@ -32,6 +33,7 @@
 #include "link/link.h"
 #include "path/path_rdma.h"
 
+static void rch_link_break_work(struct work_struct *work);
 static void rch_link_dead_work(struct work_struct *work);
 static void rch_link_reap_work(struct work_struct *work);
 static void rch_link_tick_work(struct work_struct *work);
@@ -42,17 +44,30 @@ static struct rch_link *path_link(struct rch_path *path)
 	return container_of(path, struct rch_link, path);
 }
 
-/**
- * rch_link_dead_later - have what has ended be seen to
- * @link: link
- *
- * The work may be queued again while it runs: each time has a reference of its own. Any context.
- */
-void rch_link_dead_later(struct rch_link *link)
+/* A work may be queued again while it runs: each time has a reference of its own. */
+static void queue_own(struct rch_link *link, struct workqueue_struct *wq,
+		      struct work_struct *work)
 {
 	kref_get(&link->ref);
-	if (!queue_work(rch_dead_wq, &link->dead_work))
+	if (!queue_work(wq, work))
 		rch_link_put(link);
+}
+
+/** rch_link_dead_later - have a link that is DEAD taken apart. Any context */
+void rch_link_dead_later(struct rch_link *link)
+{
+	queue_own(link, rch_dead_wq, &link->dead_work);
+}
+
+/*
+ * The link is ended in a moment. Until then its queue pair must do nothing more for the peer. While
+ * @connecting there is nothing that it could do, and the queue pair is opening.work's alone.
+ */
+static void queue_dead(struct rch_link *link, bool connecting)
+{
+	if (!connecting)
+		queue_own(link, rch_break_wq, &link->break_work);
+	rch_link_dead_later(link);
 }
 
 static void path_received(struct rch_path *path, const struct rch_rxf *rxf)
@@ -96,7 +111,7 @@ static void path_down(struct rch_path *path)
 	if (state == RCH_LINK_CONNECTING)
 		rch_link_connect_look(link);
 	else if (state != RCH_LINK_DEAD)
-		rch_link_dead_later(link);
+		queue_dead(link, false);
 }
 
 static void path_answered(struct rch_path *path)
@@ -225,6 +240,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	xa_init_flags(&link->lanes.all, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	init_completion(&link->opening.built);
 	INIT_DELAYED_WORK(&link->opening.work, rch_link_connect_work);
+	INIT_WORK(&link->break_work, rch_link_break_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
@@ -293,6 +309,7 @@ void rch_link_where(struct rch_link *link, struct rdmachan_error *error)
  */
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error)
 {
+	bool connecting = link->state == RCH_LINK_CONNECTING;
 	struct rdmachan_error place = link->error;
 
 	lockdep_assert_held(&link->lock);
@@ -310,7 +327,7 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 				      &link->peer, link->error.detail,
 				      rch_rule_text(link->error.detail));
 	rch_link_set_state(link, RCH_LINK_DEAD);
-	rch_link_dead_later(link);
+	queue_dead(link, connecting);
 }
 
 /** rch_link_kill - the same, for callers without link->lock */
@@ -430,6 +447,16 @@ static void take_apart(struct rch_link *link)
 	cancel_delayed_work_sync(&link->opening.work);
 	rch_object_strike(&link->object);
 	rch_links_leave(link);
+}
+
+/* The connection manager's handler, which makes a passive link, waits for no peer. */
+static void rch_link_break_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, break_work);
+
+	wait_for_completion(&link->opening.built);
+	rch_path_break(&link->path);
+	rch_link_put(link);
 }
 
 static void rch_link_dead_work(struct work_struct *work)

@@ -372,6 +372,8 @@ struct rch_link {
 	atomic_t lent;
 	/** @beat: heartbeat, and whether the peer lives */
 	struct rch_link_beat beat;
+	/** @break_work: puts the queue pair into the error state, ahead of @dead_work */
+	struct work_struct break_work;
 	/** @dead_work: taking apart */
 	struct work_struct dead_work;
 	/** @reap_work: tells the channels of @lanes.gone */

@@ -665,12 +665,28 @@ void rch_path_abort(struct rch_path *path)
 	WRITE_ONCE(path->answer.aborted, true);
 }
 
-/** rch_path_break - have the queue pair fail, as an adapter would; it must be connected */
-void rch_path_break(struct rch_path *path)
+static void break_qp(struct rch_path *path)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
 	ib_modify_qp(path->id->qp, &attr, IB_QP_STATE);
+}
+
+/**
+ * rch_path_break - have the queue pair fail, as an adapter would
+ * @path: path that was set up
+ *
+ * From here on the peer can reach nothing by it. Does nothing when the path is being taken apart:
+ * who does that does this first.
+ *
+ * Context: may sleep.
+ */
+void rch_path_break(struct rch_path *path)
+{
+	if (!rch_path_enter(path))
+		return;
+	break_qp(path);
+	rch_path_leave(path);
 }
 
 /*
@@ -681,9 +697,20 @@ void rch_path_break(struct rch_path *path)
 static void disconnect(struct rch_path *path)
 {
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
-		rch_path_break(path);
+		break_qp(path);
 	rdma_disconnect(path->id);
 	ib_drain_qp(path->id->qp);
+}
+
+/*
+ * Before the peer's RTU is handled the connection manager has nobody to tell that the connection
+ * ends. The peer can reach nothing meanwhile.
+ */
+static void await_rtu(struct rch_path *path)
+{
+	break_qp(path);
+	wait_event_timeout(path->left, READ_ONCE(path->answer.event),
+			   msecs_to_jiffies(RCH_RTU_MS));
 }
 
 /**
@@ -702,12 +729,8 @@ void rch_path_drain(struct rch_path *path)
 	spin_unlock_bh(&path->lock);
 	if (was)
 		return;
-	/* The peer's frames can be faster than its RTU is handled, and before that the
-	 * connection manager has nobody to tell.
-	 */
 	if (path->answer.accepted)
-		wait_event_timeout(path->left, READ_ONCE(path->answer.event),
-				   msecs_to_jiffies(RCH_RTU_MS));
+		await_rtu(path);
 	if (path->id && path->id->qp)
 		disconnect(path);
 	rch_accesses_end(path);

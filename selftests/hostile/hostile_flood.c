@@ -7,6 +7,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 
 #include "hostile_scene.h"
 
@@ -337,6 +338,44 @@ TEST_F_TIMEOUT(scene, idle_ones_give_way, 120)
 
 /* So long the module waits for word that a connection stands, before it ends it. */
 #define RTU_MS 1000
+
+/* &enum rdmachan_state of a link; 0: it is not there. */
+static u32 state_of_link(struct attack *a, u32 link)
+{
+	struct rdmachan_object object = {};
+	struct rdmachan_list_args list = {
+		.size = sizeof(list), .objects_ptr = (uintptr_t)&object, .objects_max = 1,
+		.object_size = sizeof(object), .after = link - 1,
+	};
+
+	return ioctl(a->ctx, RDMACHAN_LIST, &list) ? 0 : object.state;
+}
+
+/*
+ * What has failed takes nothing any more, however long it takes to be taken apart: here the module
+ * waits for word that the connection stands, and then for nothing else.
+ */
+TEST_F_TIMEOUT(scene, failed_before_it_stands, 60)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct attack *a = &self->a;
+	int64_t until;
+
+	if (is_iwarp())
+		SKIP("iWARP does not know of it");
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY);
+	a->h.mute = true;
+	ASSERT_EQ(hostile_connect(&a->h), 0);
+	until = now_ms() + 10 * DEAD_MS;
+	while (state_of_link(a, a->h.theirs.link) != RDMACHAN_STATE_FAILED && now_ms() < until)
+		sleep_ms(KERNEL_TICK_MS);
+	ASSERT_EQ(state_of_link(a, a->h.theirs.link), RDMACHAN_STATE_FAILED);
+	ASSERT_EQ(hostile_post(&a->h, &wr, NULL, 0), 0);
+	/* It would be acknowledged at once. */
+	EXPECT_TRUE(!HOSTILE_UNTIL(&a->h, !a->h.busy, RTU_MS / 2));
+}
 
 /*
  * The word that the connection stands may be lost. The connection manager takes the first frame for
