@@ -406,7 +406,7 @@ static void wait_for_twin(struct rch_link *link)
 
 	if (!twin)
 		return;
-	/* A peer may only pretend to be this host: it gains some patience. */
+	/* It ends too, as its connection does; if it is busy, it is waited for so long. */
 	wait_for_completion_timeout(&twin->path.drained, link->beat.dead);
 	rch_link_put(twin);
 }

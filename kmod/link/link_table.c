@@ -78,16 +78,37 @@ void rch_links_leave(struct rch_link *link)
 	rch_links_changed();
 }
 
-/** rch_links_twin - the other end of a link from this host to itself, with a reference */
+/* Whether @other takes @link for its other end, or has not heard yet which link that is. */
+static bool names_back(struct rch_link *other, const struct rch_link *link)
+{
+	bool names;
+
+	spin_lock_bh(&other->lock);
+	names = !other->terms.peer_boot || (other->terms.peer_boot == rch_boot_id &&
+					    other->terms.peer_link == link->object.id);
+	spin_unlock_bh(&other->lock);
+	return names;
+}
+
+/**
+ * rch_links_twin - the other end of a link from this host to itself
+ * @link: link whose path is not destroyed
+ *
+ * Any peer can name this host and one of its links. It is believed where the path leads to this
+ * host, and if that link is the opposite end and says the same.
+ *
+ * Context: may sleep. Return: it, with a reference; or NULL.
+ */
 struct rch_link *rch_links_twin(const struct rch_link *link)
 {
 	struct rch_link *other, *twin = NULL;
 
-	if (link->terms.peer_boot != rch_boot_id)
+	if (!link->path.leads_here || link->terms.peer_boot != rch_boot_id)
 		return NULL;
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list)
-		if (other->object.id == link->terms.peer_link)
+		if (other->object.id == link->terms.peer_link &&
+		    other->active != link->active && names_back(other, link))
 			twin = other;
 	if (twin)
 		kref_get(&twin->ref);

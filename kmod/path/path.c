@@ -28,7 +28,9 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_cm.h>
+#include <rdma/ib_sa.h>
 #include <rdma/iw_cm.h>
 
 #include "base/error.h"
@@ -532,6 +534,28 @@ static int create_qp(struct rch_path *path)
 	return rdma_create_qp(path->id, path->pd, &attr);
 }
 
+/*
+ * Whether the peer is this host, by way of the same adapter. What it says of itself decides
+ * nothing: with iWARP it is the address that TCP has found, and else the one that packets go to.
+ */
+static bool leads_here(const struct rch_path *path)
+{
+	struct sa_path_rec *rec = path->id->route.path_rec;
+	const struct rdma_addr *addr = &path->id->route.addr;
+	const struct ib_gid_attr *attr;
+
+	if (rdma_protocol_iwarp(path->dev, path->port))
+		return rch_addr_same_host(&addr->src_addr, &addr->dst_addr);
+	if (!rec)
+		return false;
+	attr = rdma_find_gid_by_port(path->dev, &rec->dgid, sa_conv_pathrec_to_gid_type(rec),
+				     path->port, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
 /**
  * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
  * @path: path whose device is known
@@ -552,6 +576,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);
+	path->leads_here = leads_here(path);
 	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);

@@ -180,6 +180,8 @@ struct rch_path {
 	u32 mtu_limit;
 	/** @route_mtu: the same of a route that has a size of packets; else 0 */
 	u32 route_mtu;
+	/** @leads_here: the other end is a queue pair of @dev as well; known after setup */
+	bool leads_here;
 	/** @rxb: receive buffers */
 	struct rch_rxb *rxb;
 	/** @handed: receive buffers whose pages went along with a message */

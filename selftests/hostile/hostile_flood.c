@@ -377,6 +377,31 @@ TEST_F_TIMEOUT(scene, failed_before_it_stands, 60)
 	EXPECT_TRUE(!HOSTILE_UNTIL(&a->h, !a->h.busy, RTU_MS / 2));
 }
 
+/* Claims to be the other end of a link here that has nothing to do with it. */
+TEST_F(scene, claims_to_be_a_twin)
+{
+	struct attack *a = &self->a;
+	struct hostile other;
+	uint32_t before;
+
+	ASSERT_TRUE(attack_link(a));
+	before = links(a);
+	other = a->h;
+	hostile_begin(&a->h);
+	hostile_hello(&a->h, PREY);
+	a->h.mine.boot_id = other.theirs.boot_id;
+	a->h.mine.link = other.theirs.link;
+	ASSERT_EQ(hostile_connect(&a->h), 0);
+	ASSERT_EQ(hostile_pure(&a->h, RCH_FRAME_F_HELLO), 0);
+	hostile_beat(&a->h, 100);
+	EXPECT_EQ(links(a), before + 1);
+	hostile_end(&a->h);
+	/* Less than the dead time. */
+	hostile_beat(&other, 1000);
+	EXPECT_EQ(links(a), before);
+	a->h = other;
+}
+
 /*
  * The word that the connection stands may be lost. The connection manager takes the first frame for
  * it, and need not be waited for when the link ends.
