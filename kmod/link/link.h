@@ -597,11 +597,10 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 			      u32 service, unsigned long deadline);
 void rch_link_leave(struct rch_link *link);
 void rch_links_changed(void);
-void rch_links_enter(struct rch_link *link);
+bool rch_links_admit(struct rch_link *link);
 void rch_links_leave(struct rch_link *link);
 struct rch_link *rch_links_twin(const struct rch_link *link);
 void rch_links_doubt(const struct rch_link *link);
-bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer);
 void rch_link_device_gone(struct ib_device *dev);
 u32 rch_link_count_device(const struct net *net, const struct ib_device *dev);
 

@@ -458,6 +458,20 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 	return rch_path_accept(&link->path, theirs->depth, data, sizeof(data));
 }
 
+/* Return: a link with a reference that is in the table; NULL: no memory, or no place for it. */
+static struct rch_link *begin_passive(struct net *net, kuid_t uid,
+				      const struct rch_path_request *request)
+{
+	struct rch_link *link = rch_link_alloc(net, uid, &request->id->route.addr.dst_addr,
+					       RCH_LINK_HELLO);
+
+	if (!link || rch_links_admit(link))
+		return link;
+	rch_object_strike(&link->object);
+	rch_link_put(link);
+	return NULL;
+}
+
 /**
  * rch_link_incoming - a peer wants to connect
  * @net: network namespace
@@ -477,20 +491,15 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	if (reason == RCH_REJECT_PROTOCOL)
 		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
 				      &request->id->route.addr.dst_addr);
-	if (!reason && rch_links_crowded(net, &request->id->route.addr.dst_addr)) {
-		reason = RCH_REJECT_RESOURCES;
-		detail = 0;
-	}
 	if (reason) {
 		refuse(request, reason, detail);
 		return -ECONNREFUSED;
 	}
-	link = rch_link_alloc(net, uid, &request->id->route.addr.dst_addr, RCH_LINK_HELLO);
+	link = begin_passive(net, uid, request);
 	if (!link) {
 		refuse(request, RCH_REJECT_RESOURCES, 0);
 		return -ENOMEM;
 	}
-	rch_links_enter(link);
 	if (accept_hello(link, request, &theirs)) {
 		refuse(request, RCH_REJECT_RESOURCES, 0);
 		rch_link_kill(link, &link->path.failure.error);

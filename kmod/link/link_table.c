@@ -18,10 +18,18 @@
 #include "link/link.h"
 
 /*
- * Links that one host has made, and that have no channel: half as many that are up may stay, and so
- * many that are being made or ended.
+ * Links that peers have made in a network namespace, and that have no channel. Those that are
+ * being made or ended wait in a pool: a host has so many places of it, and half of the pool is for
+ * whoever comes. Of the other half the services of one user have so few that others' can be
+ * reached, whatever is done to his. It takes an administrator to give a namespace an adapter.
  */
-#define RCH_UNUSED_MAX 64
+#define RCH_POOL_MAX 256
+#define RCH_POOL_SHARED (RCH_POOL_MAX / 2)
+#define RCH_POOL_HOST 64
+#define RCH_POOL_USER 8
+/* Those that are up stay until they are so many, of one host and of all. */
+#define RCH_IDLE_HOST (RCH_POOL_HOST / 2)
+#define RCH_IDLE_MAX 256
 
 const struct rch_link_ops *rch_link_ops;
 u64 rch_boot_id;
@@ -50,15 +58,6 @@ static void link_publish(struct rch_link *link)
 {
 	lockdep_assert_held(&links_lock);
 	list_add_tail(&link->list, &links);
-}
-
-/** rch_links_enter - put a link into the table, which takes a reference */
-void rch_links_enter(struct rch_link *link)
-{
-	mutex_lock(&links_lock);
-	kref_get(&link->ref);
-	link_publish(link);
-	mutex_unlock(&links_lock);
 }
 
 /** rch_links_changed - a link has no channel any more; any context */
@@ -244,46 +243,115 @@ void rch_links_doubt(const struct rch_link *link)
 	mutex_unlock(&links_lock);
 }
 
-/* Whether a link was made by a host, and nobody uses it. */
-static bool is_unused(const struct rch_link *link, const struct net *net,
-		      const struct sockaddr_storage *peer)
+/**
+ * struct census - links that peers have made in a network namespace, and nobody uses
+ * @waiting: that are being made or ended
+ * @waiting_user: those of them that are of the user of a service
+ * @waiting_host: those of a host
+ * @idle: that are up
+ * @idle_host: those of a host
+ */
+struct census {
+	u32 waiting;
+	u32 waiting_user;
+	u32 waiting_host;
+	u32 idle;
+	u32 idle_host;
+};
+
+static bool is_unused(const struct rch_link *link, const struct net *net)
 {
-	return !link->active && link->net == net && !READ_ONCE(link->lanes.count) &&
-	       rch_addr_same_host(&link->peer, peer);
+	return !link->active && link->net == net && !READ_ONCE(link->lanes.count);
+}
+
+static void census(const struct rch_link *fresh, struct census *c)
+{
+	struct rch_link *other;
+	bool mine;
+
+	lockdep_assert_held(&links_lock);
+	memset(c, 0, sizeof(*c));
+	list_for_each_entry(other, &links, list) {
+		if (!is_unused(other, fresh->net))
+			continue;
+		mine = rch_addr_same_host(&other->peer, &fresh->peer);
+		if (READ_ONCE(other->state) == RCH_LINK_UP) {
+			c->idle++;
+			c->idle_host += mine;
+			continue;
+		}
+		c->waiting++;
+		c->waiting_user += uid_eq(other->uid, fresh->uid);
+		c->waiting_host += mine;
+	}
+}
+
+/* A link that has no channel ends. Return: whether it had none */
+static bool give_way(struct rch_link *link)
+{
+	struct rdmachan_error error = {};
+	bool idle;
+
+	rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	spin_lock_bh(&link->lock);
+	idle = link->state == RCH_LINK_UP && !link->lanes.count;
+	if (idle)
+		rch_link_fail_locked(link, &error);
+	spin_unlock_bh(&link->lock);
+	return idle;
+}
+
+/* Each costs a ring of buffers: when there are too many the oldest go. */
+static void make_room(const struct rch_link *fresh, const struct census *c)
+{
+	/* Signed: one may have come up since it was counted. */
+	int of_host = c->idle_host + c->waiting_host, all = c->idle;
+	struct rch_link *other;
+	bool mine;
+
+	lockdep_assert_held(&links_lock);
+	list_for_each_entry(other, &links, list) {
+		mine = rch_addr_same_host(&other->peer, &fresh->peer);
+		if (all < RCH_IDLE_MAX && (!mine || of_host < RCH_IDLE_HOST))
+			continue;
+		if (!is_unused(other, fresh->net) || !give_way(other))
+			continue;
+		all--;
+		of_host -= mine;
+	}
+}
+
+static bool has_place(const struct census *c)
+{
+	return c->waiting < RCH_POOL_MAX && c->waiting_host < RCH_POOL_HOST &&
+	       (c->waiting < RCH_POOL_SHARED || c->waiting_user < RCH_POOL_USER);
 }
 
 /**
- * rch_links_crowded - whether a host may make no other link
- * @net: network namespace
- * @peer: its address
+ * rch_links_admit - take a link that a peer makes into the table, if there is a place
+ * @link: link in HELLO that has no path yet
  *
- * A host may make links and not use them. Each costs a ring of buffers: when there are
- * too many the oldest give way. Those that are being made or ended cannot: when they are too
- * many the new one is refused.
+ * Peers may make links and not use them, under as many addresses as they like. Here they are
+ * counted, before anything is made that costs much. Those that are up give way; those that are
+ * being made or ended cannot: when they are too many the new one is refused.
+ *
+ * Context: may sleep. Return: whether the table has it, and a reference to it.
  */
-bool rch_links_crowded(const struct net *net, const struct sockaddr_storage *peer)
+bool rch_links_admit(struct rch_link *link)
 {
-	struct rch_link *other;
-	u32 count = 0, idle = 0, left;
+	struct census c;
+	bool ok;
 
 	mutex_lock(&links_lock);
-	list_for_each_entry(other, &links, list) {
-		if (!is_unused(other, net, peer))
-			continue;
-		count++;
-		idle += READ_ONCE(other->state) == RCH_LINK_UP;
-	}
-	left = count;
-	list_for_each_entry(other, &links, list) {
-		if (left < RCH_UNUSED_MAX / 2)
-			break;
-		if (!is_unused(other, net, peer) || READ_ONCE(other->state) != RCH_LINK_UP)
-			continue;
-		rch_link_kill_cause(other, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
-		left--;
+	census(link, &c);
+	make_room(link, &c);
+	ok = has_place(&c);
+	if (ok) {
+		kref_get(&link->ref);
+		link_publish(link);
 	}
 	mutex_unlock(&links_lock);
-	return count - idle >= RCH_UNUSED_MAX;
+	return ok;
 }
 
 static bool selected(const struct rch_link *link, const struct net *net,

@@ -5,9 +5,12 @@
  * As hostile_peer.c; but little of what is done here is against the protocol. It is to
  * cost the peer more than the module.
  */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "hostile_scene.h"
 
@@ -261,6 +264,32 @@ static int count_states(struct hostile *h, int n, int event)
 	return count;
 }
 
+/* Ask for a connection to a queue pair that is not there, from one of the peer's addresses. */
+static bool half_open(struct hostile *h, u32 service, u32 from)
+{
+	u8 data[sizeof(struct rch_wire_hello)];
+	static u32 number;
+
+	hostile_begin(h);
+	hostile_hello(h, service);
+	h->from = from;
+	/* Each names another, or it would be refused. */
+	h->raw_qp = 0x600000 + number++;
+	rch_wire_hello_put(data, &h->mine);
+	ASSERT_EQ(hostile_request(h, data, sizeof(data)), 0);
+	return hostile_await_answer(h) == RDMA_CM_EVENT_CONNECT_RESPONSE;
+}
+
+/* @count of them. Return: how many were let in */
+static int half_open_many(struct hostile *h, int count, u32 service, u32 from)
+{
+	int i, in = 0;
+
+	for (i = 0; i < count; i++)
+		in += half_open(&h[i], service, from);
+	return in;
+}
+
 static void crowd(struct attack *a, bool raw, bool hello)
 {
 	struct hostile *h = calloc(CONNECTS, sizeof(*h));
@@ -315,6 +344,91 @@ TEST_F_TIMEOUT(scene, connected_and_silent, 240)
 TEST_F_TIMEOUT(scene, connected_and_idle, 240)
 {
 	crowd(&self->a, false, true);
+}
+
+#define ADDRESSES 3
+/* Links that are being made or ended: half of the places are for whoever comes. */
+#define POOL_SHARED 128
+/* Of the other half a user's services take no more. */
+#define POOL_EACH 8
+
+/* Another address of the peer's, which is added or deleted. */
+static u32 another_address(int i, const char *what)
+{
+	struct in_addr from;
+	int here = enter_peer();
+	char line[80];
+
+	memcpy(&from, peer_address().addr, sizeof(from));
+	from.s_addr = htonl((ntohl(from.s_addr) & ~0xffU) + 200 + i);
+	snprintf(line, sizeof(line), "ip addr %s %s/24 dev eth0", what, inet_ntoa(from));
+	ASSERT_EQ(system(line), 0);
+	leave_peer(here);
+	/* The adapter takes note of it a moment later. */
+	sleep_ms(100);
+	return from.s_addr;
+}
+
+/* Of this thread only: seteuid() would disturb the others. */
+static void be_user(uid_t user)
+{
+	ASSERT_EQ(syscall(SYS_setresuid, -1, user, -1), 0);
+}
+
+static int listen_as(uid_t user, u32 service)
+{
+	int ctx, listener;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	be_user(user);
+	ctx = open_ctx();
+	be_user(0);
+	ASSERT_EQ(chmod(DEVICE, 0600), 0);
+	listener = do_listen(ctx, service, NULL);
+	ASSERT_GE(listener, 0);
+	close(ctx);
+	return listener;
+}
+
+/*
+ * However many addresses a peer has: connections that are half open take a bounded number of
+ * links, and those to one user's services leave places for others'.
+ */
+TEST_F_TIMEOUT(scene, half_open_from_many_addresses, 240)
+{
+	struct hostile *h = calloc(ADDRESSES * CROWD + 2 * POOL_EACH, sizeof(*h));
+	struct hostile *second = h + ADDRESSES * CROWD;
+	int listeners[2], peer = open_peer(), chan, i, in = 0;
+	const struct opts o = { .timeout_ms = 5000 };
+	struct rdmachan_addr own = own_address();
+	u32 from = 0;
+
+	if (!has_peer() || is_iwarp())
+		SKIP("two hosts with RoCE are needed");
+	for (i = 0; i < 2; i++)
+		listeners[i] = listen_as(1001 + i, PREY + 2 + i);
+	for (i = 0; i < ADDRESSES; i++) {
+		from = another_address(i, "add");
+		in += half_open_many(h + i * CROWD, CROWD, PREY, from);
+	}
+	EXPECT_EQ(in, POOL_SHARED);
+	EXPECT_EQ(half_open_many(second, 2 * POOL_EACH, PREY + 2, from), POOL_EACH);
+	EXPECT_EQ(links(&self->a), self->a.before.out_links + POOL_SHARED + POOL_EACH);
+	chan = do_connect_to(peer, &own, PREY + 3, &o);
+	EXPECT_GE(chan, 0);
+	for (i = 0; i < ADDRESSES * CROWD + 2 * POOL_EACH; i++)
+		hostile_end(&h[i]);
+	for (i = 0; i < ADDRESSES; i++)
+		another_address(i, "del");
+	for (i = 0; i < 2; i++)
+		close(listeners[i]);
+	close(chan);
+	close(peer);
+	/* The link of that channel is not of the attack. */
+	set_parameter("idle_ms", 100);
+	EXPECT_TRUE(links_down_to(&self->a, self->a.before.out_links, 60000));
+	set_parameter("idle_ms", 30000);
+	free(h);
 }
 
 /* They give way, the oldest first: if each is up when the next one comes, all are let in. */

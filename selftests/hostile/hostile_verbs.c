@@ -337,29 +337,37 @@ static u16 module_port(void)
 	return info.out_port;
 }
 
-/* As the module does: all share one port. */
-static void bind_port(struct rdma_cm_id *id, int port)
+/* As the module does: all share one port. Return: whether the id is bound now. */
+static bool bind_port(struct hostile *h)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in in = {
+		.sin_family = AF_INET,
+		.sin_port = htons(h->port ?: PRIVILEGED),
+		.sin_addr.s_addr = h->from,
+	};
 	const char *rdma = getenv("LAB_RDMA");
 	int reuse = 1;
 
 	/* TCP would keep the port. */
 	if (rdma && !strncmp(rdma, "siw", 3))
-		return;
-	must(!rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse, sizeof(reuse)),
-	     "shared port");
-	must(!rdma_bind_addr(id, (struct sockaddr *)&any), "port");
+		return false;
+	must(!rdma_set_option(h->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse,
+			      sizeof(reuse)), "shared port");
+	must(!rdma_bind_addr(h->id, (struct sockaddr *)&in), "port");
+	return true;
 }
 
 /* The way to the module. */
 static void resolve(struct hostile *h)
 {
 	struct sockaddr_in in = to_sockaddr(own_address(), module_port());
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = h->from };
+	bool bound;
 
 	h->id = make_id(h);
-	bind_port(h->id, h->port ?: PRIVILEGED);
-	must(!rdma_resolve_addr(h->id, NULL, (struct sockaddr *)&in, 3000), "address");
+	bound = bind_port(h);
+	must(!rdma_resolve_addr(h->id, h->from && !bound ? (struct sockaddr *)&from : NULL,
+				(struct sockaddr *)&in, 3000), "address");
 	must(hostile_await_event(h, RDMA_CM_EVENT_ADDR_RESOLVED, 5000), "no address");
 	must(!rdma_resolve_route(h->id, 3000), "route");
 	must(hostile_await_event(h, RDMA_CM_EVENT_ROUTE_RESOLVED, 5000), "no route");

@@ -73,6 +73,8 @@ struct hostile {
 	u32 raw_qp;
 	/* Connect from this port; 0: from a privileged one, as the module does. */
 	int port;
+	/* The address to come from, in network order; 0: whichever it is. */
+	u32 from;
 	/* Never says that the connection stands: there is no RTU. */
 	bool mute;
 	/* READs that may be under way to this end, and from it: what is asked for, and agreed. */
