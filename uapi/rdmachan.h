@@ -1095,8 +1095,8 @@ struct rdmachan_query_args {
 /**
  * enum rdmachan_list_flags - flags of LIST
  * @RDMACHAN_LIST_F_ALL: objects of all users; EPERM without CAP_NET_ADMIN. Else
- *	those of the caller's user id. In both cases those of the network namespace
- *	of the context
+ *	those of the user that has opened the context. In both cases those of its network
+ *	namespace
  */
 enum rdmachan_list_flags {
 	RDMACHAN_LIST_F_ALL = 1 << 0,
