@@ -207,6 +207,8 @@ enum rdmachan_cmd {
  *	that waits can send it; see detail for the bytes of the buffer. The receiver takes it
  * @RDMACHAN_CAUSE_UNPRIVILEGED: the peer lets modules in only when they connect from a port below
  *	1024, as own_privileged_port of the module has them do
+ * @RDMACHAN_CAUSE_PEER_STALLED: the peer lives, and has taken nothing that was sent for four dead
+ *	times; see detail for these in milliseconds
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -250,6 +252,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_PORT_TAKEN = 38,
 	RDMACHAN_CAUSE_SEND_BUFFER = 39,
 	RDMACHAN_CAUSE_UNPRIVILEGED = 40,
+	RDMACHAN_CAUSE_PEER_STALLED = 41,
 };
 
 /**

@@ -249,6 +249,7 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	rch_link_later_init(link);
 	rch_link_inject_init(link);
 	link->beat.last_rx = jiffies;
+	link->beat.moved = jiffies;
 	link->lanes.idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
 	if (rch_object_enter(&link->object, &link_object_ops, net, uid, GFP_KERNEL)) {
@@ -484,6 +485,12 @@ void rch_link_tick_later(struct rch_link *link)
 	queue_delayed_work(rch_wq, &link->beat.work, link->beat.tick);
 }
 
+/* What has happened at @when, but not later than @now, as if @late jiffies had not been. */
+static unsigned long forgiven(unsigned long when, unsigned long late, unsigned long now)
+{
+	return time_after(when + late, now) ? now : when + late;
+}
+
 /*
  * The dead time is one in which the peer could have been heard. A tick that comes late by
  * more than its period tells that this host stood still, or had no processor to spare: then
@@ -496,9 +503,24 @@ static void forgive_own_delay(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	if (!time_after(now, link->beat.at + link->beat.tick))
 		return;
-	link->beat.last_rx += late;
-	if (time_after(link->beat.last_rx, now))
-		link->beat.last_rx = now;
+	link->beat.last_rx = forgiven(link->beat.last_rx, late, now);
+	link->beat.moved = forgiven(link->beat.moved, late, now);
+}
+
+/*
+ * Whether the peer takes no frames, though it lives: an adapter that finds no buffer there may try
+ * for ever. An honest peer's module takes them at once, and its heartbeats acknowledge them.
+ */
+static bool is_stalled(struct rch_link *link)
+{
+	u32 taken = link->credit.tx_acked;
+
+	lockdep_assert_held(&link->lock);
+	if (taken != link->beat.taken || taken == link->credit.tx_next)
+		link->beat.moved = jiffies;
+	link->beat.taken = taken;
+	/* A frame may have been sent just before the tick that has not seen it. */
+	return time_after(jiffies, link->beat.moved + link->path.patience + link->beat.tick);
 }
 
 /* Why the link is to end now. Return: whether it is */
@@ -507,17 +529,22 @@ static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 	/* Who is alive is silent for less than half of the dead time. */
 	unsigned long patience = link->beat.dead / (link->beat.doubt ? 2 : 1);
 
+	bool dead = time_after(jiffies, link->beat.last_rx + patience);
+	bool stalled = is_stalled(link);
+
 	lockdep_assert_held(&link->lock);
-	if (!time_after(jiffies, link->beat.last_rx + patience)) {
-		if (!idle_too_long(link))
-			return false;
-		rch_error_set(error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
-	} else if (link->beat.doubt) {
+	if (dead && link->beat.doubt)
 		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_RESTARTED, 0);
-	} else {
+	else if (dead)
 		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
 			      jiffies_to_msecs(link->beat.dead));
-	}
+	else if (stalled)
+		rch_error_set(error, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PEER_STALLED,
+			      jiffies_to_msecs(link->path.patience));
+	else if (idle_too_long(link))
+		rch_error_set(error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	else
+		return false;
 	return true;
 }
 

@@ -287,6 +287,10 @@ struct rch_link_beat {
 	unsigned long last_rx;
 	/** @last_tx: when a frame was last sent, in jiffies */
 	unsigned long last_tx;
+	/** @taken: the last tick has seen that the peer had all frames before this */
+	u32 taken;
+	/** @moved: when a tick last saw that change, or the peer have all frames, in jiffies */
+	unsigned long moved;
 	/** @doubt: the peer, or a host with its address, was restarted, and no frame came since */
 	bool doubt;
 	/** @work: heartbeat, idle time; waits for nobody */

@@ -214,6 +214,37 @@ TEST_F(scene, silence)
 	}
 }
 
+/* A peer that lives, and takes no frame that is sent to it: the adapter may try for ever. */
+TEST_F(scene, nothing_is_taken)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_error error;
+	int64_t begun;
+	int passive;
+
+	ASSERT_TRUE(set_param("dead_ms", 500));
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		ASSERT_TRUE(attack_heard(a));
+		a->h.ack = a->h.credit.rx_next;
+		a->h.deaf = true;
+		a->h.stingy = true;
+		begun = tick_ms();
+		ASSERT_EQ(write(a->victim, "x", 1), 1);
+		hostile_beat(&a->h, 20 * 500);
+		/* It is seen by one tick, and by the one after that in which it is too late. */
+		EXPECT_TOOK(begun, 4 * 500, 3 * (500 / 4 + KERNEL_TICK_MS));
+		EXPECT_EQ(attack_verdict(a, a->witness),
+			  VERDICT_CAUSE(RDMACHAN_CAUSE_PEER_STALLED));
+		ASSERT_EQ(get_error(a->witness, &error), 0);
+		EXPECT_EQ(error.detail, 4 * 500);
+		a->h.deaf = false;
+		a->h.stingy = false;
+		attack_disconnect(a);
+	}
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
 /* The smallest segments that may be are slow, and honest. */
 TEST_F(scene, a_slow_sender)
 {

@@ -256,7 +256,7 @@ struct rch_wire_frame *frame_seal(struct hostile *h, struct frame *f, u8 flags)
 		.flags = flags,
 		.epoch = h->epoch,
 		.seq = rch_credit_take(&h->credit),
-		.ack = h->credit.rx_next,
+		.ack = h->deaf ? h->ack : h->credit.rx_next,
 		.limit = h->stingy ? h->credit.told_limit : h->credit.rx_limit,
 		.length = f->used,
 	};

@@ -88,6 +88,9 @@ struct hostile {
 	u32 epoch;
 	/* Gives no buffer back, as far as the module can see. */
 	bool stingy;
+	/* Acknowledges nothing beyond @ack. */
+	bool deaf;
+	u32 ack;
 	/* Key of the module's memory that the next frame closes, or 0. */
 	u32 close_key;
 

@@ -26,14 +26,15 @@ CAUSES = """none no-device address route unreachable no-module no-service backlo
 feature timeout peer-dead peer-closed peer-killed peer-reset peer-restarted peer-shutdown disconnected
 device-removed transport protocol resources peer-resources shutdown message-size unload user-limit
 user-bytes total-limit memlock memory-kind uncertain atomics port-down mtu own-address neighbour
-port-taken send-buffer unprivileged""".split()
+port-taken send-buffer unprivileged peer-stalled""".split()
 
 # What each errno of the connection may have as its cause: Documentation/uapi.rst.
 ERRNOS = {
     errno.ENODEV: "no-device device-removed unload",
     errno.EHOSTUNREACH: "address route",
-    errno.ETIMEDOUT: "unreachable timeout peer-dead",
-    errno.ECONNREFUSED: "no-module no-service backlog rejected version feature peer-resources unprivileged",
+    errno.ETIMEDOUT: "unreachable timeout peer-dead peer-stalled",
+    errno.ECONNREFUSED: "no-module no-service backlog rejected version feature peer-resources "
+                        "unprivileged",
     errno.ECONNRESET: "peer-killed peer-reset peer-restarted disconnected transport port-down mtu "
                       "own-address neighbour peer-resources",
     errno.EPIPE: "peer-closed peer-shutdown shutdown",

@@ -216,6 +216,11 @@ static const struct cause causes[] = {
 		"The message is larger than this end's send buffer, and the call may not wait. The receiver takes messages of that size.",
 		"Send it by a call that waits (neither O_NONBLOCK nor DONTWAIT) or by a queue from a region, make the send buffer larger (send_buffer of the channel's tuning), or send smaller messages.",
 	},
+	[RDMACHAN_CAUSE_PEER_STALLED] = {
+		"peer-stalled",
+		"The peer's module is alive, but has taken nothing of what was sent for four dead times, so the connection was given up.",
+		"The peer's adapter or module does not work as it should: see the system log there, and load its module anew. What it has received last is not known.",
+	},
 };
 
 static const struct cause unknown = {
