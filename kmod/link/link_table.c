@@ -421,6 +421,37 @@ static int rch_net_init(struct net *net)
 	return 0;
 }
 
+static int listen_locked(struct net *net, struct rch_net *rn)
+{
+	struct rch_path_listener *listener;
+
+	lockdep_assert_held(&rn->lock);
+	if (rn->listener)
+		return 0;
+	listener = rch_path_listen(net, rch_port, rch_link_incoming);
+	if (IS_ERR(listener))
+		return PTR_ERR(listener);
+	rn->listener = listener;
+	return 0;
+}
+
+/*
+ * The first namespace has the port from the beginning, so that no program can have it, and be
+ * taken for the module by peers. Without it LISTEN tries again, and tells the program.
+ */
+static void listen_first(void)
+{
+	struct rch_net *rn = net_generic(&init_net, net_id);
+	int ret;
+
+	mutex_lock(&rn->lock);
+	ret = listen_locked(&init_net, rn);
+	mutex_unlock(&rn->lock);
+	if (ret)
+		pr_warn("rdmachan: port %u cannot be had (%d): peers may reach another program there\n",
+			rch_port, ret);
+}
+
 static void rch_net_exit(struct net *net)
 {
 	struct rch_net *rn = net_generic(net, net_id);
@@ -447,17 +478,10 @@ static struct pernet_operations net_ops = {
 int rch_link_listen(struct net *net)
 {
 	struct rch_net *rn = net_generic(net, net_id);
-	struct rch_path_listener *listener;
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&rn->lock);
-	if (!rn->listener) {
-		listener = rch_path_listen(net, rch_port, rch_link_incoming);
-		if (IS_ERR(listener))
-			ret = PTR_ERR(listener);
-		else
-			rn->listener = listener;
-	}
+	ret = listen_locked(net, rn);
 	if (!ret)
 		rn->services++;
 	mutex_unlock(&rn->lock);
@@ -468,7 +492,7 @@ int rch_link_listen(struct net *net)
  * rch_link_unlisten - a service is no more
  * @net: network namespace
  *
- * The first namespace waits for peers ever after, so that they learn that there is no
+ * The first namespace waits for peers always, so that they learn that there is no
  * such service, and not that there is no module. Another would be kept alive by that.
  * Context: may sleep.
  */
@@ -495,9 +519,12 @@ int rch_link_init(const struct rch_link_ops *ops)
 	if (ret)
 		return ret;
 	ret = register_pernet_subsys(&net_ops);
-	if (ret)
+	if (ret) {
 		rch_frame_exit();
-	return ret;
+		return ret;
+	}
+	listen_first();
+	return 0;
 }
 
 static bool all_idle(void)

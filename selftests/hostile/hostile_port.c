@@ -3,8 +3,9 @@
  * hostile_port.c - a program that has taken the port of the module
  *
  * In a network namespace of its own, where nobody has listened yet: in the first one the module
- * keeps the port once it has it.
+ * has the port from the beginning.
  */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -87,6 +88,23 @@ TEST_F(port, listened_on_by_ipv6)
 	take(self, AF_INET6);
 	ASSERT_EQ(rdma_listen(self->id, 8), 0);
 	expect_taken(self);
+}
+
+/* No program has listened there: where tests run in it, that does not show. */
+TEST_F(port, of_the_first_namespace)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(RDMACHAN_PORT) };
+	const int first = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC);
+	struct rdma_cm_id *id;
+
+	ASSERT_GE(first, 0);
+	ASSERT_EQ(setns(first, CLONE_NEWNET), 0);
+	ASSERT_EQ(rdma_create_id(self->events, &id, NULL, RDMA_PS_TCP), 0);
+	EXPECT_EQ(rdma_bind_addr(id, (struct sockaddr *)&in), -1);
+	EXPECT_TRUE(errno == EADDRINUSE || errno == EADDRNOTAVAIL);
+	rdma_destroy_id(id);
+	rdma_destroy_id(self->id);
+	close(first);
 }
 
 /* Whoever is bound to it may listen at any time. */
