@@ -209,7 +209,8 @@ static void chan_free(struct kref *ref)
 
 	pr_debug("rdmachan: channel destroyed %p\n", chan);
 	rch_object_strike(&chan->object);
-	rch_chan_drop_received(chan);
+	/* What had come was dropped when the channel was released. */
+	rch_segments_free(&chan->rx.segments);
 	rch_chan_ops->free(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);

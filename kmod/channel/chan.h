@@ -179,6 +179,12 @@ struct rch_chan_rx {
 	struct rch_own_segment own;
 	/** @arriving: a message is arriving */
 	bool arriving;
+	/** @from: the segment at which that begins; only while there is one */
+	struct rch_segment *from;
+	/** @from_records: its records that have come */
+	u32 from_records;
+	/** @from_bytes: bytes of them */
+	u32 from_bytes;
 	/**
 	 * @excess: bytes of what @window has promised that are beyond the receive buffer, and
 	 * charged besides it
@@ -189,8 +195,10 @@ struct rch_chan_rx {
 	 * before the channel fails for that
 	 */
 	u32 over;
-	/** @queued: bytes in @segments */
+	/** @queued: bytes in @segments that the peer has sent */
 	u64 queued;
+	/** @records: records of these */
+	u32 records;
 };
 
 /**
@@ -318,14 +326,14 @@ struct rch_recv_result {
  * @left: messages that are complete, with that one
  * @messages: received
  * @bytes: of those
- * @segments: that hold nothing else any more
+ * @last: the last segment that holds nothing else any more; or NULL
  */
 struct rch_rx_row {
 	struct rch_segment *seg;
 	u32 left;
 	u32 messages;
 	u32 bytes;
-	u32 segments;
+	struct rch_segment *last;
 };
 
 /**
@@ -427,6 +435,7 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 				      struct page *page, u64 unread);
 bool rch_segment_next(struct rch_segment *seg);
 void rch_segments_free(struct list_head *list);
+void rch_segments_drop(struct list_head *list);
 
 /* chan_rx.c APIs: process context */
 void rch_chan_accepted(struct rch_chan *chan);

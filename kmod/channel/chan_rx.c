@@ -6,6 +6,9 @@
  * and queues DATA as a segment, see segment.c. The program's read is the one copy of large
  * data. A message is readable when it is complete, and then a read never blocks.
  *
+ * The queue knows what is in it, by records and bytes: what is taken out of it is moved together,
+ * whatever it is, as softirq waits for the lock meanwhile.
+ *
  * Buffer ownership. A segment belongs to the channel's queue. A reader, who has
  * claimed RCH_CHAN_RX, looks at the segments of the first message where they are and takes them out
  * when all bytes have reached the program; if they do not, the message stays. Who receives
@@ -127,24 +130,50 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 	return RCH_RULE_OK;
 }
 
-/* Take the segments of the message that is arriving out of the queue's end. */
+/* So many records of the peer's are read, or dropped. */
+static void records_over(struct rch_chan *chan, u32 records, u32 bytes)
+{
+	lockdep_assert_held(&chan->lock);
+	chan->rx.queued -= bytes;
+	chan->rx.records -= records;
+	rch_window_consumed_run(&chan->rx.window, records, bytes);
+}
+
+/*
+ * Take the segments of the message that is arriving out of the queue's end. There may be very many:
+ * they are moved together. Those before them stay as they are, for who walks them without the lock.
+ */
 static void take_arriving(struct rch_chan *chan, struct list_head *out)
 {
-	struct rch_segment *seg, *tmp;
+	struct rch_chan_rx *rx = &chan->rx;
 
 	lockdep_assert_held(&chan->lock);
-	if (!chan->rx.arriving)
+	if (!rx->arriving)
 		return;
-	list_for_each_entry_safe_reverse(seg, tmp, &chan->rx.segments, list) {
-		bool first = seg->flags & RCH_DATA_F_FIRST;
+	records_over(chan, rx->from_records, rx->from_bytes);
+	list_bulk_move_tail(out, &rx->from->list, rx->segments.prev);
+	rx->arriving = false;
+}
 
-		chan->rx.queued -= seg->bytes;
-		rch_window_consumed_run(&chan->rx.window, seg->messages, seg->bytes);
-		list_move(&seg->list, out);
-		if (first)
-			break;
+/* @seg goes behind all that came. */
+static void segment_add(struct rch_chan *chan, const struct rch_record *r, struct rch_segment *seg)
+{
+	struct rch_chan_rx *rx = &chan->rx;
+	bool first = r->flags & RCH_DATA_F_FIRST;
+
+	lockdep_assert_held(&chan->lock);
+	if (first) {
+		rx->from = seg;
+		rx->from_records = 0;
+		rx->from_bytes = 0;
 	}
-	chan->rx.arriving = false;
+	rx->from_records += r->run.count;
+	rx->from_bytes += r->run.bytes;
+	rx->expect = (first ? r->total : rx->expect) - r->length;
+	rx->arriving = !(r->flags & RCH_DATA_F_LAST);
+	rx->records += r->run.count;
+	rx->queued += r->run.bytes;
+	list_add_tail(&seg->list, &rx->segments);
 }
 
 static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *r,
@@ -164,10 +193,7 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 		*credit = credit_due(chan);
 		return RCH_RULE_OK;
 	}
-	chan->rx.expect = (r->flags & RCH_DATA_F_FIRST ? r->total : chan->rx.expect) - r->length;
-	chan->rx.arriving = !(r->flags & RCH_DATA_F_LAST);
-	chan->rx.queued += r->run.bytes;
-	list_add_tail(&seg->list, &chan->rx.segments);
+	segment_add(chan, r, seg);
 	if (r->flags & RCH_DATA_F_LAST) {
 		WRITE_ONCE(chan->rx.complete, chan->rx.complete + r->run.count);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
@@ -385,14 +411,31 @@ bool rch_chan_rx_settled(struct rch_chan *chan)
 	       rch_chan_has_ended(chan);
 }
 
-/* Copy the first message to the program; it stays in the queue. */
-static int copy_first(struct rch_chan *chan, struct iov_iter *to)
+/**
+ * struct first_message - the first message of the queue, which is complete
+ * @first: its first segment
+ * @last: its last one
+ * @records: records of it
+ * @bytes: of those
+ */
+struct first_message {
+	struct rch_segment *first;
+	struct rch_segment *last;
+	u32 records;
+	u32 bytes;
+};
+
+/* Copy it to the program; it stays in the queue. */
+static int copy_first(struct first_message *message, struct iov_iter *to)
 {
-	struct rch_segment *seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
+	struct rch_segment *seg = message->first;
 
 	for (;;) {
 		if (!rch_copy_to_iter(seg->data, seg->length - seg->hidden, to))
 			return -EFAULT;
+		message->last = seg;
+		message->records++;
+		message->bytes += seg->length;
 		if (seg->flags & RCH_DATA_F_LAST)
 			return 0;
 		seg = list_next_entry(seg, list);
@@ -405,28 +448,22 @@ void rch_chan_events_over(struct rch_chan *chan, u32 count)
 	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, count * RCH_EVENT_BYTES);
 }
 
-/* Take the first message out of the queue. Return: a limit to tell, or 0. */
-static u64 take_first(struct rch_chan *chan, struct list_head *out)
+/* Take it out of the queue, all segments together. Return: a limit to tell, or 0. */
+static u64 take_first(struct rch_chan *chan, const struct first_message *message,
+		      struct list_head *out)
 {
-	struct rch_segment *seg, *tmp;
 	u64 credit = 0;
 
 	spin_lock_bh(&chan->lock);
-	list_for_each_entry_safe(seg, tmp, &chan->rx.segments, list) {
-		bool last = seg->flags & RCH_DATA_F_LAST;
-
-		if (seg->local) {
-			chan->rx.events--;
-			rch_chan_events_over(chan, 1);
-		} else {
-			chan->rx.queued -= seg->length;
-			rch_window_consumed(&chan->rx.window, seg->length);
-		}
-		if (!rch_segment_next(seg))
-			list_move_tail(&seg->list, out);
-		if (last)
-			break;
+	if (message->first->local) {
+		chan->rx.events--;
+		rch_chan_events_over(chan, 1);
+	} else {
+		records_over(chan, message->records, message->bytes);
 	}
+	/* Of a run it is only the first record. */
+	if (!rch_segment_next(message->first))
+		list_bulk_move_tail(out, &message->first->list, &message->last->list);
 	WRITE_ONCE(chan->rx.complete, chan->rx.complete - 1);
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
@@ -436,15 +473,8 @@ static u64 take_first(struct rch_chan *chan, struct list_head *out)
 /* The segment at which the message that is arriving begins; or the end. */
 static struct list_head *behind_complete(struct rch_chan *chan)
 {
-	struct rch_segment *seg;
-
 	lockdep_assert_held(&chan->lock);
-	if (!chan->rx.arriving)
-		return &chan->rx.segments;
-	list_for_each_entry_reverse(seg, &chan->rx.segments, list)
-		if (seg->flags & RCH_DATA_F_FIRST)
-			break;
-	return &seg->list;
+	return chan->rx.arriving ? &chan->rx.from->list : &chan->rx.segments;
 }
 
 /**
@@ -486,6 +516,7 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 			  struct rch_recv_result *result)
 {
 	struct rch_segment *seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
+	struct first_message message = { .first = seg };
 	LIST_HEAD(taken);
 	u64 credit;
 	int ret;
@@ -498,13 +529,13 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 	result->msg_flags = seg->msg_flags;
 	if (result->length > iov_iter_count(to))
 		return -EMSGSIZE;
-	ret = copy_first(chan, to);
+	ret = copy_first(&message, to);
 	if (!ret && result->out)
 		ret = result->out(result);
 	if (ret)
 		return ret;
-	credit = take_first(chan, &taken);
-	rch_segments_free(&taken);
+	credit = take_first(chan, &message, &taken);
+	rch_segments_drop(&taken);
 	tell_credit(chan, credit);
 	return 0;
 }
@@ -563,7 +594,7 @@ bool rch_chan_recv_next(struct rch_rx_row *row)
 		row->left--;
 		return true;
 	}
-	row->segments++;
+	row->last = row->seg;
 	/* What is behind the last one that is complete may just be put there. */
 	if (!--row->left)
 		return false;
@@ -575,13 +606,11 @@ bool rch_chan_recv_next(struct rch_rx_row *row)
 static u64 take_row(struct rch_chan *chan, const struct rch_rx_row *row, struct list_head *out)
 {
 	u64 credit;
-	u32 i;
 
 	spin_lock_bh(&chan->lock);
-	for (i = 0; i < row->segments; i++)
-		list_move_tail(chan->rx.segments.next, out);
-	chan->rx.queued -= row->bytes;
-	rch_window_consumed_run(&chan->rx.window, row->messages, row->bytes);
+	if (row->last)
+		list_bulk_move_tail(out, chan->rx.segments.next, &row->last->list);
+	records_over(chan, row->messages, row->bytes);
 	WRITE_ONCE(chan->rx.complete, chan->rx.complete - row->messages);
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
@@ -596,7 +625,7 @@ void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row)
 
 	if (row->messages) {
 		credit = take_row(chan, row, &taken);
-		rch_segments_free(&taken);
+		rch_segments_drop(&taken);
 		tell_credit(chan, credit);
 		count_received(chan, row->messages, row->bytes);
 	}
@@ -638,20 +667,16 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 /* Take all that came out of the queue. Return: a limit to tell, or 0. */
 static u64 take_all(struct rch_chan *chan, struct list_head *out)
 {
-	struct rch_segment *seg;
 	u64 credit;
 
 	spin_lock_bh(&chan->lock);
-	list_for_each_entry(seg, &chan->rx.segments, list)
-		if (!seg->local)
-			rch_window_consumed_run(&chan->rx.window, seg->messages, seg->bytes);
+	records_over(chan, chan->rx.records, chan->rx.queued);
 	list_splice_init(&chan->rx.segments, out);
 	rch_chan_events_over(chan, chan->rx.events);
 	chan->rx.events = 0;
 	WRITE_ONCE(chan->rx.complete, 0);
 	chan->rx.arriving = false;
 	WRITE_ONCE(chan->rndv_rx.offered, false);
-	chan->rx.queued = 0;
 	credit = credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
@@ -661,14 +686,15 @@ static u64 take_all(struct rch_chan *chan, struct list_head *out)
  * rch_chan_drop_received - throw away all that came
  * @chan: channel
  *
- * Context: who has claimed RCH_CHAN_RX, or nobody else refers to the channel.
+ * Context: who has claimed RCH_CHAN_RX, or releases the channel; process, unless nothing can have
+ * come.
  */
 void rch_chan_drop_received(struct rch_chan *chan)
 {
 	LIST_HEAD(drop);
 	u64 credit = take_all(chan, &drop);
 
-	rch_segments_free(&drop);
+	rch_segments_drop(&drop);
 	/* Without a lane there is nobody to tell. */
 	if (chan->lane.link)
 		tell_credit(chan, credit);
@@ -690,6 +716,6 @@ void rch_chan_refuse_received(struct rch_chan *chan)
 	list_for_each_entry(seg, &drop, list)
 		if ((seg->flags & RCH_DATA_F_GRANTS) && !seg->local)
 			rch_chan_ops->unread(chan, seg);
-	rch_segments_free(&drop);
+	rch_segments_drop(&drop);
 	tell_credit(chan, credit);
 }

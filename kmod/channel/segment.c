@@ -146,21 +146,36 @@ bool rch_segment_next(struct rch_segment *seg)
 	return true;
 }
 
+static void segment_free(struct rch_segment *seg)
+{
+	if (seg->page)
+		put_page(seg->page);
+	if (seg->own) {
+		clear_bit_unlock(0, &container_of(seg, struct rch_own_segment, seg)->busy);
+		return;
+	}
+	atomic_dec(&rch_counts.segments);
+	kfree(seg);
+}
+
 /** rch_segments_free - free a list of segments, and make it empty. Any context */
 void rch_segments_free(struct list_head *list)
 {
 	struct rch_segment *seg, *tmp;
 
+	list_for_each_entry_safe(seg, tmp, list, list)
+		segment_free(seg);
+	INIT_LIST_HEAD(list);
+}
+
+/** rch_segments_drop - the same, of very many. Context: process, unless there are none */
+void rch_segments_drop(struct list_head *list)
+{
+	struct rch_segment *seg, *tmp;
+
 	list_for_each_entry_safe(seg, tmp, list, list) {
-		if (seg->page)
-			put_page(seg->page);
-		if (seg->own) {
-			clear_bit_unlock(0, &container_of(seg, struct rch_own_segment,
-							  seg)->busy);
-			continue;
-		}
-		atomic_dec(&rch_counts.segments);
-		kfree(seg);
+		segment_free(seg);
+		cond_resched();
 	}
 	INIT_LIST_HEAD(list);
 }

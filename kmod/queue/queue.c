@@ -373,6 +373,7 @@ static void begin_deferred(struct rch_queue *queue)
 			break;
 		list_del_init(&op->list);
 		begin(queue, op);
+		cond_resched();
 	}
 }
 
@@ -394,6 +395,7 @@ static void complete_op(struct rch_op *op, s64 res)
 		/* It was free already. */
 		op->prev = NULL;
 		finish(op, -ECANCELED);
+		cond_resched();
 	}
 	begin_deferred(queue);
 }
@@ -579,8 +581,10 @@ static void run_ready(struct rch_queue *queue)
 
 static void cancel_all(struct rch_queue *queue)
 {
-	while (!list_empty(&queue->all))
+	while (!list_empty(&queue->all)) {
 		complete_op(list_first_entry(&queue->all, struct rch_op, all), -ECANCELED);
+		cond_resched();
+	}
 }
 
 /* Whether an entry could be taken now. Without locks: a racy answer */
@@ -762,6 +766,7 @@ static u32 put_back(struct rch_queue *queue, struct rch_op *first)
 		next = op->next;
 		queue->ops->drop(op);
 		rch_op_free(op);
+		cond_resched();
 	}
 	WRITE_ONCE(queue->sq_head, queue->sq_head - count);
 	WRITE_ONCE(queue->taken, queue->taken - count);

@@ -245,6 +245,7 @@ void rch_queue_destroy(struct rch_queue *queue)
 	list_for_each_entry(op, &queue->all, all) {
 		rch_op_disarm(op);
 		queue->ops->drop(op);
+		cond_resched();
 	}
 	/* All transfers are left alone by now, so that none waits for another one's owner. */
 	list_for_each_entry(op, &queue->all, all)
