@@ -624,7 +624,8 @@ void rch_queue_work_run(struct work_struct *work)
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
 		mutex_unlock(&queue->run_lock);
-		mmput(queue->mm);
+		/* The last use of it may wait for files of the program: not where others run. */
+		mmput_async(queue->mm);
 	} else {
 		cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
