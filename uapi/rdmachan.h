@@ -403,8 +403,9 @@ struct rdmachan_device {
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
- * %RDMACHAN_CAUSE_PEER_RESOURCES. A context that was opened with CAP_SYS_RESOURCE, and
- * all that comes from it, may exceed the limits of a user, not those in all.
+ * %RDMACHAN_CAUSE_PEER_RESOURCES. These, and grants that peers give, leave the last quarter of
+ * each limit of a user to what his own programs make. A context that was opened with
+ * CAP_SYS_RESOURCE, and all that comes from it, may exceed the limits of a user, not those in all.
  */
 enum rdmachan_limit {
 	RDMACHAN_LIMIT_CONTEXTS = 0,

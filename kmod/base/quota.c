@@ -24,6 +24,9 @@ static struct rch_cost total;
 #define USER_SHARE 4
 #define ALL_SHARE 2
 
+/* Of what a user may have, peers leave this to himself. */
+#define OWN_SHARE 4
+
 static const struct {
 	const unsigned int *user;
 	const unsigned int *all;
@@ -131,6 +134,20 @@ void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exe
 	spin_unlock_bh(&quota_lock);
 }
 
+/** rch_charge_begin_by_peer - the same, for what a peer makes the user have. Any context */
+void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, bool exempt)
+{
+	rch_charge_begin(charge, user, exempt);
+	charge->by_peer = true;
+}
+
+static u64 most_of_user(const struct rch_charge *charge, u32 limit)
+{
+	u64 max = user_max(limit);
+
+	return charge->by_peer ? max - max / OWN_SHARE : max;
+}
+
 /* Return: &enum rdmachan_cause, with @limit set; or 0 */
 static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
 {
@@ -142,7 +159,7 @@ static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost,
 		if (!cost->of[i])
 			continue;
 		if (!charge->exempt &&
-		    charge->user->used.of[i] + cost->of[i] > user_max(i))
+		    charge->user->used.of[i] + cost->of[i] > most_of_user(charge, i))
 			return i == RDMACHAN_LIMIT_BYTES ? RDMACHAN_CAUSE_USER_BYTES :
 							   RDMACHAN_CAUSE_USER_LIMIT;
 		if (total.of[i] + cost->of[i] > all_max(i))
@@ -194,7 +211,7 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 		return 0;
 	rch_error_set(error, op, cause, limit);
 	rch_quota_tell(charge->user, limit, &use);
-	error->limit = all ? use.all_max : use.user_max;
+	error->limit = all ? use.all_max : most_of_user(charge, limit);
 	error->used = all ? use.all : use.user;
 	error->needed = cost->of[limit];
 	return -(int)error->error;

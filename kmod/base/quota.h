@@ -14,6 +14,9 @@
  * grants that are held, buffers of pools, accesses that wait for a slot, and answers to atomic
  * operations that the peer has not taken.
  *
+ * What a peer makes, channels that it opens and grants that it gives, is charged to the user as
+ * well, but not the last quarter of what he may have: that is for what his own programs make.
+ *
  * Locks. quota_lock (in quota.c) protects all of this. It is taken in softirq, inside
  * chan->lock and others, and nothing is taken inside it. It is global: objects are made
  * and ended under it, messages are not.
@@ -51,11 +54,13 @@ struct rch_user {
  * struct rch_charge - what an object has taken; part of the object
  * @user: whose it is; referenced, immutable
  * @exempt: not bound by the limits of a user; immutable
+ * @by_peer: it is a peer's doing, and leaves the user a share for his own; immutable
  * @held: what was taken
  */
 struct rch_charge {
 	struct rch_user *user;
 	bool exempt;
+	bool by_peer;
 	struct rch_cost held;
 };
 
@@ -67,6 +72,7 @@ void rch_quota_exit(void);
 /* Any context */
 void rch_user_put(struct rch_user *user);
 void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exempt);
+void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, bool exempt);
 u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit);
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error);

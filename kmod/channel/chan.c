@@ -124,7 +124,7 @@ int rch_chan_tune(struct rdmachan_tuning *tuning)
 	return 0;
 }
 
-static int charge(struct rch_chan *chan, const struct rch_charge *owner,
+static int charge(struct rch_chan *chan, const struct rch_charge *owner, bool by_peer,
 		  const struct rdmachan_tuning *tuning, struct rdmachan_error *error)
 {
 	const struct rch_cost cost = {
@@ -133,7 +133,10 @@ static int charge(struct rch_chan *chan, const struct rch_charge *owner,
 		.of[RDMACHAN_LIMIT_BYTES] = (u64)tuning->send_buffer + tuning->recv_buffer,
 	};
 
-	rch_charge_begin(&chan->charge, owner->user, owner->exempt);
+	if (by_peer)
+		rch_charge_begin_by_peer(&chan->charge, owner->user, owner->exempt);
+	else
+		rch_charge_begin(&chan->charge, owner->user, owner->exempt);
 	return rch_charge_object(&chan->charge, &cost, RDMACHAN_OP_OPEN, error);
 }
 
@@ -159,7 +162,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
-	ret = charge(chan, owner, tuning, error);
+	ret = charge(chan, owner, state == RCH_CHAN_WAITING, tuning, error);
 	if (ret)
 		goto err_charge;
 	kref_init(&chan->ref);

@@ -66,7 +66,7 @@ static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *
 	kref_init(&held->ref);
 	held->id = id;
 	held->release.sent = release_sent;
-	rch_charge_begin(&held->charge, chan->charge.user, chan->charge.exempt);
+	rch_charge_begin_by_peer(&held->charge, chan->charge.user, chan->charge.exempt);
 	refusal = rch_charge_take(&held->charge, &cost, &which);
 	if (!refusal)
 		return held;

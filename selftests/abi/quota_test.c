@@ -28,7 +28,7 @@ static const char *const names[] = {
 	"user_contexts", "all_contexts", "user_listeners", "all_listeners",
 	"user_channels", "all_channels", "user_pending", "all_pending",
 	"user_buffer_mib", "all_buffer_mib", "user_queues", "all_queues",
-	"user_pollers", "all_pollers",
+	"user_pollers", "all_pollers", "user_grants",
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -503,9 +503,10 @@ TEST_F(quota, bytes_of_channels_that_come)
 	int listener = do_listen(self->alice_there, SERVICE, &o), one, accepted;
 	struct rdmachan_error error;
 
-	ASSERT_EQ(set("user_buffer_mib", 1), 0);
+	ASSERT_EQ(set("user_buffer_mib", 2), 0);
 	one = do_connect(self->root, SERVICE, NULL);
 	ASSERT_GE(one, 0);
+	/* The rest of it is Alice's own. */
 	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }),
 		   ECONNREFUSED);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
@@ -548,8 +549,6 @@ TEST_F(quota, bytes_of_grants)
 	EXPECT_LE(BYTES(self->alice).user, MIB);
 }
 
-#define LARGE (8 * MIB)
-
 /* A channel with small buffers from root, on which a large message comes to Alice. */
 static void pair_of_two(struct fixture_quota *self, int listener, int fds[2])
 {
@@ -560,6 +559,71 @@ static void pair_of_two(struct fixture_quota *self, int listener, int fds[2])
 	fds[1] = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(fds[1], 0);
 }
+
+/* Opens channels to Alice until her host refuses. Return: how many there are */
+static int besiege(struct fixture_quota *self)
+{
+	const struct opts o = { .tuning = small };
+	int count = 0;
+
+	while (count < 100 && do_connect(self->root, SERVICE, &o) >= 0)
+		count++;
+	EXPECT_EQ(errno, ECONNREFUSED);
+	return count;
+}
+
+/* Whatever peers open that nobody accepts: a quarter of each limit is left. */
+TEST_F(quota, own_beside_those_that_come)
+{
+	const struct opts o = { .tuning = small };
+	int listener = do_listen(self->alice_there, SERVICE, &o), i;
+
+	ASSERT_GE(listener, 0);
+	ASSERT_GE(do_listen(self->root_there, SERVICE + 1, &o), 0);
+	ASSERT_EQ(set("user_pending", 8), 0);
+	EXPECT_EQ(besiege(self), 6);
+	works(self->bob, self->bob_there);
+	EXPECT_GE(do_connect(self->alice, SERVICE + 1, &o), 0);
+	for (i = 0; i < 6; i++)
+		ASSERT_GE(do_accept(listener, TIMEOUT(5000)), 0);
+	/* Accepted ones stay what a peer has opened. */
+	ASSERT_EQ(set("user_channels", 12), 0);
+	EXPECT_EQ(besiege(self), 2);
+	for (i = 0; i < 3; i++)
+		EXPECT_GE(do_connect(self->alice, SERVICE + 1, &o), 0);
+	EXPECT_ERR(do_connect(self->alice, SERVICE + 1, &o), EMFILE);
+	ASSERT_EQ(set("user_channels", 100), 0);
+	ASSERT_EQ(set("user_pending", 100), 0);
+	ASSERT_EQ(set("user_buffer_mib", 2), 0);
+	EXPECT_EQ(besiege(self), 0);
+	for (i = 0; i < 4; i++)
+		EXPECT_GE(do_connect(self->alice, SERVICE + 1, &o), 0);
+	EXPECT_ERR(do_connect(self->alice, SERVICE + 1, &o), ENOBUFS);
+}
+
+/* The channel ends to which a peer gives too many. */
+TEST_F(quota, own_grants_beside_held_ones)
+{
+	static char memory[4096];
+	struct rdmachan_grant_range range = { .length = 64, .rights = MAY_READ }, own = range;
+	int listener = do_listen(self->alice_there, SERVICE, NULL), fds[2], other[2], i;
+
+	pair_of_two(self, listener, fds);
+	pair_of_two(self, listener, other);
+	range.region = region_register(self->root, memory, sizeof(memory), 0, NULL);
+	own.region = region_register(self->alice_there, memory, sizeof(memory), 0, NULL);
+	ASSERT_EQ(set("user_grants", 8), 0);
+	for (i = 0; i < 6; i++)
+		ASSERT_TRUE(grant_held(fds[1], grant_range(fds[0], self->root, &range)));
+	EXPECT_GT(grant_range(fds[0], self->root, &range), 0);
+	EXPECT_TRUE(poll_mask(fds[1], POLLIN, 20000) & POLLERR);
+	/* Those that are held count until the channel is gone. */
+	for (i = 0; i < 2; i++)
+		EXPECT_GT(grant_range(other[1], self->alice_there, &own), 0);
+	EXPECT_ERR((int)grant_range(other[1], self->alice_there, &own), EMFILE);
+}
+
+#define LARGE (8 * MIB)
 
 TEST_F(quota, message_larger_than_the_buffer)
 {
