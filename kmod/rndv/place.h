@@ -117,7 +117,8 @@ enum rch_place_state {
  * @wait_open: receiving: its registration is waited for
  * @begun: receiving: the peer was told of some memory
  * @counted: receiving: in @lent of the link
- * @unwanted: receiving: nothing is to be lent any more
+ * @unwanted: receiving: its memory is wanted back, and nothing is to be lent any more
+ * @last: receiving: then, when the peer must be done with it at last, in jiffies; else 0
  * @fins: receiving: FINs of all channels, when CTS was sent
  */
 struct rch_place {
@@ -167,6 +168,7 @@ struct rch_place {
 	bool begun;
 	bool counted;
 	bool unwanted;
+	unsigned long last;
 	u32 fins;
 };
 

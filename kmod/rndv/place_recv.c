@@ -8,7 +8,9 @@
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
  * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). What is
- * only lent is asked back, and waited for.
+ * only lent is asked back, and waited for. A peer that is busy with other messages, and does not
+ * finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead times;
+ * where nobody is left who wants the message, as soon as it is late.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -20,6 +22,8 @@
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4
+/* How many it may have memory for that the program wants back, whatever it does with others. */
+#define LAST_DEADS 16
 
 static void received(struct rch_place *place)
 {
@@ -141,10 +145,29 @@ static void recv_open(struct rch_place *place)
 		rch_place_go_to(place, RCH_PLACE_OPENING, place->path->patience);
 }
 
+/* For the program, or for another message. */
+static void want_back(struct rch_place *place)
+{
+	place->unwanted = true;
+	if (!place->last)
+		place->last = (jiffies + LAST_DEADS * place->chan->lane.link->beat.dead) ?: 1;
+}
+
+/* Wait for what the peer has to say of memory that it has. */
+static void await_fin(struct rch_place *place, enum rch_place_state state)
+{
+	struct rch_link *link = place->chan->lane.link;
+	long patience = FIN_DEADS * link->beat.dead;
+
+	if (place->last)
+		patience = clamp((long)(place->last - jiffies), 1L, patience);
+	place->fins = READ_ONCE(link->rx.fins);
+	rch_place_go_to(place, state, patience);
+}
+
 /* Memory is open for a message that waits for it. */
 static void grant(struct rch_place *place)
 {
-	struct rch_link *link = place->chan->lane.link;
 	u32 left;
 
 	rch_chan_grant_state(place->chan, &left);
@@ -157,8 +180,7 @@ static void grant(struct rch_place *place)
 		return;
 	}
 	place->begun = true;
-	place->fins = READ_ONCE(link->rx.fins);
-	rch_place_go_to(place, RCH_PLACE_OPEN, FIN_DEADS * link->beat.dead);
+	await_fin(place, RCH_PLACE_OPEN);
 	rch_lane_cts(&place->chan->lane, &place->cts);
 }
 
@@ -235,20 +257,18 @@ static bool step_opening(struct rch_place *place)
 static void fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
-	u32 fins = READ_ONCE(link->rx.fins);
+	bool last = place->last && time_after_eq(jiffies, place->last);
 
 	if (!rch_place_just_late(place))
 		return;
-	if (fins == place->fins) {
+	if (!last && READ_ONCE(link->rx.fins) == place->fins)
 		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
 				    RCH_RULE_ANSWER);
-	} else if (place->pinned && place->left_alone) {
-		/* A peer cannot keep the pages of a program that is gone as long as it likes. */
+	else if (last || place->left_alone)
+		/* A peer cannot keep memory that is wanted back as long as it likes. */
 		rch_chan_broken(place->chan, -EINTR);
-	} else {
-		place->fins = fins;
-		rch_place_go_to(place, place->state, FIN_DEADS * link->beat.dead);
-	}
+	else
+		await_fin(place, place->state);
 }
 
 static bool step_open(struct rch_place *place)
@@ -294,10 +314,9 @@ static void recall(struct rch_place *place)
 		.serial = place->cts.serial,
 		.message = place->cts.message,
 	};
-	struct rch_link *link = place->chan->lane.link;
 
-	place->fins = READ_ONCE(link->rx.fins);
-	rch_place_go_to(place, RCH_PLACE_RECALL, FIN_DEADS * link->beat.dead);
+	want_back(place);
+	await_fin(place, RCH_PLACE_RECALL);
 	rch_lane_stand(&place->chan->lane, &cts, false);
 }
 
@@ -393,10 +412,10 @@ bool rch_place_recv_step(struct rch_place *place)
 bool rch_place_recv_stop(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
-	if (place->state == RCH_PLACE_OPENING)
-		place->unwanted = true;
-	else if (place->state == RCH_PLACE_LENT)
+	if (place->state == RCH_PLACE_LENT)
 		recall(place);
+	else
+		want_back(place);
 	return false;
 }
 

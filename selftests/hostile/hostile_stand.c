@@ -185,6 +185,116 @@ TEST_F(scene, killed_and_never_written_to)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
+/*
+ * The peer is busy with others: one message after the other is written to its place in the
+ * witness's memory. Return: how many were, when the victim's channel had ended.
+ */
+static int busy_with_others(struct attack *a, int most)
+{
+	static char room[2 * SIZE];
+	const pid_t reader = LATER(0, ({
+		while (read(a->witness, room, sizeof(room)) > 0)
+			;
+	}));
+	const struct heard *heard;
+	u32 told;
+	int i;
+
+	hostile_beat(&a->h, 100);
+	told = a->h.count[RCH_REC_CTS];
+	a->victim_no = a->witness_no;
+	for (i = 0; i < most && !(poll_mask(a->victim, 0, 0) & POLLERR); i++) {
+		/* Where memory may be lent, it is, behind the first message. */
+		if (a->plain || !i)
+			say_rts(a, 0, sizeof(room), i + 1);
+		EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == told + i + 1, 5000));
+		heard = hostile_find(&a->h, RCH_REC_CTS, WITNESS_MINE);
+		if (heard->flags & RCH_CTS_F_STANDING)
+			say_rts(a, RCH_RTS_F_PLACED, sizeof(room), heard->cts.serial);
+		else
+			say_fin(a);
+		hostile_beat(&a->h, 200);
+	}
+	kill(reader, SIGKILL);
+	child_status(reader);
+	return i;
+}
+
+static void receives_until_killed(const struct attack *a)
+{
+	char *memory = aligned_alloc(4096, SIZE);
+	const int ctx = open_ctx();
+	struct rdmachan_cqe cqe;
+	struct queue q;
+
+	ASSERT_EQ(queue_open(ctx, &q, 8, 8), 0);
+	region_recv(&q, a->victim, region_register(ctx, memory, SIZE, 0, NULL), 0, SIZE, TAG);
+	ASSERT_EQ(queue_submit(&q), 1);
+	queue_wait(&q, &cqe);
+}
+
+/* The same of a queue's program, and of its region. */
+TEST_F(scene, queue_killed_and_never_written_to)
+{
+	struct attack *a = &self->a;
+	pid_t receiver;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->plain = true;
+	ASSERT_TRUE(attack_connect(a, false));
+	receiver = LATER(0, receives_until_killed(a));
+	hostile_beat(&a->h, 100);
+	say_rts(a, 0, SIZE, 1);
+	EXPECT_NE(cts_heard(a, 1).length, 0);
+	kill(receiver, SIGKILL);
+	child_status(receiver);
+	EXPECT_LT(busy_with_others(a, 20), 12);
+	expect_alive(a);
+	attack_disconnect(a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+/* A program that lives wants its memory back: it has it after sixteen dead times at the latest. */
+static void cancelled_and_never_written_to(struct attack *a, struct lender *l)
+{
+	const int64_t begun = tick_ms();
+	struct rdmachan_error error = {};
+
+	cancel(l);
+	EXPECT_EQ(result(l, a, CANCEL), -EALREADY);
+	EXPECT_LT(busy_with_others(a, 40), 30);
+	EXPECT_EQ(result(l, a, TAG), -ECANCELED);
+	EXPECT_EQ(get_error(a->victim, &error), 0);
+	EXPECT_EQ(error.error, EINTR);
+	EXPECT_GE(now_ms() - begun, 16 * 300);
+	expect_alive(a);
+	lender_end(l, a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
+TEST_F(scene, cancelled_when_open)
+{
+	struct attack *a = &self->a;
+	struct lender l;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->plain = true;
+	lender_begin(&l, a);
+	receive(&l, a);
+	say_rts(a, 0, SIZE, 1);
+	EXPECT_NE(cts_heard(a, 1).length, 0);
+	cancelled_and_never_written_to(a, &l);
+}
+
+TEST_F(scene, cancelled_when_lent)
+{
+	struct lender l;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	borrow(&l, &self->a);
+	cancelled_and_never_written_to(&self->a, &l);
+}
+
 #define PLAIN 65536U
 
 static void *enters(void *arg)
