@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/prandom.h>
 
+extern struct kunit_suite rch_ack_suite;
 extern struct kunit_suite rch_credit_suite;
 extern struct kunit_suite rch_drr_suite;
 extern struct kunit_suite rch_grant_suite;

@@ -24,8 +24,6 @@
  *     the path then, so its owner may free it.
  */
 #include <linux/jiffies.h>
-#include <linux/log2.h>
-#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <rdma/ib_cache.h>
@@ -38,22 +36,13 @@
 #include "base/rch.h"
 #include "path/path.h"
 #include "path/path_rdma.h"
+#include "pure/ack.h"
 #include "pure/wire.h"
 
 /*
- * Retransmission: for ever where the adapter can; the owner's heartbeat decides when a peer is
- * dead. RNR must not happen; if it does, it shall not cost the 655 ms that are the default.
- *
- * The timeout is 4.096 us * 2^n. To repeat what is not lost, as when the peer's processor has no
- * time for a while, is not harmless with rxe: in 6.12 its requester may lose its place in a request
- * of many packets when acknowledgements of the first try come during the second, and the
- * connection ends. So n is 17, 537 ms, as rdma_cm's own is there. It is less where four tries would
- * not fit into our dead time; but not below 15, 134 ms.
+ * Retransmission: see pure/ack.h. RNR must not happen; if it does, it shall not cost the 655 ms
+ * that are the default; and it is tried for ever, by all adapters.
  */
-#define RCH_ACK_TIMEOUT_MIN 15
-#define RCH_ACK_TIMEOUT_MAX 17
-#define RCH_ACK_TRIES 4
-#define RCH_RETRY_COUNT 7
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
 /* RDMA READs and atomics under way: what waits beyond them waits in the adapter. */
@@ -352,14 +341,6 @@ static u8 read_depth(const struct rch_path *path)
 	return clamp(most, 1, path->accesses.rd_depth ?: RCH_RD_DEPTH);
 }
 
-static u8 ack_timeout(void)
-{
-	u64 dead_ns = (u64)READ_ONCE(rch_dead_ms) * NSEC_PER_MSEC;
-
-	return clamp(ilog2(div_u64(dead_ns, RCH_ACK_TRIES * 4096)), RCH_ACK_TIMEOUT_MIN,
-		     RCH_ACK_TIMEOUT_MAX);
-}
-
 /* Return: 0, or -ENODEV when the device is going. */
 static int settle_device(struct rch_path *path)
 {
@@ -368,7 +349,8 @@ static int settle_device(struct rch_path *path)
 		return -ENODEV;
 	}
 	path->accesses.rd_depth = read_depth(path);
-	rdma_set_ack_timeout(path->id, ack_timeout());
+	rdma_set_ack_timeout(path->id, rch_ack_timeout(READ_ONCE(rch_dead_ms),
+						       rch_path_is_rxe(path)));
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
 	return 0;
 }
@@ -608,7 +590,7 @@ static void conn_param(struct rch_path *path, struct rdma_conn_param *param, con
 	memset(param, 0, sizeof(*param));
 	param->private_data = data;
 	param->private_data_len = len;
-	param->retry_count = RCH_RETRY_COUNT;
+	param->retry_count = RCH_ACK_RETRIES;
 	param->rnr_retry_count = RCH_RNR_RETRY;
 	param->responder_resources = path->accesses.rd_depth;
 	param->initiator_depth = path->accesses.rd_depth;
