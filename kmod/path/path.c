@@ -60,7 +60,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	spin_lock_init(&path->failure.lock);
 	init_completion(&path->drained);
 	init_waitqueue_head(&path->left);
-	INIT_LIST_HEAD(&path->mrs.spare);
+	rch_path_mrs_init(path);
 	INIT_LIST_HEAD(&path->writes.spare);
 	INIT_LIST_HEAD(&path->lends.spare[0]);
 	INIT_LIST_HEAD(&path->lends.spare[1]);
@@ -71,7 +71,6 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
 		INIT_LIST_HEAD(&path->accesses.spare[i]);
 	INIT_LIST_HEAD(&path->keys.list);
-	mutex_init(&path->mrs.registrar_lock);
 	INIT_LIST_HEAD(&path->writes.waiting);
 }
 

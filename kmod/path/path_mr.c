@@ -44,6 +44,14 @@ bool rch_path_is_rxe(const struct rch_path *path)
 	return path->dev->ops.driver_id == RDMA_DRIVER_RXE;
 }
 
+/** rch_path_mrs_init - begin; nothing is allocated */
+void rch_path_mrs_init(struct rch_path *path)
+{
+	path->mrs.quiet.done = rch_mr_quiet_wc;
+	INIT_LIST_HEAD(&path->mrs.spare);
+	mutex_init(&path->mrs.registrar_lock);
+}
+
 /* Whatever the peer's host sends to it finds nothing to read, to write or to receive. */
 static int registrar_start(struct rch_path *path, struct ib_qp *qp)
 {
@@ -124,7 +132,6 @@ static struct rch_mr *mr_make(struct rch_path *path)
 		kfree(mr);
 		return NULL;
 	}
-	mr->quiet.done = rch_mr_quiet_wc;
 	mr->cqe.done = rch_mr_wc;
 	return mr;
 }
@@ -154,19 +161,19 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	return NULL;
 }
 
-static void inv_init(struct rch_mr *mr)
+static void inv_init(struct rch_path *path, struct rch_mr *mr)
 {
 	mr->inv = (struct ib_send_wr) {
-		.wr_cqe = &mr->quiet,
+		.wr_cqe = &path->mrs.quiet,
 		.opcode = IB_WR_LOCAL_INV,
 		.ex.invalidate_rkey = mr->mr->rkey,
 	};
 }
 
-static void reg_init(struct rch_mr *mr)
+static void reg_init(struct rch_path *path, struct rch_mr *mr)
 {
 	mr->reg = (struct ib_reg_wr) {
-		.wr.wr_cqe = &mr->quiet,
+		.wr.wr_cqe = &path->mrs.quiet,
 		.wr.opcode = IB_WR_REG_MR,
 		/* Else nothing might retire them, when the peer closes what they open. */
 		.wr.send_flags = ++mr->regs % 2 ? 0 : IB_SEND_SIGNALED,
@@ -232,12 +239,12 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	struct ib_send_wr *first;
 	int ret;
 
-	inv_init(mr);
+	inv_init(path, mr);
 	ret = rch_mr_map(mr->mr, mr->pages, cursor);
 	if (ret)
 		return ret;
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
-	reg_init(mr);
+	reg_init(path, mr);
 	mr->inv.next = &mr->reg.wr;
 	first = mr->open ? &mr->inv : &mr->reg.wr;
 	/* Even if it fails: it may be open. */
@@ -261,7 +268,7 @@ void rch_mr_closed(struct rch_mr *mr)
  */
 int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr)
 {
-	inv_init(mr);
+	inv_init(path, mr);
 	return post_signalled(path, mr, &mr->inv, &mr->inv);
 }
 
@@ -312,8 +319,10 @@ static struct rch_mr *mr_spare(struct rch_path *path)
  * @path: path
  *
  * By a user of the path, or when it has none any more. Those in the pool are closed: by an
- * invalidation that has completed, or by the peer, who had written there; or they never were
- * open. So the adapter is done with their registration, and tells nothing of it any more.
+ * invalidation that has completed, or by the peer, which had written there; or they never were
+ * open. So the adapter is done with their registration. But its driver may have taken note of
+ * nothing since the last completion that it was asked for, and when the queue pair fails tell of a
+ * registration before that as of one that was flushed: that completion is the path's.
  */
 void rch_path_mrs_trim(struct rch_path *path)
 {

@@ -120,8 +120,7 @@ struct rch_io {
  * @regs: how often it was opened
  * @reg: opens it
  * @inv: closes it
- * @quiet: completion that nobody waits for: only errors
- * @cqe: completion that somebody waits for
+ * @cqe: completion that somebody waits for; whoever gives the region back has seen it
  * @io: that completion
  */
 struct rch_mr {
@@ -132,7 +131,6 @@ struct rch_mr {
 	u32 regs;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
-	struct ib_cqe quiet;
 	struct ib_cqe cqe;
 	struct rch_io io;
 };
@@ -144,6 +142,11 @@ struct rch_mr {
  * them ends with the path, as the registrar does.
  */
 struct rch_path_mrs {
+	/**
+	 * @quiet: completion that nobody waits for, of all regions: only errors. The queue may
+	 * know it still when the region is freed, and the adapter's driver may then tell of it
+	 */
+	struct ib_cqe quiet;
 	/** @spare: the pool, as &struct rch_mr; protected by the path's lock */
 	struct list_head spare;
 	/** @count: how many regions there are, in the pool or not; protected by the path's lock */
@@ -565,6 +568,7 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr);
 void rch_mr_closed(struct rch_mr *mr);
 void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed);
+void rch_path_mrs_init(struct rch_path *path);
 void rch_path_mrs_trim(struct rch_path *path);
 void rch_path_mrs_free(struct rch_path *path);
 
