@@ -624,10 +624,11 @@ static int open_memory(struct rch_path *path, struct rch_access *access, bool re
 	}
 	if (!access->room)
 		return map_region(path, access);
-	if (needs_mr(access, read))
-		return map_mr(path, access, 1);
+	/* However the adapter gets at it: close_memory() is the opposite. */
 	ib_dma_sync_single_for_device(path->dev, sg_dma_address(access->sg), access->length,
 				      access->direction);
+	if (needs_mr(access, read))
+		return map_mr(path, access, 1);
 	fill_sges(path, access, 1);
 	access->sges->length = access->length;
 	return 0;
