@@ -34,6 +34,7 @@ struct workqueue_struct;
 /* work.c APIs: */
 extern struct workqueue_struct *rch_open_wq;
 extern struct workqueue_struct *rch_dead_wq;
+extern struct workqueue_struct *rch_refuse_wq;
 extern struct workqueue_struct *rch_break_wq;
 extern struct workqueue_struct *rch_link_wq;
 extern struct workqueue_struct *rch_queue_wq;

@@ -8,6 +8,7 @@
  *
  *   rch_open_wq   channels that connect in the background, a step at a time; they wait for nobody
  *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
+ *   rch_refuse_wq peers that are not let in; they wait for adapters
  *   rch_break_wq  queue pairs of links that have failed; they wait for adapters, and for no peer
  *   rch_link_wq   links being connected, a step at a time; they wait for nobody, but siw for TCP
  *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
@@ -23,6 +24,7 @@
 
 struct workqueue_struct *rch_open_wq;
 struct workqueue_struct *rch_dead_wq;
+struct workqueue_struct *rch_refuse_wq;
 struct workqueue_struct *rch_break_wq;
 struct workqueue_struct *rch_link_wq;
 struct workqueue_struct *rch_queue_wq;
@@ -37,6 +39,7 @@ static const struct {
 } queues[] = {
 	{ &rch_open_wq, "rdmachan-open" },
 	{ &rch_dead_wq, "rdmachan-dead" },
+	{ &rch_refuse_wq, "rdmachan-refuse" },
 	{ &rch_break_wq, "rdmachan-break" },
 	{ &rch_link_wq, "rdmachan-link" },
 	{ &rch_queue_wq, "rdmachan-queue" },

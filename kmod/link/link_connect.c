@@ -392,18 +392,36 @@ bool rch_link_connect_over(struct rch_link *link)
 	return over;
 }
 
-static void refuse(const struct rch_path_request *request, u32 reason, u32 detail)
+static void refusal_put(u8 *data, u32 reason, u32 detail)
 {
-	struct rch_refusal refusal = {
+	const struct rch_refusal refusal = {
 		.version_min = RCH_WIRE_VERSION_MIN,
 		.version_max = RCH_WIRE_VERSION,
 		.reason = reason,
 		.detail = detail,
 	};
-	u8 data[sizeof(struct rch_wire_refusal)];
 
 	rch_wire_refusal_put(data, &refusal);
-	rch_path_refuse(request, data, sizeof(data));
+}
+
+/* Return: what the connection manager's handler is to return */
+static int refuse(const struct rch_path_request *request, u32 reason, u32 detail)
+{
+	u8 data[sizeof(struct rch_wire_refusal)];
+
+	BUILD_BUG_ON(sizeof(data) > RCH_PATH_REFUSAL_MAX);
+	refusal_put(data, reason, detail);
+	return rch_path_refuse(request, data, sizeof(data));
+}
+
+/* The peer has been taken in, and cannot stay. */
+static void turn_out(struct rch_link *link)
+{
+	u8 data[sizeof(struct rch_wire_refusal)];
+
+	refusal_put(data, RCH_REJECT_RESOURCES, 0);
+	rch_path_reject(&link->path, data, sizeof(data));
+	rch_link_kill(link, &link->path.failure.error);
 }
 
 static u32 judge_hello(const struct net *net, const struct rch_path_request *request,
@@ -477,8 +495,8 @@ static struct rch_link *begin_passive(struct net *net, kuid_t uid,
  * @net: network namespace
  * @request: the peer's wish
  *
- * Called in the connection manager's handler for the new id. Return: 0 when a link has
- * taken the id over, else the core destroys it.
+ * Called in the connection manager's handler for the new id. Return: 0 when the id was taken over,
+ * else the core destroys it.
  */
 int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 {
@@ -491,18 +509,13 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	if (reason == RCH_REJECT_PROTOCOL)
 		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
 				      &request->id->route.addr.dst_addr);
-	if (reason) {
-		refuse(request, reason, detail);
-		return -ECONNREFUSED;
-	}
+	if (reason)
+		return refuse(request, reason, detail);
 	link = begin_passive(net, uid, request);
-	if (!link) {
-		refuse(request, RCH_REJECT_RESOURCES, 0);
-		return -ENOMEM;
-	}
+	if (!link)
+		return refuse(request, RCH_REJECT_RESOURCES, 0);
 	if (accept_hello(link, request, &theirs)) {
-		refuse(request, RCH_REJECT_RESOURCES, 0);
-		rch_link_kill(link, &link->path.failure.error);
+		turn_out(link);
 	} else {
 		rch_link_note_place(link);
 		rch_links_doubt(link);

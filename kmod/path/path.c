@@ -23,6 +23,7 @@
  *  6. rdma_destroy_id() waits for a running event handler. Nobody else refers to
  *     the path then, so its owner may free it.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
@@ -665,6 +666,20 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	return ret;
 }
 
+/**
+ * rch_path_reject - a peer that was adopted is not let in
+ * @path: adopted path
+ * @data: why
+ * @len: its length
+ *
+ * The peer is told when the path is taken apart. Context: as rch_path_adopt().
+ */
+void rch_path_reject(struct rch_path *path, const void *data, u8 len)
+{
+	keep_reply(path, data, len);
+	path->answer.refused = true;
+}
+
 /** rch_path_abort - from now on rch_path_answered() says that it was too late. Any context */
 void rch_path_abort(struct rch_path *path)
 {
@@ -719,6 +734,15 @@ static void await_rtu(struct rch_path *path)
 			   msecs_to_jiffies(RCH_RTU_MS));
 }
 
+/* After a moment, as told in path_listen.c. */
+static void tell_refusal(struct rch_path *path)
+{
+	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
+		usleep_range(1000, 2000);
+	rdma_reject(path->id, path->answer.reply, path->answer.reply_len,
+		    IB_CM_REJ_CONSUMER_DEFINED);
+}
+
 /**
  * rch_path_drain - the first half of taking apart, as told above
  * @path: path
@@ -735,6 +759,8 @@ void rch_path_drain(struct rch_path *path)
 	spin_unlock_bh(&path->lock);
 	if (was)
 		return;
+	if (path->answer.refused)
+		tell_refusal(path);
 	if (path->answer.accepted)
 		await_rtu(path);
 	if (path->id && path->id->qp)
@@ -762,20 +788,25 @@ static void settle_qp(struct rch_path *path)
 	synchronize_rcu();
 }
 
-/*
+/**
+ * rch_path_id_destroy - destroy an id that is on no path's device
+ * @id: connection manager's id
+ *
  * The connection manager lets go of the device before it puts the id's GID, whose end is a work
  * item. On iWARP nothing else keeps the device's table of GIDs, so that whoever removes the device
  * may have freed it before that work item looks there (cma_release_dev(), del_gid(),
- * free_gid_work(); 6.12 and 7.2). Who removes one that is @path->dev waits for the path; for any
+ * free_gid_work(); 6.12 and 7.2). Who removes one that is a path's waits for the path; for any
  * other a reference to the device keeps its table until the work item has run.
+ *
+ * Context: may sleep; not in a handler of @id.
  */
-static void destroy_id(struct rch_path *path)
+void rch_path_id_destroy(struct rdma_cm_id *id)
 {
-	struct ib_device *dev = path->dev ? NULL : READ_ONCE(path->id->device);
+	struct ib_device *dev = READ_ONCE(id->device);
 
 	if (dev)
 		get_device(&dev->dev);
-	rdma_destroy_id(path->id);
+	rdma_destroy_id(id);
 	if (!dev)
 		return;
 	flush_workqueue(ib_wq);
@@ -808,7 +839,10 @@ void rch_path_destroy(struct rch_path *path)
 		if (path->pd)
 			ib_dealloc_pd(path->pd);
 		path->pd = NULL;
-		destroy_id(path);
+		if (path->dev)
+			rdma_destroy_id(path->id);
+		else
+			rch_path_id_destroy(path->id);
 	}
 	path->id = NULL;
 	path->dev = NULL;

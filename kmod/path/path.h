@@ -30,6 +30,8 @@ struct rch_txf;
 #define RCH_PORT_PRIVILEGED 1024
 /** RCH_PATH_REPLY_MAX - bytes of private data in an answer: those of a REP */
 #define RCH_PATH_REPLY_MAX 196
+/** RCH_PATH_REFUSAL_MAX - bytes of private data in a refusal that waits */
+#define RCH_PATH_REFUSAL_MAX 64
 
 /**
  * struct rch_rxf - a frame that came
@@ -122,6 +124,8 @@ struct rch_path_answer {
 	 * with WRITE_ONCE()
 	 */
 	bool accepted;
+	/** @refused: the peer is to be told @reply, and is not let in */
+	bool refused;
 	/** @reply: private data of the answer */
 	u8 reply[RCH_PATH_REPLY_MAX];
 	/** @reply_len: bytes of @reply that came */
@@ -245,9 +249,11 @@ int rch_path_route(struct rch_path *path, unsigned long deadline);
 int rch_path_connect(struct rch_path *path, const void *data, u8 len);
 int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request);
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
+void rch_path_reject(struct rch_path *path, const void *data, u8 len);
 void rch_path_break(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
+void rch_path_id_destroy(struct rdma_cm_id *id);
 void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 			struct rdmachan_addr *peer);
 
@@ -280,14 +286,14 @@ struct rch_path_listener;
  * @request: to be adopted and accepted, or refused
  *
  * Called in the connection manager's context, may sleep.
- * Return: 0 when the id was adopted, else the core destroys it.
+ * Return: 0 when the id was adopted, or what rch_path_refuse() returns.
  */
 typedef int (*rch_path_incoming)(struct net *net, const struct rch_path_request *request);
 
 struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
 					  rch_path_incoming incoming);
 void rch_path_unlisten(struct rch_path_listener *listener);
-void rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len);
+int rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len);
 bool rch_path_request_is_its_own(const struct rch_path_request *request);
 bool rch_path_request_privileged(const struct rch_path_request *request);
 

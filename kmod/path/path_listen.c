@@ -3,11 +3,20 @@
  * path_listen.c - waits for peers
  *
  * One listener for each network namespace, on one port for both address families.
+ *
+ * Refusing. With iWARP the end of the TCP connection comes right behind the words. siw does not
+ * hear them when both arrive before its own call to connect is over, as they do on one host: that
+ * call gets a moment. The connection manager of iWARP handles one request after the other, of all
+ * users of the host, so that its handler must not sleep for that. It leaves the id to refuse_work,
+ * which refuses and destroys it when the moment is over. Until then the id keeps its listener, and
+ * its device.
  */
 #include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
@@ -18,17 +27,48 @@
 #include "path/path.h"
 
 #define RCH_LISTEN_BACKLOG 256
+/* Refusals that wait for their moment. Beyond them peers are refused without words. */
+#define RCH_REFUSALS_MAX 256
+#define RCH_REFUSAL_US 1000
+
+/**
+ * struct refusal - a peer that is to be told why not
+ * @list: in refusals, in the order of @due
+ * @listener: that was asked; it stays until this is over
+ * @id: connection manager's id, which is refuse_work's alone
+ * @due: when to tell
+ * @len: bytes of @data
+ * @data: why
+ */
+struct refusal {
+	struct list_head list;
+	struct rch_path_listener *listener;
+	struct rdma_cm_id *id;
+	ktime_t due;
+	u8 len;
+	u8 data[RCH_PATH_REFUSAL_MAX];
+};
+
+static void rch_refuse_work(struct work_struct *work);
+
+static DEFINE_SPINLOCK(refusals_lock); /* protects refusals, and how many there are */
+static LIST_HEAD(refusals);
+static u32 refusals_count; /* that are not over, of all listeners */
+static DECLARE_WAIT_QUEUE_HEAD(refusals_wait);
+static DECLARE_WORK(refuse_work, rch_refuse_work);
 
 /**
  * struct rch_path_listener - waits for peers in a network namespace
  * @net: network namespace; outlives the listener
  * @incoming: told of each
  * @id: one for each address family
+ * @refused: refusals that are not over; protected by refusals_lock
  */
 struct rch_path_listener {
 	struct net *net;
 	rch_path_incoming incoming;
 	struct rdma_cm_id *id[2];
+	u32 refused;
 };
 
 static int rch_path_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -47,21 +87,110 @@ static int rch_path_listen_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	return listener->incoming(listener->net, &request);
 }
 
+/* Nothing matters to an id that is refused in a moment. */
+static int rch_refused_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+static struct refusal *refusal_take(void)
+{
+	struct refusal *refusal;
+
+	spin_lock(&refusals_lock);
+	refusal = list_first_entry_or_null(&refusals, struct refusal, list);
+	if (refusal)
+		list_del(&refusal->list);
+	spin_unlock(&refusals_lock);
+	return refusal;
+}
+
+static void refusal_tell(struct refusal *refusal)
+{
+	s64 wait = ktime_us_delta(refusal->due, ktime_get());
+
+	if (wait > 0)
+		usleep_range(wait, wait + RCH_REFUSAL_US);
+	rdma_reject(refusal->id, refusal->data, refusal->len, IB_CM_REJ_CONSUMER_DEFINED);
+	rch_path_id_destroy(refusal->id);
+	spin_lock(&refusals_lock);
+	refusals_count--;
+	refusal->listener->refused--;
+	spin_unlock(&refusals_lock);
+	wake_up_all(&refusals_wait);
+	kfree(refusal);
+}
+
+static void rch_refuse_work(struct work_struct *work)
+{
+	struct refusal *refusal;
+
+	while ((refusal = refusal_take()))
+		refusal_tell(refusal);
+}
+
+/* Return: whether it has a place among the others */
+static bool refusal_enter(struct refusal *refusal)
+{
+	bool ok;
+
+	spin_lock(&refusals_lock);
+	ok = refusals_count < RCH_REFUSALS_MAX;
+	if (ok) {
+		refusals_count++;
+		refusal->listener->refused++;
+		refusal->due = ktime_add_us(ktime_get(), RCH_REFUSAL_US);
+		list_add_tail(&refusal->list, &refusals);
+	}
+	spin_unlock(&refusals_lock);
+	return ok;
+}
+
+static int refuse_later(const struct rch_path_request *request, const void *data, u8 len)
+{
+	struct refusal *refusal = kzalloc(sizeof(*refusal), GFP_KERNEL);
+
+	if (!refusal)
+		return -ECONNREFUSED;
+	refusal->listener = request->id->context;
+	refusal->id = request->id;
+	refusal->len = min_t(u8, len, sizeof(refusal->data));
+	memcpy(refusal->data, data, refusal->len);
+	/* The id may be destroyed as soon as it is in the list: after this handler. */
+	request->id->event_handler = rch_refused_event;
+	if (!refusal_enter(refusal)) {
+		kfree(refusal);
+		return -ECONNREFUSED;
+	}
+	queue_work(rch_refuse_wq, &refuse_work);
+	return 0;
+}
+
 /**
- * rch_path_refuse - tell a peer why not; the core destroys the id afterwards
- * @request: the peer's wish
+ * rch_path_refuse - tell a peer why not
+ * @request: the peer's wish, which was not adopted
  * @data: why
- * @len: its length
+ * @len: its length, at most RCH_PATH_REFUSAL_MAX
  *
- * With iWARP the end of the TCP connection comes right behind the words. siw does not
- * hear them when both arrive before its own call to connect is over, as they do on
- * one host: that call gets a moment. May sleep.
+ * Context: the connection manager's handler for the id; does not wait for anybody. Return: what
+ * the handler is to return: 0, the id was taken over; or -ECONNREFUSED, the core destroys it.
  */
-void rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len)
+int rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len)
 {
 	if (rdma_protocol_iwarp(request->id->device, request->id->port_num))
-		usleep_range(1000, 2000);
+		return refuse_later(request, data, len);
 	rdma_reject(request->id, data, len, IB_CM_REJ_CONSUMER_DEFINED);
+	return -ECONNREFUSED;
+}
+
+static bool refuses_nobody(const struct rch_path_listener *listener)
+{
+	bool nobody;
+
+	spin_lock(&refusals_lock);
+	nobody = !listener->refused;
+	spin_unlock(&refusals_lock);
+	return nobody;
 }
 
 /**
@@ -169,11 +298,17 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/** rch_path_unlisten - wait no longer; no @incoming runs after this. May sleep. */
+/**
+ * rch_path_unlisten - wait no longer for peers
+ * @listener: is freed
+ *
+ * No @incoming runs after this, and it refuses nobody any more. Context: may sleep.
+ */
 void rch_path_unlisten(struct rch_path_listener *listener)
 {
 	rdma_destroy_id(listener->id[0]);
 	if (listener->id[1])
 		rdma_destroy_id(listener->id[1]);
+	wait_event(refusals_wait, refuses_nobody(listener));
 	kfree(listener);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hostile_port.c - a program that has taken the port of the module
+ * hostile_port.c - a program that has taken the port of the module, or knocks all the time
  *
- * In a network namespace of its own, where nobody has listened yet: in the first one the module
- * has the port from the beginning.
+ * The first is in a network namespace of its own, where nobody has listened yet: in the first one the
+ * module has the port from the beginning.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,6 +14,9 @@
 
 #include "common.h"
 #include "harness.h"
+#include "hostile_attack.h"
+
+#define KNOCKS 100
 
 FIXTURE(port)
 {
@@ -112,6 +115,46 @@ TEST_F(port, bound)
 {
 	take(self, AF_INET);
 	expect_taken(self);
+}
+
+/*
+ * Each that is refused has a moment to hear why: with iWARP a millisecond. They have it at the same
+ * time, and others do not wait for it.
+ */
+TEST_TIMEOUT(knocks_hold_up_nobody, 120)
+{
+	struct hostile *h = calloc(KNOCKS, sizeof(*h));
+	u8 data[sizeof(struct rch_wire_hello)];
+	int ctx = open_ctx(), i, told = 0;
+	int listener = do_listen(ctx, SERVICE, NULL), chan;
+	const struct opts o = { .timeout_ms = 10000 };
+	struct rdmachan_addr own = own_address();
+	struct rch_refusal refusal;
+	int64_t begun;
+
+	ASSERT_GE(listener, 0);
+	for (i = 0; i < KNOCKS; i++) {
+		hostile_begin(&h[i]);
+		hostile_hello(&h[i], NO_PREY);
+		rch_wire_hello_put(data, &h[i].mine);
+		ASSERT_EQ(hostile_request(&h[i], data, sizeof(data)), 0);
+	}
+	begun = now_ms();
+	chan = do_connect_to(ctx, &own, SERVICE, &o);
+	EXPECT_GE(chan, 0);
+	if (time_is_virtual())
+		EXPECT_LT(now_ms() - begun, KNOCKS);
+	for (i = 0; i < KNOCKS; i++) {
+		hostile_await_answer(&h[i]);
+		told += !rch_wire_refusal_get(h[i].reply, h[i].reply_len, &refusal) &&
+			refusal.reason == RCH_REJECT_NO_SERVICE;
+		hostile_end(&h[i]);
+	}
+	EXPECT_EQ(told, KNOCKS);
+	close(chan);
+	close(listener);
+	close(ctx);
+	free(h);
 }
 
 TEST_HARNESS_MAIN
