@@ -404,8 +404,10 @@ struct rdmachan_device {
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
  * %RDMACHAN_CAUSE_PEER_RESOURCES. These, and grants that peers give, leave the last quarter of
- * each limit of a user to what his own programs make. A context that was opened with
- * CAP_SYS_RESOURCE, and all that comes from it, may exceed the limits of a user, not those in all.
+ * each limit of a user to what his own programs make. What a user has in a user namespace counts
+ * for the namespace's owner as well. A context that was opened with CAP_SYS_RESOURCE, and all that
+ * comes from it, may exceed the limits of a user, not those in all; of these the last sixteenth is
+ * for it alone.
  */
 enum rdmachan_limit {
 	RDMACHAN_LIMIT_CONTEXTS = 0,

@@ -24,6 +24,12 @@ static struct rch_cost total;
 #define USER_SHARE 4
 #define ALL_SHARE 2
 
+/* Of what all may have, this is for CAP_SYS_RESOURCE. */
+#define EXEMPT_SHARE 16
+
+/* As many as there may be: the first user, and an owner for each level of namespaces. */
+#define OWNERS_MAX 34
+
 /* Of what a user may have, peers leave this to himself. */
 #define OWN_SHARE 4
 
@@ -61,31 +67,56 @@ static u64 all_max(u32 limit)
 	return max_of(limit, params[limit].all, ALL_SHARE);
 }
 
-static struct rch_user *find(kuid_t uid)
+static struct rch_user *find(kuid_t uid, const struct rch_user *owner)
 {
 	struct rch_user *user;
 
 	lockdep_assert_held(&quota_lock);
 	hash_for_each_possible(users, user, node, __kuid_val(uid))
-		if (uid_eq(user->uid, uid))
+		if (uid_eq(user->uid, uid) && user->owner == owner)
 			return user;
 	return NULL;
 }
 
-/** rch_user_get - find or begin a user. Return: him, referenced; or NULL without memory */
-struct rch_user *rch_user_get(kuid_t uid)
+static void put_locked(struct rch_user *user)
+{
+	struct rch_user *owner;
+
+	lockdep_assert_held(&quota_lock);
+	for (; user && !--user->refs; user = owner) {
+		owner = user->owner;
+		hash_del(&user->node);
+		kfree(user);
+	}
+}
+
+/** rch_user_put - drop a reference, if there is a user. Any context */
+void rch_user_put(struct rch_user *user)
+{
+	spin_lock_bh(&quota_lock);
+	put_locked(user);
+	spin_unlock_bh(&quota_lock);
+}
+
+/* It takes over the reference to @owner, also without memory. */
+static struct rch_user *get_of(kuid_t uid, struct rch_user *owner)
 {
 	struct rch_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	struct rch_user *user;
 
-	if (!fresh)
+	if (!fresh) {
+		rch_user_put(owner);
 		return NULL;
-	fresh->uid = uid;
+	}
 	spin_lock_bh(&quota_lock);
-	user = find(uid);
-	if (!user) {
+	user = find(uid, owner);
+	if (user) {
+		put_locked(owner);
+	} else {
 		user = fresh;
 		fresh = NULL;
+		user->uid = uid;
+		user->owner = owner;
 		hash_add(users, &user->node, __kuid_val(uid));
 	}
 	user->refs++;
@@ -94,26 +125,35 @@ struct rch_user *rch_user_get(kuid_t uid)
 	return user;
 }
 
-/* Return: whether the caller is to free him, without the lock. */
-static bool put_locked(struct rch_user *user)
+/* Whose limits bind @uid in @ns, from the innermost on. Return: how many they are */
+static int owners_of(const struct user_namespace *ns, kuid_t uid, kuid_t *owners)
 {
-	lockdep_assert_held(&quota_lock);
-	if (--user->refs)
-		return false;
-	hash_del(&user->node);
-	return true;
+	int count = 0;
+
+	owners[count++] = uid;
+	for (; ns->parent && count < OWNERS_MAX; ns = ns->parent)
+		if (!uid_eq(ns->owner, owners[count - 1]) && !uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			owners[count++] = ns->owner;
+	return count;
 }
 
-/** rch_user_put - drop a reference. Any context */
-void rch_user_put(struct rch_user *user)
+/**
+ * rch_user_get - find or begin a user
+ * @ns: user namespace of his program
+ * @uid: his user id
+ *
+ * Context: may sleep. Return: him, referenced; or NULL without memory.
+ */
+struct rch_user *rch_user_get(const struct user_namespace *ns, kuid_t uid)
 {
-	bool last;
+	struct rch_user *user = NULL;
+	kuid_t owners[OWNERS_MAX];
+	int i = owners_of(ns, uid, owners);
 
-	spin_lock_bh(&quota_lock);
-	last = put_locked(user);
-	spin_unlock_bh(&quota_lock);
-	if (last)
-		kfree(user);
+	do
+		user = get_of(owners[--i], user);
+	while (user && i);
+	return user;
 }
 
 /** rch_quota_exempt - whether the caller may exceed the limits of a user */
@@ -148,8 +188,30 @@ static u64 most_of_user(const struct rch_charge *charge, u32 limit)
 	return charge->by_peer ? max - max / OWN_SHARE : max;
 }
 
-/* Return: &enum rdmachan_cause, with @limit set; or 0 */
-static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
+static u64 most_of_all(const struct rch_charge *charge, u32 limit)
+{
+	u64 max = all_max(limit);
+
+	return charge->exempt ? max : max - max / EXEMPT_SHARE;
+}
+
+/* Return: a user who would have too much, of the charge's and his owners; or NULL */
+static struct rch_user *over(const struct rch_charge *charge, u32 limit, u64 amount)
+{
+	u64 max = most_of_user(charge, limit);
+	struct rch_user *user = charge->user;
+
+	lockdep_assert_held(&quota_lock);
+	if (charge->exempt)
+		return NULL;
+	while (user && user->used.of[limit] + amount <= max)
+		user = user->owner;
+	return user;
+}
+
+/* Return: &enum rdmachan_cause, with @limit and, if it is a user's, @user set; or 0 */
+static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
+		   struct rch_user **user)
 {
 	u32 i;
 
@@ -158,14 +220,32 @@ static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost,
 		*limit = i;
 		if (!cost->of[i])
 			continue;
-		if (!charge->exempt &&
-		    charge->user->used.of[i] + cost->of[i] > most_of_user(charge, i))
+		*user = over(charge, i, cost->of[i]);
+		if (*user)
 			return i == RDMACHAN_LIMIT_BYTES ? RDMACHAN_CAUSE_USER_BYTES :
 							   RDMACHAN_CAUSE_USER_LIMIT;
-		if (total.of[i] + cost->of[i] > all_max(i))
+		if (total.of[i] + cost->of[i] > most_of_all(charge, i))
 			return RDMACHAN_CAUSE_TOTAL_LIMIT;
 	}
 	return RDMACHAN_CAUSE_NONE;
+}
+
+static u32 take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
+		struct rch_user **whose)
+{
+	struct rch_user *user;
+	u32 cause, i;
+
+	spin_lock_bh(&quota_lock);
+	cause = refusal(charge, cost, limit, whose);
+	for (i = 0; !cause && i < RCH_LIMITS; i++) {
+		charge->held.of[i] += cost->of[i];
+		for (user = charge->user; user; user = user->owner)
+			user->used.of[i] += cost->of[i];
+		total.of[i] += cost->of[i];
+	}
+	spin_unlock_bh(&quota_lock);
+	return cause;
 }
 
 /**
@@ -178,17 +258,9 @@ static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost,
  */
 u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
 {
-	u32 cause, i;
+	struct rch_user *whose;
 
-	spin_lock_bh(&quota_lock);
-	cause = refusal(charge, cost, limit);
-	for (i = 0; !cause && i < RCH_LIMITS; i++) {
-		charge->held.of[i] += cost->of[i];
-		charge->user->used.of[i] += cost->of[i];
-		total.of[i] += cost->of[i];
-	}
-	spin_unlock_bh(&quota_lock);
-	return cause;
+	return take(charge, cost, limit, &whose);
 }
 
 /**
@@ -203,15 +275,16 @@ u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error)
 {
-	u32 limit, cause = rch_charge_take(charge, cost, &limit);
+	struct rch_user *whose;
+	u32 limit, cause = take(charge, cost, &limit, &whose);
 	struct rdmachan_use use;
 	bool all = cause == RDMACHAN_CAUSE_TOTAL_LIMIT;
 
 	if (!cause)
 		return 0;
 	rch_error_set(error, op, cause, limit);
-	rch_quota_tell(charge->user, limit, &use);
-	error->limit = all ? use.all_max : most_of_user(charge, limit);
+	rch_quota_tell(all ? charge->user : whose, limit, &use);
+	error->limit = all ? most_of_all(charge, limit) : most_of_user(charge, limit);
 	error->used = all ? use.all : use.user;
 	error->needed = cost->of[limit];
 	return -(int)error->error;
@@ -219,11 +292,14 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 
 static void give_locked(struct rch_charge *charge, u32 limit, u64 amount)
 {
+	struct rch_user *user;
+
 	lockdep_assert_held(&quota_lock);
 	if (WARN_ON_ONCE(amount > charge->held.of[limit]))
 		amount = charge->held.of[limit];
 	charge->held.of[limit] -= amount;
-	charge->user->used.of[limit] -= amount;
+	for (user = charge->user; user; user = user->owner)
+		user->used.of[limit] -= amount;
 	total.of[limit] -= amount;
 }
 
@@ -238,16 +314,13 @@ void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount)
 /** rch_charge_end - the object ends: give back all that is held. Any context */
 void rch_charge_end(struct rch_charge *charge)
 {
-	bool last;
 	u32 i;
 
 	spin_lock_bh(&quota_lock);
 	for (i = 0; i < RCH_LIMITS; i++)
 		give_locked(charge, i, charge->held.of[i]);
-	last = put_locked(charge->user);
+	put_locked(charge->user);
 	spin_unlock_bh(&quota_lock);
-	if (last)
-		kfree(charge->user);
 }
 
 /** rch_quota_tell - what is in use, and the most there may be. Any context */

@@ -17,6 +17,10 @@
  * What a peer makes, channels that it opens and grants that it gives, is charged to the user as
  * well, but not the last quarter of what he may have: that is for what his own programs make.
  *
+ * A user may make user namespaces, with many user ids of his. What they have is his as well: it
+ * is charged to each owner on the way to the first namespace, and bound by the limits of all.
+ * Root may set limits, so it is not counted what is in namespaces of root's.
+ *
  * Locks. quota_lock (in quota.c) protects all of this. It is taken in softirq, inside
  * chan->lock and others, and nothing is taken inside it. It is global: objects are made
  * and ended under it, messages are not.
@@ -27,6 +31,8 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <rdmachan.h>
+
+struct user_namespace;
 
 /** RCH_LIMITS - how many limits there are: &enum rdmachan_limit */
 #define RCH_LIMITS (RDMACHAN_LIMIT_GRANTS + 1)
@@ -40,12 +46,15 @@ struct rch_cost {
  * struct rch_user - what belongs to one user
  * @node: in the table of users
  * @uid: user; immutable
- * @refs: references: charges, and who looks for a moment
- * @used: sum of his charges
+ * @owner: who owns the user namespace that he is of, and has all that he has besides; or NULL
+ *	in the first namespace, and in those of root. Referenced, immutable
+ * @refs: references: charges, users that he is @owner of, and who looks for a moment
+ * @used: sum of his charges, and of those of users that he is @owner of
  */
 struct rch_user {
 	struct hlist_node node;
 	kuid_t uid;
+	struct rch_user *owner;
 	unsigned int refs;
 	struct rch_cost used;
 };
@@ -65,7 +74,7 @@ struct rch_charge {
 };
 
 /* Process context */
-struct rch_user *rch_user_get(kuid_t uid);
+struct rch_user *rch_user_get(const struct user_namespace *ns, kuid_t uid);
 bool rch_quota_exempt(void);
 void rch_quota_exit(void);
 

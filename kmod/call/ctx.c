@@ -17,7 +17,7 @@
 static int charge(struct rch_ctx *ctx)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_CONTEXTS] = 1 };
-	struct rch_user *user = rch_user_get(current_euid());
+	struct rch_user *user = rch_user_get(current_user_ns(), current_euid());
 	struct rdmachan_error error;
 	int ret;
 

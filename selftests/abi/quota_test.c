@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -224,6 +225,78 @@ TEST_F(quota, contexts_in_all)
 	/* Nobody is exempt from this. */
 	EXPECT_ERR(open(DEVICE, O_RDWR), ENFILE);
 	works(self->bob, self->bob_there);
+}
+
+/* Opens contexts as users 1 to 8 of a namespace. Return: how many there can be */
+static int open_as_each(void)
+{
+	int count = 0;
+
+	while (count < 8 && open_as(count + 1) >= 0)
+		count++;
+	return count;
+}
+
+static int in_namespace_of(uid_t owner, int told, int mapped)
+{
+	char c;
+
+	ASSERT_EQ(setresuid(owner, owner, owner), 0);
+	ASSERT_EQ(unshare(CLONE_NEWUSER), 0);
+	ASSERT_EQ(write(told, "u", 1), 1);
+	ASSERT_EQ(read(mapped, &c, 1), 1);
+	ASSERT_EQ(setresuid(0, 0, 0), 0);
+	return open_as_each();
+}
+
+/* Return: how many contexts the users of a namespace of @owner's could open. */
+static int opened_in_namespace_of(uid_t owner)
+{
+	int told[2], mapped[2], fd;
+	char path[64], map[64], c;
+	pid_t child;
+
+	ASSERT_EQ(pipe(told), 0);
+	ASSERT_EQ(pipe(mapped), 0);
+	child = fork();
+	if (!child)
+		_exit(in_namespace_of(owner, told[1], mapped[0]));
+	ASSERT_EQ(read(told[0], &c, 1), 1);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+	snprintf(map, sizeof(map), "0 %u 1\n1 100000 8\n", owner);
+	fd = open(path, O_WRONLY);
+	ASSERT_EQ(write(fd, map, strlen(map)), (ssize_t)strlen(map));
+	close(fd);
+	ASSERT_EQ(write(mapped[1], "m", 1), 1);
+	return WEXITSTATUS(child_status(child));
+}
+
+/* The user ids that a user was given have together what he may have, and no more. */
+TEST_F(quota, contexts_in_a_namespace)
+{
+	/* Two of the fixture. */
+	ASSERT_EQ(set("user_contexts", 5), 0);
+	EXPECT_EQ(opened_in_namespace_of(ALICE), 3);
+	EXPECT_EQ(CONTEXTS(self->alice).user, 2);
+	/* Root bounds them by other means. */
+	ASSERT_EQ(set("user_contexts", 1), 0);
+	EXPECT_EQ(opened_in_namespace_of(0), 8);
+}
+
+/* The last sixteenth of what all may have is for root. */
+TEST_F(quota, listeners_of_root)
+{
+	int count = 0;
+
+	ASSERT_EQ(LISTENERS(self->root).all, 0);
+	ASSERT_EQ(set("all_listeners", 32), 0);
+	while (count < 100 && do_listen(self->alice, SERVICE + count, NULL) >= 0)
+		count++;
+	EXPECT_EQ(errno, ENFILE);
+	EXPECT_EQ(count, 30);
+	EXPECT_GE(do_listen(self->root, SERVICE + 30, NULL), 0);
+	EXPECT_GE(do_listen(self->root, SERVICE + 31, NULL), 0);
+	EXPECT_ERR(do_listen(self->root, SERVICE + 32, NULL), ENFILE);
 }
 
 static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
