@@ -186,7 +186,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_TOTAL_LIMIT: all users together have as much as may be; see detail
  *	for of what (&enum rdmachan_limit)
  * @RDMACHAN_CAUSE_MEMLOCK: the program would have more memory pinned than its limit of
- *	locked memory (RLIMIT_MEMLOCK)
+ *	locked memory (RLIMIT_MEMLOCK), or all programs of the user more than the parameter
+ *	user_pinned_mib says
  * @RDMACHAN_CAUSE_MEMORY_KIND: such memory cannot be pinned: it is a file's, shared, and
  *	the file system must know what is written there
  * @RDMACHAN_CAUSE_UNCERTAIN: the connection ended while an atomic operation was under

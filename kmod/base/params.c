@@ -99,6 +99,8 @@ RCH_PARAM(user_regions, 1024, 0, RCH_COUNT_MAX, 0644,
 	  "regions that a user may have");
 RCH_PARAM(all_regions, 16384, 0, RCH_COUNT_MAX, 0644,
 	  "regions that all users together may have");
+RCH_PARAM(user_pinned_mib, 0, 0, RCH_MIB_MAX, 0644,
+	  "MiB that the regions of a user may pin in all programs, if RLIMIT_MEMLOCK is not more; 0 is a quarter of the memory");
 RCH_PARAM(user_pollers, 8, 0, RCH_COUNT_MAX, 0644,
 	  "queues with a poller that a user may have");
 RCH_PARAM(all_pollers, 64, 0, RCH_COUNT_MAX, 0644,

@@ -48,13 +48,17 @@ static const struct {
 	[RDMACHAN_LIMIT_GRANTS] = { &rch_user_grants, &rch_all_grants },
 };
 
-static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)
+/* Where @param is 0, a share of the memory. */
+static u64 bytes_of(const unsigned int *param, unsigned int share)
 {
 	u64 value = READ_ONCE(*param);
 
-	if (limit != RDMACHAN_LIMIT_BYTES)
-		return value;
 	return value ? value * SZ_1M : ((u64)totalram_pages() << PAGE_SHIFT) / share;
+}
+
+static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)
+{
+	return limit == RDMACHAN_LIMIT_BYTES ? bytes_of(param, share) : READ_ONCE(*param);
 }
 
 static u64 user_max(u32 limit)
@@ -320,6 +324,43 @@ void rch_charge_end(struct rch_charge *charge)
 	for (i = 0; i < RCH_LIMITS; i++)
 		give_locked(charge, i, charge->held.of[i]);
 	put_locked(charge->user);
+	spin_unlock_bh(&quota_lock);
+}
+
+/**
+ * rch_user_pin - count what a region is about to pin
+ * @user: whose region it is, referenced until rch_user_unpin()
+ * @bytes: of whole pages
+ * @memlock: what one program may pin; U64_MAX: it is not bound
+ * @use: on refusal, what is in use by the user who would have too much, and his most
+ *
+ * Context: any. Return: whether it may be; if not, nothing was counted.
+ */
+bool rch_user_pin(struct rch_user *user, u64 bytes, u64 memlock, struct rdmachan_use *use)
+{
+	u64 max = max(memlock, bytes_of(&rch_user_pinned_mib, USER_SHARE));
+	struct rch_user *each;
+
+	spin_lock_bh(&quota_lock);
+	for (each = user; each && each->pinned + bytes <= max; each = each->owner)
+		;
+	if (each) {
+		use->user = each->pinned;
+		use->user_max = max;
+	} else {
+		for (; user; user = user->owner)
+			user->pinned += bytes;
+	}
+	spin_unlock_bh(&quota_lock);
+	return !each;
+}
+
+/** rch_user_unpin - the region has let its pages go. Any context */
+void rch_user_unpin(struct rch_user *user, u64 bytes)
+{
+	spin_lock_bh(&quota_lock);
+	for (; user; user = user->owner)
+		user->pinned -= bytes;
 	spin_unlock_bh(&quota_lock);
 }
 

@@ -21,6 +21,9 @@
  * is charged to each owner on the way to the first namespace, and bound by the limits of all.
  * Root may set limits, so it is not counted what is in namespaces of root's.
  *
+ * Pinned bytes are counted beside, as RLIMIT_MEMLOCK is a program's: one that ends, or becomes
+ * another by execve(), leaves its regions to whoever has the context.
+ *
  * Locks. quota_lock (in quota.c) protects all of this. It is taken in softirq, inside
  * chan->lock and others, and nothing is taken inside it. It is global: objects are made
  * and ended under it, messages are not.
@@ -50,6 +53,7 @@ struct rch_cost {
  *	in the first namespace, and in those of root. Referenced, immutable
  * @refs: references: charges, users that he is @owner of, and who looks for a moment
  * @used: sum of his charges, and of those of users that he is @owner of
+ * @pinned: bytes that regions of his pin, and those of users that he is @owner of
  */
 struct rch_user {
 	struct hlist_node node;
@@ -57,6 +61,7 @@ struct rch_user {
 	struct rch_user *owner;
 	unsigned int refs;
 	struct rch_cost used;
+	u64 pinned;
 };
 
 /**
@@ -87,6 +92,8 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 		      struct rdmachan_error *error);
 void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount);
 void rch_charge_end(struct rch_charge *charge);
+bool rch_user_pin(struct rch_user *user, u64 bytes, u64 memlock, struct rdmachan_use *use);
+void rch_user_unpin(struct rch_user *user, u64 bytes);
 void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use);
 
 #endif /* _RCH_QUOTA_H */

@@ -66,6 +66,7 @@ extern unsigned int rch_user_pending, rch_all_pending;
 extern unsigned int rch_user_buffer_mib, rch_all_buffer_mib;
 extern unsigned int rch_user_queues, rch_all_queues;
 extern unsigned int rch_user_regions, rch_all_regions;
+extern unsigned int rch_user_pinned_mib;
 extern unsigned int rch_user_pollers, rch_all_pollers;
 extern unsigned int rch_user_grants, rch_all_grants;
 

@@ -12,7 +12,9 @@
  * Accounting. As the RDMA core does it for memory regions of verbs, and in the same
  * account: whole pages, added to what the program's memory has pinned already and
  * compared with RLIMIT_MEMLOCK, unless it has CAP_IPC_LOCK. Two regions with one page count
- * it twice.
+ * it twice. Besides, all regions of a user, of whatever programs, are bound together by the
+ * parameter user_pinned_mib, or RLIMIT_MEMLOCK if that is more: the account of a program ends with
+ * it, and its regions with the context.
  *
  * Error handling. All that can fail happens before a region gets into the table for
  * others to find. A refusal by a limit says in the error record which one it was, what is
@@ -107,6 +109,7 @@ static void uncharge(struct rch_region *region)
 {
 	atomic64_sub(region->pages, &region->mm->pinned_vm);
 	mmdrop(region->mm);
+	rch_user_unpin(region->charge.user, region->pages << PAGE_SHIFT);
 	rch_charge_end(&region->charge);
 }
 
@@ -154,6 +157,30 @@ static const struct rch_object_ops region_object_ops = {
 	.fill = object_fill,
 };
 
+static int too_much(const struct rch_region *region, u64 limit, u64 used,
+		    struct rdmachan_error *error)
+{
+	rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMLOCK, 0);
+	error->limit = limit;
+	error->used = used;
+	error->needed = region->pages << PAGE_SHIFT;
+	return -ENOMEM;
+}
+
+/* What programs of the user have pinned together. */
+static int charge_user(struct rch_region *region, struct rdmachan_error *error)
+{
+	u64 bytes = region->pages << PAGE_SHIFT;
+	struct rdmachan_use use;
+
+	if (rch_user_pin(region->charge.user, bytes, rlimit(RLIMIT_MEMLOCK), &use) ||
+	    (capable(CAP_IPC_LOCK) &&
+	     rch_user_pin(region->charge.user, bytes, U64_MAX, &use)))
+		return 0;
+	return too_much(region, use.user_max, use.user, error);
+}
+
+/* What the program has pinned. */
 static int charge_memlock(struct rch_region *region, struct rdmachan_error *error)
 {
 	u64 max = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -166,11 +193,20 @@ static int charge_memlock(struct rch_region *region, struct rdmachan_error *erro
 		return 0;
 	}
 	atomic64_sub(region->pages, &mm->pinned_vm);
-	rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMLOCK, 0);
-	error->limit = rlimit(RLIMIT_MEMLOCK);
-	error->used = (pinned - region->pages) << PAGE_SHIFT;
-	error->needed = region->pages << PAGE_SHIFT;
-	return -ENOMEM;
+	return too_much(region, rlimit(RLIMIT_MEMLOCK), (pinned - region->pages) << PAGE_SHIFT,
+			error);
+}
+
+static int charge_pages(struct rch_region *region, struct rdmachan_error *error)
+{
+	int ret = charge_user(region, error);
+
+	if (ret)
+		return ret;
+	ret = charge_memlock(region, error);
+	if (ret)
+		rch_user_unpin(region->charge.user, region->pages << PAGE_SHIFT);
+	return ret;
 }
 
 static int charge(struct rch_region *region, const struct rch_charge *owner,
@@ -181,7 +217,7 @@ static int charge(struct rch_region *region, const struct rch_charge *owner,
 
 	rch_charge_begin(&region->charge, owner->user, owner->exempt);
 	ret = rch_charge_object(&region->charge, &cost, RDMACHAN_OP_REGISTER, error);
-	ret = ret ?: charge_memlock(region, error);
+	ret = ret ?: charge_pages(region, error);
 	if (ret)
 		rch_charge_end(&region->charge);
 	return ret;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "common.h"
@@ -29,7 +30,7 @@ static const char *const names[] = {
 	"user_contexts", "all_contexts", "user_listeners", "all_listeners",
 	"user_channels", "all_channels", "user_pending", "all_pending",
 	"user_buffer_mib", "all_buffer_mib", "user_queues", "all_queues",
-	"user_pollers", "all_pollers", "user_grants",
+	"user_pollers", "all_pollers", "user_grants", "user_pinned_mib",
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -694,6 +695,46 @@ TEST_F(quota, own_grants_beside_held_ones)
 	for (i = 0; i < 2; i++)
 		EXPECT_GT(grant_range(other[1], self->alice_there, &own), 0);
 	EXPECT_ERR((int)grant_range(other[1], self->alice_there, &own), EMFILE);
+}
+
+/* A program of Alice's that registers memory and ends. */
+static int pin_and_end(int ctx, size_t length, uint64_t used)
+{
+	const struct rlimit limit = { 8 * MIB, 8 * MIB };
+	struct rdmachan_error error;
+	void *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	ASSERT_EQ(setresuid(ALICE, ALICE, ALICE), 0);
+	if (!used) {
+		EXPECT_GT((int)region_register(ctx, memory, length, 0, &error), 0);
+		return harness_failures;
+	}
+	EXPECT_ERR((int)region_register(ctx, memory, length, 0, &error), ENOMEM);
+	EXPECT_RECORD(error, ENOMEM, RDMACHAN_CAUSE_MEMLOCK, RDMACHAN_OP_REGISTER, 0);
+	EXPECT_EQ(error.limit, 12 * MIB);
+	EXPECT_EQ(error.used, used);
+	EXPECT_EQ(error.needed, length);
+	return harness_failures;
+}
+
+/* Its regions stay until the context is closed, and its limit of locked memory is gone. */
+TEST_F(quota, pinned_by_one_program_after_the_other)
+{
+	ASSERT_EQ(set("user_pinned_mib", 12), 0);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 0)))), 0);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 8 * MIB)))), 0);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 4 * MIB, 0)))), 0);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 4096, 12 * MIB)))), 0);
+	close(self->alice);
+	self->alice = open_as(ALICE);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 0)))), 0);
+	/* A limit of locked memory that is larger is for the user as well. */
+	ASSERT_EQ(set("user_pinned_mib", 1), 0);
+	close(self->alice);
+	self->alice = open_as(ALICE);
+	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 0)))), 0);
 }
 
 #define LARGE (8 * MIB)

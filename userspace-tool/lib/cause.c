@@ -163,7 +163,7 @@ static const struct cause causes[] = {
 	},
 	[RDMACHAN_CAUSE_MEMLOCK] = {
 		"memlock",
-		"The program would have more memory pinned than it may lock (RLIMIT_MEMLOCK).",
+		"The program would have more memory pinned than it may lock (RLIMIT_MEMLOCK), or all programs of its user more than they may (parameter user_pinned_mib of the module).",
 		"Raise the limit of locked memory (\"ulimit -l\", LimitMEMLOCK= of a systemd unit, memlock in /etc/security/limits.conf), register less, or give the program CAP_IPC_LOCK.",
 	},
 	[RDMACHAN_CAUSE_MEMORY_KIND] = {
