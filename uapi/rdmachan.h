@@ -389,7 +389,8 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_CONTEXTS: contexts
  * @RDMACHAN_LIMIT_LISTENERS: listeners
  * @RDMACHAN_LIMIT_CHANNELS: channels, until the last byte is delivered or given up
- * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted
+ * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted. As many
+ *	links of a user may be neither up nor gone: those that channels have given up, too
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
  *	receive buffers, and what comes beyond them of a message that is larger; the
  *	rings of queues, with the operations that can be under way; and what the adapter's memory

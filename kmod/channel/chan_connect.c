@@ -94,15 +94,20 @@ static int connect_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int 
 static int connect_find_link(struct rch_chan *chan)
 {
 	struct rch_chan_opening *opening = &chan->opening;
+	struct rch_link *link;
 
 	if (!rch_time_left(opening->deadline)) {
 		note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
-	opening->link = rch_link_get(chan->net, chan->object.uid, &chan->peer, opening->domain,
-				     chan->service, opening->deadline);
-	if (!opening->link)
-		return -ENOMEM;
+	link = rch_link_get(chan->net, chan->object.uid, chan->charge.exempt, &chan->peer,
+			    opening->domain, chan->service, opening->deadline);
+	if (link == ERR_PTR(-EMFILE))
+		rch_chan_note(chan, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
+			      RDMACHAN_LIMIT_PENDING);
+	if (IS_ERR(link))
+		return PTR_ERR(link);
+	opening->link = link;
 	if (opening->background)
 		add_wait_queue(&opening->link->wait, &opening->link_entry);
 	opening->step = RCH_OPENING_LINK;

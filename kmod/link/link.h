@@ -596,7 +596,7 @@ int rch_link_init(const struct rch_link_ops *ops);
 void rch_link_exit(void);
 int rch_link_listen(struct net *net);
 void rch_link_unlisten(struct net *net);
-struct rch_link *rch_link_get(struct net *net, kuid_t uid,
+struct rch_link *rch_link_get(struct net *net, kuid_t uid, bool exempt,
 			      const struct sockaddr_storage *peer, u32 domain,
 			      u32 service, unsigned long deadline);
 void rch_link_leave(struct rch_link *link);

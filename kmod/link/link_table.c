@@ -174,20 +174,37 @@ void rch_link_leave(struct rch_link *link)
 	rch_link_put(link);
 }
 
+/*
+ * Whether the user has as many links that are neither up nor gone as channels that may connect: a
+ * channel that gives up is gone at once, and its link a while later.
+ */
+static bool too_many_under_way(kuid_t uid)
+{
+	const struct rch_link *link;
+	u32 count = 0;
+
+	lockdep_assert_held(&links_lock);
+	list_for_each_entry(link, &links, list)
+		count += link->active && uid_eq(link->uid, uid) &&
+			 READ_ONCE(link->state) != RCH_LINK_UP;
+	return count >= READ_ONCE(rch_user_pending);
+}
+
 /**
  * rch_link_get - find or make the link to a peer
  * @net: network namespace
  * @uid: trust domain here
+ * @exempt: that is not bound by the limits of a user
  * @peer: address
  * @domain: trust domain there, or RCH_DOMAIN_ANY
  * @service: that is wanted, if the link must be made
  * @deadline: for connecting, in jiffies
  *
  * Context: may sleep, but does not wait for the connection.
- * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or NULL
- * without memory.
+ * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or an
+ * ERR_PTR(): -ENOMEM; -EMFILE: the user has too many under way (%RDMACHAN_LIMIT_PENDING).
  */
-struct rch_link *rch_link_get(struct net *net, kuid_t uid,
+struct rch_link *rch_link_get(struct net *net, kuid_t uid, bool exempt,
 			      const struct sockaddr_storage *peer, u32 domain,
 			      u32 service, unsigned long deadline)
 {
@@ -197,8 +214,11 @@ struct rch_link *rch_link_get(struct net *net, kuid_t uid,
 	list_for_each_entry(link, &links, list)
 		if (matches(link, net, uid, peer, domain) && link_want(link))
 			goto out;
-	link = rch_link_alloc(net, uid, peer, RCH_LINK_CONNECTING);
-	if (!link)
+	link = ERR_PTR(-EMFILE);
+	if (!exempt && too_many_under_way(uid))
+		goto out;
+	link = rch_link_alloc(net, uid, peer, RCH_LINK_CONNECTING) ?: ERR_PTR(-ENOMEM);
+	if (IS_ERR(link))
 		goto out;
 	link->active = true;
 	link->opening.service = service;

@@ -24,6 +24,7 @@
 /* More workers than a queue of work may have, 2048, together. */
 #define USERS 10
 #define EACH 250
+#define FEW 4
 #define USER 3000
 /* Taking a link apart, or making one, waits for grace periods of RCU: some ticks of 10 ms each. */
 #define AT_ONCE_MS 100
@@ -183,6 +184,37 @@ TEST_TIMEOUT(many_who_wait, 300)
 	close(mine);
 	close(listener);
 	close(there);
+}
+
+/* What a channel leaves behind counts for its user, until it is gone. */
+TEST(left_behind)
+{
+	struct rdmachan_error error;
+	int ctx, chan, i, refused = 0;
+
+	if (!time_is_virtual() || over_siw())
+		SKIP("what is left may be gone at once, or stay");
+	make_silent();
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ctx = fault_ctx_of(USER);
+	set_parameter("user_pending", FEW);
+	for (i = 0; i < ATTEMPTS; i++) {
+		chan = begin(ctx, SILENT, PORT + i);
+		sleep_ms(1);
+		if (poll_mask(chan, POLLOUT, 0) & POLLERR) {
+			ASSERT_EQ(get_error(chan, &error), 0);
+			EXPECT_EQ(error.error, EMFILE);
+			EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
+			EXPECT_EQ(error.detail, RDMACHAN_LIMIT_PENDING);
+			refused++;
+		}
+		EXPECT_LE(links(ctx), FEW);
+		close(chan);
+	}
+	EXPECT_GE(refused, 1);
+	until_no_link(ctx);
+	set_parameter("user_pending", 256);
+	close(ctx);
 }
 
 /* A signal ends a connect that waits, and its attempt. */
