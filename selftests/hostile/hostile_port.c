@@ -2,8 +2,8 @@
 /*
  * hostile_port.c - a program that has taken the port of the module, or knocks all the time
  *
- * The first is in a network namespace of its own, where nobody has listened yet: in the first one the
- * module has the port from the beginning.
+ * The first is in a network namespace of its own, where nobody has listened yet: in the first
+ * namespace the module has the port from the beginning.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
