@@ -621,7 +621,8 @@ TEST(limit_of_grants)
 	const struct opts told = { .error = &error };
 	int ctx, fds[2], i;
 
-	set_parameter("user_grants", 10);
+	/* Peers leave a quarter of it, so that 11 may be held. */
+	set_parameter("user_grants", 14);
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
 	ASSERT_EQ(seteuid(1003), 0);
 	ctx = open_ctx();
@@ -629,19 +630,20 @@ TEST(limit_of_grants)
 	pair_up(ctx, fds, NULL);
 	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++)
 		ranges[i] = RANGE(region_of(ctx, &error, sizeof(error)), MAY_READ, 0, 1);
-	EXPECT_ERR(grant_send(fds[0], ctx, ranges, 11, NULL, 0, &told), EMFILE);
+	EXPECT_ERR(grant_send(fds[0], ctx, ranges, 15, NULL, 0, &told), EMFILE);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_GRANTS);
-	EXPECT_EQ(error.limit, 10);
-	EXPECT_EQ(error.used, 10);
+	EXPECT_EQ(error.limit, 14);
+	EXPECT_EQ(error.used, 14);
 	EXPECT_EQ(error.needed, 1);
 	EXPECT_EQ(grants_in_use(ctx), 0);
 	/* Those that are held count as well, and here both are one user's. */
 	EXPECT_EQ(grant_ranges(fds[0], ctx, ranges, 5), 0);
 	EXPECT_TRUE(wait_readable(fds[1], 10000));
 	EXPECT_EQ(grants_in_use(ctx), 10);
-	EXPECT_ERR(grant_send(fds[0], ctx, ranges, 1, NULL, 0, &told), EMFILE);
-	EXPECT_EQ(error.used, 10);
+	EXPECT_ERR(grant_send(fds[0], ctx, &ranges[5], 5, NULL, 0, &told), EMFILE);
+	EXPECT_EQ(error.used, 14);
+	EXPECT_EQ(grants_in_use(ctx), 10);
 	EXPECT_EQ(grant_revoke(fds[0], ranges[2].out_grant, NULL), 0);
 	EXPECT_EQ(grant_ranges(fds[0], ctx, ranges, 1), 0);
 	close(fds[0]);
