@@ -51,6 +51,8 @@
 /* How long a path that ends waits for its connection to stand first. */
 #define RCH_RTU_MS 1000
 
+static void rch_path_heard_work(struct work_struct *work);
+
 /** rch_path_init - begin; nothing is allocated */
 void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 {
@@ -60,6 +62,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->failure.lock);
 	init_completion(&path->drained);
+	INIT_WORK(&path->answer.heard_work, rch_path_heard_work);
 	init_waitqueue_head(&path->left);
 	rch_path_mrs_init(path);
 	INIT_LIST_HEAD(&path->writes.spare);
@@ -455,6 +458,14 @@ int rch_path_route(struct rch_path *path, unsigned long deadline)
 	return ret;
 }
 
+/* The connection manager takes locks that soft interrupts must not. */
+static void rch_path_heard_work(struct work_struct *work)
+{
+	struct rch_path *path = container_of(work, struct rch_path, answer.heard_work);
+
+	rdma_notify(path->id, IB_EVENT_COMM_EST);
+}
+
 /**
  * rch_path_heard - the peer's first packets have come, so the connection stands
  * @path: path
@@ -468,7 +479,7 @@ int rch_path_route(struct rch_path *path, unsigned long deadline)
 void rch_path_heard(struct rch_path *path)
 {
 	if (unlikely(READ_ONCE(path->answer.accepted) && !READ_ONCE(path->answer.event)))
-		rdma_notify(path->id, IB_EVENT_COMM_EST);
+		queue_work(rch_wq, &path->answer.heard_work);
 }
 
 static void rch_path_qp_event(struct ib_event *event, void *context)
@@ -839,6 +850,8 @@ void rch_path_destroy(struct rch_path *path)
 		if (path->pd)
 			ib_dealloc_pd(path->pd);
 		path->pd = NULL;
+		/* Without a queue pair nobody queues it. */
+		cancel_work_sync(&path->answer.heard_work);
 		if (path->dev)
 			rdma_destroy_id(path->id);
 		else

@@ -15,6 +15,7 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rdmachan.h>
@@ -126,6 +127,8 @@ struct rch_path_answer {
 	bool accepted;
 	/** @refused: the peer is to be told @reply, and is not let in */
 	bool refused;
+	/** @heard_work: tells the connection manager of the peer's first packets */
+	struct work_struct heard_work;
 	/** @reply: private data of the answer */
 	u8 reply[RCH_PATH_REPLY_MAX];
 	/** @reply_len: bytes of @reply that came */
