@@ -180,6 +180,8 @@ struct rch_link_tx {
 	bool prompt;
 	/** @unanswered: a frame with records was posted, and none came since */
 	bool unanswered;
+	/** @scarce: a frame of @pure is about to be posted: its completion is asked for */
+	bool scarce;
 	/** @hello: the next frame is the active side's first, whatever is in it */
 	bool hello;
 };

@@ -499,9 +499,14 @@ static void pure_frame(struct rch_link *link)
 
 	if (!may_close(link, true))
 		return;
-	txf = pure_alloc(GFP_ATOMIC) ?: pure_take(link);
-	if (!txf)
-		return;
+	txf = pure_alloc(GFP_ATOMIC);
+	if (!txf) {
+		txf = pure_take(link);
+		if (!txf)
+			return;
+		/* It is needed again, and only a completion gives it back. */
+		link->tx.scarce = true;
+	}
 	txf->flags = RCH_FRAME_F_PURE;
 	close_frame(link, txf);
 }
@@ -573,7 +578,8 @@ static void seal(struct rch_link *link, struct list_head *chain)
 	}
 	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);
 	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->probe.trip) ||
-	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
+	    link->tx.scarce || txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
+		link->tx.scarce = false;
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->tx.signalled = txf->seq + 1;
 		link->stats.tx_signals++;

@@ -304,6 +304,32 @@ TEST_F(nomem, heartbeat)
 	talk(self->a, self->b);
 }
 
+/* The same where the two ends beat at different times, as those of two hosts do. */
+TEST_F(nomem, heartbeat_by_turns)
+{
+	int ctx, fds[2];
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("the cable of this lab has no delay, or chance decides when hearts beat");
+	cable("delay 50");
+	ctx = new_ctx();
+	fds[0] = do_connect(ctx, SERVICE, PATIENCE);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(self->listener, PATIENCE);
+	ASSERT_GE(fds[1], 0);
+	cable("delay 0");
+	sleep_ms(2000);
+	inject("nomem", "site=frame count=0");
+	sleep_ms(10 * 2000);
+	EXPECT_EQ(poll_mask(fds[0], 0, 0) | poll_mask(fds[1], 0, 0), 0);
+	EXPECT_GE(inject_done("nomem"), 20);
+	inject_off("nomem");
+	talk(fds[0], fds[1]);
+	close(fds[0]);
+	close(fds[1]);
+	close(ctx);
+}
+
 /* A refusal that there is no memory for is no answer. */
 TEST_F(nomem, refusal)
 {
