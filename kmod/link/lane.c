@@ -62,6 +62,7 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 		lane->link = link;
 		lane->id = id;
 		link->lanes.count++;
+		WRITE_ONCE(link->lanes.used, true);
 		/* The slot is there: this cannot fail for lack of memory. */
 		xa_store(&link->lanes.all, id, lane, 0);
 	} else {

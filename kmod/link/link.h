@@ -258,6 +258,8 @@ struct rch_link_lanes {
 	u32 next;
 	/** @count: lanes attached; read with READ_ONCE() without the lock, for a guess */
 	u32 count;
+	/** @used: a lane was ever attached; read with READ_ONCE() without the lock */
+	bool used;
 	/** @idle_since: when @count became 0, in jiffies */
 	unsigned long idle_since;
 };

@@ -175,8 +175,17 @@ void rch_link_leave(struct rch_link *link)
 }
 
 /*
- * Whether the user has as many links that are neither up nor gone as channels that may connect: a
- * channel that gives up is gone at once, and its link a while later.
+ * Whether a link is being made, or is being ended and never had a channel. One that had channels
+ * was paid for by them; many of those may end in the same moment, when a cable is cut.
+ */
+static bool is_under_way(const struct rch_link *link)
+{
+	return READ_ONCE(link->state) != RCH_LINK_UP && !READ_ONCE(link->lanes.used);
+}
+
+/*
+ * Whether the user has as many links under way as channels that may connect: a channel that gives
+ * up is gone at once, and its link a while later.
  */
 static bool too_many_under_way(kuid_t uid)
 {
@@ -185,8 +194,7 @@ static bool too_many_under_way(kuid_t uid)
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, list)
-		count += link->active && uid_eq(link->uid, uid) &&
-			 READ_ONCE(link->state) != RCH_LINK_UP;
+		count += link->active && uid_eq(link->uid, uid) && is_under_way(link);
 	return count >= READ_ONCE(rch_user_pending);
 }
 
@@ -300,6 +308,8 @@ static void census(const struct rch_link *fresh, struct census *c)
 			c->idle_host += mine;
 			continue;
 		}
+		if (!is_under_way(other))
+			continue;
 		c->waiting++;
 		c->waiting_user += uid_eq(other->uid, fresh->uid);
 		c->waiting_host += mine;
