@@ -3,8 +3,9 @@
  * ack.h - when an adapter sends once more what is not acknowledged
  *
  * The peer's heartbeat decides when a peer is dead, and no adapter shall give up before. One that
- * tries for ever never does. Any other gives up after so many tries, which together have to take as
- * long as the dead time.
+ * tries for ever never does. Any other gives up after so many tries, which together take as long as
+ * the dead time, or 17 s where that is longer: a packet that is lost last is missed by nobody but
+ * its sender, who waits for one timeout.
  *
  * To repeat what is not lost, as when the peer's processor has no time for a while, is not harmless
  * with rxe, which tries for ever: in 6.12 its requester may lose its place in a request of many
@@ -23,8 +24,8 @@
 #define RCH_ACK_MIN 15
 /** RCH_ACK_FOR_EVER_MAX - the longest of an adapter that tries for ever, 537 ms */
 #define RCH_ACK_FOR_EVER_MAX 17
-/** RCH_ACK_MAX - the longest there is */
-#define RCH_ACK_MAX 31
+/** RCH_ACK_MAX - the longest, 2.1 s: so long a program waits when the last packet is lost */
+#define RCH_ACK_MAX 19
 /** RCH_ACK_FIT - so many tries of an adapter that tries for ever fit into the dead time */
 #define RCH_ACK_FIT 4
 /** RCH_ACK_RETRIES - how often an adapter tries again that gives up: the most there is */
