@@ -839,21 +839,21 @@ int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32
 	return queue(lane, item, !flags, hold);
 }
 
-/* A question that waits for its turn is taken out: nothing is ever behind it. Return: whether. */
+/* A question that waits for its turn is taken out; FIN may be behind it. Return: whether. */
 static bool withdraw(struct rch_lane *lane)
 {
-	struct rch_item *last;
+	struct rch_item *item;
 
 	lockdep_assert_held(&lane->link->lock);
-	if (list_empty(&lane->txq))
-		return false;
-	last = list_last_entry(&lane->txq, struct rch_item, list);
-	if (last->type != RCH_REC_RTS || last->flags)
-		return false;
-	list_del_init(&last->list);
-	rch_item_free(last);
-	flow_update(lane);
-	return true;
+	list_for_each_entry_reverse(item, &lane->txq, list) {
+		if (item->type != RCH_REC_RTS || item->flags)
+			continue;
+		list_del_init(&item->list);
+		rch_item_free(item);
+		flow_update(lane);
+		return true;
+	}
+	return false;
 }
 
 /**
