@@ -202,12 +202,17 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 	return RCH_RULE_OK;
 }
 
-/* Nobody reads any more: the data counts as read at once. */
-static void data_ignore(struct rch_chan *chan, const struct rch_record *r, u64 *credit)
+/*
+ * No program reads any more: the data counts as read at once. So does what has come of its message:
+ * what is queued behind it, an event, would be taken for its end.
+ */
+static void data_ignore(struct rch_chan *chan, const struct rch_record *r,
+			struct list_head *drop, u64 *credit)
 {
+	lockdep_assert_held(&chan->lock);
 	chan->rx.window.received += rch_window_cost_run(r->run.count, r->run.bytes);
 	rch_window_consumed_run(&chan->rx.window, r->run.count, r->run.bytes);
-	chan->rx.arriving = false;
+	take_arriving(chan, drop);
 	*credit = credit_due(chan);
 }
 
@@ -238,7 +243,7 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 	else
 		*ignored = true;
 	if (*ignored)
-		data_ignore(chan, r, &credit);
+		data_ignore(chan, r, &drop, &credit);
 	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
