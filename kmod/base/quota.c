@@ -196,7 +196,7 @@ static u64 most_of_all(const struct rch_charge *charge, u32 limit)
 {
 	u64 max = all_max(limit);
 
-	return charge->exempt ? max : max - max / EXEMPT_SHARE;
+	return charge->exempt && !charge->by_peer ? max : max - max / EXEMPT_SHARE;
 }
 
 /* Return: a user who would have too much, of the charge's and his owners; or NULL */

@@ -40,6 +40,8 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	INIT_LIST_HEAD(&grants->turns.list);
 	INIT_LIST_HEAD(&grants->turns.waiting);
 	spin_lock_init(&grants->answers_lock);
+	/* A channel has cost enough for these. */
+	grants->answers_charged = RCH_ANSWERS_STEP;
 	INIT_WORK(&grants->work, rch_loans_work);
 	other = cmpxchg_release(&chan->grants, NULL, grants);
 	if (!other)

@@ -42,6 +42,9 @@ struct rch_segment;
 /** RCH_ANSWER_DEADS - how many dead times a peer may take to answer */
 #define RCH_ANSWER_DEADS 4
 
+/** RCH_ANSWERS_STEP - answers to atomic operations that are charged at a time; the first are not */
+#define RCH_ANSWERS_STEP 64
+
 /**
  * struct rch_grants - the grants of a channel
  * @chan: channel
@@ -56,7 +59,8 @@ struct rch_segment;
  * @turns_taken: how many have one
  * @serial: number of the last
  * @answers: to those that the peer asks for, which are not told yet; by @answers_lock
- * @answers_charged: for so many the channel is charged; by @answers_lock
+ * @answers_charged: so many there may be; the channel is charged for those beyond the first step;
+ *	by @answers_lock
  * @answers_lock: inside the link's lock, and none but that of the limits inside it
  * @turns: accesses that wait for the path
  */

@@ -25,8 +25,6 @@
  * for a while.
  */
 #define RCH_ANSWERS_MAX 4096
-/* So many are charged at a time. */
-#define RCH_ANSWERS_STEP 64
 
 static_assert(RCH_ASKED_MAX < RCH_ANSWERS_MAX, "who keeps to the one never meets the other");
 
@@ -362,7 +360,8 @@ static void answer_end(struct rch_grants *grants)
 {
 	spin_lock_bh(&grants->answers_lock);
 	WRITE_ONCE(grants->answers, grants->answers - 1);
-	if (grants->answers_charged - grants->answers >= 2 * RCH_ANSWERS_STEP) {
+	if (grants->answers_charged > RCH_ANSWERS_STEP &&
+	    grants->answers_charged - grants->answers >= 2 * RCH_ANSWERS_STEP) {
 		grants->answers_charged -= RCH_ANSWERS_STEP;
 		rch_charge_give(&grants->chan->charge, RDMACHAN_LIMIT_BYTES,
 				RCH_ANSWERS_STEP * sizeof(struct rch_answer));
