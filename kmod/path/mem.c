@@ -9,6 +9,8 @@
  * Beyond it the message is copied.
  */
 #include <linux/capability.h>
+#include <linux/dma-map-ops.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -141,9 +143,35 @@ u32 rch_mem_segment_max(struct ib_device *dev)
 	return ALIGN_DOWN(ib_dma_max_seg_size(dev), PAGE_SIZE);
 }
 
-/** rch_mem_needs_sync - whether it has to be handed to the adapter and back; it is mapped */
+/* Whether an IOMMU leads the adapter to other pages than those of the program. */
+static bool leads_elsewhere(struct rch_mem *mem, struct iommu_domain *domain)
+{
+	struct sg_dma_page_iter dma;
+	struct sg_page_iter cpu;
+
+	__sg_page_iter_start(&cpu, mem->table.sgl, mem->table.orig_nents, 0);
+	__sg_page_iter_start(&dma.base, mem->table.sgl, mem->table.nents, 0);
+	while (__sg_page_iter_next(&cpu) && __sg_page_iter_dma_next(&dma))
+		if (iommu_iova_to_phys(domain, sg_page_iter_dma_address(&dma)) >> PAGE_SHIFT !=
+		    page_to_pfn(sg_page_iter_page(&cpu)))
+			return true;
+	return false;
+}
+
+/**
+ * rch_mem_needs_sync - whether it has to be handed to the adapter and back
+ * @mem: memory that is mapped
+ *
+ * So it is where the adapter is not coherent, and where it has bounce buffers. Behind an IOMMU the
+ * kernel (dma_need_sync()) says so of all memory, or, since 6.12, of all once there was one such
+ * buffer: there it is decided by the pages that the adapter reaches.
+ *
+ * Context: any.
+ */
 bool rch_mem_needs_sync(struct rch_mem *mem)
 {
+	struct device *dev = mem->dev->dma_device;
+	struct iommu_domain *domain;
 	struct scatterlist *sg;
 	int i;
 
@@ -151,8 +179,11 @@ bool rch_mem_needs_sync(struct rch_mem *mem)
 		return true;
 	if (ib_uses_virt_dma(mem->dev))
 		return false;
+	domain = iommu_get_domain_for_dev(dev);
+	if (domain && (domain->type & __IOMMU_DOMAIN_PAGING) && dev_is_dma_coherent(dev))
+		return leads_elsewhere(mem, domain);
 	for_each_sgtable_dma_sg(&mem->table, sg, i)
-		if (dma_need_sync(mem->dev->dma_device, sg_dma_address(sg)))
+		if (dma_need_sync(dev, sg_dma_address(sg)))
 			return true;
 	return false;
 }
