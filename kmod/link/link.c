@@ -526,9 +526,8 @@ static bool is_stalled(struct rch_link *link)
 /* Why the link is to end now. Return: whether it is */
 static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 {
-	/* Who is alive is silent for less than half of the dead time. */
+	/* A live peer is silent for less than half of the dead time. */
 	unsigned long patience = link->beat.dead / (link->beat.doubt ? 2 : 1);
-
 	bool dead = time_after(jiffies, link->beat.last_rx + patience);
 	bool stalled = is_stalled(link);
 

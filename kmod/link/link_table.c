@@ -20,7 +20,7 @@
 /*
  * Links that peers have made in a network namespace, and that have no channel. Those that are
  * being made or ended wait in a pool: a host has so many places of it, and half of the pool is for
- * whoever comes. Of the other half the services of one user have so few that others' can be
+ * any user's services. Of the other half the services of one user have so few that others' can be
  * reached, whatever is done to his. It takes an administrator to give a namespace an adapter.
  */
 #define RCH_POOL_MAX 256

@@ -616,7 +616,7 @@ static void post_ready(struct rch_link *link)
 		/* Some of them may have been completed already. */
 		list_splice_tail_init(&chain, &link->tx.sent);
 		rch_link_release_sent(link);
-		/* Whoever takes the link apart waits for this. */
+		/* dead_work waits for this. */
 		if (link->state == RCH_LINK_DEAD)
 			wake_up_all(&link->wait);
 	}

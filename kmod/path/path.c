@@ -709,7 +709,7 @@ static void break_qp(struct rch_path *path)
  * @path: path that was set up
  *
  * From here on the peer can reach nothing by it. Does nothing when the path is being taken apart:
- * who does that does this first.
+ * rch_path_drain() does this first.
  *
  * Context: may sleep.
  */
