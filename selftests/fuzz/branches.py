@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Say which branches of the pure layer were taken both ways.
+"""Say which branches of a folder's code were taken both ways.
 
 usage: branches.py FOLDER <EXPORT
 
@@ -64,7 +64,7 @@ def main():
     ways, gone = sum(total.values()), sum(missing.values())
     percent = 100 * (ways - gone) / ways if ways else 0
     # Rounded down: 100.0 is all of them.
-    print(f"coverage: pure {int(percent * 10) / 10:.1f} % of branches")
+    print(f"coverage: {os.path.basename(folder)} {int(percent * 10) / 10:.1f} % of branches")
     return 1 if gone or unseen or not ways else 0
 
 

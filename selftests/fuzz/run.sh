@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# run.sh - fuzz the pure layer on the host
+# run.sh - fuzz on the host what a peer may say: the pure layer, and the code above it
 #
 # usage: run.sh replay
 #        run.sh run SECONDS|--runs N [FUZZER...]
 #        run.sh coverage
+#        run.sh branches
 #        run.sh seeds
 #
 # replay     the corpus and some short runs with a fixed seed; TAP, less than a minute
 # run        a campaign: SECONDS in all, or N inputs for each of the FUZZERs (frame,
-#            hello, link). What it learns stays in the build directory for the next.
+#            hello, link, peer). What it learns stays in the build directory for the next.
 #            An input that breaks something is kept in findings/, and fails the run
 # coverage   which branches of kmod/pure the corpus and the short runs take; the last
 #            line is "coverage: pure NN.N % of branches", and only all of them is success
+# branches   the same of the code above the path that "peer" runs, for each folder; a figure,
+#            and no test
 # seeds      write the corpus in the tree anew, after seeds.c was changed
 #
 # Needs clang with its runtime libraries (libFuzzer, sanitizers), and llvm for coverage.
@@ -26,20 +29,47 @@ top=$(cd "$here/../.." && pwd)
 out=${RDMACHAN_BUILD:-$top/build}/fuzz
 CLANG=${CLANG:-clang}
 
-FUZZERS="frame hello link"
+FUZZERS="frame hello link peer"
 MAX_SECONDS=40
 PURE=("$top"/kmod/pure/*.c)
-FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$top/kmod" -I"$top/uapi")
+FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$here" -I"$top/kmod" -I"$top/uapi")
+# The module's own code that "peer" runs, over kernel/ instead of the kernel.
+MODULE=(base/quota.c channel/{chan,chan_finish,chan_rx,chan_tx,segment}.c
+	link/{lane,lane_small,link,link_rx,link_tx}.c
+	memory/{grant,grant_access,grant_atomic,grant_hold,grant_lend}.c
+	message/{record,recv,send}.c path/frame.c
+	rndv/{borrow,cts,heir,lend,place,place_recv,place_send,rts}.c)
 SANITIZE=("-fsanitize=address,undefined" -fno-sanitize-recover=all)
 
 die() { echo "run.sh: $*" >&2; exit 2; }
 
-known() { case $1 in frame | hello | link) ;; *) die "no fuzzer $1" ;; esac; }
+known() { case $1 in frame | hello | link | peer) ;; *) die "no fuzzer $1" ;; esac; }
 
 # Sources of a fuzzer besides the pure layer.
 sources() {
 	printf '%s\n' "$here/$1_fuzz.c" "$here/records.c"
-	[ "$1" != link ] || printf '%s\n' "$here"/end_*.c
+	case $1 in
+	link) printf '%s\n' "$here"/end_*.c ;;
+	peer) printf '%s\n' "$here"/peer_{do,host,say}.c "$here/kernel/kernel.c" \
+		"${MODULE[@]/#/$top/kmod/}" ;;
+	esac
+}
+
+# Flags that a fuzzer has besides: the kernel's headers are empty files, and what they would have
+# is in kernel.h. Warnings that the kernel's own build has not are not the module's.
+flags() {
+	local header
+
+	[ "$1" = peer ] || return 0
+	grep -rhoE '#include <(linux|rdma|net|asm)/[^>]*>' "$top/kmod" |
+		sed 's/.*<//; s/>//' | sort -u | grep -v '^linux/types.h$' |
+		while read -r header; do
+			mkdir -p "$out/headers/${header%/*}"
+			: >"$out/headers/$header"
+		done
+	printf '%s\n' -iquote "$here/kernel" -isystem "$out/headers" \
+		-include "$here/kernel/kernel.h" -DRCH_INJECT -Wno-unused-parameter \
+		-Wno-sign-compare -Wno-missing-field-initializers
 }
 
 # Bytes of the largest input: some records, a hello with padding, some dozens of steps.
@@ -48,6 +78,7 @@ max_len() {
 	frame) echo 192 ;;
 	hello) echo 64 ;;
 	link) echo 160 ;;
+	peer) echo 240 ;;
 	esac
 }
 
@@ -57,26 +88,28 @@ short_runs() {
 	frame) echo 1000000 ;;
 	hello) echo 1000000 ;;
 	link) echo 40000 ;;
+	peer) echo 20000 ;;
 	esac
 }
 
 # build NAME FLAG...: a fuzzer, with what FLAGs add
 build() {
 	local name=$1 target
-	local -a files
+	local -a files more
 
 	shift
 	mkdir -p "$out"
 	target=$out/$name
 	mapfile -t files < <(sources "${name%.cover}")
-	"$CLANG" "${FLAGS[@]}" "$@" -o "$target" "${files[@]}" "${PURE[@]}" ||
+	mapfile -t more < <(flags "${name%.cover}")
+	"$CLANG" "${FLAGS[@]}" "${more[@]}" "$@" -o "$target" "${files[@]}" "${PURE[@]}" ||
 		die "cannot build $name; packages.sh installs what is needed"
 }
 
 build_seeds() {
 	mkdir -p "$out"
 	"$CLANG" "${FLAGS[@]}" "${SANITIZE[@]}" -o "$out/seeds" \
-		"$here/seeds.c" "$here/records.c" "${PURE[@]}" || die "cannot build seeds"
+		"$here/seeds.c" "$here/seeds_peer.c" "$here/records.c" "${PURE[@]}" || die "cannot build seeds"
 }
 
 make_seeds() {
@@ -126,7 +159,7 @@ test_one() {
 replay() {
 	local name bad=0
 
-	echo "1..7"
+	echo "1..9"
 	build_seeds
 	make_seeds "$out/corpus"
 	test_one "the corpus is what seeds.c writes" diff -r "$out/corpus" "$here/corpus"
@@ -202,21 +235,36 @@ cover() {
 	"$out/$1.cover" "$here/corpus/$1"/* && short_run "$1" "$out/$1.cover"
 }
 
-coverage() {
+# profile NAME...: run these fuzzers, and export what they took
+profile() {
 	local name
 	local -a objects=()
 
 	rm -rf "$out/profile"
 	mkdir -p "$out/profile"
 	export LLVM_PROFILE_FILE=$out/profile/%p.profraw
-	for name in $FUZZERS; do
+	for name; do
 		build "$name.cover" -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
 		cover "$name" >"$out/cover.log" 2>&1 || die "$name fails; see $out/cover.log"
 		objects+=(-object "$out/$name.cover")
 	done
 	llvm llvm-profdata merge -o "$out/profile/all" "$out"/profile/*.profraw
 	llvm llvm-cov export -instr-profile="$out/profile/all" "${objects[@]:1:1}" \
-		"${objects[@]:2}" | "$here/branches.py" "$top/kmod/pure"
+		"${objects[@]:2}"
+}
+
+coverage() {
+	profile frame hello link | "$here/branches.py" "$top/kmod/pure"
+}
+
+branches() {
+	local folder
+
+	profile peer >"$out/export"
+	for folder in link memory rndv channel message; do
+		"$here/branches.py" "$top/kmod/$folder" <"$out/export" |
+			grep -v ': never \|no function' || true
+	done
 }
 
 mode=${1:-}
@@ -225,6 +273,7 @@ case $mode in
 replay) replay ;;
 run) run "$@" ;;
 coverage) coverage ;;
+branches) branches ;;
 seeds) build_seeds; make_seeds "$here/corpus" ;;
-*) sed -n '5,9s/^# *//p' "$0" >&2; exit 2 ;;
+*) sed -n '5,10s/^# *//p' "$0" >&2; exit 2 ;;
 esac

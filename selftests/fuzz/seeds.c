@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * seeds.c - writes the corpus: inputs that reach each branch of the pure layer
+ * seeds.c - writes the corpus: inputs that reach each branch of the pure layer, and more
  *
  * usage: seeds DIR
  *
- * DIR gets the folders frame, hello and link with a tiny file for each input. They are
+ * DIR gets the folders frame, hello, link and peer with a tiny file for each input. They are
  * in the tree as well, in corpus/, and "run.sh replay" sees to it that both are the
  * same. What a campaign finds is added here as an input with a name.
  */
@@ -13,6 +13,7 @@
 
 #include "end.h"
 #include "link_fuzz.h"
+#include "seeds.h"
 
 static const char *top;
 
@@ -22,7 +23,8 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void save(const char *kind, const char *name, const void *data, size_t size)
+/** seeds_save - write an input for the fuzzer @kind */
+void seeds_save(const char *kind, const char *name, const void *data, size_t size)
 {
 	char path[512];
 	FILE *file;
@@ -94,22 +96,22 @@ static void frame_seeds(void)
 	char name[32];
 	u32 type;
 
-	save("frame", "empty", buf, 0);
-	save("frame", "pure", buf, frame_make(buf, NULL, 0));
+	seeds_save("frame", "empty", buf, 0);
+	seeds_save("frame", "pure", buf, frame_make(buf, NULL, 0));
 	for (type = RCH_REC_OPEN; type < RCH_REC_TYPES; type++) {
 		r[type] = record_of(type);
 		snprintf(name, sizeof(name), "type-%02u", type);
-		save("frame", name, buf, frame_make(buf, &r[type], 1));
+		seeds_save("frame", name, buf, frame_make(buf, &r[type], 1));
 	}
-	save("frame", "all-types", buf, frame_make(buf, &r[1], RCH_REC_TYPES - 1));
+	seeds_save("frame", "all-types", buf, frame_make(buf, &r[1], RCH_REC_TYPES - 1));
 	/* Messages that can be taken together; and one whose padding does not fit behind others. */
 	r[0] = record_of(RCH_REC_DATA);
 	r[1] = r[0];
 	r[1].length = 24;
 	r[1].total = 24;
 	r[2] = r[0];
-	save("frame", "run", buf, frame_make(buf, r, 3));
-	save("frame", "run-padding", buf, frame_make(buf, r, 3) - 3);
+	seeds_save("frame", "run", buf, frame_make(buf, r, 3));
+	seeds_save("frame", "run-padding", buf, frame_make(buf, r, 3) - 3);
 }
 
 static void frame_spoilt(u8 type, const struct spoil *s)
@@ -120,7 +122,7 @@ static void frame_spoilt(u8 type, const struct spoil *s)
 	u32 length = frame_make(buf, &r, 1);
 
 	memcpy(buf + s->at, &value, s->width);
-	save("frame", s->name, buf, length - s->cut);
+	seeds_save("frame", s->name, buf, length - s->cut);
 }
 
 static void frame_bad_seeds(void)
@@ -192,15 +194,15 @@ static void frame_standing_seed(void)
 	r.flags = RCH_CTS_F_STANDING;
 	length = frame_make(buf, &r, 1);
 	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
-	save("frame", "cts-standing", buf, length);
+	seeds_save("frame", "cts-standing", buf, length);
 	r.flags |= RCH_CTS_F_AHEAD;
 	length = frame_make(buf, &r, 1);
 	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
-	save("frame", "cts-ahead", buf, length);
+	seeds_save("frame", "cts-ahead", buf, length);
 	r.flags = RCH_CTS_F_AHEAD;
 	length = frame_make(buf, &r, 1);
 	rch_wire_cts_put(buf + RCH_FRAME_OVERHEAD, &cts);
-	save("frame", "cts-ahead-of-nothing", buf, length);
+	seeds_save("frame", "cts-ahead-of-nothing", buf, length);
 }
 
 /* Two grants and a message; and with a lie in it. */
@@ -228,15 +230,15 @@ static void frame_grants_seed(void)
 	f.length = sizeof(struct rch_wire_frame);
 	f.length += fuzz_record_encode(buf + f.length, &r);
 	rch_wire_frame_put(buf, &f);
-	save("frame", "grants", buf, f.length);
+	seeds_save("frame", "grants", buf, f.length);
 	first->keys = cpu_to_le32(two[0].keys + 1);
-	save("frame", "bad-grants-keys", buf, f.length);
+	seeds_save("frame", "bad-grants-keys", buf, f.length);
 	/* As many keys as the grant needs, and more than follow. */
 	first->keys = cpu_to_le32(5);
 	first->length = cpu_to_le64(two[0].length + 3 * 4096);
-	save("frame", "bad-grants-long", buf, f.length);
+	seeds_save("frame", "bad-grants-long", buf, f.length);
 	buf[RCH_FRAME_OVERHEAD + offsetof(struct rch_wire_grants, count)] = 17;
-	save("frame", "bad-grants-count", buf, f.length);
+	seeds_save("frame", "bad-grants-count", buf, f.length);
 }
 
 /* Hellos and refusals. */
@@ -246,7 +248,7 @@ static void hello_seed(const char *name, struct rch_hello h, size_t size)
 	u8 buf[64] __attribute__((aligned(8))) = {};
 
 	rch_wire_hello_put(buf, &h);
-	save("hello", name, buf, size);
+	seeds_save("hello", name, buf, size);
 }
 
 static void hello_seeds(void)
@@ -268,7 +270,7 @@ static void hello_seeds(void)
 	hello_seed("padded", good, 64);
 	hello_seed("cut", good, 55);
 	hello_seed("tiny", good, 3);
-	save("hello", "not-ours", "GET / HTTP/1.1\r\nHost: somewhere.example\r\n\r\n"
+	seeds_save("hello", "not-ours", "GET / HTTP/1.1\r\nHost: somewhere.example\r\n\r\n"
 	     "something else\r\n", 60);
 	for (i = 0; i < ARRAY_SIZE(versions); i++) {
 		h = good;
@@ -288,7 +290,7 @@ static void hello_seeds(void)
 	BAD(dead_ms, 199);
 #undef BAD
 	rch_wire_refusal_put(buf, &refusal);
-	save("hello", "refusal", buf, sizeof(buf));
+	seeds_save("hello", "refusal", buf, sizeof(buf));
 }
 
 /* Links: steps in the language of link_fuzz.h. */
@@ -314,7 +316,7 @@ static void hello_seeds(void)
 #define LINK(name, ...)								\
 	do {									\
 		static const u8 steps[] = { __VA_ARGS__ };			\
-		save("link", name, steps, sizeof(steps));			\
+		seeds_save("link", name, steps, sizeof(steps));			\
 	} while (0)
 
 static void link_seeds(void)
@@ -459,5 +461,6 @@ int main(int argc, char **argv)
 	link_liar_seeds();
 	link_liar_place_seeds();
 	found_seeds();
+	seeds_peer();
 	return 0;
 }
