@@ -24,6 +24,9 @@
 #define SLOTS 8
 #define VALUES 8
 #define IOVS_MAX 1025
+#define OPCODES 16
+/* An operation is known by its user_data from this bit on; below is what CANCEL looks for. */
+#define OPCODE_SHIFT 8
 
 /* Where the kinds of files are, if nothing moves them. */
 enum slot {
@@ -88,6 +91,21 @@ struct actor {
 	struct iovec iov[IOVS_MAX];
 	unsigned long *cover;
 	int cover_fd;
+};
+
+/* What a partner does. */
+enum partner_deed {
+	PARTNER_ACCEPT,
+	PARTNER_CONNECT,
+	PARTNER_SEND,
+	PARTNER_RECEIVE,
+	PARTNER_GIVE,
+	PARTNER_REVOKE,
+	PARTNER_ACCESS,
+	PARTNER_RELEASE,
+	PARTNER_SHUTDOWN,
+	PARTNER_FINISH,
+	PARTNER_DEEDS,
 };
 
 enum errno_class {
@@ -167,6 +185,8 @@ long memory_beyond(unsigned int page, unsigned int pages);
  * @cut: those of them that were ended after their time
  * @complaints: what was found
  * @outcomes: of each kind of call, how often each errno; 0 is success
+ * @completed: of each operation of queues, likewise
+ * @partner: of each deed of partners, how often it was tried, and how often it succeeded
  */
 struct engine_stats {
 	atomic_ulong calls;
@@ -174,6 +194,8 @@ struct engine_stats {
 	atomic_ulong cut;
 	atomic_ulong complaints;
 	atomic_ulong outcomes[64][160];
+	atomic_ulong completed[OPCODES][160];
+	atomic_ulong partner[PARTNER_DEEDS][2];
 };
 
 /**
@@ -212,6 +234,13 @@ long engine_fork(struct actor *actor, const struct call *call, unsigned int call
 void engine_complain(const char *what);
 void engine_poke(unsigned int actor, int sig);
 
+/* partner.c */
+void partner_start(void);
+
+/* reach.c */
+void reach_completed(uint64_t user_data, int64_t res);
+int reach_report(const struct engine_stats *stats);
+
 /* cover.c */
 #define COVER_STEPS 65536UL
 
@@ -240,6 +269,7 @@ unsigned int length_of(unsigned int value);
 uint32_t region_of(unsigned int value);
 uint32_t grant_of(unsigned int value);
 unsigned int timeout_of(unsigned int value);
+uint32_t services_of(int proc);
 
 long call_queue(struct actor *actor, const struct call *call);
 long call_pool(struct actor *actor, const struct call *call);

@@ -76,9 +76,15 @@ unsigned int length_of(unsigned int value)
 	return PICK(lengths, value);
 }
 
+/* The first service of a process; the third is its partner's. */
+uint32_t services_of(int proc)
+{
+	return 6000 + 8 * proc;
+}
+
 static uint32_t service_of(unsigned int value)
 {
-	const uint32_t own = 6000 + 8 * engine_options()->proc;
+	const uint32_t own = services_of(engine_options()->proc);
 	const uint32_t services[] = {
 		own, own + 1, 5000, own + 2, 5001, 80, 0, 0xffffffff, 0xfffffffe, 1,
 	};

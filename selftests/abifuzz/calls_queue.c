@@ -25,6 +25,32 @@ static char *ring_of(unsigned int ring)
 	return rings + ring % RINGS * RING_SIZE;
 }
 
+static bool is_inside(uint32_t offset, size_t size)
+{
+	return offset <= RING_SIZE - size;
+}
+
+/* The completions that nobody has looked at. The rings are there, whatever is in them. */
+static void harvest(void)
+{
+	const struct rdmachan_ring *cq = &at[RING_CQ];
+	uint32_t first, end, entry;
+	struct rdmachan_cqe cqe;
+	char *ring = ring_of(RING_CQ);
+
+	if (!cq->count || !is_inside(cq->producer, 4) || !is_inside(cq->consumer, 4))
+		return;
+	memcpy(&first, ring + cq->consumer, 4);
+	memcpy(&end, ring + cq->producer, 4);
+	for (; first != end && end - first <= cq->count; first++) {
+		entry = cq->entries + (first & (cq->count - 1)) * sizeof(cqe);
+		if (!is_inside(entry, sizeof(cqe)))
+			return;
+		memcpy(&cqe, ring + entry, sizeof(cqe));
+		reach_completed(cqe.user_data, cqe.res);
+	}
+}
+
 /* Nobody's rings, where threads can write all the same. */
 void queue_reset(void)
 {
@@ -32,6 +58,9 @@ void queue_reset(void)
 
 	if (rings && !dirty)
 		return;
+	if (rings)
+		harvest();
+	memset(at, 0, sizeof(at));
 	rings = mmap(rings, RINGS * RING_SIZE, PROT_READ | PROT_WRITE,
 		     rings ? own | MAP_FIXED : own, -1, 0);
 	if (rings == MAP_FAILED)
@@ -110,26 +139,32 @@ static void name_grant(struct rdmachan_sqe *sqe, const struct call *call)
 	sqe->grant_offset = PICK(offsets, call->value[4]);
 }
 
+static const uint8_t opcodes[] = {
+	RDMACHAN_OPCODE_RECV, RDMACHAN_OPCODE_SEND, RDMACHAN_OPCODE_NOP,
+	RDMACHAN_OPCODE_ACCEPT, RDMACHAN_OPCODE_CONNECT, RDMACHAN_OPCODE_SHUTDOWN,
+	RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
+	RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
+	RDMACHAN_OPCODE_RELEASE, RDMACHAN_OPCODE_GRANT, RDMACHAN_OPCODE_REVOKE,
+	RDMACHAN_OPCODE_FINISH,
+};
+
+static uint64_t data_of(unsigned int opcode, unsigned int value)
+{
+	return (uint64_t)opcode << OPCODE_SHIFT | value % 4;
+}
+
 /* value: opcode, flags, memory, length, flags of the operation, timeout, user data, spoiled */
 long call_entry(struct actor *actor, const struct call *call)
 {
-	static const uint8_t opcodes[] = {
-		RDMACHAN_OPCODE_RECV, RDMACHAN_OPCODE_SEND, RDMACHAN_OPCODE_NOP,
-		RDMACHAN_OPCODE_ACCEPT, RDMACHAN_OPCODE_CONNECT, RDMACHAN_OPCODE_SHUTDOWN,
-		RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
-		RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
-		RDMACHAN_OPCODE_RELEASE, RDMACHAN_OPCODE_GRANT, RDMACHAN_OPCODE_REVOKE,
-		RDMACHAN_OPCODE_FINISH,
-	};
 	struct rdmachan_sqe sqe = {
 		.opcode = PICK(opcodes, call->value[0]),
 		.flags = call->value[1] % 16 |
 			 (call->value[1] & 16 ? RDMACHAN_SQE_F_REGION : 0),
 		.fd = fd_of(call->slot),
 		.op_flags = call->value[4] % 5,
-		.user_data = call->value[6] % 4,
 	};
 
+	sqe.user_data = data_of(sqe.opcode, call->value[6]);
 	if (call->value[5])
 		sqe.timeout_ms = timeout_of(call->value[5]);
 	switch (sqe.opcode) {
@@ -177,7 +212,7 @@ long call_entry(struct actor *actor, const struct call *call)
 		sqe.fd = -1;
 		break;
 	case RDMACHAN_OPCODE_CANCEL:
-		sqe.target = call->value[3] % 4;
+		sqe.target = data_of(PICK(opcodes, call->value[3] / 4), call->value[3]);
 		sqe.fd = -1;
 		break;
 	case RDMACHAN_OPCODE_NOP:
@@ -199,14 +234,34 @@ long call_buffer(struct actor *actor, const struct call *call)
 	return put(actor, RING_POOL, &buffer, sizeof(buffer));
 }
 
+/* The completions from @first to before @end, as far as the ring has them. */
+static void look(struct actor *actor, uint32_t first, uint32_t end)
+{
+	uint32_t count = at[RING_CQ].count;
+	struct rdmachan_cqe cqe;
+	size_t offset;
+
+	for (; count && first != end && end - first <= count; first++) {
+		offset = at[RING_CQ].entries + (size_t)(first & (count - 1)) * sizeof(cqe);
+		if (offset + sizeof(cqe) > RING_SIZE ||
+		    !memory_copy(actor, &cqe, ring_of(RING_CQ) + offset, sizeof(cqe)))
+			return;
+		reach_completed(cqe.user_data, cqe.res);
+	}
+}
+
 /* Look at completions, and give their places back. */
 long call_reap(struct actor *actor, const struct call *call)
 {
-	uint32_t producer;
+	char *consumer = ring_of(RING_CQ) + at[RING_CQ].consumer;
+	uint32_t first, producer;
 
 	(void)call;
-	if (memory_copy(actor, &producer, ring_of(RING_CQ) + at[RING_CQ].producer, 4))
-		memory_copy(actor, ring_of(RING_CQ) + at[RING_CQ].consumer, &producer, 4);
+	if (!memory_copy(actor, &producer, ring_of(RING_CQ) + at[RING_CQ].producer, 4) ||
+	    !memory_copy(actor, &first, consumer, 4))
+		return 0;
+	look(actor, first, producer);
+	memory_copy(actor, consumer, &producer, 4);
 	return 0;
 }
 

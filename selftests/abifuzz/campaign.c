@@ -332,22 +332,6 @@ static void report(const char *head, int64_t begun)
 	fflush(stdout);
 }
 
-static void report_outcomes(void)
-{
-	unsigned int op, error;
-	unsigned long count;
-
-	for (op = 0; op < ops_count; op++) {
-		printf("# %s:", ops[op].name);
-		for (error = 0; error < 160; error++) {
-			count = shared->stats.outcomes[op][error];
-			if (count)
-				printf(" %s %lu", error ? strerrorname_np(error) : "ok", count);
-		}
-		printf("\n");
-	}
-}
-
 /* A process that has said nothing for long: where are its threads? */
 static bool is_silent(pid_t child, int number)
 {
@@ -469,7 +453,7 @@ int campaign_run(const struct campaign *wanted)
 	failed = load_and_fuzz(exchange, begun);
 	write_corpus();
 	write_places();
-	report_outcomes();
+	reach_report(&shared->stats);
 	report("abi_fuzz", begun);
 	return failed || shared->stats.complaints;
 }

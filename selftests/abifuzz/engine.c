@@ -442,6 +442,8 @@ void engine_start(const struct engine_options *wanted)
 		perror("abi_fuzz: limit of files");
 		exit(1);
 	}
+	/* Before there are threads. */
+	partner_start();
 	memory_init();
 	catch_all();
 	for (i = 0; i < 2; i++)
