@@ -157,7 +157,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_FEATURE: the peer asks for features this side has not, or the
  *	other way round; see detail for the feature bits
  * @RDMACHAN_CAUSE_TIMEOUT: the timeout of the connect ran out; see state
- * @RDMACHAN_CAUSE_PEER_DEAD: nothing was heard of the peer for the dead time
+ * @RDMACHAN_CAUSE_PEER_DEAD: nothing was heard of the peer for the dead time: its module has sent
+ *	nothing, and its adapter has acknowledged nothing
  * @RDMACHAN_CAUSE_PEER_CLOSED: the peer's program closed the channel; detail is the number of
  *	messages that were sent and that it has not received
  * @RDMACHAN_CAUSE_PEER_KILLED: the peer's program was killed; see detail for the
@@ -208,8 +209,9 @@ enum rdmachan_cmd {
  *	that waits can send it; see detail for the bytes of the buffer. The receiver takes it
  * @RDMACHAN_CAUSE_UNPRIVILEGED: the peer lets modules in only when they connect from a port below
  *	1024, as own_privileged_port of the module has them do
- * @RDMACHAN_CAUSE_PEER_STALLED: the peer lives, and has taken nothing that was sent for four dead
- *	times; see detail for these in milliseconds
+ * @RDMACHAN_CAUSE_PEER_STALLED: the peer lives, or at least its adapter, and for four dead times
+ *	has taken nothing that was sent, or not answered while hardly a frame came; see detail
+ *	for these in milliseconds
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,

@@ -363,7 +363,7 @@ void rch_chan_writable(struct rch_lane *lane)
 
 /*
  * How long a peer has to answer. It does so at once, however slow its programs are, if
- * it is honest; its link may be slow, but is not silent for as long as the dead time.
+ * it is honest; and if its link is not slower than rch_link_unanswered() has it.
  */
 static unsigned long answer_time(void)
 {
@@ -378,8 +378,7 @@ static void rch_chan_linger_work(struct work_struct *work)
 	if (!READ_ONCE(chan->lane.id))
 		goto out;
 	if (chan->ends.overdue) {
-		rch_link_kill_cause(chan->lane.link, RDMACHAN_OP_NONE,
-				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
+		rch_link_unanswered(chan->lane.link, RDMACHAN_OP_NONE);
 		goto out;
 	}
 	/* CLOSE that is only held back needs no reset. */

@@ -348,6 +348,44 @@ void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail)
 	rch_link_kill(link, &error);
 }
 
+/**
+ * rch_link_note_slow - look how long no frame has come
+ * @link: link, locked
+ *
+ * A peer that lives is silent for less than half of the dead time, if the path is as it should be.
+ */
+void rch_link_note_slow(struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	if (time_after(jiffies, link->beat.last_rx + link->beat.dead / 2))
+		link->beat.slow = jiffies;
+}
+
+/**
+ * rch_link_unanswered - end a link: the peer has had four dead times for an answer
+ * @link: link
+ * @op: &enum rdmachan_op
+ *
+ * It has broken the protocol, if the path is as it should be. Where hardly a frame comes the answer
+ * may be under way.
+ *
+ * Context: any.
+ */
+void rch_link_unanswered(struct rch_link *link, u32 op)
+{
+	struct rdmachan_error error = {};
+
+	spin_lock_bh(&link->lock);
+	rch_link_note_slow(link);
+	if (time_after(jiffies, link->beat.slow + link->path.patience))
+		rch_error_set(&error, op, RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
+	else
+		rch_error_set(&error, op, RDMACHAN_CAUSE_PEER_STALLED,
+			      jiffies_to_msecs(link->path.patience));
+	rch_link_fail_locked(link, &error);
+	spin_unlock_bh(&link->lock);
+}
+
 static bool is_posting(struct rch_link *link)
 {
 	bool posting;
@@ -504,7 +542,36 @@ static void forgive_own_delay(struct rch_link *link)
 	if (!time_after(now, link->beat.at + link->beat.tick))
 		return;
 	link->beat.last_rx = forgiven(link->beat.last_rx, late, now);
+	link->beat.answered = forgiven(link->beat.answered, late, now);
 	link->beat.moved = forgiven(link->beat.moved, late, now);
+}
+
+/*
+ * Whether the peer gives no sign of life. A path may be so slow that no frame comes for the dead
+ * time, or the peer's adapter be stuck with what it has to send: as long as it acknowledges what
+ * this side sends, reads and writes the peer is not dead. That may go on when there is no module
+ * behind it any more: see is_stalled().
+ */
+static bool is_silent(const struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	/*
+	 * A live peer is silent for less than half of the dead time. One that was restarted may
+	 * have another queue pair of the same number, and answer by that.
+	 */
+	if (link->beat.doubt)
+		return time_after(jiffies, link->beat.last_rx + link->beat.dead / 2);
+	return time_after(jiffies, link->beat.last_rx + link->beat.dead) &&
+	       time_after(jiffies, link->beat.answered + link->beat.dead);
+}
+
+static void note_answers(struct rch_link *link)
+{
+	unsigned long answered = READ_ONCE(link->path.answered);
+
+	lockdep_assert_held(&link->lock);
+	if (time_after(answered, link->beat.answered))
+		link->beat.answered = answered;
 }
 
 /*
@@ -526,9 +593,7 @@ static bool is_stalled(struct rch_link *link)
 /* Why the link is to end now. Return: whether it is */
 static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 {
-	/* A live peer is silent for less than half of the dead time. */
-	unsigned long patience = link->beat.dead / (link->beat.doubt ? 2 : 1);
-	bool dead = time_after(jiffies, link->beat.last_rx + patience);
+	bool dead = is_silent(link);
 	bool stalled = is_stalled(link);
 
 	lockdep_assert_held(&link->lock);
@@ -574,6 +639,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	bool beat;
 
 	spin_lock_bh(&link->lock);
+	note_answers(link);
 	forgive_own_delay(link);
 	/* Before the lock is dropped: a frame or a channel may come at any moment. */
 	if (tick_verdict(link, &error))

@@ -289,6 +289,10 @@ struct rch_link_beat {
 	unsigned long tick;
 	/** @last_rx: when a frame last came, in jiffies; written in softirq */
 	unsigned long last_rx;
+	/** @answered: when the peer's adapter had last answered, as seen by a tick, in jiffies */
+	unsigned long answered;
+	/** @slow: when a frame last came, or did not, after half of the dead time, in jiffies */
+	unsigned long slow;
 	/** @last_tx: when a frame was last sent, in jiffies */
 	unsigned long last_tx;
 	/** @taken: the last tick has seen that the peer had all frames before this */
@@ -584,7 +588,9 @@ void rch_link_tick_later(struct rch_link *link);
 void rch_link_dead_later(struct rch_link *link);
 void rch_link_kill(struct rch_link *link, const struct rdmachan_error *error);
 void rch_link_kill_cause(struct rch_link *link, u32 op, u32 cause, u64 detail);
+void rch_link_unanswered(struct rch_link *link, u32 op);
 void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *error);
+void rch_link_note_slow(struct rch_link *link);
 bool rch_link_set_state(struct rch_link *link, enum rch_link_state to);
 void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
 u32 rch_link_trip_us(const struct rch_link *link);

@@ -86,6 +86,8 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	rch_trip_init(&link->probe.trip, jiffies_to_msecs(jiffies));
 	link->probe.tick = jiffies - 1;
 	link->beat.last_rx = jiffies;
+	link->beat.answered = jiffies;
+	link->beat.slow = jiffies - link->path.patience - 1;
 	spin_unlock_bh(&link->lock);
 }
 

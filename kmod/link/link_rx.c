@@ -113,6 +113,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 	}
 	if (link->state == RCH_LINK_HELLO)
 		rch_link_set_state(link, RCH_LINK_UP);
+	rch_link_note_slow(link);
 	link->beat.last_rx = jiffies;
 	link->beat.doubt = false;
 	link->stats.rx_frames++;

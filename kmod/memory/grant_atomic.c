@@ -229,8 +229,7 @@ static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 /* The peer has given no credit, or no answer, for too long. */
 static void give_up(struct rch_job *job)
 {
-	rch_link_kill_cause(job->chan->lane.link, RDMACHAN_OP_ACCESS, RDMACHAN_CAUSE_PROTOCOL,
-			    RCH_RULE_ANSWER);
+	rch_link_unanswered(job->chan->lane.link, RDMACHAN_OP_ACCESS);
 }
 
 static void asked_late(struct timer_list *timer)

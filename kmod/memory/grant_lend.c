@@ -812,8 +812,7 @@ static void rch_loan_timer(struct work_struct *work)
 	if (!READ_ONCE(loan->revoked))
 		revoke(loan);
 	else if (overdue(loan))
-		rch_link_kill_cause(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT,
-				    RDMACHAN_CAUSE_PROTOCOL, RCH_RULE_ANSWER);
+		rch_link_unanswered(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT);
 	rch_loan_put(loan);
 }
 

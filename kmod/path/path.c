@@ -62,6 +62,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->failure.lock);
 	init_completion(&path->drained);
+	path->answered = jiffies;
 	INIT_WORK(&path->answer.heard_work, rch_path_heard_work);
 	init_waitqueue_head(&path->left);
 	rch_path_mrs_init(path);

@@ -219,6 +219,11 @@ struct rch_path {
 	struct rch_path_accesses accesses;
 	/** @keys: keys of own memory */
 	struct rch_path_keys keys;
+	/**
+	 * @answered: when the peer's adapter last acknowledged something, in jiffies. Written with
+	 * WRITE_ONCE() in softirq
+	 */
+	unsigned long answered;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced; protected by @lock */
@@ -275,6 +280,7 @@ void rch_path_cq_put(struct rch_path *path);
 int rch_path_post(struct rch_path *path, struct list_head *frames);
 void rch_path_post_failed(struct rch_path *path, int ret);
 void rch_path_unmap(struct rch_path *path, struct rch_txf *txf);
+void rch_path_wc_ok(struct rch_path *path, const struct ib_wc *wc);
 void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op);
 void rch_path_refill(struct rch_path *path, gfp_t gfp);
 int rch_path_buffers_get(struct rch_path *path);

@@ -301,7 +301,9 @@ static void rch_access_wc(struct ib_cq *cq, struct ib_wc *wc)
 	struct rch_path *path = cq->cq_context;
 	bool ok = wc->status == IB_WC_SUCCESS;
 
-	if (unlikely(!ok))
+	if (likely(ok))
+		rch_path_wc_ok(path, wc);
+	else
 		rch_path_wc_failed(path, wc, RDMACHAN_OP_ACCESS);
 	if (access->by_mr) {
 		/* It may be open, and work requests that name it be queued. */

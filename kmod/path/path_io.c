@@ -28,6 +28,32 @@
 #include "path/frame.h"
 #include "path/path.h"
 
+/**
+ * rch_path_wc_ok - a work request has been completed: does the peer's adapter live?
+ * @path: path
+ * @wc: completion without an error
+ *
+ * What was read has come from there. What was sent or written was acknowledged, but by iWARP: there
+ * it is done as soon as TCP has it. Context: softirq.
+ */
+void rch_path_wc_ok(struct rch_path *path, const struct ib_wc *wc)
+{
+	switch (wc->opcode) {
+	case IB_WC_SEND:
+	case IB_WC_RDMA_WRITE:
+		if (rdma_protocol_iwarp(path->dev, path->port))
+			return;
+		break;
+	case IB_WC_RDMA_READ:
+	case IB_WC_COMP_SWAP:
+	case IB_WC_FETCH_ADD:
+		break;
+	default:
+		return;
+	}
+	WRITE_ONCE(path->answered, jiffies);
+}
+
 /** rch_path_wc_failed - a work request has failed; @op: &enum rdmachan_op. Softirq */
 void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op)
 {
@@ -66,10 +92,12 @@ static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rch_path *path = cq->cq_context;
 
-	if (unlikely(wc->status != IB_WC_SUCCESS))
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rch_path_wc_failed(path, wc, RDMACHAN_OP_SEND);
-	else
-		path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
+		return;
+	}
+	rch_path_wc_ok(path, wc);
+	path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
 }
 
 /* What goes with it was put into the work request by the link. */

@@ -46,7 +46,9 @@ void rch_path_leave(struct rch_path *path)
 /** rch_io_judge - look at a completion that nobody waits for */
 void rch_io_judge(struct ib_cq *cq, struct ib_wc *wc)
 {
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status == IB_WC_SUCCESS)
+		rch_path_wc_ok(cq->cq_context, wc);
+	else
 		rch_path_wc_failed(cq->cq_context, wc, RDMACHAN_OP_SEND);
 }
 

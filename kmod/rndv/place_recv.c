@@ -253,7 +253,7 @@ static bool step_opening(struct rch_place *place)
 	return true;
 }
 
-/* A peer that is silent about all messages for so long has broken the protocol. */
+/* A peer that is silent about all messages for so long may keep the memory no longer. */
 static void fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
@@ -262,8 +262,7 @@ static void fin_late(struct rch_place *place)
 	if (!rch_place_just_late(place))
 		return;
 	if (!last && READ_ONCE(link->rx.fins) == place->fins)
-		rch_link_kill_cause(link, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_PROTOCOL,
-				    RCH_RULE_ANSWER);
+		rch_link_unanswered(link, RDMACHAN_OP_RECV);
 	else if (last || place->left_alone)
 		/* A peer cannot keep memory that is wanted back as long as it likes. */
 		rch_chan_broken(place->chan, -EINTR);

@@ -429,9 +429,8 @@ TEST_TIMEOUT(revoke_answered_late, 100)
 	inject_end(root);
 }
 
-/* That of inject.h, and how often a link is looked after then. */
+/* That of inject.h. */
 #define DEAD_MS 2000
-#define LOOK_MS (DEAD_MS / 4)
 
 /* One that does not answer at all costs the connection, and not the memory. */
 TEST_TIMEOUT(revoke_never_answered, 100)
@@ -453,9 +452,13 @@ TEST_TIMEOUT(revoke_never_answered, 100)
 	begun = tick_ms();
 	inject("delay", "count=0 ms=60000");
 	EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
-	EXPECT_TOOK(begun, 0, DEAD_MS + LOOK_MS + LIMIT_LATE(LOOK_MS));
+	/* Where its adapter answers, and is heard to, it has the time that an answer may take. */
+	EXPECT_TOOK(begun, 0, 4 * DEAD_MS + LIMIT_LATE(4 * DEAD_MS));
 	/* The adapter may give up before that: rxe does after 1.8 s, with sanitizers. */
 	ASSERT_EQ(get_error(fds[0], &error), 0);
+	EXPECT_TRUE(error.cause == RDMACHAN_CAUSE_PEER_STALLED ||
+		    error.cause == RDMACHAN_CAUSE_PEER_DEAD ||
+		    error.cause == RDMACHAN_CAUSE_TRANSPORT);
 	if (time_is_virtual() && error.cause == RDMACHAN_CAUSE_PEER_DEAD)
 		EXPECT_GE(now_ms() - begun, DEAD_MS - KERNEL_TICK_MS);
 	expect_calm(memory, LENT);

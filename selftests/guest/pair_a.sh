@@ -5,6 +5,7 @@
 #
 #   transfer      a file, its digest, an echo
 #   loss          the same over a cable that loses 1 % of the frames
+#   mix           ROUNDS files over a cable on which packets are lost, repeated and out of order
 #   far           the same over a cable so long that answers take 200 ms
 #   busy          a transfer beside small messages, while the receiver's frames get lost
 #   cut           a transfer during which the cable is cut for two seconds
@@ -22,8 +23,9 @@ size=${SIZE:-4194304}
 head -c "$size" /dev/urandom >/tmp/file
 lab-await listening || exit 1
 
+# transfer [FILE]
 transfer() {
-	timeout 100 ./rdmachan send /tmp/file "$PEER_IP:7001" 2>/tmp/log
+	timeout 100 ./rdmachan send "${1:-/tmp/file}" "$PEER_IP:7001" 2>/tmp/log
 	status=$?
 	cat /tmp/log
 	return $status
@@ -48,6 +50,16 @@ transfer | loss | far)
 	transfer || exit 1
 	./rdmachan ping -c 10 -i 0 -s 64 "$PEER_IP:7002" || exit 1
 	./rdmachan ping -c 2 -i 0 -s 1m "$PEER_IP:7002" || exit 1
+	;;
+mix)
+	# Each arrives, or an adapter is stuck, which is said; and the next one may arrive.
+	for round in $(seq "${ROUNDS:-10}"); do
+		cp /tmp/file "/tmp/file-$round"
+		transfer "/tmp/file-$round" && continue
+		echo "round $round did not arrive"
+		grep -qE 'has taken nothing|could not carry out|took the connection down' /tmp/log ||
+			exit 1
+	done
 	;;
 busy)
 	# What the receiver sends: answers, and where it wants the file.

@@ -218,8 +218,8 @@ static const struct cause causes[] = {
 	},
 	[RDMACHAN_CAUSE_PEER_STALLED] = {
 		"peer-stalled",
-		"The peer's module is alive, but has taken nothing of what was sent for four dead times, so the connection was given up.",
-		"The peer's adapter or module does not work as it should: see the system log there, and load its module anew. What it has received last is not known.",
+		"The peer or its adapter is alive, but for four dead times it has taken nothing of what was sent, or has not answered over a path on which hardly anything comes, so the connection was given up.",
+		"An adapter, the peer's module or the network between does not work as it should: see the system log there, whether packets are lost or come out of order, and load the module there anew. What the peer has received last is not known.",
 	},
 };
 
