@@ -404,14 +404,17 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_GRANTS: grants, those given and those that peers have given. One that is
  *	given counts once for each memory region it takes: one for 2 MiB, or for as much as
  *	the adapter's regions have
+ * @RDMACHAN_LIMIT_LINKS: links, until they are gone: those that the user's channels were
+ *	connected over, and those that peers have made for his services, once they are up. A link
+ *	without channels ends when another one needs its place
  *
  * The user is who opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
- * %RDMACHAN_CAUSE_PEER_RESOURCES. These, and grants that peers give, leave the last quarter of
- * each limit of a user to what his own programs make. What a user has in a user namespace counts
- * for the namespace's owner as well. A context that was opened with CAP_SYS_RESOURCE, and all that
- * comes from it, may exceed the limits of a user, not those in all; of these the last sixteenth is
- * for it alone.
+ * %RDMACHAN_CAUSE_PEER_RESOURCES. These, and grants and links that peers make, leave the last
+ * quarter of each limit of a user to what his own programs make. What a user has in a user
+ * namespace counts for the namespace's owner as well. A context that was opened with
+ * CAP_SYS_RESOURCE, and all that comes from it, may exceed the limits of a user, not those in all;
+ * of these the last sixteenth is for it alone.
  */
 enum rdmachan_limit {
 	RDMACHAN_LIMIT_CONTEXTS = 0,
@@ -423,6 +426,7 @@ enum rdmachan_limit {
 	RDMACHAN_LIMIT_REGIONS = 6,
 	RDMACHAN_LIMIT_POLLERS = 7,
 	RDMACHAN_LIMIT_GRANTS = 8,
+	RDMACHAN_LIMIT_LINKS = 9,
 };
 
 /**
@@ -505,6 +509,7 @@ struct rdmachan_use {
  * @out_use_pollers: The same of queues with a poller
  * @out_use_regions: Regions in use, and their limits
  * @out_use_grants: The same of grants
+ * @out_use_links: The same of links
  *
  * Errors: as in "rules of the interface".
  */
@@ -545,6 +550,7 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_pollers;
 	struct rdmachan_use out_use_regions;
 	struct rdmachan_use out_use_grants;
+	struct rdmachan_use out_use_links;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)

@@ -103,7 +103,7 @@ struct limit {
 	bool bytes;
 };
 
-#define LIMITS 9
+#define LIMITS 10
 
 static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMITS])
 {
@@ -116,6 +116,7 @@ static void limits_of(const struct rdmachan_info *info, struct limit limits[LIMI
 	limits[6] = (struct limit){ "pollers", &info->out_use_pollers, false };
 	limits[7] = (struct limit){ "regions", &info->out_use_regions, false };
 	limits[8] = (struct limit){ "grants", &info->out_use_grants, false };
+	limits[9] = (struct limit){ "links", &info->out_use_links, false };
 }
 
 static void add_amount(struct table *table, uint64_t amount, bool bytes)

@@ -109,6 +109,10 @@ RCH_PARAM(user_grants, 65536, 0, RCH_COUNT_MAX, 0644,
 	  "grants that a user may have, given and held");
 RCH_PARAM(all_grants, 262144, 0, RCH_COUNT_MAX, 0644,
 	  "grants that all users together may have");
+RCH_PARAM(user_links, 1024, 0, RCH_COUNT_MAX, 0644,
+	  "links to other hosts that a user may have");
+RCH_PARAM(all_links, 4096, 0, RCH_COUNT_MAX, 0644,
+	  "links to other hosts that all users together may have");
 RCH_PARAM(gather_us, 100, 0, 1000000, 0644,
 	  "how long a small message, or the end of a channel, may wait for others to share its frame, in microseconds; 0: not at all");
 RCH_PARAM(eager_us, 64, 0, 1000000, 0644,

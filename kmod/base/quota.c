@@ -46,6 +46,7 @@ static const struct {
 	[RDMACHAN_LIMIT_REGIONS] = { &rch_user_regions, &rch_all_regions },
 	[RDMACHAN_LIMIT_POLLERS] = { &rch_user_pollers, &rch_all_pollers },
 	[RDMACHAN_LIMIT_GRANTS] = { &rch_user_grants, &rch_all_grants },
+	[RDMACHAN_LIMIT_LINKS] = { &rch_user_links, &rch_all_links },
 };
 
 /* Where @param is 0, a share of the memory. */
@@ -250,6 +251,18 @@ static u32 take(struct rch_charge *charge, const struct rch_cost *cost, u32 *lim
 	}
 	spin_unlock_bh(&quota_lock);
 	return cause;
+}
+
+/** rch_charge_fits - whether rch_charge_take() would take @cost now. Any context */
+bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cost)
+{
+	struct rch_user *whose;
+	u32 limit, cause;
+
+	spin_lock_bh(&quota_lock);
+	cause = refusal(charge, cost, &limit, &whose);
+	spin_unlock_bh(&quota_lock);
+	return !cause;
 }
 
 /**

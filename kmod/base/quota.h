@@ -14,8 +14,9 @@
  * grants that are held, buffers of pools, accesses that wait for a slot, and answers to atomic
  * operations that the peer has not taken.
  *
- * What a peer makes, channels that it opens and grants that it gives, is charged to the user as
- * well, but not the last quarter of what he may have: that is for what his own programs make.
+ * What a peer makes, channels that it opens, grants that it gives, and links, is charged to the
+ * user as well, but not the last quarter of what he may have: that is for what his own programs
+ * make.
  *
  * A user may make user namespaces, with many user ids of his. What they have is his as well: it
  * is charged to each owner on the way to the first namespace, and bound by the limits of all.
@@ -38,7 +39,7 @@
 struct user_namespace;
 
 /** RCH_LIMITS - how many limits there are: &enum rdmachan_limit */
-#define RCH_LIMITS (RDMACHAN_LIMIT_GRANTS + 1)
+#define RCH_LIMITS (RDMACHAN_LIMIT_LINKS + 1)
 
 /** struct rch_cost - what something takes; indexed by &enum rdmachan_limit */
 struct rch_cost {
@@ -87,6 +88,7 @@ void rch_quota_exit(void);
 void rch_user_put(struct rch_user *user);
 void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exempt);
 void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, bool exempt);
+bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cost);
 u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit);
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error);

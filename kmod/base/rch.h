@@ -69,6 +69,7 @@ extern unsigned int rch_user_regions, rch_all_regions;
 extern unsigned int rch_user_pinned_mib;
 extern unsigned int rch_user_pollers, rch_all_pollers;
 extern unsigned int rch_user_grants, rch_all_grants;
+extern unsigned int rch_user_links, rch_all_links;
 
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U

@@ -91,22 +91,34 @@ static int connect_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int 
 
 /* A step returns -EINPROGRESS when connect_ready() is to be asked again, or how it all ends. */
 
+/* A limit is in the way. */
+static void connect_no_link(struct rch_chan *chan, const struct rdmachan_error *error)
+{
+	spin_lock_bh(&chan->lock);
+	chan->error = *error;
+	chan->error.size = sizeof(chan->error);
+	chan->error.service = chan->service;
+	rch_addr_from_sockaddr(&chan->error.peer, &chan->peer);
+	spin_unlock_bh(&chan->lock);
+}
+
 static int connect_find_link(struct rch_chan *chan)
 {
 	struct rch_chan_opening *opening = &chan->opening;
+	struct rdmachan_error error = {};
 	struct rch_link *link;
 
 	if (!rch_time_left(opening->deadline)) {
 		note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
-	link = rch_link_get(chan->net, chan->object.uid, chan->charge.exempt, &chan->peer,
-			    opening->domain, chan->service, opening->deadline);
-	if (link == ERR_PTR(-EMFILE))
-		rch_chan_note(chan, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
-			      RDMACHAN_LIMIT_PENDING);
-	if (IS_ERR(link))
+	link = rch_link_get(chan->net, &chan->charge, &chan->peer, opening->domain,
+			    chan->service, opening->deadline, &error);
+	if (IS_ERR(link)) {
+		if (error.error)
+			connect_no_link(chan, &error);
 		return PTR_ERR(link);
+	}
 	opening->link = link;
 	if (opening->background)
 		add_wait_queue(&opening->link->wait, &opening->link_entry);

@@ -264,13 +264,13 @@ void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 }
 
 /** rch_listener_domain - whose is a service; see &struct rch_link_ops */
-u32 rch_listener_domain(const struct net *net, u32 service, kuid_t *uid)
+u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *charge)
 {
 	struct rch_listener *listener = find_get(net, service);
 
 	if (!listener)
 		return RCH_REJECT_NO_SERVICE;
-	*uid = listener->object.uid;
+	rch_charge_begin_by_peer(charge, listener->charge.user, listener->charge.exempt);
 	listener_put(listener);
 	return 0;
 }

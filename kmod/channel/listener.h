@@ -64,7 +64,7 @@ void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 bool rch_listener_has_waiting(struct rch_listener *listener);
 
 /* Softirq, for the link */
-u32 rch_listener_domain(const struct net *net, u32 service, kuid_t *uid);
+u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *charge);
 u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid_t *owner);
 
 #endif /* _RCH_LISTENER_H */

@@ -114,6 +114,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_REGIONS, &info->out_use_regions);
 	rch_quota_tell(user, RDMACHAN_LIMIT_POLLERS, &info->out_use_pollers);
 	rch_quota_tell(user, RDMACHAN_LIMIT_GRANTS, &info->out_use_grants);
+	rch_quota_tell(user, RDMACHAN_LIMIT_LINKS, &info->out_use_links);
 }
 
 static int run_info(struct rch_call *call)

@@ -189,6 +189,7 @@ static void link_release(struct kref *ref)
 
 	pr_debug("rdmachan: link destroyed %p\n", link);
 	atomic_dec(&rch_counts.links);
+	rch_charge_end(&link->charge);
 	xa_destroy(&link->lanes.all);
 	kfree_rcu(link, rcu);
 }
@@ -202,21 +203,24 @@ void rch_link_put(struct rch_link *link)
 /**
  * rch_link_alloc - begin a link
  * @net: network namespace
- * @uid: trust domain here
+ * @charge: that was begun, and has nothing: its user is the trust domain here. It becomes the
+ *	link's, also where there is none
  * @peer: address
  * @state: CONNECTING or HELLO
  *
- * May sleep. Return: the link with one reference, not in the table; or NULL.
+ * May sleep. Return: the link with one reference, not in the table; or NULL without memory.
  */
-struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
+struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 				const struct sockaddr_storage *peer,
 				enum rch_link_state state)
 {
 	struct rch_link *link = rch_try(RCH_SITE_LINK,
 					kzalloc(sizeof(*link), GFP_KERNEL_ACCOUNT));
+	kuid_t uid = charge->user->uid;
 
 	if (!link)
-		return NULL;
+		goto err_charge;
+	link->charge = *charge;
 	kref_init(&link->ref);
 	rch_path_init(&link->path, &path_ops);
 	link->net = net;
@@ -252,14 +256,18 @@ struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
 	link->beat.moved = jiffies;
 	link->lanes.idle_since = jiffies;
 	rch_addr_from_sockaddr(&link->error.peer, peer);
-	if (rch_object_enter(&link->object, &link_object_ops, net, uid, GFP_KERNEL)) {
-		xa_destroy(&link->lanes.all);
-		kfree(link);
-		return NULL;
-	}
+	if (rch_object_enter(&link->object, &link_object_ops, net, uid, GFP_KERNEL))
+		goto err_link;
 	atomic_inc(&rch_counts.links);
 	pr_debug("rdmachan: link created %p\n", link);
 	return link;
+
+err_link:
+	xa_destroy(&link->lanes.all);
+	kfree(link);
+err_charge:
+	rch_charge_end(charge);
+	return NULL;
 }
 
 /** rch_link_set_state - the only writer of a link's state; locked */

@@ -36,6 +36,7 @@
 #include <linux/xarray.h>
 
 #include "base/object.h"
+#include "base/quota.h"
 #include "path/frame.h"
 #include "path/path.h"
 #include "pure/credit.h"
@@ -343,6 +344,13 @@ struct rch_link {
 	struct sockaddr_storage peer;
 	/** @active: this side connected; immutable */
 	bool active;
+	/**
+	 * @charge: who pays for it, until it leaves the table: the active side from the beginning,
+	 * the passive one when it is UP. Written in softirq then, else with links_lock
+	 */
+	struct rch_charge charge;
+	/** @gave_way: it was idle, and another has its place; protected by links_lock */
+	bool gave_way;
 	/** @opening: connecting */
 	struct rch_link_opening opening;
 	/** @list: in the table of links; protected by links_lock */
@@ -547,8 +555,8 @@ struct rch_tx_row {
 
 /**
  * struct rch_link_ops - what links tell the channels above
- * @service_domain: whose is a service? Return: enum rch_reject or 0, with @uid set.
- *	Context: any
+ * @service_domain: whose is a service? Return: enum rch_reject; or 0, then @charge was begun for
+ *	what a peer makes the user of the service have. Context: any
  * @opened: the peer opens a channel. Return: enum rch_reject, with @owner if that is
  *	RCH_REJECT_DOMAIN: the service is that user's, and the link another one's; or 0, then a
  *	lane was attached with rch_lane_attach() and accepted. Softirq
@@ -561,7 +569,7 @@ struct rch_tx_row {
  *	sleep
  */
 struct rch_link_ops {
-	u32 (*service_domain)(const struct net *net, u32 service, kuid_t *uid);
+	u32 (*service_domain)(const struct net *net, u32 service, struct rch_charge *charge);
 	u32 (*opened)(struct rch_link *link, const struct rch_open *open, kuid_t *owner);
 	enum rch_rule (*record)(struct rch_lane *lane, const struct rch_record *r,
 				struct page *page);
@@ -576,7 +584,7 @@ extern const struct rch_link_ops *rch_link_ops;
 extern u64 rch_boot_id;
 
 /* link.c APIs: may sleep */
-struct rch_link *rch_link_alloc(struct net *net, kuid_t uid,
+struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 				const struct sockaddr_storage *peer,
 				enum rch_link_state state);
 void rch_link_note_place(struct rch_link *link);
@@ -606,10 +614,12 @@ int rch_link_init(const struct rch_link_ops *ops);
 void rch_link_exit(void);
 int rch_link_listen(struct net *net);
 void rch_link_unlisten(struct net *net);
-struct rch_link *rch_link_get(struct net *net, kuid_t uid, bool exempt,
+struct rch_link *rch_link_get(struct net *net, const struct rch_charge *owner,
 			      const struct sockaddr_storage *peer, u32 domain,
-			      u32 service, unsigned long deadline);
+			      u32 service, unsigned long deadline,
+			      struct rdmachan_error *error);
 void rch_link_leave(struct rch_link *link);
+void rch_link_discard(struct rch_link *link);
 void rch_links_changed(void);
 bool rch_links_admit(struct rch_link *link);
 void rch_links_leave(struct rch_link *link);

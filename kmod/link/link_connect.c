@@ -426,8 +426,9 @@ static void turn_out(struct rch_link *link)
 	rch_link_kill(link, &link->path.failure.error);
 }
 
+/* Return: enum rch_reject, with @detail; or 0, and the user of the service has @charge. */
 static u32 judge_hello(const struct net *net, const struct rch_path_request *request,
-		       struct rch_hello *h, kuid_t *uid, u32 *detail)
+		       struct rch_hello *h, struct rch_charge *charge, u32 *detail)
 {
 	enum rch_rule rule = rch_wire_hello_get(request->data, request->data_len, h);
 	u32 reason;
@@ -447,13 +448,14 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 	*detail = rch_path_request_mtu(request);
 	if (*detail)
 		return RCH_REJECT_MTU;
-	reason = rch_link_ops->service_domain(net, h->service, uid);
+	reason = rch_link_ops->service_domain(net, h->service, charge);
 	if (reason)
 		return reason;
-	*detail = from_kuid(&init_user_ns, *uid);
-	if (h->peer_domain != RCH_DOMAIN_ANY && h->peer_domain != *detail)
-		return RCH_REJECT_DOMAIN;
-	return 0;
+	*detail = from_kuid(&init_user_ns, charge->user->uid);
+	if (h->peer_domain == RCH_DOMAIN_ANY || h->peer_domain == *detail)
+		return 0;
+	rch_charge_end(charge);
+	return RCH_REJECT_DOMAIN;
 }
 
 static int accept_hello(struct rch_link *link, const struct rch_path_request *request,
@@ -479,16 +481,15 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 }
 
 /* Return: a link with a reference that is in the table; NULL: no memory, or no place for it. */
-static struct rch_link *begin_passive(struct net *net, kuid_t uid,
+static struct rch_link *begin_passive(struct net *net, struct rch_charge *charge,
 				      const struct rch_path_request *request)
 {
-	struct rch_link *link = rch_link_alloc(net, uid, &request->id->route.addr.dst_addr,
+	struct rch_link *link = rch_link_alloc(net, charge, &request->id->route.addr.dst_addr,
 					       RCH_LINK_HELLO);
 
 	if (!link || rch_links_admit(link))
 		return link;
-	rch_object_strike(&link->object);
-	rch_link_put(link);
+	rch_link_discard(link);
 	return NULL;
 }
 
@@ -502,18 +503,18 @@ static struct rch_link *begin_passive(struct net *net, kuid_t uid,
  */
 int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 {
+	struct rch_charge charge;
 	struct rch_hello theirs;
 	struct rch_link *link;
 	u32 reason, detail;
-	kuid_t uid;
 
-	reason = judge_hello(net, request, &theirs, &uid, &detail);
+	reason = judge_hello(net, request, &theirs, &charge, &detail);
 	if (reason == RCH_REJECT_PROTOCOL)
 		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
 				      &request->id->route.addr.dst_addr);
 	if (reason)
 		return refuse(request, reason, detail);
-	link = begin_passive(net, uid, request);
+	link = begin_passive(net, &charge, request);
 	if (!link)
 		return refuse(request, RCH_REJECT_RESOURCES, 0);
 	if (accept_hello(link, request, &theirs)) {

@@ -72,6 +72,22 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 }
 
 /*
+ * The peer's first frame has come, and the link counts for the user whose service it is for. When
+ * several were let in at the same moment there may be one too many.
+ */
+static void came_up(struct rch_link *link)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_LINKS] = 1 };
+	struct rdmachan_error error = {};
+
+	lockdep_assert_held(&link->lock);
+	if (rch_charge_object(&link->charge, &cost, RDMACHAN_OP_CONNECT, &error))
+		rch_link_fail_locked(link, &error);
+	else
+		rch_link_set_state(link, RCH_LINK_UP);
+}
+
+/*
  * The frame's numbers. If it is bare, they are completed by what is known, and @bare is set.
  * Return: the rule that was broken; @skip: it is a duplicate.
  */
@@ -112,7 +128,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 		goto out;
 	}
 	if (link->state == RCH_LINK_HELLO)
-		rch_link_set_state(link, RCH_LINK_UP);
+		came_up(link);
 	rch_link_note_slow(link);
 	link->beat.last_rx = jiffies;
 	link->beat.doubt = false;

@@ -54,6 +54,8 @@ struct rch_net {
 
 static unsigned int net_id;
 
+static const struct rch_cost link_cost = { .of[RDMACHAN_LIMIT_LINKS] = 1 };
+
 static void link_publish(struct rch_link *link)
 {
 	lockdep_assert_held(&links_lock);
@@ -67,10 +69,19 @@ void rch_links_changed(void)
 	wake_up_all(&links_wait);
 }
 
+/* The link counts for its user no longer. */
+static void link_uncharge(struct rch_link *link)
+{
+	lockdep_assert_held(&links_lock);
+	rch_charge_give(&link->charge, RDMACHAN_LIMIT_LINKS,
+			link->charge.held.of[RDMACHAN_LIMIT_LINKS]);
+}
+
 /** rch_links_leave - take a link out of the table, and drop the table's reference */
 void rch_links_leave(struct rch_link *link)
 {
 	mutex_lock(&links_lock);
+	link_uncharge(link);
 	list_del_init(&link->list);
 	mutex_unlock(&links_lock);
 	rch_link_put(link);
@@ -175,12 +186,14 @@ void rch_link_leave(struct rch_link *link)
 }
 
 /*
- * Whether a link is being made, or is being ended and never had a channel. One that had channels
- * was paid for by them; many of those may end in the same moment, when a cable is cut.
+ * Whether a link is being made, or is being ended and nobody pays for it: it never had a channel,
+ * or has given its place to another. One that had channels was paid for by them; many of those may
+ * end in the same moment, when a cable is cut.
  */
 static bool is_under_way(const struct rch_link *link)
 {
-	return READ_ONCE(link->state) != RCH_LINK_UP && !READ_ONCE(link->lanes.used);
+	return READ_ONCE(link->state) != RCH_LINK_UP &&
+	       (!READ_ONCE(link->lanes.used) || link->gave_way);
 }
 
 /*
@@ -198,50 +211,153 @@ static bool too_many_under_way(kuid_t uid)
 	return count >= READ_ONCE(rch_user_pending);
 }
 
-/**
- * rch_link_get - find or make the link to a peer
- * @net: network namespace
- * @uid: trust domain here
- * @exempt: that is not bound by the limits of a user
- * @peer: address
- * @domain: trust domain there, or RCH_DOMAIN_ANY
- * @service: that is wanted, if the link must be made
- * @deadline: for connecting, in jiffies
- *
- * Context: may sleep, but does not wait for the connection.
- * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or an
- * ERR_PTR(): -ENOMEM; -EMFILE: the user has too many under way (%RDMACHAN_LIMIT_PENDING).
- */
-struct rch_link *rch_link_get(struct net *net, kuid_t uid, bool exempt,
-			      const struct sockaddr_storage *peer, u32 domain,
-			      u32 service, unsigned long deadline)
+/* A link that has no channel, and that none waits for, ends. Return: whether it was so */
+static bool give_way(struct rch_link *link)
+{
+	struct rdmachan_error error = {};
+	bool idle;
+
+	rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
+	spin_lock_bh(&link->lock);
+	idle = link->state == RCH_LINK_UP && !link->lanes.count && !link->opening.wanted;
+	if (idle)
+		rch_link_fail_locked(link, &error);
+	spin_unlock_bh(&link->lock);
+	return idle;
+}
+
+/* Whether @link needs no place: it ends now, or could not be made. is_under_way() counts it. */
+static bool gives_place(struct rch_link *link)
+{
+	return give_way(link) || (READ_ONCE(link->state) == RCH_LINK_DEAD &&
+				  !READ_ONCE(link->lanes.used));
+}
+
+/* Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it. */
+static bool user_has_room(const struct rch_link *fresh)
+{
+	bool room = rch_charge_fits(&fresh->charge, &link_cost);
+	struct rch_link *link;
+
+	lockdep_assert_held(&links_lock);
+	list_for_each_entry(link, &links, list) {
+		if (room)
+			break;
+		if (link->charge.user != fresh->charge.user || !gives_place(link))
+			continue;
+		link->gave_way = true;
+		link_uncharge(link);
+		room = rch_charge_fits(&fresh->charge, &link_cost);
+	}
+	return room;
+}
+
+/* Return: a link that goes there, with a reference, that the caller wants; or NULL */
+static struct rch_link *link_find(struct net *net, kuid_t uid,
+				  const struct sockaddr_storage *peer, u32 domain)
 {
 	struct rch_link *link;
 
-	mutex_lock(&links_lock);
+	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, list)
 		if (matches(link, net, uid, peer, domain) && link_want(link))
-			goto out;
-	link = ERR_PTR(-EMFILE);
-	if (!exempt && too_many_under_way(uid))
-		goto out;
-	link = rch_link_alloc(net, uid, peer, RCH_LINK_CONNECTING) ?: ERR_PTR(-ENOMEM);
-	if (IS_ERR(link))
-		goto out;
+			return link;
+	return NULL;
+}
+
+/* Its charge is of the user of @owner. Return: a link that nobody knows; or NULL */
+static struct rch_link *link_begin(struct net *net, const struct rch_charge *owner,
+				   const struct sockaddr_storage *peer, u32 domain,
+				   u32 service, unsigned long deadline)
+{
+	struct rch_charge charge;
+	struct rch_link *link;
+
+	rch_charge_begin(&charge, owner->user, owner->exempt);
+	link = rch_link_alloc(net, &charge, peer, RCH_LINK_CONNECTING);
+	if (!link)
+		return NULL;
 	link->active = true;
 	link->opening.service = service;
 	link->opening.domain = domain;
 	link->opening.deadline = deadline;
 	link->opening.wanted = 1;
 	complete_all(&link->opening.built);
+	return link;
+}
+
+/* Return: 0, and the table has a reference to the link; or -EMFILE or -ENFILE, as @error says */
+static int link_start(struct rch_link *link, struct rdmachan_error *error)
+{
+	int ret;
+
+	lockdep_assert_held(&links_lock);
+	if (!link->charge.exempt && too_many_under_way(link->uid)) {
+		rch_error_set(error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
+			      RDMACHAN_LIMIT_PENDING);
+		return -EMFILE;
+	}
+	user_has_room(link);
+	ret = rch_charge_object(&link->charge, &link_cost, RDMACHAN_OP_CONNECT, error);
+	if (ret)
+		return ret;
 	kref_get(&link->ref);
 	link_publish(link);
 	/* What connects has a reference of its own: the namespace may be about to go. */
-	get_net(net);
+	get_net(link->net);
 	queue_delayed_work(rch_link_wq, &link->opening.work, 0);
-out:
+	return 0;
+}
+
+/** rch_link_discard - drop a link that the table has never had */
+void rch_link_discard(struct rch_link *link)
+{
+	rch_object_strike(&link->object);
+	rch_link_put(link);
+}
+
+/**
+ * rch_link_get - find or make the link to a peer
+ * @net: network namespace
+ * @owner: charge of whoever wants it: the user is its trust domain here, and is charged for it
+ * @peer: address
+ * @domain: trust domain there, or RCH_DOMAIN_ANY
+ * @service: that is wanted, if the link must be made
+ * @deadline: for connecting, in jiffies
+ * @error: on -EMFILE and -ENFILE, which limit it was
+ *
+ * Context: may sleep, but does not wait for the connection.
+ * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or an
+ * ERR_PTR(): -ENOMEM; -EMFILE: the user has too many (%RDMACHAN_LIMIT_LINKS), or too many under way
+ * (%RDMACHAN_LIMIT_PENDING); -ENFILE: all users have.
+ */
+struct rch_link *rch_link_get(struct net *net, const struct rch_charge *owner,
+			      const struct sockaddr_storage *peer, u32 domain,
+			      u32 service, unsigned long deadline,
+			      struct rdmachan_error *error)
+{
+	const kuid_t uid = owner->user->uid;
+	struct rch_link *link, *fresh;
+	int ret = 0;
+
+	mutex_lock(&links_lock);
+	link = link_find(net, uid, peer, domain);
 	mutex_unlock(&links_lock);
-	return link;
+	if (link)
+		return link;
+	/* Peers' requests wait for the table: not for memory. */
+	fresh = link_begin(net, owner, peer, domain, service, deadline);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&links_lock);
+	link = link_find(net, uid, peer, domain);
+	if (!link)
+		ret = link_start(fresh, error);
+	mutex_unlock(&links_lock);
+	if (!link && !ret)
+		return fresh;
+	rch_link_discard(fresh);
+	return link ?: ERR_PTR(ret);
 }
 
 /**
@@ -316,21 +432,6 @@ static void census(const struct rch_link *fresh, struct census *c)
 	}
 }
 
-/* A link that has no channel ends. Return: whether it had none */
-static bool give_way(struct rch_link *link)
-{
-	struct rdmachan_error error = {};
-	bool idle;
-
-	rch_error_set(&error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
-	spin_lock_bh(&link->lock);
-	idle = link->state == RCH_LINK_UP && !link->lanes.count;
-	if (idle)
-		rch_link_fail_locked(link, &error);
-	spin_unlock_bh(&link->lock);
-	return idle;
-}
-
 /* Each costs a ring of buffers: when there are too many the oldest go. */
 static void make_room(const struct rch_link *fresh, const struct census *c)
 {
@@ -363,7 +464,9 @@ static bool has_place(const struct census *c)
  *
  * Peers may make links and not use them, under as many addresses as they like. Here they are
  * counted, before anything is made that costs much. Those that are up give way; those that are
- * being made or ended cannot: when they are too many the new one is refused.
+ * being made or ended cannot: when they are too many the new one is refused. So it is when the user
+ * whose service it is for has as many as peers may make. The link counts for him when it is up:
+ * those that say no more than HELLO take nothing of what he may have.
  *
  * Context: may sleep. Return: whether the table has it, and a reference to it.
  */
@@ -375,7 +478,7 @@ bool rch_links_admit(struct rch_link *link)
 	mutex_lock(&links_lock);
 	census(link, &c);
 	make_room(link, &c);
-	ok = has_place(&c);
+	ok = has_place(&c) && user_has_room(link);
 	if (ok) {
 		kref_get(&link->ref);
 		link_publish(link);

@@ -83,6 +83,7 @@ static const char *const limits[] = {
 	[RDMACHAN_LIMIT_REGIONS] = "regions",
 	[RDMACHAN_LIMIT_POLLERS] = "pollers",
 	[RDMACHAN_LIMIT_GRANTS] = "grants",
+	[RDMACHAN_LIMIT_LINKS] = "links",
 };
 
 const char *lib_limit_name(uint64_t limit)

@@ -121,6 +121,8 @@ static void test_records(void)
 	ok(explained(&err, "parameter all_buffer_mib."), "the limit of all");
 	err.detail = RDMACHAN_LIMIT_GRANTS;
 	ok(explained(&err, "parameter all_grants."), "the limit of grants");
+	err.detail = RDMACHAN_LIMIT_LINKS;
+	ok(explained(&err, "parameter all_links."), "the limit of links");
 	err.detail = UINT64_MAX;
 	ok(explained(&err, "as much as they may.\n"), "an absurd limit");
 }
