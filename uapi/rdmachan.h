@@ -443,6 +443,8 @@ enum rdmachan_limit {
  *	%RDMACHAN_SQE_F_FENCE; and %RDMACHAN_WRITE_F_NOTIFY
  * @RDMACHAN_CALLS_FINISH: %RDMACHAN_FINISH, %RDMACHAN_OPCODE_FINISH, and
  *	%RDMACHAN_SHUTDOWN_ABORT
+ * @RDMACHAN_CALLS_TRAFFIC_CLASS: &rdmachan_connect_args.traffic_class; a module without it refuses
+ *	all but 0
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -452,6 +454,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_GRANT = 1 << 5,
 	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 6,
 	RDMACHAN_CALLS_FINISH = 1 << 7,
+	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 8,
 };
 
 /**
@@ -670,6 +673,9 @@ struct rdmachan_accept_args {
 
 #define RDMACHAN_ACCEPT _IO(RDMACHAN_TYPE, RDMACHAN_CMD_ACCEPT)
 
+/** RDMACHAN_TRAFFIC_CLASS_0 - traffic class 0, whatever the default of the module is */
+#define RDMACHAN_TRAFFIC_CLASS_0	256U
+
 /**
  * struct rdmachan_connect_args - ioctl(RDMACHAN_CONNECT) on a context
  * @size: sizeof(struct rdmachan_connect_args)
@@ -677,11 +683,14 @@ struct rdmachan_accept_args {
  * @service: Service number, 1 to 0xfffffffe
  * @timeout_ms: How long to try, 1 to 3600000; 0 is the default of the module
  * @addr: Address of the peer host
- * @__reserved: Must be 0
+ * @traffic_class: Class of the packets, for a network that keeps classes apart: 1 to 255, the byte
+ *	of the IP header whose upper six bits are the DSCP; %RDMACHAN_TRAFFIC_CLASS_0; or 0, the
+ *	default of the module. Channels of different classes share no link. With RoCE both hosts
+ *	send in it; with iWARP it is up to the adapter, and siw takes no notice
  * @tuning: For the channel
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The channel's file descriptor
- * @__reserved2: Must be 0
+ * @__reserved: Must be 0
  * @until: 0; see "rules of the interface"
  *
  * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK is set: then
@@ -712,11 +721,11 @@ struct rdmachan_connect_args {
 	__u32 service;
 	__u32 timeout_ms;
 	struct rdmachan_addr addr;
-	__u32 __reserved;
+	__u32 traffic_class;
 	struct rdmachan_tuning tuning;
 	__aligned_u64 error_ptr;
 	__s32 out_fd;
-	__u32 __reserved2;
+	__u32 __reserved;
 	__aligned_u64 until;
 };
 
@@ -1033,7 +1042,8 @@ enum rdmachan_state {
  *	doorbell each time: @tx_frames divided by it is the length of a chain
  * @tx_signals: Frames of @tx_frames of which the adapter tells the module that they are sent
  * @mtu: Links, channels: bytes of a packet, with InfiniBand and RoCE; else 0
- * @__reserved: 0
+ * @traffic_class: Links, channels: class of the packets that this host sends, 0 to 255: with
+ *	InfiniBand and RoCE that of the route, else what CONNECT has asked for
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -1083,7 +1093,7 @@ struct rdmachan_object {
 	__aligned_u64 tx_posts;
 	__aligned_u64 tx_signals;
 	__u32 mtu;
-	__u32 __reserved;
+	__u32 traffic_class;
 };
 
 /**

@@ -105,6 +105,7 @@ const struct command cmd_connect = {
 	"  -m, --max SIZE       receive messages up to SIZE (k, m, g)\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"\n"
 	"Examples:\n"
 	"  rdmachan connect db1:5000\n"

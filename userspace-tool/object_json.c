@@ -62,6 +62,8 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_string(json, "device", object->device);
 	json_number(json, "dev_port", object->dev_port);
 	json_number(json, "frame_size", object->frame_size);
+	json_number(json, "mtu", object->mtu);
+	json_number(json, "traffic_class", object->traffic_class);
 	json_number(json, "created_ns", object->created_ns);
 	json_number(json, "length", object->length);
 	json_number(json, "region", object->region);

@@ -197,6 +197,13 @@ bool parse_connect(int option, const char *value, struct rdmachan_options *optio
 		return parse_seconds(value, 3600000, &options->timeout_ms) && options->timeout_ms;
 	case 'p':
 		return parse_u32(value, 1, 65535, &options->port);
+	case 'T':
+		if (!parse_u32(value, 0, 255, &options->traffic_class))
+			return false;
+		/* The other 0 would be the module's default. */
+		if (!options->traffic_class)
+			options->traffic_class = RDMACHAN_TRAFFIC_CLASS_0;
+		return true;
 	}
 	return false;
 }

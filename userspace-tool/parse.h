@@ -47,10 +47,11 @@ size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t 
  * Options that all commands have which connect, for getopt_long(), and what takes
  * them: false when @option is another one or @value is not valid.
  */
-#define PARSE_CONNECT_SHORT	"t:p:"
+#define PARSE_CONNECT_SHORT	"t:p:T:"
 #define PARSE_CONNECT_LONG \
 	{ "timeout", required_argument, NULL, 't' }, \
-	{ "port", required_argument, NULL, 'p' }
+	{ "port", required_argument, NULL, 'p' }, \
+	{ "traffic-class", required_argument, NULL, 'T' }
 
 bool parse_connect(int option, const char *value, struct rdmachan_options *options);
 

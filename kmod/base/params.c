@@ -117,5 +117,7 @@ RCH_PARAM(gather_us, 100, 0, 1000000, 0644,
 	  "how long a small message, or the end of a channel, may wait for others to share its frame, in microseconds; 0: not at all");
 RCH_PARAM(eager_us, 64, 0, 1000000, 0644,
 	  "a message from plain memory is copied, and not placed, where a round trip takes longer than so many microseconds for each 64 KiB of it");
+RCH_PARAM(traffic_class, 0, 0, 255, 0644,
+	  "default traffic class of packets: the byte of the IP header whose upper six bits are the DSCP; 0: that of the adapter");
 RCH_PARAM(depth, 32, RCH_DEPTH_MIN, 1024, 0644,
 	  "receive buffers of a link, each of a frame (for new links)");

@@ -51,6 +51,7 @@ extern unsigned int rch_port;
 extern unsigned int rch_dead_ms;
 extern unsigned int rch_connect_ms;
 extern unsigned int rch_linger_ms;
+extern unsigned int rch_traffic_class;
 extern unsigned int rch_idle_ms;
 extern unsigned int rch_buffer;
 extern unsigned int rch_message_max;

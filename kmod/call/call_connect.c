@@ -17,8 +17,10 @@ int rch_connect_check(struct rdmachan_connect_args *connect)
 	if (connect->flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
 	if (!rch_service_valid(connect->service) || connect->timeout_ms > 3600000 ||
-	    connect->__reserved || connect->__reserved2)
+	    connect->traffic_class > RDMACHAN_TRAFFIC_CLASS_0 || connect->__reserved)
 		return -EINVAL;
+	if (!connect->traffic_class)
+		connect->traffic_class = READ_ONCE(rch_traffic_class);
 	return rch_error_check(connect->error_ptr) ?: rch_chan_tune(&connect->tuning);
 }
 
@@ -70,6 +72,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	}
 	chan->active = true;
 	chan->peer = peer;
+	chan->opening.traffic_class = connect->traffic_class;
 	chan->opening.deadline = deadline;
 	return chan;
 }

@@ -104,6 +104,8 @@ struct rch_chan_opening {
 	wait_queue_entry_t link_entry;
 	/** @chan_entry: queues @work; in the channel's queue, when @background is set */
 	wait_queue_entry_t chan_entry;
+	/** @traffic_class: of packets, as of CONNECT; set before that begins, then immutable */
+	u32 traffic_class;
 	/** @deadline: of connecting, in jiffies; set before that begins, then immutable */
 	unsigned long deadline;
 	/** @link: the link it is connected over, as of rch_link_get(); or NULL */

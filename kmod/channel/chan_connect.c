@@ -105,6 +105,15 @@ static void connect_no_link(struct rch_chan *chan, const struct rdmachan_error *
 static int connect_find_link(struct rch_chan *chan)
 {
 	struct rch_chan_opening *opening = &chan->opening;
+	const struct rch_link_wish wish = {
+		.net = chan->net,
+		.owner = &chan->charge,
+		.peer = &chan->peer,
+		.domain = opening->domain,
+		.service = chan->service,
+		.traffic_class = opening->traffic_class,
+		.deadline = opening->deadline,
+	};
 	struct rdmachan_error error = {};
 	struct rch_link *link;
 
@@ -112,8 +121,7 @@ static int connect_find_link(struct rch_chan *chan)
 		note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
-	link = rch_link_get(chan->net, &chan->charge, &chan->peer, opening->domain,
-			    chan->service, opening->deadline, &error);
+	link = rch_link_get(&wish, &error);
 	if (IS_ERR(link)) {
 		if (error.error)
 			connect_no_link(chan, &error);

@@ -132,7 +132,7 @@ static int run_info(struct rch_call *call)
 	info->out_calls = RDMACHAN_CALLS_QUEUE | RDMACHAN_CALLS_POOL |
 			  RDMACHAN_CALLS_POLLER | RDMACHAN_CALLS_REGION |
 			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT |
-			  RDMACHAN_CALLS_FINISH;
+			  RDMACHAN_CALLS_FINISH | RDMACHAN_CALLS_TRAFFIC_CLASS;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -657,7 +657,7 @@ static int run_pool_create(struct rch_call *call)
 static const struct rch_command ctx_commands[] = {
 	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
 	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, __reserved, run_listen),
-	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, __reserved2, run_connect),
+	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, __reserved, run_connect),
 	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, __reserved, run_list),
 	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, out_cq, run_queue_create),
 	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register_args, __reserved,

@@ -603,6 +603,26 @@ bool rch_link_set_state(struct rch_link *link, enum rch_link_state to);
 void rch_link_where(struct rch_link *link, struct rdmachan_error *error);
 u32 rch_link_trip_us(const struct rch_link *link);
 
+/**
+ * struct rch_link_wish - the link that a channel wants
+ * @net: network namespace
+ * @owner: charge of the channel: its user is the trust domain here, and is charged for the link
+ * @peer: address
+ * @domain: trust domain there, or RCH_DOMAIN_ANY
+ * @service: that is wanted, if the link must be made
+ * @traffic_class: of its packets, as of rch_connect_check()
+ * @deadline: for connecting, in jiffies
+ */
+struct rch_link_wish {
+	struct net *net;
+	const struct rch_charge *owner;
+	const struct sockaddr_storage *peer;
+	u32 domain;
+	u32 service;
+	u32 traffic_class;
+	unsigned long deadline;
+};
+
 /* link_connect.c APIs: may sleep */
 void rch_link_connect_work(struct work_struct *work);
 void rch_link_connect_look(struct rch_link *link);
@@ -614,10 +634,7 @@ int rch_link_init(const struct rch_link_ops *ops);
 void rch_link_exit(void);
 int rch_link_listen(struct net *net);
 void rch_link_unlisten(struct net *net);
-struct rch_link *rch_link_get(struct net *net, const struct rch_charge *owner,
-			      const struct sockaddr_storage *peer, u32 domain,
-			      u32 service, unsigned long deadline,
-			      struct rdmachan_error *error);
+struct rch_link *rch_link_get(const struct rch_link_wish *wish, struct rdmachan_error *error);
 void rch_link_leave(struct rch_link *link);
 void rch_link_discard(struct rch_link *link);
 void rch_links_changed(void);

@@ -137,18 +137,19 @@ static __be16 port_of(const struct sockaddr_storage *ss)
  * make one, and would stand in for the module there. The address of one that this side has made
  * leads to the module.
  */
-static bool matches(const struct rch_link *link, const struct net *net, kuid_t uid,
-		    const struct sockaddr_storage *peer, u32 domain)
+static bool matches(const struct rch_link *link, const struct rch_link_wish *wish)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
-	if (!link->active || link->net != net || !uid_eq(link->uid, uid) ||
-	    state == RCH_LINK_DEAD || !rch_addr_same_host(&link->peer, peer) ||
-	    port_of(peer) != port_of(&link->peer))
+	if (!link->active || link->net != wish->net || !uid_eq(link->uid, wish->owner->user->uid) ||
+	    state == RCH_LINK_DEAD || !rch_addr_same_host(&link->peer, wish->peer) ||
+	    port_of(wish->peer) != port_of(&link->peer) ||
+	    link->path.traffic_class != wish->traffic_class)
 		return false;
-	if (domain == RCH_DOMAIN_ANY)
+	if (wish->domain == RCH_DOMAIN_ANY)
 		return true;
-	return (state == RCH_LINK_UP ? link->terms.peer_domain : link->opening.domain) == domain;
+	return (state == RCH_LINK_UP ? link->terms.peer_domain : link->opening.domain) ==
+	       wish->domain;
 }
 
 /* Return: whether the caller has a reference now, and is one of those that want the link. */
@@ -253,34 +254,32 @@ static bool user_has_room(const struct rch_link *fresh)
 }
 
 /* Return: a link that goes there, with a reference, that the caller wants; or NULL */
-static struct rch_link *link_find(struct net *net, kuid_t uid,
-				  const struct sockaddr_storage *peer, u32 domain)
+static struct rch_link *link_find(const struct rch_link_wish *wish)
 {
 	struct rch_link *link;
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, list)
-		if (matches(link, net, uid, peer, domain) && link_want(link))
+		if (matches(link, wish) && link_want(link))
 			return link;
 	return NULL;
 }
 
-/* Its charge is of the user of @owner. Return: a link that nobody knows; or NULL */
-static struct rch_link *link_begin(struct net *net, const struct rch_charge *owner,
-				   const struct sockaddr_storage *peer, u32 domain,
-				   u32 service, unsigned long deadline)
+/* Its charge is of the user of @wish->owner. Return: a link that nobody knows; or NULL */
+static struct rch_link *link_begin(const struct rch_link_wish *wish)
 {
 	struct rch_charge charge;
 	struct rch_link *link;
 
-	rch_charge_begin(&charge, owner->user, owner->exempt);
-	link = rch_link_alloc(net, &charge, peer, RCH_LINK_CONNECTING);
+	rch_charge_begin(&charge, wish->owner->user, wish->owner->exempt);
+	link = rch_link_alloc(wish->net, &charge, wish->peer, RCH_LINK_CONNECTING);
 	if (!link)
 		return NULL;
 	link->active = true;
-	link->opening.service = service;
-	link->opening.domain = domain;
-	link->opening.deadline = deadline;
+	link->path.traffic_class = wish->traffic_class;
+	link->opening.service = wish->service;
+	link->opening.domain = wish->domain;
+	link->opening.deadline = wish->deadline;
 	link->opening.wanted = 1;
 	complete_all(&link->opening.built);
 	return link;
@@ -318,12 +317,7 @@ void rch_link_discard(struct rch_link *link)
 
 /**
  * rch_link_get - find or make the link to a peer
- * @net: network namespace
- * @owner: charge of whoever wants it: the user is its trust domain here, and is charged for it
- * @peer: address
- * @domain: trust domain there, or RCH_DOMAIN_ANY
- * @service: that is wanted, if the link must be made
- * @deadline: for connecting, in jiffies
+ * @wish: which one
  * @error: on -EMFILE and -ENFILE, which limit it was
  *
  * Context: may sleep, but does not wait for the connection.
@@ -331,26 +325,22 @@ void rch_link_discard(struct rch_link *link)
  * ERR_PTR(): -ENOMEM; -EMFILE: the user has too many (%RDMACHAN_LIMIT_LINKS), or too many under way
  * (%RDMACHAN_LIMIT_PENDING); -ENFILE: all users have.
  */
-struct rch_link *rch_link_get(struct net *net, const struct rch_charge *owner,
-			      const struct sockaddr_storage *peer, u32 domain,
-			      u32 service, unsigned long deadline,
-			      struct rdmachan_error *error)
+struct rch_link *rch_link_get(const struct rch_link_wish *wish, struct rdmachan_error *error)
 {
-	const kuid_t uid = owner->user->uid;
 	struct rch_link *link, *fresh;
 	int ret = 0;
 
 	mutex_lock(&links_lock);
-	link = link_find(net, uid, peer, domain);
+	link = link_find(wish);
 	mutex_unlock(&links_lock);
 	if (link)
 		return link;
 	/* Peers' requests wait for the table: not for memory. */
-	fresh = link_begin(net, owner, peer, domain, service, deadline);
+	fresh = link_begin(wish);
 	if (!fresh)
 		return ERR_PTR(-ENOMEM);
 	mutex_lock(&links_lock);
-	link = link_find(net, uid, peer, domain);
+	link = link_find(wish);
 	if (!link)
 		ret = link_start(fresh, error);
 	mutex_unlock(&links_lock);

@@ -395,7 +395,7 @@ static int prepare_connect(struct rch_op *op)
 		return -ENOMEM;
 	op->data = connect;
 	ret = rch_op_copy_call(op, connect, sizeof(*connect),
-			       offsetofend(struct rdmachan_connect_args, __reserved2));
+			       offsetofend(struct rdmachan_connect_args, __reserved));
 	if (!ret && connect->until)
 		ret = -EINVAL;
 	return ret ?: rch_connect_check(connect);

@@ -392,6 +392,18 @@ static int bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage 
 	return ret ?: -EADDRINUSE;
 }
 
+/*
+ * Before the address is resolved, or the route would have another one. It is the active side's
+ * alone: with RoCE the request carries the class, in which the passive side's connection manager
+ * has its queue pair answer. A listener of iWARP without a class has adapters take that of the
+ * peer's packets; siw knows none.
+ */
+static void set_traffic_class(struct rch_path *path)
+{
+	if (path->traffic_class)
+		rdma_set_service_type(path->id, path->traffic_class % RDMACHAN_TRAFFIC_CLASS_0);
+}
+
 /**
  * rch_path_resolve - ask for the device that leads to a peer
  * @path: path after rch_path_init() or rch_path_destroy()
@@ -421,6 +433,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
+	set_traffic_class(path);
 	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
 			   !bind_privileged(id, dst);
 	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, resolve_ms(deadline));
@@ -550,6 +563,16 @@ static bool leads_here(const struct rch_path *path)
 	return true;
 }
 
+/* Of the packets that this host sends: the route is the adapter's, but with iWARP. */
+static u8 route_class(const struct rch_path *path)
+{
+	const struct sa_path_rec *rec = path->id->route.path_rec;
+
+	if (rdma_protocol_iwarp(path->dev, path->port) || !rec)
+		return path->traffic_class % RDMACHAN_TRAFFIC_CLASS_0;
+	return rec->traffic_class;
+}
+
 /**
  * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
  * @path: path whose device is known
@@ -571,6 +594,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);
 	path->leads_here = leads_here(path);
+	WRITE_ONCE(path->route_class, route_class(path));
 	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
 	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);

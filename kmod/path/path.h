@@ -187,6 +187,10 @@ struct rch_path {
 	u32 mtu_limit;
 	/** @route_mtu: the same of a route that has a size of packets; else 0 */
 	u32 route_mtu;
+	/** @traffic_class: that is asked for, as of rch_link_wish; 0: none; immutable */
+	u32 traffic_class;
+	/** @route_class: traffic class of packets, as far as known; written with WRITE_ONCE() */
+	u8 route_class;
 	/** @leads_here: the other end is a queue pair of @dev as well; known after setup */
 	bool leads_here;
 	/** @rxb: receive buffers */
@@ -326,6 +330,12 @@ bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *o
 static inline u32 rch_path_mtu(const struct rch_path *path)
 {
 	return READ_ONCE(path->route_mtu);
+}
+
+/** rch_path_traffic_class - of the packets that this host sends; 0 before that is known */
+static inline u8 rch_path_traffic_class(const struct rch_path *path)
+{
+	return READ_ONCE(path->route_class);
 }
 
 /* path_mtu.c APIs: may sleep */

@@ -128,6 +128,15 @@ static struct rdmachan_tuning tuning_of(unsigned int value)
 	return PICK(tunings, value);
 }
 
+static uint32_t traffic_class_of(unsigned int value)
+{
+	static const uint32_t classes[] = {
+		0, 0, 0, 0, 0, 1, 255, RDMACHAN_TRAFFIC_CLASS_0, RDMACHAN_TRAFFIC_CLASS_0 + 1, ~0U,
+	};
+
+	return PICK(classes, value);
+}
+
 /* The peer's, at most. */
 static struct rdmachan_addr address_value(unsigned int value)
 {
@@ -314,6 +323,7 @@ long call_connect(struct actor *actor, const struct call *call)
 	/* A link takes a while to be made. */
 	connect->timeout_ms = call->value[4] ? timeout_of(call->value[4]) : 100;
 	connect->tuning = tuning_of(call->value[5]);
+	connect->traffic_class = traffic_class_of(call->value[5]);
 	connect->addr = address_value(call->value[6]);
 	connect->error_ptr = error_ptr(actor, call);
 	connect->out_fd = -1;

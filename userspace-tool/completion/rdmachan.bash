@@ -52,7 +52,7 @@ _rdmachan()
 		return
 	fi
 	case $prev in
-	--max | --timeout | --port | --service | --idle | --count | --interval | --size | \
+	--max | --timeout | --port | --traffic-class | --service | --idle | --count | --interval | --size | \
 		--wait | --sizes | --window | --server | --cookie | --uses | --expires | \
 		--revoke | --offset | --listen | --length)
 		return

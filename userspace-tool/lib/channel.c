@@ -69,6 +69,8 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
 	connect.flags = use->flags;
 	connect.timeout_ms = use->timeout_ms;
 	connect.tuning = use->tuning;
+	if (use->size >= sizeof(*use))
+		connect.traffic_class = use->traffic_class;
 	if (ioctl(ctx, RDMACHAN_CONNECT, &connect) < 0)
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	return connect.out_fd;

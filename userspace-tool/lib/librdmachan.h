@@ -76,6 +76,10 @@ extern "C" {
  * @port: Port of the module at the host, for rdmachan_connect_host();
  *	0 is %RDMACHAN_PORT
  * @tuning: Sizes and times of the channel; zeros are the defaults
+ * @traffic_class: Of packets, for rdmachan_connect(): see &struct rdmachan_connect_args
+ * @reserved: Must be 0
+ *
+ * A program that was compiled when there was no @traffic_class has a size that ends before it.
  */
 struct rdmachan_options {
 	size_t size;
@@ -84,10 +88,12 @@ struct rdmachan_options {
 	uint32_t backlog;
 	uint32_t port;
 	struct rdmachan_tuning tuning;
+	uint32_t traffic_class;
+	uint32_t reserved;
 };
 
 #define RDMACHAN_OPTIONS_INIT \
-	{ sizeof(struct rdmachan_options), RDMACHAN_FD_F_CLOEXEC, 0, 0, 0, { 0, 0, 0, 0 } }
+	{ sizeof(struct rdmachan_options), RDMACHAN_FD_F_CLOEXEC, 0, 0, 0, { 0, 0, 0, 0 }, 0, 0 }
 
 /**
  * struct rdmachan_transfer - how to send or receive one message
@@ -211,7 +217,7 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  *	the peer, 0 for %RDMACHAN_PORT
  * @addr_len: bytes of it
  * @service: service at the peer
- * @options: flags, timeout_ms and tuning are used; or NULL
+ * @options: flags, timeout_ms, tuning and traffic_class are used; or NULL
  * @err: why it failed, or NULL
  *
  * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
@@ -234,7 +240,7 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
  * @host: name, IPv4 or IPv6 address; a link-local IPv6 address with its
  *	interface, as "fe80::1%eth0"
  * @service: service at the host
- * @options: flags, timeout_ms, port and tuning are used; or NULL
+ * @options: flags, timeout_ms, port, tuning and traffic_class are used; or NULL
  * @err: why it failed, or NULL
  *
  * Tries the addresses of the host in their order until one answers; each try has
