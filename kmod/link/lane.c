@@ -258,6 +258,8 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	if (control == RCH_LANE_WORDS && word_sent(lane))
 		return;
 	lane->control &= ~control;
+	if (control == RCH_LANE_OPEN)
+		WRITE_ONCE(lane->opened, true);
 	if (control == RCH_LANE_RESET) {
 		lane->close_sent = true;
 		/* What else was to be told: the peer may not know the number any more. */

@@ -472,6 +472,7 @@ struct rch_word {
  *	of its number
  * @returned: to be told with those of RCH_LANE_RETURN, likewise
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
+ * @opened: OPEN was put into a frame, and the peer may answer; written with WRITE_ONCE()
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
  * @refused: takes no items any more
@@ -512,6 +513,7 @@ struct rch_lane {
 	struct rch_cts stand[RCH_LENDS];
 	u32 returned[RCH_LENDS];
 	struct rch_open open;
+	bool opened;
 	u64 queued;
 	u64 room;
 	bool refused;

@@ -39,11 +39,15 @@ static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_fr
 	f->limit = bare->full ? f->ack + link->credit.tx_depth : link->credit.tx_limit;
 }
 
-/* Whether the channel waits for a record of this type at all, whatever its state. */
+/*
+ * Whether the channel waits for a record of this type at all, whatever its state. Numbers can be
+ * guessed: what has not been asked has no answer.
+ */
 static bool in_turn(const struct rch_lane *lane, u8 type)
 {
 	if (!lane->peer_id)
-		return type == RCH_REC_ACCEPT || type == RCH_REC_REJECT;
+		return READ_ONCE(lane->opened) &&
+		       (type == RCH_REC_ACCEPT || type == RCH_REC_REJECT);
 	return !READ_ONCE(lane->close_got) || type == RCH_REC_CLOSED;
 }
 

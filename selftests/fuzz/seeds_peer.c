@@ -18,6 +18,8 @@
 /* The adapter does atomic operations. */
 #define BY_DEVICE 0, 0, 0x10, 0
 #define NO_MEMORY(n) 0, 0, 0, n
+/* There is memory for a channel, and none for the frame that would ask for it. */
+#define NO_FRAME HOST_NOMEM, 0, 4
 #define WITHOUT(features) features, 0, 0, 0
 
 #define GO(chan) (PEER_GO | (chan))
@@ -234,6 +236,14 @@ static void frame_seeds(void)
 	     HOST_DEAD, 0);
 }
 
+/* What was found by campaigns. */
+static void found_seeds(void)
+{
+	/* ACCEPT ahead of OPEN, which then went to the number that the peer had just given. */
+	PEER("found-accept-ahead", PLAIN, NO_FRAME, DO_CONNECT, 2, SAY_ACCEPT, GO(2), 128);
+	PEER("found-reject-ahead", PLAIN, NO_FRAME, DO_CONNECT, 2, SAY_REJECT, GO(2), 1);
+}
+
 /** seeds_peer - write them all */
 void seeds_peer(void)
 {
@@ -244,4 +254,5 @@ void seeds_peer(void)
 	borrow_seeds();
 	lend_seeds();
 	frame_seeds();
+	found_seeds();
 }
