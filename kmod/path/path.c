@@ -628,6 +628,11 @@ static void conn_param(struct rch_path *path, struct rdma_conn_param *param, con
 	param->private_data_len = len;
 	param->retry_count = RCH_ACK_RETRIES;
 	param->rnr_retry_count = RCH_RNR_RETRY;
+	/*
+	 * Acknowledgements tell the adapter at the other end how many buffers are posted here, so
+	 * that it need not find out by RNR. Adapters of iWARP have no such thing.
+	 */
+	param->flow_control = 1;
 	param->responder_resources = path->accesses.rd_depth;
 	param->initiator_depth = path->accesses.rd_depth;
 }

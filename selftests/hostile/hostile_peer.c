@@ -81,6 +81,21 @@ TEST_F_ROWS(scene, reads_under_way_if, reads)
 	EXPECT_EQ(a->h.agreed_out, row->agreed);
 }
 
+/* As active side in the request, and as passive side in the reply. */
+TEST_F(scene, flow_control_is_told)
+{
+	struct attack *a = &self->a;
+	int passive;
+
+	if (is_iwarp())
+		SKIP("iWARP has none");
+	for (passive = 0; passive < 2; passive++) {
+		ASSERT_TRUE(attack_connect(a, passive));
+		EXPECT_EQ(a->h.flow_control, 1);
+		attack_disconnect(a);
+	}
+}
+
 /* Who connects from there may be anybody on its host: the module may be told to let it in. */
 TEST_F(scene, from_an_ordinary_port)
 {

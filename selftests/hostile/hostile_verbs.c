@@ -184,6 +184,7 @@ static void keep_words(struct hostile *h, const struct rdma_cm_event *event)
 
 	h->agreed_in = conn->responder_resources;
 	h->agreed_out = conn->initiator_depth;
+	h->flow_control = conn->flow_control;
 	h->reply_len = 0;
 	if (!conn->private_data)
 		return;

@@ -82,6 +82,8 @@ struct hostile {
 	u8 reads_out;
 	u8 agreed_in;
 	u8 agreed_out;
+	/* What the module says of its adapter's end-to-end flow control. */
+	u8 flow_control;
 
 	/* Numbers, as an honest peer keeps them. */
 	struct rch_credit credit;
