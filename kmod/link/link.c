@@ -621,7 +621,7 @@ static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 	return true;
 }
 
-/* What is idle keeps nothing for what may come, and what could not be had is tried again. */
+/* What is idle keeps little for what may come, and what could not be had is tried again. */
 static void rch_link_care_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(work, struct rch_link, beat.care);

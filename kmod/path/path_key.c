@@ -128,7 +128,8 @@ static void leave_memory(struct rch_key *key)
 static void end(struct rch_key *key)
 {
 	rch_mem_unmap(&key->piece->mem);
-	rch_lend_free(key->piece);
+	/* As it is open, nobody gets it again. */
+	rch_lend_put(key->path, key->piece);
 	atomic_dec(&rch_counts.keys);
 	leave_memory(key);
 }

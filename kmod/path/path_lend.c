@@ -44,22 +44,51 @@ bool rch_lend_atomics(const struct rch_path *path)
 	return READ_ONCE(path->lends.atomics);
 }
 
-/** rch_lend_free - free one that is in no list, open or not; the adapter does not use it */
-void rch_lend_free(struct rch_lend *piece)
+/* One that is in no list, open or not; the adapter does not use it. */
+static void lend_free(struct rch_lend *piece)
 {
 	ib_dereg_mr(piece->mr);
 	kfree(piece);
 }
 
-static struct rch_lend *spare_get(struct rch_path *path, bool small)
+static void spare_del(struct rch_path *path, struct rch_lend *piece)
+{
+	lockdep_assert_held(&path->lock);
+	list_del(&piece->list);
+	path->lends.spare_count[piece->small]--;
+}
+
+/* One is taken: the last used, or, if this is NULL, one that is to be made. */
+static struct rch_lend *spare_take(struct rch_path *path, bool small)
 {
 	struct rch_lend *piece;
 
 	spin_lock_bh(&path->lock);
 	piece = list_first_entry_or_null(&path->lends.spare[small], struct rch_lend, list);
-	if (piece) {
-		list_del(&piece->list);
-		path->lends.spare_count[small]--;
+	if (piece)
+		spare_del(path, piece);
+	rch_keep_take(&path->lends.keep[small]);
+	spin_unlock_bh(&path->lock);
+	return piece;
+}
+
+/* None could be made. */
+static void spare_not_taken(struct rch_path *path, bool small)
+{
+	spin_lock_bh(&path->lock);
+	rch_keep_give(&path->lends.keep[small]);
+	spin_unlock_bh(&path->lock);
+}
+
+/* The one that was not used for the longest time, if there are more than @keeps. */
+static struct rch_lend *spare_beyond(struct rch_path *path, bool small, u32 keeps)
+{
+	struct rch_lend *piece = NULL;
+
+	spin_lock_bh(&path->lock);
+	if (path->lends.spare_count[small] > keeps) {
+		piece = list_last_entry(&path->lends.spare[small], struct rch_lend, list);
+		spare_del(path, piece);
 	}
 	spin_unlock_bh(&path->lock);
 	return piece;
@@ -79,20 +108,10 @@ u64 rch_lend_cost(const struct rch_path *path, u64 pages)
 	       RCH_LEND_PAGE_BYTES * pages_of(path, pages <= pages_of(path, true));
 }
 
-/**
- * rch_lend_get - get a memory region for a piece
- * @path: path
- * @pages: of what is lent
- *
- * Return: it, not open; or NULL.
- */
-struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
+static struct rch_lend *lend_make(struct rch_path *path, bool small)
 {
-	bool small = pages <= pages_of(path, true);
-	struct rch_lend *piece = spare_get(path, small);
+	struct rch_lend *piece;
 
-	if (piece)
-		return piece;
 	if (rch_registrar_get(path))
 		return NULL;
 	piece = rch_try(RCH_SITE_REGION, kzalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT));
@@ -108,12 +127,30 @@ struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
 	return piece;
 }
 
+/**
+ * rch_lend_get - get a memory region for a piece
+ * @path: path
+ * @pages: of what is lent
+ *
+ * Return: it, not open; or NULL.
+ */
+struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
+{
+	bool small = pages <= pages_of(path, true);
+	struct rch_lend *piece = spare_take(path, small) ?: lend_make(path, small);
+
+	if (!piece)
+		spare_not_taken(path, small);
+	return piece;
+}
+
 /** rch_lend_put - give it back, after rch_lend_close() if it was opened */
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 {
 	bool keep = false;
 
 	spin_lock_bh(&path->lock);
+	rch_keep_give(&path->lends.keep[piece->small]);
 	if (!piece->open && path->lends.spare_count[piece->small] < RCH_LEND_SPARE) {
 		list_add(&piece->list, &path->lends.spare[piece->small]);
 		path->lends.spare_count[piece->small]++;
@@ -121,7 +158,7 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 	}
 	spin_unlock_bh(&path->lock);
 	if (!keep)
-		rch_lend_free(piece);
+		lend_free(piece);
 }
 
 /** rch_lend_unmap - the adapter does not get at its memory any more */
@@ -134,15 +171,40 @@ void rch_lend_unmap(struct rch_lend *piece)
 	piece->key = NULL;
 }
 
-/** rch_path_lends_free - free those that are spare */
-void rch_path_lends_free(struct rch_path *path)
+static void lends_keep(struct rch_path *path, bool small, u32 keeps)
 {
 	struct rch_lend *piece;
+
+	while ((piece = spare_beyond(path, small, keeps)))
+		lend_free(piece);
+}
+
+/**
+ * rch_path_lends_trim - keep as many spare ones as were lately wanted
+ * @path: path; the caller is a user of it
+ */
+void rch_path_lends_trim(struct rch_path *path)
+{
+	u32 keeps;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(path->lends.spare); i++)
-		while ((piece = spare_get(path, i)))
-			rch_lend_free(piece);
+	for (i = 0; i < ARRAY_SIZE(path->lends.spare); i++) {
+		spin_lock_bh(&path->lock);
+		keeps = rch_keep_look(&path->lends.keep[i], jiffies_to_msecs(jiffies));
+		spin_unlock_bh(&path->lock);
+		lends_keep(path, i, keeps);
+	}
+}
+
+/** rch_path_lends_free - free those that are spare: the path is being destroyed, without users */
+void rch_path_lends_free(struct rch_path *path)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(path->lends.spare); i++) {
+		lends_keep(path, i, 0);
+		path->lends.keep[i] = (struct rch_keep){};
+	}
 }
 
 static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)

@@ -149,6 +149,8 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	else if (path->mrs.count < RCH_MRS)
 		make = true;
 	path->mrs.count += make;
+	if (mr || make)
+		rch_keep_take(&path->mrs.keep);
 	spin_unlock_bh(&path->lock);
 	if (!make)
 		return mr;
@@ -157,6 +159,7 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 		return mr;
 	spin_lock_bh(&path->lock);
 	path->mrs.count--;
+	rch_keep_give(&path->mrs.keep);
 	spin_unlock_bh(&path->lock);
 	return NULL;
 }
@@ -288,6 +291,7 @@ void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
 	}
 	spin_lock_bh(&path->lock);
 	list_add(&mr->list, &path->mrs.spare);
+	rch_keep_give(&path->mrs.keep);
 	spin_unlock_bh(&path->lock);
 }
 
@@ -300,13 +304,14 @@ static void stand_still(void)
 		msleep(ms);
 }
 
-static struct rch_mr *mr_spare(struct rch_path *path)
+/* The one that was not used for the longest time, if the pool has more than @keeps. */
+static struct rch_mr *mr_spare(struct rch_path *path, u32 keeps)
 {
-	struct rch_mr *mr;
+	struct rch_mr *mr = NULL;
 
 	spin_lock_bh(&path->lock);
-	mr = list_first_entry_or_null(&path->mrs.spare, struct rch_mr, list);
-	if (mr) {
+	if (path->mrs.count - path->mrs.keep.taken > keeps) {
+		mr = list_last_entry(&path->mrs.spare, struct rch_mr, list);
 		list_del(&mr->list);
 		path->mrs.count--;
 	}
@@ -314,25 +319,36 @@ static struct rch_mr *mr_spare(struct rch_path *path)
 	return mr;
 }
 
-/**
- * rch_path_mrs_trim - keep no region for those to come
- * @path: path
- *
- * By a user of the path, or when it has none any more. Those in the pool are closed: by an
- * invalidation that has completed, or by the peer, which had written there; or they never were
- * open. So the adapter is done with their registration. But its driver may have taken note of
- * nothing since the last completion that it was asked for, and when the queue pair fails tell of a
- * registration before that as of one that was flushed: that completion is the path's.
+/*
+ * Those in the pool are closed: by an invalidation that has completed, or by the peer, which had
+ * written there; or they never were open. So the adapter is done with their registration. But its
+ * driver may have taken note of nothing since the last completion that it was asked for, and when
+ * the queue pair fails tell of a registration before that as of one that was flushed: that
+ * completion is the path's.
  */
-void rch_path_mrs_trim(struct rch_path *path)
+static void mrs_keep(struct rch_path *path, u32 keeps)
 {
 	struct rch_mr *mr;
 
-	while ((mr = mr_spare(path))) {
+	while ((mr = mr_spare(path, keeps))) {
 		stand_still();
 		ib_dereg_mr(mr->mr);
 		kfree(mr);
 	}
+}
+
+/**
+ * rch_path_mrs_trim - keep as many regions for those to come as were lately wanted
+ * @path: path; the caller is a user of it
+ */
+void rch_path_mrs_trim(struct rch_path *path)
+{
+	u32 keeps;
+
+	spin_lock_bh(&path->lock);
+	keeps = rch_keep_look(&path->mrs.keep, jiffies_to_msecs(jiffies));
+	spin_unlock_bh(&path->lock);
+	mrs_keep(path, keeps);
 }
 
 /** rch_path_mrs_free - the path is being destroyed: drained, and without users */
@@ -341,6 +357,7 @@ void rch_path_mrs_free(struct rch_path *path)
 	if (path->mrs.registrar)
 		ib_destroy_qp(path->mrs.registrar);
 	path->mrs.registrar = NULL;
-	rch_path_mrs_trim(path);
+	mrs_keep(path, 0);
 	path->mrs.count = 0;
+	path->mrs.keep = (struct rch_keep){};
 }

@@ -423,8 +423,10 @@ bool rch_path_keeps(const struct rch_path *path)
 }
 
 /**
- * rch_path_trim - what is idle keeps nothing for what may come
+ * rch_path_trim - what is idle keeps for what may come what was lately wanted, and is dear to make
  * @path: path
+ *
+ * An adapter's firmware makes and frees memory regions, in up to milliseconds. All else goes.
  *
  * Context: process. Waits for the adapter, whose firmware may take its time.
  */
@@ -434,7 +436,7 @@ void rch_path_trim(struct rch_path *path)
 		return;
 	rch_path_mrs_trim(path);
 	rch_path_writes_free(path);
-	rch_path_lends_free(path);
+	rch_path_lends_trim(path);
 	rch_accesses_trim(path);
 	rch_path_leave(path);
 }

@@ -17,6 +17,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "path/mem.h"
+#include "pure/keep.h"
 
 struct rch_access;
 struct rch_path;
@@ -138,7 +139,7 @@ struct rch_mr {
 /**
  * struct rch_path_mrs - memory regions that a path opens to the peer for a message, see path_mr.c
  *
- * Regions are made when they are wanted. What is idle frees those in the pool, and what is left of
+ * Regions are made when they are wanted, and kept in the pool as pure/keep.h says. What is left of
  * them ends with the path, as the registrar does.
  */
 struct rch_path_mrs {
@@ -151,6 +152,8 @@ struct rch_path_mrs {
 	struct list_head spare;
 	/** @count: how many regions there are, in the pool or not; protected by the path's lock */
 	u32 count;
+	/** @keep: how many of them the pool keeps; protected by the path's lock */
+	struct rch_keep keep;
 	/**
 	 * @registrar: queue pair for local work requests, where the path's own will not do; else
 	 * NULL. Set once, under @registrar_lock, and kept until the path is destroyed
@@ -265,7 +268,7 @@ struct rch_lend {
 /**
  * struct rch_path_lends - memory regions that a path lends to the peer, see path_lend.c
  *
- * Regions are made when they are wanted. What is idle frees the spare ones, and what is left of
+ * Regions are made when they are wanted, and spare ones kept as pure/keep.h says. What is left of
  * them ends with the path.
  */
 struct rch_path_lends {
@@ -273,6 +276,8 @@ struct rch_path_lends {
 	struct list_head spare[2];
 	/** @spare_count: how many each has; protected by the path's lock */
 	u32 spare_count[2];
+	/** @keep: how many are kept of each; protected by the path's lock */
+	struct rch_keep keep[2];
 	/** @lock: held while a batch opens or closes lent memory; outer to the path's lock */
 	struct mutex lock;
 	/**
@@ -517,7 +522,7 @@ int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u3
 void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count);
 void rch_lend_put(struct rch_path *path, struct rch_lend *piece);
 void rch_lend_unmap(struct rch_lend *piece);
-void rch_lend_free(struct rch_lend *piece);
+void rch_path_lends_trim(struct rch_path *path);
 void rch_path_lends_free(struct rch_path *path);
 
 /* path_key.c APIs: process context; may sleep, but for no program */

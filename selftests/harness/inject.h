@@ -93,6 +93,17 @@ static inline unsigned long inject_done(const char *fault)
 	return strtoul(done + 5, NULL, 10);
 }
 
+/* How often it might have happened: with skip, what is to be counted. */
+static inline unsigned long inject_seen(const char *fault)
+{
+	char text[256], *seen;
+
+	inject_read(fault, text, sizeof(text));
+	seen = strstr(text, "seen=");
+	ASSERT_TRUE(seen);
+	return strtoul(seen + 5, NULL, 10);
+}
+
 static inline bool inject_wait(const char *fault, unsigned long times, int timeout_ms)
 {
 	int64_t until = now_ms() + timeout_ms;
