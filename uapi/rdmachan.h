@@ -988,6 +988,17 @@ enum rdmachan_state {
 };
 
 /**
+ * enum rdmachan_link_event - what was told of a link's adapter, and did not end the link
+ * @RDMACHAN_LINK_EVENT_ADDRESS: the hardware address of the own interface has changed, as that of a
+ *	bond does when it fails over
+ *
+ * The link goes on: if nothing gets through any more, it ends after its dead time.
+ */
+enum rdmachan_link_event {
+	RDMACHAN_LINK_EVENT_ADDRESS = 1 << 0,
+};
+
+/**
  * struct rdmachan_object - what there is to know about one object
  * @size: Bytes the module has filled in: not more than the program has said that there is room for
  * @kind: &enum rdmachan_kind
@@ -1044,6 +1055,8 @@ enum rdmachan_state {
  * @mtu: Links, channels: bytes of a packet, with InfiniBand and RoCE; else 0
  * @traffic_class: Links, channels: class of the packets that this host sends, 0 to 255: with
  *	InfiniBand and RoCE that of the route, else what CONNECT has asked for
+ * @events: Links, channels: &enum rdmachan_link_event, since the link was made
+ * @__reserved: 0
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -1094,6 +1107,8 @@ struct rdmachan_object {
 	__aligned_u64 tx_signals;
 	__u32 mtu;
 	__u32 traffic_class;
+	__u32 events;
+	__u32 __reserved;
 };
 
 /**

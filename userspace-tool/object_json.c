@@ -15,6 +15,23 @@ static void json_addr(struct json *json, const char *key, const struct rdmachan_
 		json_null(json, key);
 }
 
+static void json_events(struct json *json, uint32_t events)
+{
+	static const struct {
+		uint32_t event;
+		const char *name;
+	} names[] = {
+		{ RDMACHAN_LINK_EVENT_ADDRESS, "address" },
+	};
+	size_t i;
+
+	json_array(json, "events");
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (events & names[i].event)
+			json_string(json, NULL, names[i].name);
+	json_end(json);
+}
+
 static void json_traffic(struct json *json, const struct rdmachan_object *object)
 {
 	json_number(json, "tx_messages", object->tx_messages);
@@ -64,6 +81,7 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_number(json, "frame_size", object->frame_size);
 	json_number(json, "mtu", object->mtu);
 	json_number(json, "traffic_class", object->traffic_class);
+	json_events(json, object->events);
 	json_number(json, "created_ns", object->created_ns);
 	json_number(json, "length", object->length);
 	json_number(json, "region", object->region);

@@ -61,6 +61,7 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_DELAY] = "delay",
 	[RCH_FAULT_REORDER] = "reorder",
 	[RCH_FAULT_KILL] = "kill",
+	[RCH_FAULT_ADDRESS] = "address",
 	[RCH_FAULT_WITHHOLD] = "withhold",
 	[RCH_FAULT_FORGET] = "forget",
 	[RCH_FAULT_BOUNCE] = "bounce",

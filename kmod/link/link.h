@@ -57,6 +57,7 @@ struct rch_lane;
  * @swap: the last of @held lets the next frame pass; protected by @lock
  * @hold_work: hands them over
  * @kill_work: breaks the queue pair
+ * @address_work: tells of another hardware address
  * @posted: buffers that are posted and were not told; protected by @link->lock
  * @debt: how many of them must not be told; protected by @link->lock
  * @withheld: part of @debt, until the fault is off; protected by @link->lock
@@ -67,6 +68,7 @@ struct rch_link_faults {
 	bool swap;
 	struct delayed_work hold_work;
 	struct work_struct kill_work;
+	struct work_struct address_work;
 	u32 posted;
 	u32 debt;
 	u32 withheld;

@@ -226,6 +226,8 @@ void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf)
 	spin_lock(&link->faults.lock);
 	if (hits(link, RCH_FAULT_KILL, NULL))
 		queue_work(rch_wq, &link->faults.kill_work);
+	if (hits(link, RCH_FAULT_ADDRESS, NULL))
+		queue_work(rch_wq, &link->faults.address_work);
 	withhold(link, rxf);
 	corrupt(link, rxf);
 	if (hits(link, RCH_FAULT_DROP, NULL))
@@ -254,6 +256,11 @@ static void rch_link_kill_work(struct work_struct *work)
 	rch_path_break(&container_of(work, struct rch_link, faults.kill_work)->path);
 }
 
+static void rch_link_address_work(struct work_struct *work)
+{
+	rch_path_address_changed(&container_of(work, struct rch_link, faults.address_work)->path);
+}
+
 /** rch_link_inject_init - a link is being made */
 void rch_link_inject_init(struct rch_link *link)
 {
@@ -263,6 +270,7 @@ void rch_link_inject_init(struct rch_link *link)
 	INIT_LIST_HEAD(&faults->held);
 	INIT_DELAYED_WORK(&faults->hold_work, rch_link_hold_work);
 	INIT_WORK(&faults->kill_work, rch_link_kill_work);
+	INIT_WORK(&faults->address_work, rch_link_address_work);
 }
 
 /** rch_link_inject_stop - free what is held back: the link is DEAD and its path drained */
@@ -271,6 +279,7 @@ void rch_link_inject_stop(struct rch_link *link)
 	struct held *held, *tmp;
 
 	cancel_work_sync(&link->faults.kill_work);
+	cancel_work_sync(&link->faults.address_work);
 	cancel_delayed_work_sync(&link->faults.hold_work);
 	list_for_each_entry_safe(held, tmp, &link->faults.held, list)
 		held_free(held);

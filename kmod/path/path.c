@@ -252,6 +252,20 @@ static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 			event->status);
 }
 
+/*
+ * A bond has failed over to an interface with another hardware address. Others connect anew then
+ * (nvme, xprtrdma, rds): their requests would be lost only when their time is over. Whether packets
+ * still get through the queue pair is known to the adapter alone: one that is bonded by its driver
+ * has moved the queue pair along, rxe looks the address up for each packet; another would send from
+ * the old address. So the link goes on, and its heartbeats decide, which costs its dead time where
+ * nothing gets through, and nothing where it does.
+ */
+static void cm_address_changed(struct rch_path *path)
+{
+	WRITE_ONCE(path->address_at, jiffies);
+	atomic_or(RDMACHAN_LINK_EVENT_ADDRESS, &path->events);
+}
+
 static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rch_path *path = id->context;
@@ -289,9 +303,9 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR,
-			event->event, event->status);
-		break;
+		/* No answer to anything. */
+		cm_address_changed(path);
+		return 0;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DEVICE_REMOVED,
 			event->event, event->status);
@@ -748,6 +762,22 @@ void rch_path_break(struct rch_path *path)
 	if (!rch_path_enter(path))
 		return;
 	break_qp(path);
+	rch_path_leave(path);
+}
+
+/**
+ * rch_path_address_changed - what the connection manager tells when a bond fails over, on purpose
+ * @path: path that was connected; one that is being taken apart is not told
+ *
+ * Context: may sleep.
+ */
+void rch_path_address_changed(struct rch_path *path)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+
+	if (!rch_path_enter(path))
+		return;
+	rch_path_cm_event(path->id, &event);
 	rch_path_leave(path);
 }
 

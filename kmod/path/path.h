@@ -232,6 +232,10 @@ struct rch_path {
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced; protected by @lock */
 	u32 empty;
+	/** @events: &enum rdmachan_link_event, what was told of the adapter; atomic */
+	atomic_t events;
+	/** @address_at: when the own hardware address last changed, in jiffies */
+	unsigned long address_at;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;
 	/** @failure: why the path is unusable */
@@ -263,6 +267,7 @@ int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request
 int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 len);
 void rch_path_reject(struct rch_path *path, const void *data, u8 len);
 void rch_path_break(struct rch_path *path);
+void rch_path_address_changed(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
 void rch_path_id_destroy(struct rdma_cm_id *id);
@@ -336,6 +341,12 @@ static inline u32 rch_path_mtu(const struct rch_path *path)
 static inline u8 rch_path_traffic_class(const struct rch_path *path)
 {
 	return READ_ONCE(path->route_class);
+}
+
+/** rch_path_events - &enum rdmachan_link_event: what was told of the adapter */
+static inline u32 rch_path_events(const struct rch_path *path)
+{
+	return atomic_read(&path->events);
 }
 
 /* path_mtu.c APIs: may sleep */

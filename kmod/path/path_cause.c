@@ -5,6 +5,7 @@
  * An adapter that cannot send tells that work was not done, and nothing of the reason; or it tries
  * for ever, and the peer seems to be dead. What has changed at this host can be seen all the same.
  */
+#include <linux/jiffies.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
@@ -29,6 +30,13 @@ static bool has_own_address(const struct rch_path *path)
 	return true;
 }
 
+/* A change that is longer ago than a work request may take is not the reason. */
+static bool has_new_hardware_address(const struct rch_path *path)
+{
+	return (rch_path_events(path) & RDMACHAN_LINK_EVENT_ADDRESS) &&
+	       time_before(jiffies, READ_ONCE(path->address_at) + path->patience);
+}
+
 static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
 {
 	struct ib_port_attr attr;
@@ -41,11 +49,12 @@ static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
 	if (!has_own_address(path))
 		return RDMACHAN_CAUSE_OWN_ADDRESS;
 	mtu = rch_port_mtu(path->dev, path->port);
-	if (!mtu || mtu >= path->mtu)
-		return 0;
-	error->limit = mtu;
-	error->needed = path->mtu;
-	return RDMACHAN_CAUSE_MTU;
+	if (mtu && mtu < path->mtu) {
+		error->limit = mtu;
+		error->needed = path->mtu;
+		return RDMACHAN_CAUSE_MTU;
+	}
+	return has_new_hardware_address(path) ? RDMACHAN_CAUSE_NEIGHBOUR : 0;
 }
 
 /**

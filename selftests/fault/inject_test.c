@@ -477,6 +477,51 @@ TEST_F(inject, kill_waiters)
 	begin_anew(self);
 }
 
+static uint32_t events_of(int chan)
+{
+	struct rdmachan_object object;
+
+	ASSERT_EQ(get_object(chan, &object), 0);
+	return object.events;
+}
+
+/* A bond has failed over at one end, while messages go both ways: the link goes on. */
+TEST_F(inject, address)
+{
+	pid_t children[4];
+
+	EXPECT_EQ(events_of(self->a), 0);
+	inject("address", "link=%llu skip=60", (unsigned long long)self->a_link);
+	traffic_begin(self, children, 1000, all_of);
+	traffic_end(children);
+	EXPECT_EQ(inject_done("address"), 1);
+	EXPECT_EQ(events_of(self->a), RDMACHAN_LINK_EVENT_ADDRESS);
+	EXPECT_EQ(events_of(self->b), 0);
+	EXPECT_EQ(link_of(self->a), self->a_link);
+	EXPECT_EQ(poll_mask(self->a, 0, 0) | poll_mask(self->b, 0, 0), 0);
+}
+
+/* The same, and nothing gets through any more: that is the cause which is told. */
+TEST_F(inject, address_and_silence)
+{
+	struct rdmachan_error error;
+
+	if (!has_peer() || !time_is_virtual())
+		SKIP("there is no cable to cut");
+	inject("address", "link=%llu", (unsigned long long)self->a_link);
+	talk(self->a, self->b);
+	ASSERT_TRUE(inject_wait("address", 1, 1000));
+	cable("cut");
+	ASSERT_TRUE(wait_state(self->a, RDMACHAN_STATE_FAILED, 10000));
+	ASSERT_TRUE(wait_state(self->b, RDMACHAN_STATE_FAILED, 10000));
+	cable("mend");
+	ASSERT_EQ(get_error(self->a, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NEIGHBOUR);
+	ASSERT_EQ(get_error(self->b, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_DEAD);
+	begin_anew(self);
+}
+
 /*
  * What is not seen
  */
