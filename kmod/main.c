@@ -54,7 +54,7 @@ static int __init rch_init(void)
 	ret = rch_link_init(&link_ops);
 	if (ret)
 		goto err_chan;
-	ret = rch_device_init(rch_link_device_gone);
+	ret = rch_device_init(rch_link_device_gone, rch_link_device_told);
 	if (ret)
 		goto err_link;
 	ret = rch_chrdev_init();

@@ -212,6 +212,7 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_PEER_STALLED: the peer lives, or at least its adapter, and for four dead times
  *	has taken nothing that was sent, or not answered while hardly a frame came; see detail
  *	for these in milliseconds
+ * @RDMACHAN_CAUSE_DEVICE_FATAL: the local RDMA device has failed, as its driver tells
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -256,6 +257,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_SEND_BUFFER = 39,
 	RDMACHAN_CAUSE_UNPRIVILEGED = 40,
 	RDMACHAN_CAUSE_PEER_STALLED = 41,
+	RDMACHAN_CAUSE_DEVICE_FATAL = 42,
 };
 
 /**
@@ -991,11 +993,20 @@ enum rdmachan_state {
  * enum rdmachan_link_event - what was told of a link's adapter, and did not end the link
  * @RDMACHAN_LINK_EVENT_ADDRESS: the hardware address of the own interface has changed, as that of a
  *	bond does when it fails over
+ * @RDMACHAN_LINK_EVENT_PORT_DOWN: the own port is down now
+ * @RDMACHAN_LINK_EVENT_PORT_WAS_DOWN: it was, once or more
+ * @RDMACHAN_LINK_EVENT_GIDS: the addresses of the port have changed, this link's or others
+ * @RDMACHAN_LINK_EVENT_SUBNET: InfiniBand: the port has another LID or other partition keys, or the
+ *	subnet another manager
  *
  * The link goes on: if nothing gets through any more, it ends after its dead time.
  */
 enum rdmachan_link_event {
 	RDMACHAN_LINK_EVENT_ADDRESS = 1 << 0,
+	RDMACHAN_LINK_EVENT_PORT_DOWN = 1 << 1,
+	RDMACHAN_LINK_EVENT_PORT_WAS_DOWN = 1 << 2,
+	RDMACHAN_LINK_EVENT_GIDS = 1 << 3,
+	RDMACHAN_LINK_EVENT_SUBNET = 1 << 4,
 };
 
 /**

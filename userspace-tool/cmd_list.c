@@ -98,7 +98,8 @@ static void add_channel(struct table *table, const struct rdmachan_object *objec
 static void add_link(struct table *table, const struct rdmachan_object *object)
 {
 	table_add(table, "%" PRIu64, (uint64_t)object->id);
-	table_add(table, "%s", rdmachan_state_name(object->state));
+	table_add(table, "%s%s", rdmachan_state_name(object->state),
+		  object->events & RDMACHAN_LINK_EVENT_PORT_DOWN ? ",port-down" : "");
 	table_add(table, "%s", side(object));
 	add_addr(table, &object->local);
 	add_addr(table, &object->peer);

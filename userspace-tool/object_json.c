@@ -22,6 +22,10 @@ static void json_events(struct json *json, uint32_t events)
 		const char *name;
 	} names[] = {
 		{ RDMACHAN_LINK_EVENT_ADDRESS, "address" },
+		{ RDMACHAN_LINK_EVENT_PORT_DOWN, "port-down" },
+		{ RDMACHAN_LINK_EVENT_PORT_WAS_DOWN, "port-was-down" },
+		{ RDMACHAN_LINK_EVENT_GIDS, "gids" },
+		{ RDMACHAN_LINK_EVENT_SUBNET, "subnet" },
 	};
 	size_t i;
 

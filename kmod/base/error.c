@@ -54,6 +54,7 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_SEND_BUFFER] = EMSGSIZE,
 	[RDMACHAN_CAUSE_UNPRIVILEGED] = ECONNREFUSED,
 	[RDMACHAN_CAUSE_PEER_STALLED] = ETIMEDOUT,
+	[RDMACHAN_CAUSE_DEVICE_FATAL] = ENODEV,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */

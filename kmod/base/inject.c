@@ -62,6 +62,7 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_REORDER] = "reorder",
 	[RCH_FAULT_KILL] = "kill",
 	[RCH_FAULT_ADDRESS] = "address",
+	[RCH_FAULT_FATAL] = "fatal",
 	[RCH_FAULT_WITHHOLD] = "withhold",
 	[RCH_FAULT_FORGET] = "forget",
 	[RCH_FAULT_BOUNCE] = "bounce",

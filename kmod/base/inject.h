@@ -24,6 +24,7 @@ struct seq_file;
  * @RCH_FAULT_REORDER: a frame comes behind the next one
  * @RCH_FAULT_KILL: the queue pair fails
  * @RCH_FAULT_ADDRESS: the connection manager tells that the own hardware address has changed
+ * @RCH_FAULT_FATAL: the adapter's driver tells that the adapter has failed
  * @RCH_FAULT_WITHHOLD: the peer is not told that a buffer is free again
  * @RCH_FAULT_FORGET: the adapter has done an atomic operation, and has no result
  * @RCH_FAULT_BOUNCE: the adapter reaches memory through bounce buffers only
@@ -41,6 +42,7 @@ enum rch_fault {
 	RCH_FAULT_REORDER,
 	RCH_FAULT_KILL,
 	RCH_FAULT_ADDRESS,
+	RCH_FAULT_FATAL,
 	RCH_FAULT_WITHHOLD,
 	RCH_FAULT_FORGET,
 	RCH_FAULT_BOUNCE,

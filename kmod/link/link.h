@@ -58,6 +58,7 @@ struct rch_lane;
  * @hold_work: hands them over
  * @kill_work: breaks the queue pair
  * @address_work: tells of another hardware address
+ * @fatal_work: tells that the adapter has failed
  * @posted: buffers that are posted and were not told; protected by @link->lock
  * @debt: how many of them must not be told; protected by @link->lock
  * @withheld: part of @debt, until the fault is off; protected by @link->lock
@@ -69,6 +70,7 @@ struct rch_link_faults {
 	struct delayed_work hold_work;
 	struct work_struct kill_work;
 	struct work_struct address_work;
+	struct work_struct fatal_work;
 	u32 posted;
 	u32 debt;
 	u32 withheld;
@@ -647,6 +649,7 @@ void rch_links_leave(struct rch_link *link);
 struct rch_link *rch_links_twin(const struct rch_link *link);
 void rch_links_doubt(const struct rch_link *link);
 void rch_link_device_gone(struct ib_device *dev);
+void rch_link_device_told(struct ib_device *dev, u32 port, enum rch_device_news news);
 u32 rch_link_count_device(const struct net *net, const struct ib_device *dev);
 
 /* link_gather.c APIs: any context; with link->lock but for the first five */

@@ -228,6 +228,8 @@ void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf)
 		queue_work(rch_wq, &link->faults.kill_work);
 	if (hits(link, RCH_FAULT_ADDRESS, NULL))
 		queue_work(rch_wq, &link->faults.address_work);
+	if (hits(link, RCH_FAULT_FATAL, NULL))
+		queue_work(rch_wq, &link->faults.fatal_work);
 	withhold(link, rxf);
 	corrupt(link, rxf);
 	if (hits(link, RCH_FAULT_DROP, NULL))
@@ -261,6 +263,11 @@ static void rch_link_address_work(struct work_struct *work)
 	rch_path_address_changed(&container_of(work, struct rch_link, faults.address_work)->path);
 }
 
+static void rch_link_fatal_work(struct work_struct *work)
+{
+	rch_path_device_fatal(&container_of(work, struct rch_link, faults.fatal_work)->path);
+}
+
 /** rch_link_inject_init - a link is being made */
 void rch_link_inject_init(struct rch_link *link)
 {
@@ -271,6 +278,7 @@ void rch_link_inject_init(struct rch_link *link)
 	INIT_DELAYED_WORK(&faults->hold_work, rch_link_hold_work);
 	INIT_WORK(&faults->kill_work, rch_link_kill_work);
 	INIT_WORK(&faults->address_work, rch_link_address_work);
+	INIT_WORK(&faults->fatal_work, rch_link_fatal_work);
 }
 
 /** rch_link_inject_stop - free what is held back: the link is DEAD and its path drained */
@@ -280,6 +288,7 @@ void rch_link_inject_stop(struct rch_link *link)
 
 	cancel_work_sync(&link->faults.kill_work);
 	cancel_work_sync(&link->faults.address_work);
+	cancel_work_sync(&link->faults.fatal_work);
 	cancel_delayed_work_sync(&link->faults.hold_work);
 	list_for_each_entry_safe(held, tmp, &link->faults.held, list)
 		held_free(held);

@@ -522,6 +522,51 @@ void rch_link_device_gone(struct ib_device *dev)
 	end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
 }
 
+/* Return: how many links are on the port. */
+static u32 tell_paths(const struct ib_device *dev, u32 port, enum rch_device_news news)
+{
+	struct rch_link *link;
+	u32 count = 0;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list) {
+		if (link->path.dev != dev || link->path.port != port)
+			continue;
+		rch_path_told(&link->path, news);
+		count++;
+	}
+	mutex_unlock(&links_lock);
+	return count;
+}
+
+/**
+ * rch_link_device_told - what a device's driver tells is told to the links on it
+ * @dev: device
+ * @port: port of it; not for RCH_DEVICE_FATAL
+ * @news: what
+ *
+ * A device that has failed ends its links: none of its queue pairs will do anything any more, and
+ * what connects anew may find another device. What is told of a port ends none: a cable that was
+ * out for less than the dead time costs no channel.
+ *
+ * Context: may sleep; waits for no link.
+ */
+void rch_link_device_told(struct ib_device *dev, u32 port, enum rch_device_news news)
+{
+	u32 count;
+
+	if (news == RCH_DEVICE_FATAL) {
+		pr_warn_ratelimited("rdmachan: %s has failed, its links end\n",
+				    dev_name(&dev->dev));
+		any_left(NULL, dev, RDMACHAN_CAUSE_DEVICE_FATAL);
+		return;
+	}
+	count = tell_paths(dev, port, news);
+	if (count && news == RCH_DEVICE_PORT_DOWN)
+		pr_notice_ratelimited("rdmachan: port %u of %s is down; %u links end if it stays so\n",
+				      port, dev_name(&dev->dev), count);
+}
+
 /** rch_link_count_device - links of a network namespace on a device; may sleep */
 u32 rch_link_count_device(const struct net *net, const struct ib_device *dev)
 {

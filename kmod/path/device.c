@@ -7,6 +7,9 @@
  * manager looks for ids that are still bound to it. Until it does, it goes on giving
  * the device to who asks; that none of them becomes a path is seen to by
  * rch_device_bind(), or programs that connect anew at once would keep it for ever.
+ *
+ * What a device's driver tells comes from work items of the core's, not always in order: so what
+ * the core knows of the port counts. It is passed on without a lock of this file.
  */
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
@@ -21,11 +24,13 @@
 struct rch_device {
 	struct list_head list;
 	struct ib_device *dev;
+	struct ib_event_handler events;
 };
 
 static DEFINE_MUTEX(devices_lock); /* protects devices, and binding to one of them */
 static LIST_HEAD(devices);
 static rch_device_gone device_gone;
+static rch_device_told device_told;
 
 static int rch_device_add(struct ib_device *dev);
 static void rch_device_remove(struct ib_device *dev, void *data);
@@ -35,6 +40,51 @@ static struct ib_client rch_client = {
 	.add = rch_device_add,
 	.remove = rch_device_remove,
 };
+
+/*
+ * @was_down: it has told that it is down. Its driver must not be asked: rxe's answer takes a lock
+ * that is held while its GIDs change, and that waits for this handler. The core has asked just
+ * before.
+ */
+static void port_told(struct ib_device *dev, u32 port, bool was_down)
+{
+	enum rch_device_news news = was_down ? RCH_DEVICE_PORT_WAS_DOWN : RCH_DEVICE_PORT_UP;
+	enum ib_port_state state;
+
+	if (ib_get_cached_port_state(dev, port, &state) ? was_down : state != IB_PORT_ACTIVE)
+		news = RCH_DEVICE_PORT_DOWN;
+	device_told(dev, port, news);
+}
+
+static void rch_device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct ib_device *dev = event->device;
+	u32 port = event->element.port_num;
+
+	switch (event->event) {
+	case IB_EVENT_DEVICE_FATAL:
+		device_told(dev, 0, RCH_DEVICE_FATAL);
+		break;
+	case IB_EVENT_PORT_ERR:
+		port_told(dev, port, true);
+		break;
+	case IB_EVENT_PORT_ACTIVE:
+		port_told(dev, port, false);
+		break;
+	case IB_EVENT_GID_CHANGE:
+		device_told(dev, port, RCH_DEVICE_GIDS);
+		break;
+	case IB_EVENT_LID_CHANGE:
+	case IB_EVENT_PKEY_CHANGE:
+	case IB_EVENT_SM_CHANGE:
+	case IB_EVENT_CLIENT_REREGISTER:
+		device_told(dev, port, RCH_DEVICE_SUBNET);
+		break;
+	default:
+		/* Of a queue pair or a completion queue: their own handlers are told. */
+		break;
+	}
+}
 
 static int rch_device_add(struct ib_device *dev)
 {
@@ -47,6 +97,8 @@ static int rch_device_add(struct ib_device *dev)
 	mutex_lock(&devices_lock);
 	list_add_tail(&d->list, &devices);
 	mutex_unlock(&devices_lock);
+	INIT_IB_EVENT_HANDLER(&d->events, dev, rch_device_event);
+	ib_register_event_handler(&d->events);
 	return 0;
 }
 
@@ -54,6 +106,8 @@ static void rch_device_remove(struct ib_device *dev, void *data)
 {
 	struct rch_device *d = data;
 
+	/* Waits for a handler that runs. */
+	ib_unregister_event_handler(&d->events);
 	mutex_lock(&devices_lock);
 	list_del(&d->list);
 	mutex_unlock(&devices_lock);
@@ -190,10 +244,11 @@ bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *o
 	return true;
 }
 
-/** rch_device_init - once, at load; @gone is called for each device that goes */
-int rch_device_init(rch_device_gone gone)
+/** rch_device_init - once, at load; @gone is called for each device that goes, @told for news */
+int rch_device_init(rch_device_gone gone, rch_device_told told)
 {
 	device_gone = gone;
+	device_told = told;
 	return ib_register_client(&rch_client);
 }
 

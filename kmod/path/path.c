@@ -324,6 +324,30 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /**
+ * rch_path_told - note what the adapter's driver tells of the path's port
+ * @path: path
+ * @news: what; not RCH_DEVICE_FATAL
+ *
+ * None of it ends the path. A port may come back, and with InfiniBand and RoCE requests are made
+ * again until then; the owner's heartbeats decide. Context: any.
+ */
+void rch_path_told(struct rch_path *path, enum rch_device_news news)
+{
+	static const u32 events[] = {
+		[RCH_DEVICE_PORT_DOWN] = RDMACHAN_LINK_EVENT_PORT_DOWN |
+					 RDMACHAN_LINK_EVENT_PORT_WAS_DOWN,
+		[RCH_DEVICE_PORT_WAS_DOWN] = RDMACHAN_LINK_EVENT_PORT_WAS_DOWN,
+		[RCH_DEVICE_PORT_UP] = 0,
+		[RCH_DEVICE_GIDS] = RDMACHAN_LINK_EVENT_GIDS,
+		[RCH_DEVICE_SUBNET] = RDMACHAN_LINK_EVENT_SUBNET,
+	};
+
+	if (news == RCH_DEVICE_PORT_UP || news == RCH_DEVICE_PORT_WAS_DOWN)
+		atomic_andnot(RDMACHAN_LINK_EVENT_PORT_DOWN, &path->events);
+	atomic_or(events[news], &path->events);
+}
+
+/**
  * rch_path_answered - look at the connection manager's answer
  * @path: path after rch_path_resolve(), rch_path_route() or rch_path_connect()
  * @event: the event that was asked for
@@ -778,6 +802,23 @@ void rch_path_address_changed(struct rch_path *path)
 	if (!rch_path_enter(path))
 		return;
 	rch_path_cm_event(path->id, &event);
+	rch_path_leave(path);
+}
+
+/**
+ * rch_path_device_fatal - what a driver tells when its adapter has failed, on purpose
+ * @path: path to whose adapter that happens; one that is being taken apart does nothing
+ *
+ * Context: may sleep.
+ */
+void rch_path_device_fatal(struct rch_path *path)
+{
+	struct ib_event event = { .event = IB_EVENT_DEVICE_FATAL };
+
+	if (!rch_path_enter(path))
+		return;
+	event.device = path->dev;
+	ib_dispatch_event(&event);
 	rch_path_leave(path);
 }
 

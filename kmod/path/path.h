@@ -268,6 +268,7 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 void rch_path_reject(struct rch_path *path, const void *data, u8 len);
 void rch_path_break(struct rch_path *path);
 void rch_path_address_changed(struct rch_path *path);
+void rch_path_device_fatal(struct rch_path *path);
 void rch_path_drain(struct rch_path *path);
 void rch_path_destroy(struct rch_path *path);
 void rch_path_id_destroy(struct rdma_cm_id *id);
@@ -280,6 +281,27 @@ void rch_path_abort(struct rch_path *path);
 void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
 bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
 void rch_path_heard(struct rch_path *path);
+
+/**
+ * enum rch_device_news - what an adapter's driver tells
+ * @RCH_DEVICE_FATAL: the adapter has failed, with all of its ports
+ * @RCH_DEVICE_PORT_DOWN: a port is down
+ * @RCH_DEVICE_PORT_WAS_DOWN: a port was down, and is up again
+ * @RCH_DEVICE_PORT_UP: a port is up
+ * @RCH_DEVICE_GIDS: addresses of a port have come or gone
+ * @RCH_DEVICE_SUBNET: a port has another place in its subnet, or the subnet another manager
+ */
+enum rch_device_news {
+	RCH_DEVICE_FATAL,
+	RCH_DEVICE_PORT_DOWN,
+	RCH_DEVICE_PORT_WAS_DOWN,
+	RCH_DEVICE_PORT_UP,
+	RCH_DEVICE_GIDS,
+	RCH_DEVICE_SUBNET,
+};
+
+/* path.c APIs: any context */
+void rch_path_told(struct rch_path *path, enum rch_device_news news);
 
 /* path_cq.c APIs: a path's life */
 int rch_path_cq_get(struct rch_path *path);
@@ -324,7 +346,17 @@ bool rch_path_request_privileged(const struct rch_path_request *request);
  */
 typedef void (*rch_device_gone)(struct ib_device *dev);
 
-int rch_device_init(rch_device_gone gone);
+/**
+ * typedef rch_device_told - an adapter's driver tells something
+ * @dev: device, which does not go meanwhile
+ * @port: port of it; not for RCH_DEVICE_FATAL
+ * @news: what
+ *
+ * May sleep, but not wait for paths: the device's driver waits for this.
+ */
+typedef void (*rch_device_told)(struct ib_device *dev, u32 port, enum rch_device_news news);
+
+int rch_device_init(rch_device_gone gone, rch_device_told told);
 void rch_device_exit(void);
 bool rch_device_bind(struct rch_path *path);
 u32 rch_device_count(const struct net *net);

@@ -501,6 +501,24 @@ TEST_F(inject, address)
 	EXPECT_EQ(poll_mask(self->a, 0, 0) | poll_mask(self->b, 0, 0), 0);
 }
 
+/* All links of the adapter end, with a cause of their own; the peer is told as ever. */
+TEST_F(inject, fatal)
+{
+	struct rdmachan_error error;
+
+	inject("fatal", "link=%llu", (unsigned long long)self->a_link);
+	talk(self->a, self->b);
+	ASSERT_TRUE(wait_state(self->a, RDMACHAN_STATE_FAILED, 1000));
+	ASSERT_TRUE(wait_state(self->b, RDMACHAN_STATE_FAILED, 1000));
+	ASSERT_EQ(get_error(self->a, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DEVICE_FATAL);
+	EXPECT_EQ(error.error, ENODEV);
+	ASSERT_EQ(get_error(self->b, &error), 0);
+	EXPECT_EQ(error.cause, has_peer() ? RDMACHAN_CAUSE_DISCONNECTED :
+					    RDMACHAN_CAUSE_DEVICE_FATAL);
+	begin_anew(self);
+}
+
 /* The same, and nothing gets through any more: that is the cause which is told. */
 TEST_F(inject, address_and_silence)
 {

@@ -18,8 +18,8 @@
 #define DEBUGFS 0x64626720
 
 static const char *const inject_faults[] = {
-	"drop", "duplicate", "corrupt", "delay", "reorder", "kill", "address", "withhold", "forget",
-	"bounce", "slow", "wrap", "nomem",
+	"drop", "duplicate", "corrupt", "delay", "reorder", "kill", "address", "fatal", "withhold",
+	"forget", "bounce", "slow", "wrap", "nomem",
 };
 
 #define INJECT_FAULTS (sizeof(inject_faults) / sizeof(*inject_faults))

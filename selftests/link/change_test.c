@@ -166,6 +166,62 @@ TEST_F_TIMEOUT(change, mtu_of_no_packet, LIMIT_S)
 	pair_up(self->ctx, self->ends, NULL);
 }
 
+static uint32_t events_of(int chan)
+{
+	struct rdmachan_object object;
+
+	ASSERT_EQ(get_object(chan, &object), 0);
+	return object.events;
+}
+
+static bool await_events(int chan, uint32_t mask, uint32_t events)
+{
+	int64_t until = now_ms() + 2000;
+
+	while ((events_of(chan) & mask) != events) {
+		if (now_ms() > until)
+			return false;
+		sleep_ms(1);
+	}
+	return true;
+}
+
+#define PORT_IS_DOWN RDMACHAN_LINK_EVENT_PORT_DOWN
+#define PORT_WAS_DOWN RDMACHAN_LINK_EVENT_PORT_WAS_DOWN
+
+/*
+ * The peer's interface is down for a moment, so that both ends of the cable are; rxe would lose a
+ * queue pair that sends over an interface that is down, and the peer sends nothing. What this end
+ * sends meanwhile arrives when the cable is back.
+ */
+TEST_F_TIMEOUT(change, cable_that_bounces, LIMIT_S)
+{
+	int here;
+
+	talk(self->ends[0], self->ends[1]);
+	EXPECT_EQ(events_of(self->ends[0]) & (PORT_IS_DOWN | PORT_WAS_DOWN), 0);
+	/* The peer has sent last, and asks whether that has arrived. */
+	sleep_ms(100);
+	here = enter_peer();
+	command("echo 1 >/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", NULL);
+	command("ip link set %s down", NULL);
+	leave_peer(here);
+	EXPECT_TRUE(await_events(self->ends[0], PORT_IS_DOWN, PORT_IS_DOWN));
+	EXPECT_TRUE(await_events(self->ends[1], PORT_IS_DOWN, PORT_IS_DOWN));
+	fill_random(data, sizeof(data), 1);
+	ASSERT_EQ(do_send(self->ends[0], data, sizeof(data), 0, TIMEOUT(100)), 0);
+	sleep_ms(300);
+	here = enter_peer();
+	command("ip link set %s up", NULL);
+	leave_peer(here);
+	EXPECT_TRUE(await_events(self->ends[0], PORT_IS_DOWN | PORT_WAS_DOWN, PORT_WAS_DOWN));
+	EXPECT_TRUE(await_events(self->ends[1], PORT_IS_DOWN | PORT_WAS_DOWN, PORT_WAS_DOWN));
+	memset(data, 0, sizeof(data));
+	ASSERT_EQ(do_recv(self->ends[1], data, sizeof(data), NULL, TIMEOUT(4000)), 0);
+	EXPECT_TRUE(is_random(data, sizeof(data), 1));
+	exchange(self->ends[0], self->ends[1]);
+}
+
 static const struct end_told smaller = { ECONNRESET, RDMACHAN_CAUSE_MTU };
 static const struct end_told taken_down = { ECONNRESET, RDMACHAN_CAUSE_DISCONNECTED };
 static const struct end_told dead = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };

@@ -26,11 +26,11 @@ CAUSES = """none no-device address route unreachable no-module no-service backlo
 feature timeout peer-dead peer-closed peer-killed peer-reset peer-restarted peer-shutdown disconnected
 device-removed transport protocol resources peer-resources shutdown message-size unload user-limit
 user-bytes total-limit memlock memory-kind uncertain atomics port-down mtu own-address neighbour
-port-taken send-buffer unprivileged peer-stalled""".split()
+port-taken send-buffer unprivileged peer-stalled device-fatal""".split()
 
 # What each errno of the connection may have as its cause: Documentation/uapi.rst.
 ERRNOS = {
-    errno.ENODEV: "no-device device-removed unload",
+    errno.ENODEV: "no-device device-removed unload device-fatal",
     errno.EHOSTUNREACH: "address route",
     errno.ETIMEDOUT: "unreachable timeout peer-dead peer-stalled",
     errno.ECONNREFUSED: "no-module no-service backlog rejected version feature peer-resources "

@@ -216,6 +216,11 @@ static const struct cause causes[] = {
 		"The message is larger than this end's send buffer, and the call may not wait. The receiver takes messages of that size.",
 		"Send it by a call that waits (neither O_NONBLOCK nor DONTWAIT) or by a queue from a region, make the send buffer larger (send_buffer of the channel's tuning), or send smaller messages.",
 	},
+	[RDMACHAN_CAUSE_DEVICE_FATAL] = {
+		"device-fatal",
+		"The RDMA device of this host has failed, as its driver tells.",
+		"See the system log for what the driver says. Most drivers reset the device, then connect again; else load the driver anew, or replace the adapter.",
+	},
 	[RDMACHAN_CAUSE_PEER_STALLED] = {
 		"peer-stalled",
 		"The peer or its adapter is alive, but for four dead times it has taken nothing of what was sent, or has not answered over a path on which hardly anything comes, so the connection was given up.",

@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_PEER_STALLED
+#define CAUSE_LAST	RDMACHAN_CAUSE_DEVICE_FATAL
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
