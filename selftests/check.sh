@@ -34,8 +34,8 @@ out=$RDMACHAN_BUILD/check
 . "$lab/runs.sh"
 
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
-OF_CHECK=(static compile 6.1 6.12 pairs san vt siw kunit flow hosts bench swarm tool fuzz)
-OF_ALL=("${OF_CHECK[@]}" san-long loss uml-6.12 uml-6.12-siw tree coverage cocci dbg kcsan)
+OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw kunit flow hosts bench swarm tool fuzz)
+OF_ALL=("${OF_CHECK[@]}" shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci dbg kcsan)
 # By kernel: what has been done in this run.
 declare -A compiled given
 

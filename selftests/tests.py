@@ -31,10 +31,13 @@ WHENS = ("check", "all", "named")
 
 
 class Bed:
-    """A line "bed NAME WHEN GUESTS SCRIPT OPTION... [-- VARIABLE=VALUE...]"."""
+    """A line "bed NAME WHEN GUESTS[:BED] SCRIPT OPTION... [-- VARIABLE=VALUE...]"."""
 
     def __init__(self, words):
         self.name, self.when, self.groups = words[:3]
+        # Whose programs it runs: its own, or all of another bed.
+        self.groups, _, self.of = self.groups.partition(":")
+        self.of = self.of or self.name
         self.command = words[3:]
         self.environment = []
         if "--" in self.command:
@@ -122,15 +125,15 @@ class Tests:
 
     def groups(self, bed):
         """The guests of a bed: by folder, in the order of the list, or all in one."""
-        mine = [p for p in self.programs.values() if bed.name in p.words]
+        mine = [p for p in self.programs.values() if bed.of in p.words]
         if bed.groups == "one":
             return ["all"] if mine else []
         return list(dict.fromkeys(p.folder for p in mine))
 
     def to_run(self, bed, group):
         for program in self.programs.values():
-            if bed.name in program.words and group in ("all", program.folder):
-                for word in program.words[bed.name]:
+            if bed.of in program.words and group in ("all", program.folder):
+                for word in program.words[bed.of]:
                     yield program.name + (":" + word if word else "")
 
     def words(self, guest):
@@ -222,7 +225,7 @@ def verify(tests):
 
 
 def table(tests):
-    names = [bed.name for bed in tests.beds.values() if bed.when != "named"]
+    names = [bed.name for bed in tests.beds.values() if bed.when != "named" and bed.of == bed.name]
     rows = [["program"] + names]
     for program in tests.programs.values():
         row = [f"``{program.folder}/{program.name}``"]

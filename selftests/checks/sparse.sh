@@ -24,7 +24,7 @@ sources() {
 		cat "$kernel"/{version,make.args} selftests/lab/build.sh selftests/checks/sparse.sh
 		sparse --version
 		echo "${RDMACHAN_INJECT:-}"
-		find kmod uapi selftests/bench/floor -type f | LC_ALL=C sort | xargs sha256sum
+		find kmod uapi selftests/bench/floor selftests/shim -type f | LC_ALL=C sort | xargs sha256sum
 	} 2>&1 | hash_of -
 }
 
@@ -38,7 +38,8 @@ check_kernel() {
 	grep -q " CHECK .*$tree" "$log" || { tail -n 5 "$log" >&2; die "$kernel: nothing was checked"; }
 	checked=$(grep -o " CHECK .*${tree}[^ ]*" "$log" | sort -u | wc -l)
 	# Each source of the module, and those of the suites where they are compiled.
-	wanted=$(find "$tree/kmod" "$tree/floor" -name '*.c' ! -name '*.mod.c' ! -path '*/kunit/*' | wc -l)
+	wanted=$(find "$tree"/{kmod,floor,shim} -name '*.c' ! -name '*.mod.c' ! -path '*/kunit/*' |
+		wc -l)
 	[ "$checked" -ge "$wanted" ] || die "$kernel: only $checked of $wanted sources were checked"
 	CHECKED=$((CHECKED + checked))
 	grep -E "^$tree/[^ ]*: (warning|error):" "$log" |

@@ -9,7 +9,8 @@
 # rdmachan.ko in the folder of this script. Environment: LAB_IP and LAB_IP6, own
 # addresses on an RDMA device; LAB_RDMA and LAB_DEV, the device and its network
 # interface, for tests that take it away; LAB_PEER_*, the same of another host, if there is one;
-# SLOW, how many times slower than others the machine is.
+# SLOW, how many times slower than others the machine is; SHIM, parameters of rdmachan_shim.ko, which
+# then has the adapter behave as others do, see shim/shim.h.
 #
 # All output is TAP; the last line is "N passed, N failed". A program that runs nothing has
 # failed.
@@ -74,6 +75,11 @@ own_caches() {
 }
 
 [ $# -gt 0 ] || { sed -n '4,/^$/s/^# \{0,1\}//p' "$0"; exit 2; }
+if [ -n "${SHIM:-}" ]; then
+	# shellcheck disable=SC2086 # words
+	insmod "$here/rdmachan_shim.ko" $SHIM
+	verdict $? "the adapter has $SHIM"
+fi
 objects=$(objects)
 [ -f "$here/rdmachan.ko" ] && ! grep -q '^rdmachan ' /proc/modules &&
 	# Where all is slower by SLOW, a host that has said nothing for as long is not dead yet.
@@ -87,6 +93,10 @@ done
 # That waits for what a channel that ended just now has still to tell.
 "$here/leave_channel" && rmmod rdmachan
 verdict $? "the module is unloaded"
+if [ -n "${SHIM:-}" ]; then
+	rmmod rdmachan_shim
+	verdict $? "the adapter is what it was"
+fi
 ! own_caches
 verdict $? "the module has left no cache of memory"
 left=$(objects)

@@ -9,9 +9,10 @@
 #
 # DIR/kmod/rdmachan.ko is the module, and DIR/kmod/kunit/rdmachan_kunit.ko the suites
 # where the kernel has KUnit. There is no BTF in it, which would ask for pahole. For a
-# KERNEL there is DIR/floor/rdmachan_floor.ko besides, which only benchmarks use, and what is
-# compiled is kept in the cache: of another clone's sources only what differs is compiled
-# again. Warnings (W=1) of our own files are errors.
+# KERNEL there are DIR/floor/rdmachan_floor.ko besides, which only benchmarks use, and
+# DIR/shim/rdmachan_shim.ko, which only tests use; and what is compiled is kept in the cache: of
+# another clone's sources only what differs is compiled again. Warnings (W=1) of our own files
+# are errors.
 
 set -euo pipefail
 # shellcheck source=selftests/lab/lib.sh
@@ -47,7 +48,8 @@ copy() {
 	mkdir -p "$1"
 	rsync -rlp "${@:2}" --delete --exclude='*.o' --exclude='*.ko' --exclude='*.mod*' \
 		--exclude='.*.cmd' --exclude='*.gcno' --exclude=Module.symvers --exclude=modules.order \
-		"$top/kmod" "$top/uapi" "$top/selftests/bench/floor" "$1/"
+		"$top/kmod" "$top/uapi" "$top/selftests/bench/floor" "$top/selftests/shim" \
+		"$1/"
 }
 
 # build_in_cache ARGUMENT...: for the kernel "name", and bring all to "out"
@@ -69,7 +71,7 @@ build_in_cache() {
 	[ "$(cat "$work/key" 2>/dev/null)" = "$key" ] || rm -rf "$work"
 	rm -f "$work/key"
 	copy "$work" --checksum
-	build "$work" kmod floor || status=1
+	build "$work" kmod floor shim || status=1
 	sed -nE "s,^($work/[^ :]*[.][ch]):[0-9].*,\1,p" "$work/build.log" | sort -u | xargs -r touch
 	echo "$key" >"$work/key"
 	mkdir -p "$out"

@@ -21,7 +21,8 @@ make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
 rm -rf "$dir"
 mkdir -p "$dir/examples" "$dir/tests"
 cp "$build/guest-tool/tests/filepeer" "$dir/tests/"
-cp "$build/$kernel/kmod/rdmachan.ko" "$build/$kernel/floor/rdmachan_floor.ko" "$dir/"
+cp "$build/$kernel/kmod/rdmachan.ko" "$build/$kernel/floor/rdmachan_floor.ko" \
+	"$build/$kernel/shim/rdmachan_shim.ko" "$dir/"
 [ ! -e "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" ] ||
 	cp "$build/$kernel/kmod/kunit/rdmachan_kunit.ko" "$dir/"
 cp "$build/guest-tool/rdmachan" "$dir/"
