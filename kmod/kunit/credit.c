@@ -474,7 +474,49 @@ static void credit_duplicate(struct kunit *test)
 	}
 }
 
+/* What is wanted, with others beside it, in what there is; and what becomes of it. */
+static const struct depths_row {
+	struct rch_depths want;
+	u32 others, max_wr, max_cqe;
+	struct rch_depths get;
+	bool enough;
+} depths_rows[] = {
+	{ { 32, 80 }, 156, 4096, 4096, { 32, 80 }, true },
+	{ { 32, 80 }, 156, 237, 270, { 32, 80 }, true },
+	{ { 32, 80 }, 156, 236, 270, { 32, 79 }, true },
+	{ { 32, 80 }, 156, 237, 269, { 32, 79 }, true },
+	{ { 32, 80 }, 156, 4096, 218, { 30, 30 }, true },
+	{ { 32, 80 }, 156, 4096, 219, { 30, 31 }, true },
+	{ { 1024, 1040 }, 156, 1024, 4096, { 1023, 867 }, true },
+	{ { 1024, 1040 }, 156, 16384, 1024, { 433, 433 }, true },
+	{ { 32, 80 }, 156, 173, 4096, { 32, 16 }, true },
+	{ { 32, 80 }, 156, 172, 4096, { 32, 15 }, false },
+	{ { 32, 80 }, 156, 4096, 190, { 16, 16 }, true },
+	{ { 32, 80 }, 156, 4096, 188, { 15, 15 }, false },
+	{ { 8, 80 }, 156, 4096, 182, { 8, 16 }, true },
+	{ { 8, 80 }, 0, 9, 4096, { 8, 8 }, false },
+	{ { 32, 80 }, 156, 0, 0, { 0, 0 }, false },
+	{ { 32, 80 }, 156, 157, 158, { 0, 0 }, false },
+	{ { 1024, 1040 }, 156, 0x7fffffff, 0x7fffffff, { 1024, 1040 }, true },
+};
+
+static void credit_depths(struct kunit *test)
+{
+	const struct depths_row *row;
+
+	for (row = depths_rows; row < depths_rows + ARRAY_SIZE(depths_rows); row++) {
+		struct rch_depths d = row->want;
+		bool enough = rch_depths_fit(&d, row->others, row->max_wr, row->max_cqe);
+		long number = row - depths_rows;
+
+		KUNIT_EXPECT_EQ_MSG(test, enough, row->enough, "row %ld", number);
+		KUNIT_EXPECT_EQ_MSG(test, d.recv, row->get.recv, "row %ld", number);
+		KUNIT_EXPECT_EQ_MSG(test, d.send, row->get.send, "row %ld", number);
+	}
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(credit_depths),
 	KUNIT_CASE(credit_room),
 	KUNIT_CASE(credit_due),
 	KUNIT_CASE(credit_duplicate),

@@ -38,6 +38,7 @@
 #include "path/path.h"
 #include "path/path_rdma.h"
 #include "pure/ack.h"
+#include "pure/credit.h"
 #include "pure/wire.h"
 
 /*
@@ -611,23 +612,39 @@ static u8 route_class(const struct rch_path *path)
 	return rec->traffic_class;
 }
 
+/*
+ * A sender never has more frames posted than fit the largest ring that is accepted from a peer in
+ * its handshake; the owner keeps to send_depth. Return: whether the adapter has room for enough.
+ */
+static bool settle_depths(struct rch_path *path, u32 depth)
+{
+	const struct ib_device_attr *attrs = &path->dev->attrs;
+	struct rch_depths depths = {
+		.recv = depth,
+		.send = max(depth, 64U) + RCH_PATH_SEND_SLACK,
+	};
+	bool enough = rch_depths_fit(&depths, RCH_PATH_RDMA_WRS, max(attrs->max_qp_wr, 0),
+				     max(attrs->max_cqe, 0));
+
+	path->depth = depths.recv;
+	path->send_depth = depths.send;
+	return enough;
+}
+
 /**
  * rch_path_setup - get PD, CQ, queue pair, and post all receive buffers
  * @path: path whose device is known
- * @depth: receive buffers
+ * @depth: receive buffers; fewer where the adapter has no room for as many
  * @frame_size: bytes of each
  *
  * Return: 0, or an error with @path->error set; then rch_path_destroy() cleans up.
  */
 int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 {
-	int ret;
+	int ret = -EOPNOTSUPP;
 
-	path->depth = depth;
-	/* A sender never has more frames posted than fit the largest ring that we
-	 * accept from a peer in its handshake; the owner keeps to send_depth.
-	 */
-	path->send_depth = max(depth, 64U) + RCH_PATH_SEND_SLACK;
+	if (!settle_depths(path, depth))
+		goto err_fail;
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);

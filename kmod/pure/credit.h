@@ -36,6 +36,47 @@
  */
 #define RCH_DEPTH_BARE		64U
 
+/** RCH_SENDS_MIN - fewest frames that can be posted: of so many some are signalled */
+#define RCH_SENDS_MIN		16U
+
+/**
+ * struct rch_depths - frames that are posted at a time
+ * @recv: receive buffers
+ * @send: frames that are sent
+ */
+struct rch_depths {
+	u32 recv;
+	u32 send;
+};
+
+/* What is left of @room. */
+static inline u32 rch_depths_left(u32 room, u32 taken)
+{
+	return room > taken ? room - taken : 0;
+}
+
+/**
+ * rch_depths_fit - have no more frames posted than an adapter has room for
+ * @d: what is wanted; made less
+ * @others: work requests that are posted besides
+ * @max_wr: work requests of a queue of the adapter's
+ * @max_cqe: completions of both queues
+ *
+ * In each queue a work request more is for draining it. Return: whether that is enough.
+ */
+static inline bool rch_depths_fit(struct rch_depths *d, u32 others, u32 max_wr, u32 max_cqe)
+{
+	u32 entries = rch_depths_left(max_cqe, others + 2);
+
+	d->recv = min(d->recv, rch_depths_left(max_wr, 1));
+	d->send = min(d->send, rch_depths_left(max_wr, others + 1));
+	if (d->recv + d->send > entries) {
+		d->recv = min(d->recv, entries / 2);
+		d->send = min(d->send, entries - d->recv);
+	}
+	return d->recv >= RCH_DEPTH_MIN && d->send >= RCH_SENDS_MIN;
+}
+
 /**
  * struct rch_credit - both directions of a link
  * @tx_next: number of the next frame to send
