@@ -650,8 +650,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->mtu = rch_path_packet_size(path);
 	path->leads_here = leads_here(path);
 	WRITE_ONCE(path->route_class, route_class(path));
-	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
-	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
+	rch_path_sizes(path);
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
 	if (IS_ERR(path->pd)) {

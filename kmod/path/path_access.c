@@ -407,6 +407,7 @@ static struct rch_access *make(struct rch_path *path, enum rch_access_class clas
 	access->iwarp = rdma_protocol_iwarp(path->dev, path->port);
 	if (rch_path_is_rxe(path))
 		access->no_result = get_random_u64();
+	access->most = path->accesses.most;
 	access->segment_max = rch_mem_segment_max(path->dev);
 	access->sges_max[false] = path->writes.sges;
 	access->sges_max[true] = access->iwarp ? RCH_ACCESS_SGES :
@@ -703,7 +704,7 @@ u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32
 	const u32 page = 4096, small = 256;
 	u32 left = page - (address & (page - 1));
 
-	length = min(length, rooms[access->class] ?: step(access, read));
+	length = min3(length, rooms[access->class] ?: step(access, read), access->most);
 	if (read && length <= small && length > left && needs_mr(access, read))
 		return left;
 	return length;

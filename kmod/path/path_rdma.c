@@ -21,6 +21,27 @@
 #include "path/path.h"
 #include "path/path_rdma.h"
 
+/* Bytes of a message of the port's: a frame is one, and fits. */
+static u32 port_most(struct rch_path *path)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(path->dev, path->port, &attr) || !attr.max_msg_sz)
+		return RCH_READ_STEP;
+	return max(attr.max_msg_sz, path->frame_size);
+}
+
+/** rch_path_sizes - settle what a work request may have, by what the adapter can. May sleep */
+void rch_path_sizes(struct rch_path *path)
+{
+	u32 most = port_most(path);
+
+	path->accesses.most = most;
+	path->writes.bytes = min(most, RCH_WRITE_WR_BYTES);
+	path->writes.sges = min(path->dev->attrs.max_send_sge, RCH_WRITE_SGES);
+	path->writes.flags = rdma_protocol_iwarp(path->dev, path->port) ? IB_SEND_SIGNALED : 0;
+}
+
 /** rch_path_enter - become a user. Return: false when the path is being taken apart */
 bool rch_path_enter(struct rch_path *path)
 {
@@ -290,7 +311,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 			wr->next = &batch->wrs[i].wr;
 		wr = &batch->wrs[i].wr;
 		*sent += fill_wr(path, wr, sges + i * path->writes.sges, cursor,
-				 min(length - *sent, RCH_WRITE_WR_BYTES));
+				 min(length - *sent, path->writes.bytes));
 	}
 	wr->wr_cqe = &batch->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
@@ -345,7 +366,8 @@ bool rch_write_ok(const struct rch_write *w)
 /* It needs not wait for those that are large, and few work requests are kept for it. */
 static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
-	return length <= RCH_SMALL_BYTES && cursor->left <= RCH_SMALL_SGES * path->writes.sges;
+	return length <= RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES * path->writes.bytes &&
+	       cursor->left <= RCH_SMALL_SGES * path->writes.sges;
 }
 
 static bool begin_small(struct rch_path *path, struct rch_write *w)

@@ -218,6 +218,8 @@ struct rch_path_writes {
 	struct list_head spare;
 	/** @spare_count: how many @spare has; protected by the path's lock */
 	u32 spare_count;
+	/** @bytes: most bytes of a work request that writes; immutable once the path is set up */
+	u32 bytes;
 	/** @sges: elements of a work request that writes; immutable once the path is set up */
 	u32 sges;
 	/**
@@ -406,10 +408,11 @@ struct rch_access_ops {
  * @turns: it waits there; by path->lock
  * @waited: it had to wait
  * @class: own memory
- * @iwarp: of the device, for who is no user of the path, as the next three
+ * @iwarp: of the device, for who is no user of the path, as the next four
  * @no_result: what is put where the result of an atomic operation will be, as the device may
  *	lose that: a random number, so that what it finds is another, but for 1 of 2^64. 0: it
  *	loses none
+ * @most: bytes of a work request of the device's
  * @segment_max: bytes of an element, whole pages
  * @sges_max: elements of a work request that writes, or reads
  * @read: that is read into
@@ -452,6 +455,7 @@ struct rch_access {
 	enum rch_access_class class;
 	bool iwarp;
 	u64 no_result;
+	u32 most;
 	u32 segment_max;
 	u32 sges_max[2];
 	bool read;
@@ -482,7 +486,7 @@ struct rch_access {
 /**
  * struct rch_path_accesses - accesses of a path to memory that the peer lends, see path_access.c
  *
- * All members but @rd_depth are protected by the path's lock.
+ * All members but @rd_depth and @most are protected by the path's lock.
  */
 struct rch_path_accesses {
 	/** @slots: slots that are in use, RCH_ACCESSES at most */
@@ -509,6 +513,8 @@ struct rch_path_accesses {
 	 * connects, and immutable from then on
 	 */
 	u8 rd_depth;
+	/** @most: bytes of an access; immutable once the path is set up */
+	u32 most;
 };
 
 /* path_lend.c APIs: process context; may sleep; by a user of the path */
@@ -578,6 +584,7 @@ void rch_path_mrs_trim(struct rch_path *path);
 void rch_path_mrs_free(struct rch_path *path);
 
 /* path_rdma.c APIs: process context; may sleep */
+void rch_path_sizes(struct rch_path *path);
 bool rch_path_enter(struct rch_path *path);
 void rch_path_leave(struct rch_path *path);
 int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first);
