@@ -1568,6 +1568,8 @@ enum rdmachan_atomic_op {
  *
  *  - EINVAL: also when @offset is not aligned.
  *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access_args.
+ *  - EOPNOTSUPP: The grant says %RDMACHAN_RIGHT_BY_DEVICE, and this host's adapter refuses the
+ *    operation; the connection goes on.
  *  - EREMOTEIO: The connection has ended, or the adapter has lost the result, and it is not
  *    known whether the operation was done (%RDMACHAN_CAUSE_UNCERTAIN). It is never done twice.
  *  - EFAULT: The structure could not be written to; the operation was done.

@@ -36,6 +36,15 @@ static bool closes_keys(const struct ib_device *dev)
 	       dev->ops.driver_id != RDMA_DRIVER_SIW;
 }
 
+/*
+ * Whether the adapter does atomic operations on the peer's memory, when a kernel asks for them. The
+ * driver of mlx5 refuses these, whatever the adapter can (mlx5_ib_post_send(), 6.1 to 7.2).
+ */
+static bool does_atomics(const struct ib_device *dev)
+{
+	return dev->attrs.atomic_cap != IB_ATOMIC_NONE && dev->ops.driver_id != RDMA_DRIVER_MLX5;
+}
+
 /* What this side can do, with receive buffers @depth. */
 static u32 features(const struct rdma_cm_id *id, u32 depth)
 {
@@ -46,6 +55,8 @@ static u32 features(const struct rdma_cm_id *id, u32 depth)
 		can &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
 	if (!closes_keys(id->device))
 		can &= ~RCH_FEATURE_KEY;
+	if (!does_atomics(id->device))
+		can &= ~RCH_FEATURE_ATOMIC;
 	return can;
 }
 
@@ -89,6 +100,8 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->beat.answered = jiffies;
 	link->beat.slow = jiffies - link->path.patience - 1;
 	spin_unlock_bh(&link->lock);
+	if (!(link->terms.features & RCH_FEATURE_ATOMIC))
+		rch_lend_no_atomics(&link->path);
 }
 
 static void hello_fill(struct rch_link *link, struct rch_hello *h)

@@ -350,9 +350,15 @@ static int charge(struct rch_loan *loan, struct rdmachan_error *error)
 	return rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
 }
 
-/* With the path entered. */
-static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
-		 struct rdmachan_error *error)
+static void uncharge(struct rch_loan *loan)
+{
+	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, loan->info.keys);
+	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_BYTES, loan->bytes);
+}
+
+/* Lend it as it can be, as far as is known. */
+static int build_so(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+		    struct rdmachan_error *error)
 {
 	int ret;
 
@@ -360,9 +366,12 @@ static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range
 	ret = find_region(loan, range, error);
 	if (ret)
 		return ret;
-	ret = describe(loan, range) ?: charge(loan, error) ?: open_pieces(loan);
+	ret = describe(loan, range) ?: charge(loan, error);
 	if (ret)
 		goto err_region;
+	ret = open_pieces(loan);
+	if (ret)
+		goto err_charge;
 	ret = make_event(loan, error);
 	if (ret)
 		goto err_pieces;
@@ -376,8 +385,22 @@ err_event:
 	drop_event(loan, loan->event);
 err_pieces:
 	close_pieces(loan);
+err_charge:
+	uncharge(loan);
 err_region:
 	drop_region(loan);
+	return ret;
+}
+
+/* With the path entered. Atomic operations that the adapter does not do are the kernel's. */
+static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+		 struct rdmachan_error *error)
+{
+	int ret = build_so(loan, range, error);
+
+	if (ret == -EOPNOTSUPP && (loan->info.rights & RDMACHAN_RIGHT_BY_DEVICE) &&
+	    !rch_lend_atomics(loan->path))
+		ret = build_so(loan, range, error);
 	return ret;
 }
 
@@ -419,8 +442,7 @@ static void take_back(struct rch_loan *loan)
 	close_pieces(loan);
 	drop_region(loan);
 	rch_path_leave(path);
-	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, loan->info.keys);
-	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_BYTES, loan->bytes);
+	uncharge(loan);
 }
 
 /* The peer has not been told of it. */

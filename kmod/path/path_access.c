@@ -106,17 +106,28 @@ static void wait_turn(struct rch_path *path, struct rch_access *access, struct r
 		list_add_tail(&turns->list, &path->accesses.turns);
 }
 
-/* Return: -ENOTCONN when it will not be done; 0, then it ends by itself. */
+static bool is_atomic(const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/*
+ * An adapter that says that it does atomic operations may refuse them; or its driver does so, when
+ * it is the kernel that asks. Return: -ENOTCONN when it will not be done, or -EOPNOTSUPP when it is
+ * refused so; 0, then it ends by itself.
+ */
 static int post(struct rch_path *path, struct rch_access *access,
 		const struct ib_send_wr *first)
 {
-	const struct ib_send_wr *bad;
+	const struct ib_send_wr *bad = NULL;
 	int ret = -ENOTCONN, failed = 0;
 
 	spin_lock_bh(&path->lock);
 	if (!path->stopped) {
-		ret = 0;
 		failed = ib_post_send(path->id->qp, first, &bad);
+		ret = is_atomic(first) && rch_io_refused(first, bad, failed) ? -EOPNOTSUPP : 0;
+	}
+	if (!ret) {
 		if (list_empty(&path->accesses.under_way))
 			path->accesses.since = jiffies;
 		list_add_tail(&access->list, &path->accesses.under_way);
@@ -126,7 +137,7 @@ static int post(struct rch_path *path, struct rch_access *access,
 			access->ops->posted(access);
 	}
 	spin_unlock_bh(&path->lock);
-	if (failed) {
+	if (failed && !ret) {
 		rch_path_post_failed(path, failed);
 		path->ops->down(path);
 	}

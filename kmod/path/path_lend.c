@@ -38,10 +38,16 @@ bool rch_lend_can(const struct rch_path *path)
 	return path->dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS;
 }
 
-/** rch_lend_atomics - whether the adapter does atomic operations on what is lent. Any context */
+/** rch_lend_atomics - whether adapters do atomic operations on what is lent. Any context */
 bool rch_lend_atomics(const struct rch_path *path)
 {
 	return READ_ONCE(path->lends.atomics);
+}
+
+/** rch_lend_no_atomics - from now on none does, so that this host's kernel has to. Any context */
+void rch_lend_no_atomics(struct rch_path *path)
+{
+	WRITE_ONCE(path->lends.atomics, false);
 }
 
 /* One that is in no list, open or not; the adapter does not use it. */
@@ -218,8 +224,12 @@ static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)
 		rch_io_end(cq, wc, &path->lends.io);
 }
 
-/* Post a chain, and wait for its end. Return: 0 or an error: the path has failed. */
-static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_send_wr *last)
+/*
+ * Post a chain, and wait for its end. Return: 0; -EOPNOTSUPP, with @may_refuse: the adapter does
+ * not do this; or an error: the path has failed.
+ */
+static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_send_wr *last,
+		     bool may_refuse)
 {
 	lockdep_assert_held(&path->lends.lock);
 	path->lends.cqe[0].done = rch_lend_wc;
@@ -228,7 +238,7 @@ static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_
 	last->wr_cqe = &path->lends.cqe[1];
 	last->send_flags = IB_SEND_SIGNALED;
 	path->lends.io.ended = false;
-	return rch_local_post(path, first) ?: rch_io_wait(path, &path->lends.io);
+	return rch_local_post(path, first, may_refuse) ?: rch_io_wait(path, &path->lends.io);
 }
 
 static int access_flags(u32 rights)
@@ -307,9 +317,14 @@ static void inv_init(struct rch_path *path, struct rch_lend *piece)
 	};
 }
 
-/* Return: 0, or an error; those that may be open are marked so. */
+/*
+ * An adapter that says that it does atomic operations may refuse to register memory for them.
+ * Return: 0, or an error; those that may be open are marked so.
+ */
 static int open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 rights)
 {
+	bool may_refuse = rights & RDMACHAN_RIGHT_BY_DEVICE;
+	int ret;
 	u32 i;
 
 	for (i = 0; i < count; i++) {
@@ -318,7 +333,13 @@ static int open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count
 			pieces[i - 1]->wr.reg.wr.next = &pieces[i]->wr.reg.wr;
 		pieces[i]->open = true;
 	}
-	return run_batch(path, &pieces[0]->wr.reg.wr, &pieces[count - 1]->wr.reg.wr);
+	ret = run_batch(path, &pieces[0]->wr.reg.wr, &pieces[count - 1]->wr.reg.wr, may_refuse);
+	if (!may_refuse || ret != -EOPNOTSUPP)
+		return ret;
+	for (i = 0; i < count; i++)
+		pieces[i]->open = false;
+	rch_lend_no_atomics(path);
+	return ret;
 }
 
 static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 count)
@@ -337,7 +358,7 @@ static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 coun
 			first = &pieces[i]->wr.inv;
 		last = &pieces[i]->wr.inv;
 	}
-	ret = first ? run_batch(path, first, last) : 0;
+	ret = first ? run_batch(path, first, last, false) : 0;
 	for (i = 0; !ret && i < count; i++)
 		pieces[i]->open = false;
 	return ret;
@@ -352,7 +373,8 @@ static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 coun
  * @shift: size of a piece
  * @rights: enum rdmachan_right, or RCH_RIGHT_LOCAL
  *
- * Return: 0, then the key of each is in its region; or an error.
+ * Return: 0, then the key of each is in its region; -EOPNOTSUPP, and rch_lend_atomics() is false:
+ * the adapter does not do the atomic operations that it was to do; or an error.
  */
 int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 shift,
 		  u32 rights)

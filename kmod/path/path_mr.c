@@ -187,9 +187,9 @@ static void reg_init(struct rch_path *path, struct rch_mr *mr)
 }
 
 /** rch_local_post - post local work requests: REG_MR, LOCAL_INV. As rch_io_post() */
-int rch_local_post(struct rch_path *path, const struct ib_send_wr *first)
+int rch_local_post(struct rch_path *path, const struct ib_send_wr *first, bool may_refuse)
 {
-	return rch_io_post(path, path->mrs.registrar ?: path->id->qp, first);
+	return rch_io_post(path, path->mrs.registrar ?: path->id->qp, first, may_refuse);
 }
 
 /* Post a chain; the end of @last will be that of @mr->io. */
@@ -199,7 +199,7 @@ static int post_signalled(struct rch_path *path, struct rch_mr *mr, struct ib_se
 	last->wr_cqe = &mr->cqe;
 	last->send_flags = IB_SEND_SIGNALED;
 	mr->io.ended = false;
-	return rch_local_post(path, first);
+	return rch_local_post(path, first, false);
 }
 
 /**
@@ -253,7 +253,8 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	/* Even if it fails: it may be open. */
 	mr->open = true;
 	*wait = path->mrs.registrar;
-	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) : rch_local_post(path, first);
+	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) :
+		       rch_local_post(path, first, false);
 }
 
 /** rch_mr_closed - the peer has closed the region, as our adapter has told */

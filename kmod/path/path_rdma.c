@@ -134,16 +134,32 @@ int rch_io_wait(struct rch_path *path, struct rch_io *io)
 }
 
 /**
+ * rch_io_refused - whether an adapter does not do such work requests, whatever it says of itself
+ * @first: chain that could not be posted
+ * @bad: the first of it that was not
+ * @ret: why
+ *
+ * Any context. Return: false also when part of it is queued.
+ */
+bool rch_io_refused(const struct ib_send_wr *first, const struct ib_send_wr *bad, int ret)
+{
+	return bad == first && (ret == -EINVAL || ret == -EOPNOTSUPP);
+}
+
+/**
  * rch_io_post - post a chain of work requests
  * @path: path
  * @qp: queue pair of it
  * @first: chain
+ * @may_refuse: the adapter may not do such work requests
  *
- * Return: 0; or an error, then nothing of it is queued any more: where part of it was,
+ * Return: 0; -EOPNOTSUPP, with @may_refuse: the adapter does not, and nothing else is wrong; or an
+ * error, then nothing of it is queued any more: where part of it was,
  * the path was drained first. That does not drain a registrar, but its queue has room for
  * all that can be posted, so it takes all or, being in error, nothing.
  */
-int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first)
+int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first,
+		bool may_refuse)
 {
 	const struct ib_send_wr *bad = first;
 	int ret = -ENOTCONN;
@@ -152,6 +168,8 @@ int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr
 	if (!path->stopped)
 		ret = ib_post_send(qp, first, &bad);
 	spin_unlock_bh(&path->lock);
+	if (may_refuse && rch_io_refused(first, bad, ret))
+		return -EOPNOTSUPP;
 	if (!ret || (ret == -ENOTCONN && bad == first && READ_ONCE(path->stopped)))
 		return ret;
 	rch_path_post_failed(path, ret);
@@ -316,7 +334,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	wr->wr_cqe = &batch->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	batch->io.ended = false;
-	ret = rch_io_post(path, path->id->qp, &batch->wrs[0].wr);
+	ret = rch_io_post(path, path->id->qp, &batch->wrs[0].wr, false);
 	if (ret) {
 		batch->io.status = IB_WC_GENERAL_ERR;
 		batch->io.ended = true;

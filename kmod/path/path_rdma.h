@@ -290,8 +290,8 @@ struct rch_path_lends {
 	/** @io: the completion of the last one; begun and waited for under @lock */
 	struct rch_io io;
 	/**
-	 * @atomics: the adapter does atomic operations on what is lent. Written with WRITE_ONCE()
-	 * when the path is set up, and immutable from then on
+	 * @atomics: adapters do atomic operations on what is lent. Written with WRITE_ONCE(): set
+	 * when the path is set up, and from then on only cleared
 	 */
 	bool atomics;
 };
@@ -522,6 +522,7 @@ u32 rch_lend_shift(const struct rch_path *path);
 u64 rch_lend_cost(const struct rch_path *path, u64 pages);
 bool rch_lend_can(const struct rch_path *path);
 bool rch_lend_atomics(const struct rch_path *path);
+void rch_lend_no_atomics(struct rch_path *path);
 struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages);
 int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 shift,
 		  u32 rights);
@@ -571,7 +572,7 @@ bool rch_access_lost(const struct rch_access *access);
 /* path_mr.c APIs: process context; may sleep */
 int rch_registrar_get(struct rch_path *path);
 bool rch_path_is_rxe(const struct rch_path *path);
-int rch_local_post(struct rch_path *path, const struct ib_send_wr *first);
+int rch_local_post(struct rch_path *path, const struct ib_send_wr *first, bool may_refuse);
 int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *cursor);
 struct rch_mr *rch_mr_get(struct rch_path *path);
 int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cursor *cursor,
@@ -587,7 +588,9 @@ void rch_path_mrs_free(struct rch_path *path);
 void rch_path_sizes(struct rch_path *path);
 bool rch_path_enter(struct rch_path *path);
 void rch_path_leave(struct rch_path *path);
-int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first);
+int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr *first,
+		bool may_refuse);
+bool rch_io_refused(const struct ib_send_wr *first, const struct ib_send_wr *bad, int ret);
 int rch_io_wait(struct rch_path *path, struct rch_io *io);
 bool rch_io_over(struct rch_path *path, struct rch_io *io);
 bool rch_io_ok(const struct rch_io *io);

@@ -58,9 +58,12 @@
 #define RCH_FEATURE_CROSS	0x80U
 /** RCH_FEATURE_DEEP - feature bit, besides AHEAD: CTS may be for any of RCH_LENDS messages */
 #define RCH_FEATURE_DEEP	0x100U
+/** RCH_FEATURE_ATOMIC - feature bit: the adapter does atomic operations for the kernel */
+#define RCH_FEATURE_ATOMIC	0x200U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
 				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
-				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP)
+				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP | \
+				 RCH_FEATURE_ATOMIC)
 
 /** RCH_LENDS - messages of a channel that memory may be lent for at a time, with DEEP */
 #define RCH_LENDS		8U
