@@ -13,7 +13,8 @@
  *   rch_link_wq   links being connected, a step at a time; they wait for nobody, but siw for TCP
  *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
  *                 of a region waits for its keys
- *   rch_grant_wq  memory being taken back; it waits for adapters, and like that for keys
+ *   rch_grant_wq  memory being taken back, by one work for each link; it waits for adapters, and
+ *                 like that for keys
  *   rch_key_wq    keys of own memory being made, and what idle links keep being given back; they
  *                 wait for adapters, and for memory
  *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers

@@ -253,6 +253,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	INIT_WORK(&link->beat.care, rch_link_care_work);
 	rch_link_gather_init(link);
 	rch_link_later_init(link);
+	rch_link_returns_init(link);
 	rch_link_inject_init(link);
 	link->beat.last_rx = jiffies;
 	link->beat.moved = jiffies;

@@ -330,6 +330,28 @@ struct rch_link_stats {
 	u64 stalls;
 };
 
+/**
+ * struct rch_return - something that is to be taken back from the adapter
+ * @list: of the line of its link, by that one's lock
+ * @run: take some of it back; waits for the adapter, and for nobody else
+ */
+struct rch_return {
+	struct list_head list;
+	void (*run)(struct rch_return *r);
+};
+
+/** struct rch_link_returns - what is taken back, one after the other; see link_return.c */
+struct rch_link_returns {
+	/** @lock: protects @line, what is in it, and @busy; an innermost lock */
+	spinlock_t lock;
+	/** @line: as &struct rch_return */
+	struct list_head line;
+	/** @busy: @work is queued, or runs, and holds the link */
+	bool busy;
+	/** @work: takes back */
+	struct work_struct work;
+};
+
 /** struct rch_link - conversation with another host */
 struct rch_link {
 	/** @ref: references */
@@ -396,6 +418,8 @@ struct rch_link {
 	atomic_t lent;
 	/** @beat: heartbeat, and whether the peer lives */
 	struct rch_link_beat beat;
+	/** @returns: what is taken back from the adapter; by a lock of its own */
+	struct rch_link_returns returns;
 	/** @break_work: puts the queue pair into the error state, ahead of @dead_work */
 	struct work_struct break_work;
 	/** @dead_work: taking apart */
@@ -670,6 +694,10 @@ void rch_link_later_stop(struct rch_link *link);
 bool rch_link_may_hold(const struct rch_link *link);
 void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last);
 void rch_link_take_later(struct rch_link *link);
+
+/* link_return.c APIs: any context but interrupts */
+void rch_link_returns_init(struct rch_link *link);
+bool rch_link_return(struct rch_link *link, struct rch_return *r);
 
 /* link_tx.c APIs: any context; take link->lock unless told otherwise */
 void rch_link_run(struct rch_link *link);

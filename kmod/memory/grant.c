@@ -42,7 +42,8 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	spin_lock_init(&grants->answers_lock);
 	/* A channel has cost enough for these. */
 	grants->answers_charged = RCH_ANSWERS_STEP;
-	INIT_WORK(&grants->work, rch_loans_work);
+	INIT_LIST_HEAD(&grants->back.list);
+	grants->back.run = rch_loans_return;
 	other = cmpxchg_release(&chan->grants, NULL, grants);
 	if (!other)
 		return grants;

@@ -51,7 +51,7 @@ struct rch_segment;
  * @loans: what this end lends, by number; its xa_lock protects @ending and the states
  * @last: number of the newest; by who has claimed RCH_CHAN_TX
  * @ending: loans that are to be taken back
- * @work: takes them back; holds the channel while it is pending
+ * @back: takes them back; holds the channel while it is in the line of its link
  * @held: what the peer lends, by number; its xa_lock protects what follows up to @serial
  * @held_last: number of the newest
  * @asked: atomic operations that the peer's kernel is asked for
@@ -69,7 +69,7 @@ struct rch_grants {
 	struct xarray loans;
 	u32 last;
 	struct list_head ending;
-	struct work_struct work;
+	struct rch_return back;
 	struct xarray held;
 	u32 held_last;
 	struct list_head asked;
@@ -383,7 +383,7 @@ struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id);
 int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long deadline);
 int rch_loans_revoke_region(struct rch_regions *set, u32 region);
 void rch_loans_revoke_set(struct rch_regions *set);
-void rch_loans_work(struct work_struct *work);
+void rch_loans_return(struct rch_return *r);
 
 /* grant_lend.c APIs: any context */
 void rch_grants_revoke(struct rch_chan *chan);

@@ -470,7 +470,7 @@ static bool ending_locked(struct rch_loan *loan, u32 cause)
 static void take_back_later(struct rch_grants *grants)
 {
 	kref_get(&grants->chan->ref);
-	if (!queue_work(rch_grant_wq, &grants->work))
+	if (!rch_link_return(grants->chan->lane.link, &grants->back))
 		rch_chan_put(grants->chan);
 }
 
@@ -756,22 +756,23 @@ static void end(struct rch_loan *loan)
 	rch_loan_put(loan);
 }
 
-/** rch_loans_work - take back what is ending */
-void rch_loans_work(struct work_struct *work)
+/** rch_loans_return - take back the first of what is ending, and then the next in its turn */
+void rch_loans_return(struct rch_return *r)
 {
-	struct rch_grants *grants = container_of(work, struct rch_grants, work);
+	struct rch_grants *grants = container_of(r, struct rch_grants, back);
 	struct rch_loan *loan;
+	bool more;
 
-	for (;;) {
-		xa_lock_bh(&grants->loans);
-		loan = list_first_entry_or_null(&grants->ending, struct rch_loan, ending);
-		if (loan)
-			list_del_init(&loan->ending);
-		xa_unlock_bh(&grants->loans);
-		if (!loan)
-			break;
+	xa_lock_bh(&grants->loans);
+	loan = list_first_entry_or_null(&grants->ending, struct rch_loan, ending);
+	if (loan)
+		list_del_init(&loan->ending);
+	more = !list_empty(&grants->ending);
+	xa_unlock_bh(&grants->loans);
+	if (loan)
 		end(loan);
-	}
+	if (more)
+		take_back_later(grants);
 	rch_chan_put(grants->chan);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant_adapter_test.c - grants over adapters that do no atomic operations, whatever they say
+ * grant_adapter_test.c - grants over adapters that do no atomic operations, whatever they say, or
+ * take their time
  */
+#include <sys/resource.h>
+
 #include "adapter.h"
 #include "grant_fixture.h"
 
@@ -122,6 +125,77 @@ TEST(none)
 	add_and_look(&self, lend(&self, MAY_ATOMIC, 0, SIZE), SIZE - 8);
 	end(&self);
 	close(self.ctx);
+}
+
+/* More than a queue of work runs at a time. */
+#define MANY 2200
+
+/* A channel to the other host's second address, and so over another link. */
+static void pair_by_other_link(int ctx, int fds[2])
+{
+	const struct rdmachan_addr address = peer_address6();
+	int peer = open_peer(), listener = do_listen(peer, SERVICE + 1, NULL);
+
+	ASSERT_GE(listener, 0);
+	fds[0] = do_connect_to(ctx, &address, SERVICE + 1, NULL);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(listener, TIMEOUT(10000));
+	ASSERT_GE(fds[1], 0);
+	close(listener);
+	close(peer);
+}
+
+/*
+ * An adapter tells late that keys are invalid, as behind a peer that acknowledges nothing; many
+ * channels of one link wait for that. What another link has lent is back without them.
+ */
+TEST_TIMEOUT(late_returns_of_many_channels, 120)
+{
+	const struct opts small = { .tuning = { .send_buffer = RDMACHAN_BUFFER_MIN,
+						.recv_buffer = RDMACHAN_BUFFER_MIN } };
+	const struct rlimit files = { 4 * MANY, 4 * MANY };
+	struct fixture_grant self = { .ctx = open_ctx(), .memory = pages(PAGE) };
+	static struct fixture_grant many[MANY];
+	static uint32_t grants[MANY];
+	uint64_t left;
+	uint32_t grant;
+	int fds[2], i;
+
+	adapter("inv_ms", 0);
+	set_parameter("user_buffer_mib", 4096);
+	set_parameter("all_buffer_mib", 4096);
+	ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+	self.region = region_of(self.ctx, self.memory, PAGE);
+	pair_by_other_link(self.ctx, fds);
+	self.owner = fds[0];
+	self.holder = fds[1];
+	grant = lend(&self, MAY_READ, 0, 8);
+	for (i = 0; i < MANY; i++) {
+		pair_up(self.ctx, fds, &small);
+		many[i] = self;
+		many[i].owner = fds[0];
+		many[i].holder = fds[1];
+		grants[i] = lend(&many[i], MAY_READ, 0, 8);
+	}
+	adapter("inv_ms", 100);
+	for (i = 0; i < MANY; i++)
+		ASSERT_EQ(grant_release(many[i].holder, grants[i]), 0);
+	/* They have come; and some are back by now, one after the other. */
+	sleep_ms(1000);
+	left = grants_in_use(self.ctx);
+	EXPECT_GT(left, MANY - 20);
+	EXPECT_EQ(grant_revoke(self.owner, grant, TIMEOUT(20000)), 0);
+	EXPECT_GE(grants_in_use(self.ctx) + 5, left);
+	adapter("inv_ms", 0);
+	EXPECT_TRUE(forgotten(self.ctx, 0));
+	for (i = 0; i < MANY; i++) {
+		close(many[i].owner);
+		close(many[i].holder);
+	}
+	end(&self);
+	close(self.ctx);
+	set_parameter("user_buffer_mib", 0);
+	set_parameter("all_buffer_mib", 0);
 }
 
 TEST_HARNESS_MAIN
