@@ -248,6 +248,25 @@ static void begin_job(struct end *end, struct slot *slot, struct input *in)
 	rch_job_go_on(job);
 }
 
+/* Nobody waits for them: each is freed when it is answered, or will not be. */
+static void ask_many(struct end *end, u32 count, u32 id)
+{
+	struct rch_job *job;
+
+	while (count--) {
+		job = rch_job_alloc(end->chan, id, RDMACHAN_RIGHT_ATOMIC, 0, file_get(end),
+				    file_put);
+		if (!job) {
+			file_put(end);
+			return;
+		}
+		job->op = RDMACHAN_ATOMIC_FETCH_ADD;
+		if (!rch_job_begin(job, sizeof(u64)))
+			rch_job_go_on(job);
+		rch_job_leave(job);
+	}
+}
+
 static void job_step(struct slot *slot, u32 step)
 {
 	if (!slot->job)
@@ -373,6 +392,8 @@ static void place_begin(u32 step, struct end *end, struct slot *slot, struct inp
 
 static void chan_step(u32 step, struct end *end, struct slot *slot, struct input *in)
 {
+	u32 count;
+
 	switch (step) {
 	case DO_SEND:
 		return send_bytes(end, next(in) * 16);
@@ -400,6 +421,9 @@ static void chan_step(u32 step, struct end *end, struct slot *slot, struct input
 		return;
 	case DO_JOB:
 		return begin_job(end, slot, in);
+	case DO_ASK_MANY:
+		count = next(in) * 16;
+		return ask_many(end, count, ids_last(&end->held, next(in)));
 	case DO_PLACE_SEND:
 	case DO_PLACE_LEND:
 	case DO_PLACE_HEIR:

@@ -153,7 +153,7 @@ static void host_step(u32 step, struct input *in)
 		kernel_run_next(next(in));
 		return;
 	case HOST_TIME:
-		jiffies += 1UL << (next(in) & 15);
+		kernel_time_goes(1UL << (next(in) & 15));
 		return;
 	case HOST_NOMEM:
 		host.nomem = next(in);
@@ -169,9 +169,9 @@ static void step(struct input *in)
 	u32 op = next(in) % PEER_STEPS, where = next(in);
 	struct end *end = &ends[where & 3];
 
-	if (op <= SAY_ANY)
+	if (op <= SAY_ANY || op == SAY_ATOMICS || op == SAY_STINGY)
 		say_step(op, end, where & PEER_GO, in);
-	else if (op <= DO_PLACE_LET_GO)
+	else if (op <= DO_PLACE_LET_GO || op == DO_ASK_MANY)
 		do_step(op, end, where >> 2, in);
 	else
 		host_step(op, in);

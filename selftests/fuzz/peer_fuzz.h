@@ -91,6 +91,9 @@ enum peer_trick {
  * @HOST_TIME: byte: time goes by, as a power of 2
  * @HOST_NOMEM: byte: which allocation fails
  * @HOST_DEAD: the link ends
+ * @SAY_ATOMICS: peer: bytes: how many by 16, number of one of ours, number of the question
+ * @SAY_STINGY: peer: it gives no more credit from now on, or does again
+ * @DO_ASK_MANY: program: bytes: how many by 16, which grant; left alone at once
  * @PEER_STEPS: how many there are
  */
 enum peer_step {
@@ -148,6 +151,9 @@ enum peer_step {
 	HOST_TIME,
 	HOST_NOMEM,
 	HOST_DEAD,
+	SAY_ATOMICS,
+	SAY_STINGY,
+	DO_ASK_MANY,
 	PEER_STEPS,
 };
 

@@ -14,6 +14,7 @@ static struct {
 	u8 frame[PEER_FRAME] __attribute__((aligned(8)));
 	u32 used;
 	bool closes;
+	bool stingy;
 	u32 key;
 	u32 next_seq;
 	u32 heard_next;
@@ -232,7 +233,7 @@ void say_send(u32 lie)
 		.epoch = peer_link->terms.epoch,
 		.seq = peer.next_seq,
 		.ack = peer.heard_next,
-		.limit = peer.heard_next + PEER_DEPTH,
+		.limit = peer.stingy ? peer.limit : peer.heard_next + PEER_DEPTH,
 		.length = peer.used,
 	};
 	u32 expected = peer_link->credit.rx_next;
@@ -266,7 +267,7 @@ static void say_bare(struct end *end, struct input *in)
 		bare.chan = lie >> 1;
 	if ((u8)peer.next_seq == bare.seq)
 		peer.next_seq++;
-	if (rch_seq_before(peer.limit, peer.heard_next + PEER_DEPTH))
+	if (bare.full && rch_seq_before(peer.limit, peer.heard_next + PEER_DEPTH))
 		peer.limit = peer.heard_next + PEER_DEPTH;
 	rxf.imm = rch_wire_bare_put(&bare);
 	deliver(&rxf, peer.frame, min(length, PEER_FRAME));
@@ -368,17 +369,41 @@ static void say_grants(struct end *end, struct input *in)
 	end->said.grants += count;
 }
 
+static void put_atomic(struct end *end, const struct rch_atomic *a)
+{
+	rch_wire_atomic_put(put(end, RCH_REC_ATOMIC, 0, sizeof(struct rch_wire_atomic)), a);
+	end->said.asked++;
+}
+
+/* What is lent begins at its place in a page. */
+static u64 first_address(void)
+{
+	return host_region()->addr & (PAGE_SIZE - 1);
+}
+
 static void say_atomic(struct end *end, struct input *in)
 {
 	struct rch_atomic a = { .id = number(in, &end->sort[SORT_LOAN]) };
 
 	a.op = 1 + (next(in) & 1);
-	/* What is lent begins at its place in a page. */
-	a.address = (host_region()->addr & (PAGE_SIZE - 1)) + next(in) * 8;
+	a.address = first_address() + next(in) * 8;
 	a.operand = 1;
 	a.serial = number(in, &end->sort[SORT_ATOMIC]);
-	rch_wire_atomic_put(put(end, RCH_REC_ATOMIC, 0, sizeof(struct rch_wire_atomic)), &a);
-	end->said.asked++;
+	put_atomic(end, &a);
+}
+
+static void say_atomics(struct end *end, struct input *in)
+{
+	u32 count = next(in) * 16;
+	struct rch_atomic a = {
+		.id = number(in, &end->sort[SORT_LOAN]),
+		.op = RDMACHAN_ATOMIC_FETCH_ADD,
+		.address = first_address(),
+	};
+
+	a.serial = number(in, &end->sort[SORT_ATOMIC]);
+	while (count--)
+		put_atomic(end, &a);
 }
 
 static void say_rts(struct end *end, struct input *in, enum sort sort)
@@ -447,6 +472,8 @@ static void say_record(u32 step, struct end *end, struct input *in)
 		return say_end(end, RCH_REC_RELEASE, SORT_LOAN, in);
 	case SAY_ATOMIC:
 		return say_atomic(end, in);
+	case SAY_ATOMICS:
+		return say_atomics(end, in);
 	case SAY_DONE:
 		rch_wire_atomic_done_put(put(end, RCH_REC_ATOMIC_DONE, 0,
 					     sizeof(struct rch_wire_atomic_done)),
@@ -492,6 +519,9 @@ void say_step(u32 step, struct end *end, bool go, struct input *in)
 		return say_send(next(in));
 	case SAY_BARE:
 		return say_bare(end, in);
+	case SAY_STINGY:
+		peer.stingy = !peer.stingy;
+		return;
 	case SAY_KEY:
 		peer.key = number(in, &end->sort[SORT_KEY]);
 		peer.closes = true;

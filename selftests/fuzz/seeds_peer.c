@@ -126,6 +126,24 @@ static void lent_seeds(void)
 	     WORK, WORK);
 }
 
+/* More than there may be at a time, and more than the peer takes. */
+static void many_seeds(void)
+{
+	PEER("ask-many", PLAIN, ONE(NEXT), READ_EVENT, DO_ASK_MANY, 0, 70, 0, SENT, SAY_DONE, GO(0),
+	     NUMBER(SUB, 0), SAY_DONE, GO(0), NUMBER(SUB, 1), JOB(0, JOB_ATOMIC, 0), DO_JOB_STOP,
+	     SLOT(0, 0), REVOKE(SAME), SAY_DONE, GO(0), NUMBER(SUB, 2));
+	PEER("ask-late", PLAIN, ONE(NEXT), READ_EVENT, DO_ASK_MANY, 0, 1, 0, HOST_TIME, 0, 15);
+	PEER("ask-closed", PLAIN, ONE(NEXT), READ_EVENT, DO_ASK_MANY, 0, 70, 0, SAY_CLOSE, GO(0), 1,
+	     0, DO_ASK_MANY, 0, 1, 0);
+	PEER("answer-many", PLAIN, GIVE, SENT, SAY_STINGY, 0, SAY_ATOMICS, GO(0), 12, SAME, SAME,
+	     SAY_ATOMICS, GO(0), 12, SAME, SAME, SAY_STINGY, 0, SAY_FRAME, 0, 0, SENT, SAY_FRAME,
+	     0, 0);
+	PEER("answer-too-many", PLAIN, GIVE, SENT, SAY_STINGY, 0, SAY_ATOMICS, GO(0), 255, SAME,
+	     SAME, SAY_ATOMICS, GO(0), 255, SAME, SAME);
+	PEER("answer-nomem", PLAIN, GIVE, SENT, HOST_NOMEM, 0, 1, SAY_ATOMIC, GO(0), SAME, 0, 1,
+	     NEXT);
+}
+
 static void bare_seeds(void)
 {
 	PEER("bare", PLAIN, SAY_BARE, 0, 1, 0, 0, 0, DO_READ, 0, SAY_BARE, 0, 255, 0, 0, 1,
@@ -250,6 +268,7 @@ void seeds_peer(void)
 	held_seeds();
 	around_seeds();
 	lent_seeds();
+	many_seeds();
 	bare_seeds();
 	borrow_seeds();
 	lend_seeds();

@@ -294,3 +294,44 @@ bool kernel_run_next(u32 skip)
 	}
 	return false;
 }
+
+/* Timers */
+
+static struct list_head timers = { &timers, &timers };
+
+void kernel_stop_timer(struct timer_list *timer)
+{
+	if (timer->pending)
+		list_del(&timer->entry);
+	timer->pending = false;
+}
+
+void kernel_start_timer(struct timer_list *timer, unsigned long when)
+{
+	kernel_stop_timer(timer);
+	timer->when = when;
+	timer->pending = true;
+	list_add_tail(&timer->entry, &timers);
+}
+
+/* Return: whether one was due. */
+static bool run_timer(void)
+{
+	struct timer_list *timer;
+
+	list_for_each_entry(timer, &timers, entry) {
+		if (time_before(jiffies, timer->when))
+			continue;
+		kernel_stop_timer(timer);
+		timer->func(timer);
+		return true;
+	}
+	return false;
+}
+
+void kernel_time_goes(unsigned long by)
+{
+	jiffies += by;
+	while (run_timer())
+		fuzz_assert(!kernel_locks && !kernel_rcu);
+}

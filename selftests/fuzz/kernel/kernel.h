@@ -478,7 +478,13 @@ struct work_struct {
 };
 
 struct delayed_work { struct work_struct work; };
-struct timer_list { void (*func)(struct timer_list *timer); bool pending; };
+struct timer_list {
+	struct list_head entry;
+	void (*func)(struct timer_list *timer);
+	unsigned long when;
+	bool pending;
+};
+
 struct hrtimer { bool pending; };
 struct irq_work { bool pending; };
 struct workqueue_struct { int unused; };
@@ -494,8 +500,10 @@ struct workqueue_struct { int unused; };
 #define cancel_work_sync(w) ({ might_sleep(); kernel_cancel(w); })
 #define flush_work(w) do { might_sleep(); kernel_run(w); } while (0)
 #define timer_setup(t, f, flags) ((t)->func = (f), (t)->pending = false)
-#define mod_timer(t, when) ((void)(when), (t)->pending = true)
-#define timer_shutdown_sync(t) ((t)->pending = false)
+#define mod_timer(t, at) kernel_start_timer(t, at)
+#define timer_shutdown_sync(t) ({ might_sleep(); kernel_stop_timer(t); })
+void kernel_start_timer(struct timer_list *timer, unsigned long when);
+void kernel_stop_timer(struct timer_list *timer);
 bool kernel_queue(struct work_struct *work);
 bool kernel_cancel(struct work_struct *work);
 bool kernel_run(struct work_struct *work);

@@ -14,4 +14,7 @@ struct page *kernel_page(const void *bytes, size_t length, size_t size);
 /** kernel_run_next - run the work behind @skip others. Return: whether there was one */
 bool kernel_run_next(u32 skip);
 
+/** kernel_time_goes - jiffies go by, and timers that are due run */
+void kernel_time_goes(unsigned long by);
+
 #endif /* _RCH_FUZZ_KERNEL_RUN_H */
