@@ -125,15 +125,15 @@ class Tests:
 
     def groups(self, bed):
         """The guests of a bed: by folder, in the order of the list, or all in one."""
-        mine = [p for p in self.programs.values() if bed.of in p.words]
+        mine = [p for p in self.programs.values() if words_in(p, bed)]
         if bed.groups == "one":
             return ["all"] if mine else []
         return list(dict.fromkeys(p.folder for p in mine))
 
     def to_run(self, bed, group):
         for program in self.programs.values():
-            if bed.of in program.words and group in ("all", program.folder):
-                for word in program.words[bed.of]:
+            if group in ("all", program.folder):
+                for word in words_in(program, bed):
                     yield program.name + (":" + word if word else "")
 
     def words(self, guest):
@@ -147,6 +147,11 @@ class Tests:
         commands = [self.beds[stage].command] if stage in self.beds else [
             run.words for run in self.chosen(stage)]
         return sorted({command[command.index("--kernel") + 1] for command in commands})
+
+
+def words_in(program, bed):
+    """Return the words of those of its tests that a bed runs, or nothing."""
+    return program.words.get(bed.name) or program.words.get(bed.of, [])
 
 
 def known(kind, name, names):

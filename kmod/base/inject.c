@@ -68,6 +68,7 @@ static const char *const fault_names[RCH_FAULTS] = {
 	[RCH_FAULT_BOUNCE] = "bounce",
 	[RCH_FAULT_SLOW] = "slow",
 	[RCH_FAULT_WRAP] = "wrap",
+	[RCH_FAULT_FOREIGN] = "foreign",
 	[RCH_FAULT_NOMEM] = "nomem",
 };
 

@@ -31,6 +31,7 @@ struct seq_file;
  * @RCH_FAULT_SLOW: the adapter takes its time to give a memory region back
  * @RCH_FAULT_WRAP: the indices of a ring, and the serials of a channel, are about to wrap when
  *	it is made
+ * @RCH_FAULT_FOREIGN: rxe counts as an adapter of which nothing is known
  * @RCH_FAULT_NOMEM: an allocation fails
  * @RCH_FAULTS: how many there are
  */
@@ -48,6 +49,7 @@ enum rch_fault {
 	RCH_FAULT_BOUNCE,
 	RCH_FAULT_SLOW,
 	RCH_FAULT_WRAP,
+	RCH_FAULT_FOREIGN,
 	RCH_FAULT_NOMEM,
 	RCH_FAULTS,
 };

@@ -41,6 +41,8 @@ static void rch_mr_wc(struct ib_cq *cq, struct ib_wc *wc)
 /** rch_path_is_rxe - whether the adapter is rxe, by a user of the path */
 bool rch_path_is_rxe(const struct rch_path *path)
 {
+	if (rch_inject_on() && rch_inject_armed(RCH_FAULT_FOREIGN))
+		return false;
 	return path->dev->ops.driver_id == RDMA_DRIVER_RXE;
 }
 

@@ -10,7 +10,8 @@
 # addresses on an RDMA device; LAB_RDMA and LAB_DEV, the device and its network
 # interface, for tests that take it away; LAB_PEER_*, the same of another host, if there is one;
 # SLOW, how many times slower than others the machine is; SHIM, parameters of rdmachan_shim.ko, which
-# then has the adapter behave as others do, see shim/shim.h.
+# then has the adapter behave as others do, see shim/shim.h; INJECT, faults of the module's that are
+# on from the start.
 #
 # All output is TAP; the last line is "N passed, N failed". A program that runs nothing has
 # failed.
@@ -87,6 +88,11 @@ objects=$(objects)
 	insmod "$here/rdmachan.ko" eager_us=1000000 ${SLOW:+dead_ms=$((SLOW * 5000))}
 [ -c /dev/rdmachan ]
 verdict $? "the module is loaded"
+for fault in ${INJECT:-}; do
+	status=0
+	echo "count=0" >"/sys/kernel/debug/rdmachan/inject/$fault" || status=1
+	verdict $status "the module has the fault $fault"
+done
 for program in "$@"; do
 	run "$program"
 done

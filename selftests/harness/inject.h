@@ -19,7 +19,7 @@
 
 static const char *const inject_faults[] = {
 	"drop", "duplicate", "corrupt", "delay", "reorder", "kill", "address", "fatal", "withhold",
-	"forget", "bounce", "slow", "wrap", "nomem",
+	"forget", "bounce", "slow", "wrap", "foreign", "nomem",
 };
 
 #define INJECT_FAULTS (sizeof(inject_faults) / sizeof(*inject_faults))

@@ -35,6 +35,10 @@ static unsigned int inv_ms;
 module_param(inv_ms, uint, 0644);
 MODULE_PARM_DESC(inv_ms, "so much later an invalidation is told of, and all behind it");
 
+static unsigned long flushed;
+module_param(flushed, ulong, 0444);
+MODULE_PARM_DESC(flushed, "so many were told of as flushed that were done before");
+
 static DEFINE_MUTEX(track_lock); /* protects the users of completion queues */
 static DEFINE_XARRAY(qps); /* by the address of the queue pair */
 static DEFINE_XARRAY(cqs); /* by the address of the completion queue */
@@ -277,10 +281,12 @@ static void flush_one(struct shim_cq *c, struct ib_wc *wc)
 	lockdep_assert_held(&c->lock);
 	spin_lock(&q->lock);
 	*wc = c->stash;
-	if (q->tail < c->flush_to)
+	if (q->tail < c->flush_to) {
 		wc->wr_cqe = q->cqes[q->tail % q->size];
-	else
+		flushed++;
+	} else {
 		c->flushing = NULL;
+	}
 	q->tail++;
 	spin_unlock(&q->lock);
 }

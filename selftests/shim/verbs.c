@@ -16,6 +16,10 @@ static unsigned int retry_cnt;
 module_param(retry_cnt, uint, 0644);
 MODULE_PARM_DESC(retry_cnt, "an adapter tries again so often, and then gives up");
 
+static unsigned int ack_timeout;
+module_param(ack_timeout, uint, 0644);
+MODULE_PARM_DESC(ack_timeout, "an adapter waits so long for an acknowledgement, 4.096 us * 2^n");
+
 /* As firmware that has others to serve. */
 static void stand_still(void)
 {
@@ -103,6 +107,14 @@ static int shim_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 	return ret;
 }
 
+static void adjust(struct ib_qp_attr *attr, int mask)
+{
+	if (retry_cnt && mask & IB_QP_RETRY_CNT)
+		attr->retry_cnt = min_t(unsigned int, attr->retry_cnt, retry_cnt);
+	if (ack_timeout && mask & IB_QP_TIMEOUT)
+		attr->timeout = ack_timeout;
+}
+
 static int shim_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
 {
@@ -111,8 +123,8 @@ static int shim_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 	int ret;
 
 	shim_enter();
-	if (retry_cnt && mask & IB_QP_RETRY_CNT && qp->qp_type == IB_QPT_RC && !udata)
-		own.retry_cnt = min_t(unsigned int, own.retry_cnt, retry_cnt);
+	if (qp->qp_type == IB_QPT_RC && !qp->uobject)
+		adjust(&own, mask);
 	ret = d->ops.modify_qp(qp, &own, mask, udata);
 	shim_leave();
 	return ret;
