@@ -114,6 +114,15 @@ static void path_down(struct rch_path *path)
 		queue_dead(link, false);
 }
 
+/* Called in path->lock, so link->lock cannot be taken. */
+static bool path_arrived(const struct rch_path *path)
+{
+	const struct rch_link *link = container_of(path, struct rch_link, path);
+	u32 next = READ_ONCE(link->credit.tx_next);
+
+	return READ_ONCE(link->credit.tx_acked) == next || READ_ONCE(link->tx.done) == next;
+}
+
 static void path_answered(struct rch_path *path)
 {
 	rch_link_connect_look(path_link(path));
@@ -124,6 +133,7 @@ static const struct rch_path_ops path_ops = {
 	.reposted = path_reposted,
 	.sent = path_sent,
 	.down = path_down,
+	.arrived = path_arrived,
 	.answered = path_answered,
 };
 

@@ -556,13 +556,15 @@ static void probe_end(struct rch_link *link)
 	us = clamp(us, 1ULL, RCH_TRIP_NONE - 1ULL);
 	rch_trip_measured(&link->probe.trip, us, jiffies_to_msecs(jiffies));
 	link->probe.at = 0;
+	rch_path_tail_trip(&link->path, rch_trip_us(&link->probe.trip));
 }
 
 /*
  * Write the headers of all frames that are ready and move them to @sent. A completion
  * is asked for of the last only, as it stands for those before it.
+ * Return: whether there are records in them.
  */
-static void seal(struct rch_link *link, struct list_head *chain)
+static bool seal(struct rch_link *link, struct list_head *chain)
 {
 	struct rch_frame f = {
 		.epoch = link->terms.epoch,
@@ -594,6 +596,7 @@ static void seal(struct rch_link *link, struct list_head *chain)
 		rch_credit_tell_ack(&link->credit);
 	link->beat.last_tx = jiffies;
 	list_replace_init(&link->tx.ready, chain);
+	return records;
 }
 
 /*
@@ -604,13 +607,15 @@ static void seal(struct rch_link *link, struct list_head *chain)
 static void post_ready(struct rch_link *link)
 {
 	LIST_HEAD(chain);
+	bool records;
 	int ret = 0;
 
 	while (!link->tx.posting && !ret && !list_empty(&link->tx.ready)) {
-		seal(link, &chain);
+		records = seal(link, &chain);
 		link->tx.posting = true;
 		spin_unlock(&link->lock);
-		ret = rch_path_post(&link->path, &chain);
+		/* A heartbeat that is lost is missed when the next frame comes. */
+		ret = rch_path_post(&link->path, &chain, records);
 		spin_lock(&link->lock);
 		link->tx.posting = false;
 		/* Some of them may have been completed already. */

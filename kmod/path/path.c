@@ -78,6 +78,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 		INIT_LIST_HEAD(&path->accesses.spare[i]);
 	INIT_LIST_HEAD(&path->keys.list);
 	INIT_LIST_HEAD(&path->writes.waiting);
+	rch_path_tail_init(path);
 }
 
 /**
@@ -649,6 +650,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);
 	path->leads_here = leads_here(path);
+	rch_path_tail_begin(path);
 	WRITE_ONCE(path->route_class, route_class(path));
 	rch_path_sizes(path);
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
@@ -893,6 +895,7 @@ void rch_path_drain(struct rch_path *path)
 		await_rtu(path);
 	if (path->id && path->id->qp)
 		disconnect(path);
+	rch_path_tail_stop(path);
 	rch_accesses_end(path);
 	complete_all(&path->drained);
 	wake_up_all(&path->left);

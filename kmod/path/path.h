@@ -9,6 +9,7 @@
 #define _RCH_PATH_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -21,6 +22,7 @@
 #include <rdmachan.h>
 
 #include "path/path_rdma.h"
+#include "pure/tail.h"
 
 struct rch_path;
 struct rch_txf;
@@ -61,6 +63,8 @@ struct rch_rxf {
  *	@received
  * @down: the path is unusable, for the reason in @path->error. Any context; may be
  *	called several times
+ * @arrived: whether the peer is known to have all frames; a racy answer. Softirq, with the path's
+ *	lock
  * @answered: the connection manager has answered, or tells something unasked. Process context, with
  *	the id's handler mutex
  */
@@ -69,6 +73,7 @@ struct rch_path_ops {
 	void (*reposted)(struct rch_path *path, u32 count);
 	void (*sent)(struct rch_path *path, struct rch_txf *txf);
 	void (*down)(struct rch_path *path);
+	bool (*arrived)(const struct rch_path *path);
 	void (*answered)(struct rch_path *path);
 };
 
@@ -151,6 +156,20 @@ struct rch_path_failure {
 	bool failed;
 };
 
+/** struct rch_path_tail - probes behind the last packets, see path_tail.c */
+struct rch_path_tail {
+	/** @state: what was posted; protected by the path's lock */
+	struct rch_tail state;
+	/** @on: packets may be lost; immutable once the path is set up */
+	bool on;
+	/** @trip_us: a round trip in microseconds, 0: unknown; no lock */
+	u32 trip_us;
+	/** @timer: posts probes */
+	struct hrtimer timer;
+	/** @cqe: completion of probes */
+	struct ib_cqe cqe;
+};
+
 /** struct rch_path - one queue pair */
 struct rch_path {
 	/** @ops: owner's functions */
@@ -228,6 +247,8 @@ struct rch_path {
 	 * WRITE_ONCE() in softirq
 	 */
 	unsigned long answered;
+	/** @tail: probes behind the last packets */
+	struct rch_path_tail tail;
 	/** @patience: jiffies that a write or a registration may take */
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced; protected by @lock */
@@ -308,7 +329,7 @@ int rch_path_cq_get(struct rch_path *path);
 void rch_path_cq_put(struct rch_path *path);
 
 /* path_io.c APIs: any context */
-int rch_path_post(struct rch_path *path, struct list_head *frames);
+int rch_path_post(struct rch_path *path, struct list_head *frames, bool probe);
 void rch_path_post_failed(struct rch_path *path, int ret);
 void rch_path_unmap(struct rch_path *path, struct rch_txf *txf);
 void rch_path_wc_ok(struct rch_path *path, const struct ib_wc *wc);
@@ -316,6 +337,13 @@ void rch_path_wc_failed(struct rch_path *path, struct ib_wc *wc, u32 op);
 void rch_path_refill(struct rch_path *path, gfp_t gfp);
 int rch_path_buffers_get(struct rch_path *path);
 void rch_path_buffers_put(struct rch_path *path);
+
+/* path_tail.c APIs */
+void rch_path_tail_init(struct rch_path *path);
+void rch_path_tail_begin(struct rch_path *path);
+void rch_path_tail_posted(struct rch_path *path);
+void rch_path_tail_trip(struct rch_path *path, u32 us);
+void rch_path_tail_stop(struct rch_path *path);
 
 /* path_listen.c APIs */
 struct rch_path_listener;

@@ -128,6 +128,7 @@ static int post(struct rch_path *path, struct rch_access *access,
 		ret = is_atomic(first) && rch_io_refused(first, bad, failed) ? -EOPNOTSUPP : 0;
 	}
 	if (!ret) {
+		rch_path_tail_posted(path);
 		if (list_empty(&path->accesses.under_way))
 			path->accesses.since = jiffies;
 		list_add_tail(&access->list, &path->accesses.under_way);

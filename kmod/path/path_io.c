@@ -113,13 +113,14 @@ static enum ib_wr_opcode opcode_of(const struct rch_txf *txf)
  * @path: path
  * @frames: frames linked by @list, to be sent in this order; not empty. They stay in
  *	the list. send_flags is set by the caller
+ * @probe: a probe is to follow when they are the last: see path_tail.c
  *
  * Context: any. The caller posts from one context at a time and has not more than
  * @path->send_depth frames posted.
  * Return: 0, or -ENOTCONN when the path is stopped or has failed: the frames are not
  * posted, or will be flushed.
  */
-int rch_path_post(struct rch_path *path, struct list_head *frames)
+int rch_path_post(struct rch_path *path, struct list_head *frames, bool probe)
 {
 	const struct ib_send_wr *bad;
 	struct rch_txf *txf, *prev = NULL, *first;
@@ -148,8 +149,11 @@ int rch_path_post(struct rch_path *path, struct list_head *frames)
 	}
 	first = list_first_entry(frames, struct rch_txf, list);
 	spin_lock_bh(&path->lock);
-	if (!path->stopped)
+	if (!path->stopped) {
 		ret = ib_post_send(path->id->qp, &first->wr, &bad);
+		if (probe)
+			rch_path_tail_posted(path);
+	}
 	spin_unlock_bh(&path->lock);
 	if (!ret)
 		return 0;

@@ -165,8 +165,10 @@ int rch_io_post(struct rch_path *path, struct ib_qp *qp, const struct ib_send_wr
 	int ret = -ENOTCONN;
 
 	spin_lock_bh(&path->lock);
-	if (!path->stopped)
+	if (!path->stopped) {
 		ret = ib_post_send(qp, first, &bad);
+		rch_path_tail_posted(path);
+	}
 	spin_unlock_bh(&path->lock);
 	if (may_refuse && rch_io_refused(first, bad, ret))
 		return -EOPNOTSUPP;

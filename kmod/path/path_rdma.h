@@ -100,7 +100,8 @@ struct rch_path;
 /** RCH_PATH_RDMA_WRS - work requests of all of them, besides frames */
 #define RCH_PATH_RDMA_WRS (RCH_MRS * RCH_MR_WRS + RCH_WRITERS * RCH_WRITE_WRS + \
 			   RCH_SMALL_WRITERS * RCH_SMALL_WRS + \
-			   RCH_LEND_WRS + RCH_ACCESSES * RCH_ACCESS_WRS)
+			   RCH_LEND_WRS + RCH_ACCESSES * RCH_ACCESS_WRS + \
+			   RCH_TAIL_PROBES)
 
 /**
  * struct rch_io - a completion that somebody waits for

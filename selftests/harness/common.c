@@ -641,6 +641,23 @@ void cable(const char *words)
 		give_up(command);
 }
 
+/* Sum of the counters of all devices whose name holds @word; -1: there are none. */
+long long hw_counter(const char *word)
+{
+	char command[256], line[64] = "-1";
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "cat /sys/class/infiniband/*/ports/1/hw_counters/*%s* 2>/dev/null |"
+		 " awk '{ s += $1; n++ } END { print n ? s : -1 }'", word);
+	pipe = popen(command, "r");
+	if (!pipe || !fgets(line, sizeof(line), pipe))
+		snprintf(line, sizeof(line), "-1");
+	if (pipe)
+		pclose(pipe);
+	return atoll(line);
+}
+
 int64_t clock_ns(void)
 {
 	struct timespec ts;

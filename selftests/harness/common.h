@@ -77,6 +77,7 @@ int timer_late(unsigned int ms);
 /* A call with a time limit ends so late at most: the module counts a tick on top. */
 #define LIMIT_LATE(ms) (timer_late(ms) + KERNEL_TICK_MS)
 void cable(const char *words);
+long long hw_counter(const char *word);
 
 int open_ctx(void);
 bool has_peer(void);

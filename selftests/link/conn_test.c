@@ -819,23 +819,6 @@ TEST(listed_while_listening_fails)
 	child_status(lister);
 }
 
-/* Sum of the counters of all devices whose name holds @word; -1: there are none. */
-static long long hw_counter(const char *word)
-{
-	char command[256], line[64] = "-1";
-	FILE *pipe;
-
-	snprintf(command, sizeof(command),
-		 "cat /sys/class/infiniband/*/ports/1/hw_counters/*%s* 2>/dev/null |"
-		 " awk '{ s += $1; n++ } END { print n ? s : -1 }'", word);
-	pipe = popen(command, "r");
-	if (!pipe || !fgets(line, sizeof(line), pipe))
-		snprintf(line, sizeof(line), "-1");
-	if (pipe)
-		pclose(pipe);
-	return atoll(line);
-}
-
 /* Frames are never sent to a peer that has no buffer for them. */
 TEST(receiver_always_ready)
 {
