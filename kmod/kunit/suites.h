@@ -13,6 +13,7 @@ extern struct kunit_suite rch_credit_suite;
 extern struct kunit_suite rch_drr_suite;
 extern struct kunit_suite rch_grant_suite;
 extern struct kunit_suite rch_keep_suite;
+extern struct kunit_suite rch_pace_suite;
 extern struct kunit_suite rch_ring_suite;
 extern struct kunit_suite rch_run_suite;
 extern struct kunit_suite rch_seq_suite;

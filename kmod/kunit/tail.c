@@ -99,12 +99,15 @@ static void tail_not_posted(struct kunit *test)
 
 static void tail_waits(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(0), RCH_TAIL_UNKNOWN_NS);
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(1), RCH_TAIL_MIN_NS);
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(2666), RCH_TAIL_MIN_NS);
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(2667), 4000500ULL);
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(40000), RCH_TAIL_MAX_NS);
-	KUNIT_EXPECT_EQ(test, rch_tail_wait(0xffffffffU), RCH_TAIL_MAX_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(0, 0), RCH_TAIL_UNKNOWN_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(1, 0), RCH_TAIL_MIN_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(2666, 0), RCH_TAIL_MIN_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(2667, 0), 4000500ULL);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(40000, 0), RCH_TAIL_MAX_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(0xffffffffU, 0), RCH_TAIL_MAX_NS);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(2667, 3), 4003500ULL);
+	KUNIT_EXPECT_EQ(test, rch_tail_wait(1, 0xffffffffU),
+			RCH_TAIL_MIN_NS + 0xffffffffULL * 1000);
 }
 
 static struct kunit_case cases[] = {

@@ -580,7 +580,8 @@ static bool seal(struct rch_link *link, struct list_head *chain)
 	}
 	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);
 	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->probe.trip) ||
-	    link->tx.scarce || txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
+	    link->tx.scarce || rch_path_tail_bulk(&link->path) ||
+	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
 		link->tx.scarce = false;
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->tx.signalled = txf->seq + 1;

@@ -651,6 +651,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	path->mtu = rch_path_packet_size(path);
 	path->leads_here = leads_here(path);
 	rch_path_tail_begin(path);
+	rch_path_pace_begin(path);
 	WRITE_ONCE(path->route_class, route_class(path));
 	rch_path_sizes(path);
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);

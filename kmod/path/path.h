@@ -22,7 +22,6 @@
 #include <rdmachan.h>
 
 #include "path/path_rdma.h"
-#include "pure/tail.h"
 
 struct rch_path;
 struct rch_txf;
@@ -170,6 +169,20 @@ struct rch_path_tail {
 	struct ib_cqe cqe;
 };
 
+/** struct rch_path_pace - how much of large messages is under way, see path_pace.c */
+struct rch_path_pace {
+	/** @state: what is; protected by the path's lock; for a guess it is read without */
+	struct rch_pace state;
+	/** @on: it is bounded; immutable once the path is set up */
+	bool on;
+	/** @measures: the round trip is being measured; protected by the path's lock */
+	bool measures;
+	/** @at: since when, in microseconds; likewise */
+	u64 at;
+	/** @cqe: completion of what measures it */
+	struct ib_cqe cqe;
+};
+
 /** struct rch_path - one queue pair */
 struct rch_path {
 	/** @ops: owner's functions */
@@ -247,6 +260,8 @@ struct rch_path {
 	 * WRITE_ONCE() in softirq
 	 */
 	unsigned long answered;
+	/** @pace: how much of large messages is under way */
+	struct rch_path_pace pace;
 	/** @tail: probes behind the last packets */
 	struct rch_path_tail tail;
 	/** @patience: jiffies that a write or a registration may take */
@@ -344,6 +359,16 @@ void rch_path_tail_begin(struct rch_path *path);
 void rch_path_tail_posted(struct rch_path *path);
 void rch_path_tail_trip(struct rch_path *path, u32 us);
 void rch_path_tail_stop(struct rch_path *path);
+int rch_path_post_nothing(struct rch_path *path, struct ib_cqe *cqe);
+bool rch_path_tail_bulk(const struct rch_path *path);
+
+/* path_pace.c APIs */
+void rch_path_pace_begin(struct rch_path *path);
+u32 rch_path_pace_size(const struct rch_path *path);
+bool rch_path_pace_may(const struct rch_path *path);
+void rch_path_pace_posted(struct rch_path *path, struct rch_pace_batch *batch, u32 bytes);
+void rch_path_pace_dropped(struct rch_path *path, const struct rch_pace_batch *batch);
+void rch_path_pace_ended(struct rch_path *path, const struct rch_pace_batch *batch);
 
 /* path_listen.c APIs */
 struct rch_path_listener;

@@ -187,7 +187,10 @@ static void rch_write_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
 
 static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 {
-	rch_io_end(cq, wc, &container_of(wc->wr_cqe, struct rch_batch, cqe)->io);
+	struct rch_batch *batch = container_of(wc->wr_cqe, struct rch_batch, cqe);
+
+	rch_path_pace_ended(cq->cq_context, &batch->pace);
+	rch_io_end(cq, wc, &batch->io);
 }
 
 static struct rch_write *write_spare(struct rch_path *path)
@@ -319,6 +322,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	int i, ret;
 
 	*sent = 0;
+	length = min(length, rch_path_pace_size(path));
 	for (i = 0; i < RCH_BATCH_WRS && *sent < length; i++) {
 		batch->wrs[i] = (struct ib_rdma_wr) {
 			.wr.wr_cqe = &w->quiet,
@@ -336,8 +340,10 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	wr->wr_cqe = &batch->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	batch->io.ended = false;
+	rch_path_pace_posted(path, &batch->pace, *sent);
 	ret = rch_io_post(path, path->id->qp, &batch->wrs[0].wr, false);
 	if (ret) {
+		rch_path_pace_dropped(path, &batch->pace);
 		batch->io.status = IB_WC_GENERAL_ERR;
 		batch->io.ended = true;
 	}
@@ -345,8 +351,15 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	return ret;
 }
 
-/** rch_write_may - whether another batch may be posted: one is over, and none has failed */
-bool rch_write_may(const struct rch_write *w)
+/**
+ * rch_write_may - whether another batch may be posted
+ * @path: path
+ * @w: its turn has begun
+ *
+ * One of its batches is over, none has failed, and no others are under way that it waits for. If
+ * not, @path->left is woken when one has ended. Context: any, with @path->left locked too.
+ */
+bool rch_write_may(const struct rch_path *path, const struct rch_write *w)
 {
 	bool may = false, ended;
 	u32 i;
@@ -358,7 +371,7 @@ bool rch_write_may(const struct rch_write *w)
 			return false;
 		may |= ended && i == w->next;
 	}
-	return may;
+	return may && rch_path_pace_may(path);
 }
 
 /** rch_write_over - whether nothing is under way */
@@ -383,6 +396,14 @@ bool rch_write_ok(const struct rch_write *w)
 	return true;
 }
 
+/* Whether nobody waits for longer. */
+static bool first_in_line(const struct rch_path *path, const struct rch_write *w)
+{
+	lockdep_assert_held(&path->lock);
+	return list_empty(&path->writes.waiting) ||
+	       (w->waits && list_is_first(&w->list, &path->writes.waiting));
+}
+
 /* It needs not wait for those that are large, and few work requests are kept for it. */
 static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
@@ -392,12 +413,19 @@ static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *c
 
 static bool begin_small(struct rch_path *path, struct rch_write *w)
 {
+	bool ok;
+
 	if (!atomic_add_unless(&path->writes.small, 1, RCH_SMALL_WRITERS))
 		return false;
 	spin_lock_bh(&path->lock);
-	leave_line(path, w);
+	/* Those that are in the line have waited for longer. */
+	ok = rch_path_pace_may(path) && (!path->pace.on || first_in_line(path, w));
+	if (ok)
+		leave_line(path, w);
 	spin_unlock_bh(&path->lock);
-	return true;
+	if (!ok)
+		atomic_dec(&path->writes.small);
+	return ok;
 }
 
 /* In the order in which they have come, whoever happens to be awake. */
@@ -409,13 +437,14 @@ static bool begin_large(struct rch_path *path, struct rch_write *w)
 	if (!w->waits)
 		list_add_tail(&w->list, &path->writes.waiting);
 	w->waits = true;
-	ok = path->writes.large < RCH_WRITERS &&
-	     list_is_first(&w->list, &path->writes.waiting);
+	ok = path->writes.large < RCH_WRITERS && rch_path_pace_may(path) &&
+	     first_in_line(path, w);
 	if (ok) {
 		leave_line(path, w);
 		path->writes.large++;
 	}
-	others = ok && path->writes.large < RCH_WRITERS && !list_empty(&path->writes.waiting);
+	others = ok && path->writes.large < RCH_WRITERS && rch_path_pace_may(path) &&
+		 !list_empty(&path->writes.waiting);
 	spin_unlock_bh(&path->lock);
 	if (others)
 		wake_writers(path);

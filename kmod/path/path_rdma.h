@@ -18,6 +18,8 @@
 
 #include "path/mem.h"
 #include "pure/keep.h"
+#include "pure/pace.h"
+#include "pure/tail.h"
 
 struct rch_access;
 struct rch_path;
@@ -40,14 +42,14 @@ struct rch_path;
 #define RCH_SMALL_BYTES 262144U
 /** RCH_SMALL_SGES - most elements of such a range, in work requests that have all they can have */
 #define RCH_SMALL_SGES 2
-/** RCH_SMALL_WRS - its most work requests: each is full of elements, or of bytes, but the last */
-#define RCH_SMALL_WRS (RCH_SMALL_SGES + RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES)
+/** RCH_SMALL_WRS - its most work requests: each is full of elements, or of a batch's bytes */
+#define RCH_SMALL_WRS (RCH_SMALL_SGES + RCH_SMALL_BYTES / RCH_PACE_BATCH_MIN)
 /** RCH_WRITES_SPARE - &struct rch_write that a path keeps */
 #define RCH_WRITES_SPARE 4
 /** RCH_WRITE_BATCHES - batches of a writer that the adapter has at a time */
-#define RCH_WRITE_BATCHES 2
+#define RCH_WRITE_BATCHES 4
 /** RCH_BATCH_WRS - work requests of a batch */
-#define RCH_BATCH_WRS 8
+#define RCH_BATCH_WRS 4
 /** RCH_WRITE_WRS - work requests of all batches of a writer */
 #define RCH_WRITE_WRS (RCH_WRITE_BATCHES * RCH_BATCH_WRS)
 /**
@@ -97,11 +99,13 @@ struct rch_path;
 #define RCH_RIGHT_LOCAL BIT(31)
 /** RCH_ACCESS_WRS - work requests of an access: it may open own memory first, for iWARP */
 #define RCH_ACCESS_WRS 3
+/** RCH_PROBES - work requests of path_tail.c, and one of path_pace.c */
+#define RCH_PROBES (RCH_TAIL_PROBES + 1)
 /** RCH_PATH_RDMA_WRS - work requests of all of them, besides frames */
 #define RCH_PATH_RDMA_WRS (RCH_MRS * RCH_MR_WRS + RCH_WRITERS * RCH_WRITE_WRS + \
 			   RCH_SMALL_WRITERS * RCH_SMALL_WRS + \
 			   RCH_LEND_WRS + RCH_ACCESSES * RCH_ACCESS_WRS + \
-			   RCH_TAIL_PROBES)
+			   RCH_PROBES)
 
 /**
  * struct rch_io - a completion that somebody waits for
@@ -168,11 +172,13 @@ struct rch_path_mrs {
  * struct rch_batch - RDMA WRITEs that are posted together
  * @cqe: completion of the last of them
  * @io: that completion; ended where nothing is under way
+ * @pace: its bytes, for path_pace.c
  * @wrs: work requests
  */
 struct rch_batch {
 	struct ib_cqe cqe;
 	struct rch_io io;
+	struct rch_pace_batch pace;
 	struct ib_rdma_wr wrs[RCH_BATCH_WRS];
 };
 
@@ -599,7 +605,7 @@ void rch_io_overdue(struct rch_path *path);
 struct rch_write *rch_write_get(struct rch_path *path);
 int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cursor *cursor,
 		   u64 addr, u32 rkey, u32 length, u32 *sent);
-bool rch_write_may(const struct rch_write *w);
+bool rch_write_may(const struct rch_path *path, const struct rch_write *w);
 bool rch_write_over(struct rch_path *path, struct rch_write *w);
 bool rch_write_ok(const struct rch_write *w);
 void rch_write_put(struct rch_path *path, struct rch_write *w);

@@ -17,12 +17,30 @@
 #include "base/rch.h"
 #include "path/path.h"
 
+static bool path_tail_writes(const struct rch_path *path)
+{
+	return READ_ONCE(path->writes.large) || atomic_read(&path->writes.small);
+}
+
+/**
+ * rch_path_tail_bulk - whether a frame is posted behind bytes of a large message
+ * @path: path
+ *
+ * Its answer may be as large, and then comes long after a probe would be due: the frame's own
+ * completion costs less, and comes with that of the bytes. Context: any.
+ * Return: whether it is so, and there may be probes; a racy answer.
+ */
+bool rch_path_tail_bulk(const struct rch_path *path)
+{
+	return path->tail.on && path_tail_writes(path);
+}
+
 /* Whether all that was posted is known to have arrived; what is not known counts as missing. */
 static bool path_tail_arrived(const struct rch_path *path)
 {
 	lockdep_assert_held(&path->lock);
-	return !path->writes.large && !atomic_read(&path->writes.small) &&
-	       list_empty(&path->accesses.under_way) && path->ops->arrived(path);
+	return !path_tail_writes(path) && list_empty(&path->accesses.under_way) &&
+	       path->ops->arrived(path);
 }
 
 static void rch_path_tail_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -36,10 +54,18 @@ static void rch_path_tail_wc(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_bh(&path->lock);
 }
 
-static int path_tail_post(struct rch_path *path)
+/**
+ * rch_path_post_nothing - post an RDMA WRITE of no bytes
+ * @path: path, its lock held
+ * @cqe: its completion, which comes when all that was posted before has arrived
+ *
+ * The caller has one of RCH_PROBES work requests. Context: any.
+ * Return: 0, or an error: the path is stopped, or has failed.
+ */
+int rch_path_post_nothing(struct rch_path *path, struct ib_cqe *cqe)
 {
 	const struct ib_rdma_wr probe = {
-		.wr.wr_cqe = &path->tail.cqe,
+		.wr.wr_cqe = cqe,
 		.wr.opcode = IB_WR_RDMA_WRITE,
 		.wr.send_flags = IB_SEND_SIGNALED,
 	};
@@ -50,20 +76,22 @@ static int path_tail_post(struct rch_path *path)
 
 static u64 path_tail_wait(const struct rch_path *path)
 {
-	return rch_tail_wait(READ_ONCE(path->tail.trip_us));
+	lockdep_assert_held(&path->lock);
+	return rch_tail_wait(READ_ONCE(path->tail.trip_us), rch_pace_busy(&path->pace.state));
 }
 
 static enum hrtimer_restart rch_path_tail_look(struct hrtimer *timer)
 {
 	struct rch_path *path = container_of(timer, struct rch_path, tail.timer);
-	const u64 wait = path_tail_wait(path);
 	struct rch_tail *tail = &path->tail.state;
 	enum rch_tail_step step;
+	u64 wait;
 
 	spin_lock(&path->lock);
+	wait = path_tail_wait(path);
 	step = rch_tail_look(tail, ktime_get_ns(), wait, path_tail_arrived(path));
 	/* Where it cannot be posted the path has failed, which others find out. */
-	if (step == RCH_TAIL_PROBE && path_tail_post(path)) {
+	if (step == RCH_TAIL_PROBE && rch_path_post_nothing(path, &path->tail.cqe)) {
 		rch_tail_failed(tail);
 		step = RCH_TAIL_REST;
 	}

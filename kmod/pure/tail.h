@@ -26,7 +26,7 @@
 #define RCH_TAIL_PROBES 2
 /** RCH_TAIL_MIN_NS - the shortest wait: a timer that runs so often costs little */
 #define RCH_TAIL_MIN_NS 4000000ULL
-/** RCH_TAIL_MAX_NS - the longest wait: two of them are less than an adapter's timeout */
+/** RCH_TAIL_MAX_NS - the longest one: two of them are less than an adapter's timeout */
 #define RCH_TAIL_MAX_NS 60000000ULL
 /** RCH_TAIL_UNKNOWN_NS - the wait while no round trip was measured */
 #define RCH_TAIL_UNKNOWN_NS 20000000ULL
@@ -64,18 +64,21 @@ struct rch_tail {
 /**
  * rch_tail_wait - how long a packet waits for a probe
  * @trip_us: a round trip in microseconds; 0: unknown
+ * @busy_us: for so long the last packet waits for those ahead of it
  *
- * Return: nanoseconds: a round trip and a half.
+ * Return: nanoseconds: a round trip and a half behind that.
  */
-static inline u64 rch_tail_wait(u32 trip_us)
+static inline u64 rch_tail_wait(u32 trip_us, u32 busy_us)
 {
 	u64 ns = trip_us * 1500ULL;
 
 	if (!trip_us)
-		return RCH_TAIL_UNKNOWN_NS;
-	if (ns < RCH_TAIL_MIN_NS)
-		return RCH_TAIL_MIN_NS;
-	return ns > RCH_TAIL_MAX_NS ? RCH_TAIL_MAX_NS : ns;
+		ns = RCH_TAIL_UNKNOWN_NS;
+	else if (ns < RCH_TAIL_MIN_NS)
+		ns = RCH_TAIL_MIN_NS;
+	else if (ns > RCH_TAIL_MAX_NS)
+		ns = RCH_TAIL_MAX_NS;
+	return ns + busy_us * 1000ULL;
 }
 
 /** rch_tail_due - when the next probe is due, by rch_tail_wait() */

@@ -75,7 +75,8 @@ static bool io_settled(struct rch_place *place)
 	case RCH_PLACE_STUCK:
 		return true;
 	case RCH_PLACE_WRITING:
-		return (READ_ONCE(place->cts.length) && rch_write_may(place->write)) ||
+		return (READ_ONCE(place->cts.length) &&
+			rch_write_may(place->path, place->write)) ||
 		       rch_write_over(place->path, place->write);
 	case RCH_PLACE_HOLDING:
 	case RCH_PLACE_WRITTEN:

@@ -168,7 +168,9 @@ static bool step_turn(struct rch_place *place)
 static bool step_writing(struct rch_place *place)
 {
 	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
-	if (place->cts.length && !place->left_alone && rch_write_may(place->write)) {
+	const bool more = place->cts.length && !place->left_alone;
+
+	if (more && rch_write_may(place->path, place->write)) {
 		write_some(place);
 		return true;
 	}
@@ -178,6 +180,9 @@ static bool step_writing(struct rch_place *place)
 		write_failed(place);
 		return true;
 	}
+	/* Others have enough under way. */
+	if (more)
+		return rch_place_not_yet(place);
 	rch_write_end(place->path, place->write);
 	if (place->fin)
 		send_failed(place, place->fin);
