@@ -180,7 +180,7 @@ def sources():
                 with open(os.path.join(HERE, folder, other), encoding="utf-8") as file:
                     text += file.read()
             if re.search(r"^TEST_HARNESS_MAIN|^int main\(", text, re.M) and re.search(
-                    r"^TEST(_F)?(_TIMEOUT)?\(|harness_main\(", text, re.M):
+                    r"^TEST(_F)?(_TIMEOUT|_ROWS)?\(|harness_main\(", text, re.M):
                 yield f"{folder}/{name[:-2]}"
 
 
