@@ -180,9 +180,9 @@ static bool step_writing(struct rch_place *place)
 		write_failed(place);
 		return true;
 	}
-	/* Others have enough under way. */
+	/* Others have enough under way, and find out when the adapter is late. */
 	if (more)
-		return rch_place_not_yet(place);
+		return false;
 	rch_write_end(place->path, place->write);
 	if (place->fin)
 		send_failed(place, place->fin);
