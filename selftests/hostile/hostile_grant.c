@@ -584,26 +584,38 @@ static u64 bytes_in_use(struct attack *a)
 	return get_info(a->ctx, &info) ? 0 : info.out_use_bytes.all;
 }
 
+/* The module has no credit for another answer. */
+static void stop_answers(struct attack *a, const struct loan *loan)
+{
+	a->h.stingy = true;
+	while (!a->h.ended && rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) >
+			      (s32)RCH_CREDIT_RESERVE) {
+		say_atomics(a, loan, 1);
+		hostile_pump(&a->h, 0);
+	}
+}
+
+/* As many as fill the frame that waits for a credit, and far more. */
+static void say_many_atomics(struct attack *a, const struct loan *loan)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		say_atomics(a, loan, ATOMICS);
+}
+
 /* The module is out of credit for records: answers are the user's until they are taken. */
 TEST_F(scene, atomic_answers_that_are_not_taken)
 {
 	struct attack *a = &self->a;
 	u64 before, most;
 	struct loan loan;
-	int i;
 
 	if (!atomic_loan_begin(&loan, a))
 		SKIP("the adapter does atomic operations");
 	before = bytes_in_use(a);
-	a->h.stingy = true;
-	while (!a->h.ended && rch_seq_diff(a->h.credit.told_limit, a->h.credit.rx_next) >
-			      (s32)RCH_CREDIT_RESERVE) {
-		say_atomics(a, &loan, 1);
-		hostile_pump(&a->h, 0);
-	}
-	/* As many as fill the frame that waits for a credit, and far more. */
-	for (i = 0; i < 10; i++)
-		say_atomics(a, &loan, ATOMICS);
+	stop_answers(a, &loan);
+	say_many_atomics(a, &loan);
 	EXPECT_TRUE(attack_acknowledged(a));
 	most = bytes_in_use(a);
 	EXPECT_GE(most - before, 5 * ATOMICS * sizeof(struct rch_wire_atomic_done));
@@ -623,9 +635,12 @@ TEST_F(scene, atomic_answer_beyond_the_limit)
 
 	if (!atomic_loan_begin(&loan, a))
 		SKIP("the adapter does atomic operations");
+	/* The first ones are the channel's own. */
+	stop_answers(a, &loan);
 	ASSERT_TRUE(set_param("all_buffer_mib", bytes_in_use(a) >> 20));
-	say_atomics(a, &loan, 1);
+	say_many_atomics(a, &loan);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, poll_mask(a->victim, 0, 0) & POLLERR, 5000));
+	a->h.stingy = false;
 	ASSERT_TRUE(set_param("all_buffer_mib", 0));
 	EXPECT_EQ(get_error(a->victim, &error), 0);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
