@@ -118,9 +118,11 @@ static void path_down(struct rch_path *path)
 static bool path_arrived(const struct rch_path *path)
 {
 	const struct rch_link *link = container_of(path, struct rch_link, path);
-	u32 next = READ_ONCE(link->credit.tx_next);
+	u32 next = READ_ONCE(link->credit.tx_next), large = READ_ONCE(link->tx.large);
+	u32 acked = READ_ONCE(link->credit.tx_acked), done = READ_ONCE(link->tx.done);
 
-	return READ_ONCE(link->credit.tx_acked) == next || READ_ONCE(link->tx.done) == next;
+	return acked == next || done == next ||
+	       (rch_seq_before(acked, large) && rch_seq_before(done, large));
 }
 
 static void path_answered(struct rch_path *path)

@@ -174,6 +174,8 @@ struct rch_link_tx {
 	 * completion that was asked for comes
 	 */
 	u32 signalled;
+	/** @large: number behind that of the last frame that is larger than a packet */
+	u32 large;
 	/** @posting: a thread posts @ready, and has dropped the lock for that */
 	bool posting;
 	/**

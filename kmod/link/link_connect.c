@@ -94,6 +94,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 			link->path.depth);
 	link->tx.done = peer->next_seq;
 	link->tx.signalled = peer->next_seq;
+	link->tx.large = peer->next_seq;
 	rch_trip_init(&link->probe.trip, jiffies_to_msecs(jiffies));
 	link->probe.tick = jiffies - 1;
 	link->beat.last_rx = jiffies;

@@ -576,6 +576,8 @@ static bool seal(struct rch_link *link, struct list_head *chain)
 
 	list_for_each_entry(txf, &link->tx.ready, list) {
 		records |= !(txf->flags & RCH_FRAME_F_PURE);
+		if (txf->used > link->path.mtu)
+			link->tx.large = txf->seq + 1;
 		told |= seal_one(link, txf, &f);
 	}
 	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);

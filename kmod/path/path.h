@@ -62,8 +62,8 @@ struct rch_rxf {
  *	@received
  * @down: the path is unusable, for the reason in @path->error. Any context; may be
  *	called several times
- * @arrived: whether the peer is known to have all frames; a racy answer. Softirq, with the path's
- *	lock
+ * @arrived: whether the peer is known to have all frames, or may miss one that is larger than a
+ *	packet; a racy answer. Softirq, with the path's lock
  * @answered: the connection manager has answered, or tells something unasked. Process context, with
  *	the id's handler mutex
  */

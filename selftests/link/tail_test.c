@@ -9,11 +9,9 @@
 #include <stdlib.h>
 
 #include "common.h"
-#include "grant.h"
 #include "harness.h"
 #include "pair.h"
 #include "reader.h"
-#include "region.h"
 
 #define ROOM 1048576U
 /* One way, and the module's wait for the first probe: pure/tail.h. */
@@ -98,51 +96,6 @@ TEST_F(tail, message)
 TEST_F(tail, message_and_probe)
 {
 	EXPECT_EQ(lost_for(self, 64, "cut ab", PROBE_MS + 1), 2 * PROBE_MS + FOUND_MS);
-}
-
-/* Frames that fill a window, and memory that the adapter writes, with a question before. */
-TEST_F(tail, large_messages)
-{
-	static const size_t sizes[] = { 16384, 65536, 262144, ROOM };
-	unsigned int i;
-
-	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		EXPECT_LE(lost_for(self, sizes[i], "cut ab", 1), PROBE_MS + 2 * FOUND_MS);
-		EXPECT_LE(lost_for(self, sizes[i], "cut ba", 1), PROBE_MS + 2 * FOUND_MS);
-	}
-}
-
-/* Memory that the peer lends: the request is lost, or what it brings. */
-static int access_lost(struct fixture_tail *self, uint32_t id, bool read, const char *words)
-{
-	int64_t begun = clock_ns();
-	pid_t child;
-
-	cable(words);
-	child = fork();
-	if (!child)
-		_exit(read ? grant_read(self->b, id, 0, self->back, 65536) :
-			     grant_write(self->b, id, 0, self->out, 65536));
-	usleep(500);
-	cable("mend");
-	EXPECT_EQ(child_status(child), 0);
-	return (clock_ns() - begun) / 1000000;
-}
-
-TEST_F(tail, accesses)
-{
-	static const char *const words[] = { "cut ab", "cut ba" };
-	int64_t region = region_register(self->ctx, self->out, ROOM, 0, NULL), id;
-	int i;
-
-	ASSERT_GT(region, 0);
-	id = grant_range(self->a, self->ctx, &RANGE(region, MAY_ALL, 0, ROOM));
-	ASSERT_GT(id, 0);
-	ASSERT_TRUE(grant_held(self->b, id));
-	sleep_ms(100);
-
-	for (i = 0; i < 4; i++)
-		EXPECT_LE(access_lost(self, id, i % 2, words[i / 2]), 2 * PROBE_MS + FOUND_MS);
 }
 
 /* What takes thirty times as long as it did is not sent again. */
