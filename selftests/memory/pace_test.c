@@ -14,82 +14,13 @@
 #include "common.h"
 #include "harness.h"
 #include "pair.h"
+#include "stream.h"
 
 #define STREAMS 4
-#define MESSAGE 262144
 /* Bytes of messages that 1 Gbit/s carries in a millisecond. */
 #define GBIT_MS 118000
 #define ECHOES 200
 #define BETWEEN_MS 3
-
-/**
- * struct stream - a channel that messages are written to, and read from
- * @fds: its ends
- * @threads: write and read
- * @stop: no further message is to be written
- * @got: bytes that were read
- */
-struct stream {
-	int fds[2];
-	pthread_t threads[2];
-	bool stop;
-	uint64_t got;
-};
-
-/* Nothing more is written to a channel, or a socket. */
-static void end_of(int fd)
-{
-	if (do_shutdown(fd, RDMACHAN_SHUTDOWN_SEND))
-		shutdown(fd, SHUT_WR);
-}
-
-static void *stream_write(void *arg)
-{
-	struct stream *s = arg;
-	char *data = calloc(1, MESSAGE);
-
-	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE))
-		if (write(s->fds[0], data, MESSAGE) <= 0)
-			break;
-	end_of(s->fds[0]);
-	free(data);
-	return NULL;
-}
-
-static void *stream_read(void *arg)
-{
-	struct stream *s = arg;
-	char *data = malloc(MESSAGE);
-	ssize_t n;
-
-	while ((n = read(s->fds[1], data, MESSAGE)) > 0)
-		__atomic_add_fetch(&s->got, n, __ATOMIC_RELAXED);
-	free(data);
-	return NULL;
-}
-
-static void stream_begin(struct stream *s, const int fds[2])
-{
-	*s = (struct stream){ .fds = { fds[0], fds[1] } };
-	ASSERT_EQ(pthread_create(&s->threads[0], NULL, stream_write, s), 0);
-	ASSERT_EQ(pthread_create(&s->threads[1], NULL, stream_read, s), 0);
-}
-
-static void stream_end(struct stream *s)
-{
-	int i;
-
-	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
-	for (i = 0; i < 2; i++)
-		pthread_join(s->threads[i], NULL);
-	for (i = 0; i < 2; i++)
-		close(s->fds[i]);
-}
-
-static uint64_t got(struct stream *s)
-{
-	return __atomic_load_n(&s->got, __ATOMIC_RELAXED);
-}
 
 FIXTURE(pace)
 {
@@ -137,7 +68,7 @@ FIXTURE_TEARDOWN(pace)
 
 	for (i = 0; i < STREAMS; i++)
 		stream_end(&self->streams[i]);
-	end_of(self->fds[0]);
+	stream_end_of(self->fds[0]);
 	pthread_join(self->echo, NULL);
 	close(self->fds[0]);
 	close(self->fds[1]);
@@ -152,7 +83,7 @@ static uint64_t all_got(struct fixture_pace *self)
 	int i;
 
 	for (i = 0; i < STREAMS; i++)
-		sum += got(&self->streams[i]);
+		sum += stream_got(&self->streams[i]);
 	return sum;
 }
 
@@ -237,9 +168,9 @@ TEST_F(pace, two_links_share)
 	close(listener);
 	stream_begin(&s, fds);
 	sleep_ms(1000);
-	other = got(&s);
+	other = stream_got(&s);
 	one = carried_in(self, 2000);
-	other = got(&s) - other;
+	other = stream_got(&s) - other;
 	printf("# %llu bytes of four channels, and %llu of one with a link of its own\n",
 	       (unsigned long long)one, (unsigned long long)other);
 	EXPECT_GE(one + other, 2000 * (uint64_t)GBIT_MS);
@@ -276,9 +207,9 @@ TEST_F(pace, beside_tcp)
 	close(listener);
 	stream_begin(&s, fds);
 	sleep_ms(3000);
-	other = got(&s);
+	other = stream_got(&s);
 	one = carried_in(self, 2000);
-	other = got(&s) - other;
+	other = stream_got(&s) - other;
 	printf("# %llu bytes by channels, and %llu by TCP\n", (unsigned long long)one,
 	       (unsigned long long)other);
 	EXPECT_GE(one, (one + other) / 20);

@@ -42,6 +42,7 @@ SHIM_LIMIT(max_cqe, "entries of a completion queue");
 SHIM_LIMIT(max_pages, "pages of a memory region");
 SHIM_LIMIT(max_rd_atom, "RDMA READs and atomic operations under way");
 SHIM_LIMIT(max_msg_sz, "bytes of a work request");
+SHIM_LIMIT(refuse_write, "1: an RDMA WRITE of any bytes is refused, as if there were no room");
 SHIM_LIMIT(atomics, "1: atomic operations are refused, 2: registrations for them, 4: none said");
 
 static int least(int has, unsigned int limit)
@@ -107,6 +108,8 @@ int shim_limits_wr(const struct ib_qp *qp, const struct ib_send_wr *wr)
 
 	if (wr->opcode == IB_WR_LOCAL_INV)
 		return 0;
+	if (wr->opcode == IB_WR_RDMA_WRITE && wr->num_sge && refuse_write)
+		return -ENOMEM;
 	if (wr->opcode == IB_WR_REG_MR)
 		return atomics & ATOMICS_NOT_REGISTERED &&
 		       reg_wr(wr)->access & IB_ACCESS_REMOTE_ATOMIC ? -EINVAL : 0;
