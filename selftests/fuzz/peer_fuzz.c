@@ -80,11 +80,13 @@ static void begin_channels(u32 choice)
 	}
 }
 
-static void begin_link(u32 features, u32 firsts)
+static void begin_link(u32 features, u32 firsts, struct rch_user *user)
 {
 	struct sockaddr_storage peer = {};
+	struct rch_charge charge;
 
-	peer_link = rch_link_alloc(NULL, (kuid_t){ 1000 }, &peer, RCH_LINK_HELLO);
+	rch_charge_begin(&charge, user, false);
+	peer_link = rch_link_alloc(NULL, &charge, &peer, RCH_LINK_HELLO);
 	fuzz_assert(peer_link);
 	peer_link->path.depth = PEER_DEPTH;
 	peer_link->path.send_depth = PEER_DEPTH + RCH_PATH_SEND_SLACK;
@@ -95,6 +97,7 @@ static void begin_link(u32 features, u32 firsts)
 			first_number(firsts >> 3), PEER_DEPTH);
 	peer_link->tx.done = peer_link->credit.tx_next;
 	peer_link->tx.signalled = peer_link->credit.tx_next;
+	peer_link->tx.large = peer_link->credit.tx_next;
 	spin_lock(&peer_link->lock);
 	rch_link_set_state(peer_link, RCH_LINK_UP);
 	spin_unlock(&peer_link->lock);
@@ -114,7 +117,7 @@ static void begin(struct input *in, struct rch_user *user)
 	host.wrap = choice & 8;
 	host.by_device = choice & 16;
 	do_begin(user);
-	begin_link(features, firsts);
+	begin_link(features, firsts, user);
 	begin_channels(choice);
 	host.nomem = nomem;
 }

@@ -34,6 +34,7 @@ unsigned int rch_user_regions = 4, rch_all_regions = 8;
 unsigned int rch_user_pinned_mib = 4;
 unsigned int rch_user_pollers = 1, rch_all_pollers = 2;
 unsigned int rch_user_grants = 96, rch_all_grants = 128;
+unsigned int rch_user_links = 4, rch_all_links = 8;
 
 static struct rch_io *ios[IO_MAX];
 static u32 io_count;
@@ -170,7 +171,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	init_waitqueue_head(&path->left);
 }
 
-int rch_path_post(struct rch_path *path, struct list_head *frames)
+int rch_path_post(struct rch_path *path, struct list_head *frames, bool probe)
 {
 	struct rch_txf *txf;
 
@@ -181,6 +182,8 @@ int rch_path_post(struct rch_path *path, struct list_head *frames)
 }
 
 void rch_path_unmap(struct rch_path *path, struct rch_txf *txf) {}
+bool rch_path_tail_bulk(const struct rch_path *path) { return false; }
+void rch_path_tail_trip(struct rch_path *path, u32 us) {}
 void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 			struct rdmachan_addr *peer)
 {
@@ -308,7 +311,7 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 	return 0;
 }
 
-bool rch_write_may(const struct rch_write *w)
+bool rch_write_may(const struct rch_path *path, const struct rch_write *w)
 {
 	return w->batches[0].io.ended && rch_io_ok(&w->batches[0].io);
 }
