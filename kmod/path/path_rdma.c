@@ -356,12 +356,13 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
  * @path: path
  * @w: its turn has begun
  *
- * One of its batches is over, none has failed, and no others are under way that it waits for. If
- * not, @path->left is woken when one has ended. Context: any, with @path->left locked too.
+ * One of its batches is over, none has failed, and either none of it is under way or there is room
+ * for one more on the wire. So each writer that has its turn goes on, whatever others do. If it may
+ * not, @path->left is woken when a batch has ended. Context: any, with @path->left locked too.
  */
 bool rch_write_may(const struct rch_path *path, const struct rch_write *w)
 {
-	bool may = false, ended;
+	bool may = false, idle = true, ended;
 	u32 i;
 
 	for (i = 0; i < RCH_WRITE_BATCHES; i++) {
@@ -370,8 +371,9 @@ bool rch_write_may(const struct rch_path *path, const struct rch_write *w)
 		if (ended && !rch_io_ok(&w->batches[i].io))
 			return false;
 		may |= ended && i == w->next;
+		idle &= ended;
 	}
-	return may && rch_path_pace_may(path);
+	return may && (idle || rch_path_pace_may(path));
 }
 
 /** rch_write_over - whether nothing is under way */
@@ -404,6 +406,13 @@ static bool first_in_line(const struct rch_path *path, const struct rch_write *w
 	       (w->waits && list_is_first(&w->list, &path->writes.waiting));
 }
 
+/* Those in the line that wait for room on the wire, and not for a turn, have waited for longer. */
+static bool line_lets_pass(const struct rch_path *path, const struct rch_write *w)
+{
+	lockdep_assert_held(&path->lock);
+	return !path->pace.on || path->writes.large >= RCH_WRITERS || first_in_line(path, w);
+}
+
 /* It needs not wait for those that are large, and few work requests are kept for it. */
 static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
 {
@@ -413,18 +422,20 @@ static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *c
 
 static bool begin_small(struct rch_path *path, struct rch_write *w)
 {
-	bool ok;
+	bool ok, others;
 
 	if (!atomic_add_unless(&path->writes.small, 1, RCH_SMALL_WRITERS))
 		return false;
 	spin_lock_bh(&path->lock);
-	/* Those that are in the line have waited for longer. */
-	ok = rch_path_pace_may(path) && (!path->pace.on || first_in_line(path, w));
+	ok = rch_path_pace_may(path) && line_lets_pass(path, w);
+	others = ok && w->waits;
 	if (ok)
 		leave_line(path, w);
 	spin_unlock_bh(&path->lock);
 	if (!ok)
 		atomic_dec(&path->writes.small);
+	if (others)
+		wake_writers(path);
 	return ok;
 }
 

@@ -167,22 +167,21 @@ static bool step_turn(struct rch_place *place)
 
 static bool step_writing(struct rch_place *place)
 {
-	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
-	const bool more = place->cts.length && !place->left_alone;
+	/* Ahead of the next question: else the last batch may end between the two. */
+	bool over = rch_write_over(place->path, place->write);
 
-	if (more && rch_write_may(place->path, place->write)) {
+	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
+	if (place->cts.length && !place->left_alone &&
+	    rch_write_may(place->path, place->write)) {
 		write_some(place);
 		return true;
 	}
-	if (!rch_write_over(place->path, place->write))
+	if (!over)
 		return rch_place_not_yet(place);
 	if (!rch_write_ok(place->write)) {
 		write_failed(place);
 		return true;
 	}
-	/* Others have enough under way, and find out when the adapter is late. */
-	if (more)
-		return false;
 	rch_write_end(place->path, place->write);
 	if (place->fin)
 		send_failed(place, place->fin);
