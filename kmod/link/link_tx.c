@@ -752,6 +752,9 @@ void rch_link_completed(struct rch_link *link, struct rch_txf *txf)
 	spin_lock_bh(&link->lock);
 	if (rch_seq_before(link->tx.done, txf->seq + 1)) {
 		link->tx.done = txf->seq + 1;
+		/* Numbers wrap: it must not fall behind. */
+		if (rch_seq_before(link->tx.large, link->tx.done))
+			link->tx.large = link->tx.done;
 		probe_end(link);
 		rch_link_release_sent(link);
 		rch_link_run_locked(link);
