@@ -234,7 +234,10 @@ static bool gives_place(struct rch_link *link)
 				  !READ_ONCE(link->lanes.used));
 }
 
-/* Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it. */
+/*
+ * Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it; but what
+ * a peer makes does not end what the user has made.
+ */
 static bool user_has_room(const struct rch_link *fresh)
 {
 	bool room = rch_charge_fits(&fresh->charge, &link_cost);
@@ -244,7 +247,8 @@ static bool user_has_room(const struct rch_link *fresh)
 	list_for_each_entry(link, &links, list) {
 		if (room)
 			break;
-		if (link->charge.user != fresh->charge.user || !gives_place(link))
+		if (link->charge.user != fresh->charge.user || (link->active && !fresh->active) ||
+		    !gives_place(link))
 			continue;
 		link->gave_way = true;
 		link_uncharge(link);
