@@ -235,8 +235,8 @@ static bool gives_place(struct rch_link *link)
 }
 
 /*
- * Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it; but what
- * a peer makes does not end what the user has made.
+ * Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it; but
+ * what a peer makes does not end what the user has made.
  */
 static bool user_has_room(const struct rch_link *fresh)
 {

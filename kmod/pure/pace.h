@@ -10,7 +10,7 @@
  *
  * The rate is the highest one of late. A batch that takes less than two round trips has found no
  * queue: the wire could have taken more, so it tells nothing but that the rate is not lower. While
- * no batch has found one, nothing is bounded.
+ * no batch has found one, the bound is RCH_PACE_MAX, as it is at the most.
  *
  * The round trip is measured when nothing is under way, as a queue of our own would make it longer:
  * when bytes are posted after a pause, and every ten seconds, when no batch is posted until nothing

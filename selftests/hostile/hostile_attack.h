@@ -21,8 +21,6 @@
 #define PREY_LINGER_MS 300
 /* So many links of one peer the module makes and ends at a time; it refuses others. */
 #define CROWD 64
-/* Such links that are up, and have no channel. */
-#define IDLE 32
 #define VICTIM_MINE HOSTILE_MINE
 #define WITNESS_MINE (HOSTILE_MINE + 1)
 

@@ -200,7 +200,10 @@ TEST_F_TIMEOUT(change, cable_that_bounces, LIMIT_S)
 
 	talk(self->ends[0], self->ends[1]);
 	EXPECT_EQ(events_of(self->ends[0]) & (PORT_IS_DOWN | PORT_WAS_DOWN), 0);
-	/* The peer has sent last, and asks whether that has arrived. */
+	/*
+	 * The peer's module has sent last, and probes (path_tail.c) for some milliseconds. By a
+	 * probe over an interface that is down rxe would lose the queue pair.
+	 */
 	sleep_ms(100);
 	here = enter_peer();
 	command("echo 1 >/proc/sys/net/ipv6/conf/%s/keep_addr_on_down", NULL);

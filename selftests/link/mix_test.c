@@ -5,11 +5,11 @@
  * Each host sends the other messages of all sizes, by calls, by a queue and from regions, and reads
  * and writes what the other lends, all over one link. Either everything arrives once and in order,
  * or an adapter makes no progress any more: then the ends are told that, and not that the peer is
- * dead.
+ * dead. Only packets out of order are an excuse for that.
  *
  * rxe answers a packet out of order by going back, and one that is lost after its timeout: then it
- * is slow. When many are out of order it may stall for good, in one direction: "out_of_order" does
- * so with the seed 1.
+ * is slow. When many are out of order it may stall for good, in both directions even: then no
+ * sign of life is left, and the peer is told of as dead. So "out_of_order" is in no bed.
  */
 #include <stdlib.h>
 
@@ -427,7 +427,7 @@ static void expect_stuck(struct fixture_mix *self)
 	}
 }
 
-static void run_mix(struct fixture_mix *self, const char *words, bool reads)
+static void run_mix(struct fixture_mix *self, const char *words, bool reads, bool may_stick)
 {
 	char *all = strdup(words), *word;
 	int fds[2], i;
@@ -437,7 +437,7 @@ static void run_mix(struct fixture_mix *self, const char *words, bool reads)
 	for (word = strtok(all, ","); word; word = strtok(NULL, ","))
 		cable(word);
 	run_flows(self);
-	if (link_has_ended(self))
+	if (may_stick && link_has_ended(self))
 		expect_stuck(self);
 	else
 		expect_all(self);
@@ -455,17 +455,17 @@ static void run_mix(struct fixture_mix *self, const char *words, bool reads)
  */
 TEST_F_TIMEOUT(mix, a_little_of_each, LIMIT_S)
 {
-	run_mix(self, "delay 1,loss 0.5,duplicate 0.5,reorder 1", false);
+	run_mix(self, "delay 1,loss 0.5,duplicate 0.5,reorder 1", false, true);
 }
 
 TEST_F_TIMEOUT(mix, lost_and_repeated, LIMIT_S)
 {
-	run_mix(self, "loss 2,duplicate 1", true);
+	run_mix(self, "loss 2,duplicate 1", true, false);
 }
 
 TEST_F_TIMEOUT(mix, out_of_order, LIMIT_S)
 {
-	run_mix(self, "delay 2,jitter 1,reorder 5,loss 1", false);
+	run_mix(self, "delay 2,jitter 1,reorder 5,loss 1", false, true);
 }
 
 /*
@@ -474,7 +474,7 @@ TEST_F_TIMEOUT(mix, out_of_order, LIMIT_S)
  */
 TEST_F_TIMEOUT(mix, slow, LIMIT_S)
 {
-	run_mix(self, "rate 4", true);
+	run_mix(self, "rate 4", true, false);
 }
 
 int main(int argc, char **argv)
