@@ -449,16 +449,22 @@ TEST_TIMEOUT(revoke_never_answered, 100)
 	users_begin(users, fds[1], grant);
 	/* The peer is heard for the last time, within a tick. */
 	talk(fds[0], fds[1]);
+	/*
+	 * Eight seconds of accesses at 1 Gbit/s are 1 GB, of which KASAN keeps every packet: memory
+	 * runs short, and rxe gives up a queue pair that has none for its next packet.
+	 */
+	if (time_is_virtual())
+		cable("rate 20");
 	begun = tick_ms();
 	inject("delay", "count=0 ms=60000");
 	EXPECT_EQ(grant_revoke(fds[0], grant, NULL), 0);
 	/* Where its adapter answers, and is heard to, it has the time that an answer may take. */
 	EXPECT_TOOK(begun, 0, 4 * DEAD_MS + LIMIT_LATE(4 * DEAD_MS));
-	/* The adapter may give up before that: rxe does after 1.8 s, with sanitizers. */
 	ASSERT_EQ(get_error(fds[0], &error), 0);
 	EXPECT_TRUE(error.cause == RDMACHAN_CAUSE_PEER_STALLED ||
-		    error.cause == RDMACHAN_CAUSE_PEER_DEAD ||
-		    error.cause == RDMACHAN_CAUSE_TRANSPORT);
+		    error.cause == RDMACHAN_CAUSE_PEER_DEAD);
+	if (time_is_virtual())
+		cable("rate 1000");
 	if (time_is_virtual() && error.cause == RDMACHAN_CAUSE_PEER_DEAD)
 		EXPECT_GE(now_ms() - begun, DEAD_MS - KERNEL_TICK_MS);
 	/* One that gives no sign at all is found in its time. */
