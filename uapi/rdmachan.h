@@ -81,14 +81,18 @@
 /** RDMACHAN_SERVICE_PRIVILEGED - services below need CAP_NET_BIND_SERVICE */
 #define RDMACHAN_SERVICE_PRIVILEGED	1024
 
-/** RDMACHAN_PORT - the port on which modules of two hosts meet, by default */
-#define RDMACHAN_PORT		7471
+/**
+ * RDMACHAN_PORT - the port on which modules of two hosts meet, by default
+ *
+ * No service is registered for it, and no connection gets it as its own port by itself.
+ */
+#define RDMACHAN_PORT		26471
 
 /** RDMACHAN_NAME_LEN - bytes of a device name with its final zero */
 #define RDMACHAN_NAME_LEN	64
 
-/** RDMACHAN_TYPE - the ioctl type of all commands */
-#define RDMACHAN_TYPE		0xB7
+/** RDMACHAN_TYPE - the ioctl type of all commands, which no driver of the kernel has */
+#define RDMACHAN_TYPE		0xD3
 
 /**
  * enum rdmachan_cmd - numbers of the commands

@@ -275,7 +275,7 @@ const struct command cmd_bench = {
 	"                       tells which it has read (otherwise as many as fit)\n"
 	"  -c, --connect        measure connecting\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"  -j, --json           write one JSON object\n"
 	"\n"

@@ -104,7 +104,7 @@ const struct command cmd_connect = {
 	"  -o, --one-way        only send; end when the peer's program has received all\n"
 	"  -m, --max SIZE       receive messages up to SIZE (k, m, g)\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"\n"
 	"Examples:\n"

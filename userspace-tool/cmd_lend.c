@@ -125,7 +125,7 @@ const struct command cmd_lend = {
 	"  -1, --once           end after one holder; its fate is the exit code\n"
 	"  -q, --quiet          tell of nothing but failures\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"\n"
 	"Examples:\n"

@@ -75,7 +75,7 @@ const struct command cmd_ping = {
 	"  -s, --size SIZE      bytes of a message (56; up to 16m)\n"
 	"  -W, --wait SEC       how long an answer may take (10)\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"  -j, --json           write one JSON object at the end\n"
 	"\n"

@@ -381,7 +381,7 @@ const struct command cmd_send = {
 	"  -P, --progress MODE  bar (on a terminal, the default), plain (a line every ten\n"
 	"                       seconds), none\n"
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n"
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 	"\n"
 	"Exit codes: 0 all files are stored, 1 a file could not be read or was refused,\n"

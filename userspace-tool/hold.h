@@ -52,7 +52,7 @@ struct holding {
 	"                       has back what was written (10; 0: for ever)\n" \
 	"  -v, --verbose        tell on standard error what was lent\n" \
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n" \
-	"  -p, --port PORT      port of the module at HOST, if it is not 7471\n" \
+	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n" \
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
 
 bool hold_option(int option, const char *value, struct holding *holding);

@@ -719,7 +719,7 @@ long call_atomic(struct actor *actor, const struct call *call)
 long call_unknown(struct actor *actor, const struct call *call)
 {
 	static const unsigned int cmds[] = {
-		_IO(RDMACHAN_TYPE, 200), _IO(RDMACHAN_TYPE, 255), _IO(0xB6, 0),
+		_IO(RDMACHAN_TYPE, 200), _IO(RDMACHAN_TYPE, 255), _IO(0xD2, 0),
 		_IOWR(RDMACHAN_TYPE, 0, int), 0, 0xffffffff,
 	};
 	struct command command = { 0, 64 };

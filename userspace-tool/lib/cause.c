@@ -34,7 +34,7 @@ static const struct cause causes[] = {
 	[RDMACHAN_CAUSE_UNREACHABLE] = {
 		"unreachable",
 		"The peer did not answer the connection request.",
-		"The host may be down, or have no RDMA device on that interface. If \"ping\" works, let UDP port 4791 (RoCE) or TCP port 7471 (iWARP) through the firewalls of both hosts.",
+		"The host may be down, or have no RDMA device on that interface. If \"ping\" works, let UDP port 4791 (RoCE) or TCP port 26471 (iWARP) through the firewalls of both hosts.",
 	},
 	[RDMACHAN_CAUSE_NO_MODULE] = {
 		"no-module",

@@ -305,8 +305,8 @@ static void test_addresses(void)
 	err.detail = 1;
 	ok(explained(&err, "No host can have that address"), "an address of no host");
 	err.cause = RDMACHAN_CAUSE_PORT_TAKEN;
-	err.detail = 7471;
-	ok(explained(&err, "The port is 7471."), "the port that is taken");
+	err.detail = 26471;
+	ok(explained(&err, "The port is 26471."), "the port that is taken");
 	err.cause = RDMACHAN_CAUSE_MTU;
 	err.limit = 512;
 	err.needed = 1024;
