@@ -103,12 +103,13 @@
  * @RDMACHAN_CMD_SEND: see &struct rdmachan_send_args
  * @RDMACHAN_CMD_RECV: see &struct rdmachan_recv_args
  * @RDMACHAN_CMD_SHUTDOWN: see &struct rdmachan_shutdown_args
+ * @RDMACHAN_CMD_FINISH: see &struct rdmachan_finish_args
+ * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll_args
  * @RDMACHAN_CMD_QUERY: see &struct rdmachan_query_args
  * @RDMACHAN_CMD_LIST: see &struct rdmachan_list_args
  * @RDMACHAN_CMD_QUEUE_CREATE: see &struct rdmachan_queue_create_args
  * @RDMACHAN_CMD_ENTER: see &struct rdmachan_enter_args
  * @RDMACHAN_CMD_POOL_CREATE: see &struct rdmachan_pool_create_args
- * @RDMACHAN_CMD_BUSY_POLL: see &struct rdmachan_busy_poll_args
  * @RDMACHAN_CMD_REGION_REGISTER: see &struct rdmachan_region_register_args
  * @RDMACHAN_CMD_REGION_UNREGISTER: see &struct rdmachan_region_unregister_args
  * @RDMACHAN_CMD_GRANT: see &struct rdmachan_grant_args
@@ -117,7 +118,6 @@
  * @RDMACHAN_CMD_READ: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic_args
- * @RDMACHAN_CMD_FINISH: see &struct rdmachan_finish_args
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -127,21 +127,21 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_SEND = 0x04,
 	RDMACHAN_CMD_RECV = 0x05,
 	RDMACHAN_CMD_SHUTDOWN = 0x06,
-	RDMACHAN_CMD_QUERY = 0x07,
-	RDMACHAN_CMD_LIST = 0x08,
-	RDMACHAN_CMD_QUEUE_CREATE = 0x09,
-	RDMACHAN_CMD_ENTER = 0x0a,
+	RDMACHAN_CMD_FINISH = 0x07,
+	RDMACHAN_CMD_BUSY_POLL = 0x08,
+	RDMACHAN_CMD_QUERY = 0x09,
+	RDMACHAN_CMD_LIST = 0x0a,
+	RDMACHAN_CMD_QUEUE_CREATE = 0x0b,
+	RDMACHAN_CMD_ENTER = 0x0c,
 	RDMACHAN_CMD_POOL_CREATE = 0x0d,
-	RDMACHAN_CMD_BUSY_POLL = 0x0e,
-	RDMACHAN_CMD_REGION_REGISTER = 0x10,
-	RDMACHAN_CMD_REGION_UNREGISTER = 0x11,
-	RDMACHAN_CMD_GRANT = 0x18,
-	RDMACHAN_CMD_RELEASE = 0x19,
-	RDMACHAN_CMD_REVOKE = 0x1a,
-	RDMACHAN_CMD_READ = 0x1b,
-	RDMACHAN_CMD_WRITE = 0x1c,
-	RDMACHAN_CMD_ATOMIC = 0x1d,
-	RDMACHAN_CMD_FINISH = 0x1e,
+	RDMACHAN_CMD_REGION_REGISTER = 0x0e,
+	RDMACHAN_CMD_REGION_UNREGISTER = 0x0f,
+	RDMACHAN_CMD_GRANT = 0x10,
+	RDMACHAN_CMD_RELEASE = 0x11,
+	RDMACHAN_CMD_REVOKE = 0x12,
+	RDMACHAN_CMD_READ = 0x13,
+	RDMACHAN_CMD_WRITE = 0x14,
+	RDMACHAN_CMD_ATOMIC = 0x15,
 };
 
 /**
@@ -436,7 +436,7 @@ enum rdmachan_limit {
 };
 
 /**
- * enum rdmachan_calls - what the interface has beyond its first version
+ * enum rdmachan_calls - groups of what the interface has: the first version has all of these
  * @RDMACHAN_CALLS_QUEUE: %RDMACHAN_QUEUE_CREATE and %RDMACHAN_ENTER
  * @RDMACHAN_CALLS_POOL: %RDMACHAN_POOL_CREATE, and %RDMACHAN_RECV_F_MULTISHOT; and
  *	&rdmachan_sqe.timeout_ms
@@ -454,13 +454,13 @@ enum rdmachan_limit {
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
-	RDMACHAN_CALLS_POOL = 1 << 2,
-	RDMACHAN_CALLS_POLLER = 1 << 3,
-	RDMACHAN_CALLS_REGION = 1 << 4,
-	RDMACHAN_CALLS_GRANT = 1 << 5,
-	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 6,
-	RDMACHAN_CALLS_FINISH = 1 << 7,
-	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 8,
+	RDMACHAN_CALLS_POOL = 1 << 1,
+	RDMACHAN_CALLS_POLLER = 1 << 2,
+	RDMACHAN_CALLS_REGION = 1 << 3,
+	RDMACHAN_CALLS_GRANT = 1 << 4,
+	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 5,
+	RDMACHAN_CALLS_FINISH = 1 << 6,
+	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 7,
 };
 
 /**
@@ -1700,7 +1700,7 @@ enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_DRAIN = 1 << 1,
 	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
 	RDMACHAN_SQE_F_FENCE = 1 << 3,
-	RDMACHAN_SQE_F_REGION = 1 << 5,
+	RDMACHAN_SQE_F_REGION = 1 << 4,
 };
 
 /**

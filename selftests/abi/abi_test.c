@@ -165,8 +165,9 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_finish_args)),
 };
 
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
 #define EACH_COMMAND(c) \
-	for (c = commands; c < commands + sizeof(commands) / sizeof(*commands); c++)
+	for (c = commands; c < commands + COMMANDS; c++)
 
 static void prepare(union arg *arg, const struct command *c, struct fixture_abi *self)
 {
@@ -475,6 +476,20 @@ TEST_F(abi, wrong_file)
 	EXPECT_EQ(mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->chan, 0) == MAP_FAILED, true);
 }
 
+/* The numbers have no holes: each below that of the last is a command's. */
+TEST_F(abi, numbers_of_commands)
+{
+	const struct command *c;
+	uint64_t seen = 0;
+
+	EACH_COMMAND(c) {
+		EXPECT_EQ(_IOC_TYPE(c->cmd), RDMACHAN_TYPE);
+		EXPECT_EQ(_IOC_SIZE(c->cmd), 0);
+		seen |= 1ULL << _IOC_NR(c->cmd);
+	}
+	EXPECT_EQ(seen, (1ULL << COMMANDS) - 1);
+}
+
 TEST_F(abi, unknown_command)
 {
 	const int fds[] = { self->ctx, self->listener, self->chan, self->queue.fd };
@@ -483,13 +498,8 @@ TEST_F(abi, unknown_command)
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		for (nr = 11; nr < 256; nr++)
-			if (nr != RDMACHAN_CMD_POOL_CREATE &&
-			    nr != RDMACHAN_CMD_BUSY_POLL &&
-			    nr != RDMACHAN_CMD_REGION_REGISTER &&
-			    nr != RDMACHAN_CMD_REGION_UNREGISTER &&
-			    (nr < RDMACHAN_CMD_GRANT || nr > RDMACHAN_CMD_FINISH))
-				EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
+		for (nr = COMMANDS; nr < 256; nr++)
+			EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE, nr), &arg), ENOTTY);
 		EXPECT_ERR(ioctl(fds[i], _IO(RDMACHAN_TYPE - 1, 0), &arg), ENOTTY);
 		/* Of files of namespaces: a program may ask any file for what it is. */
 		for (nr = 0; nr < 256; nr++)
@@ -879,6 +889,8 @@ TEST_F(abi, info)
 	/* It is none of those that Linux gives to what connects. */
 	EXPECT_LT(info.out_port, 32768);
 	EXPECT_GE(info.out_protocol, 1);
+	/* All groups of calls, by bits without holes. */
+	EXPECT_EQ(info.out_calls, 0xff);
 	EXPECT_GE(info.out_devices, 1);
 	EXPECT_GE(info.out_dead_ms, 200);
 	EXPECT_GE(info.out_connect_ms, 100);
