@@ -1599,8 +1599,8 @@ struct rdmachan_atomic_args {
  * descriptor: the submission ring, in which the program puts entries and the kernel
  * takes them, and the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE
  * tells where in the mapping the parts of a ring are. Indices are 32 bits wide, only
- * grow, and wrap around; entry number i is at place i & (entries - 1). They need not begin
- * at 0: a program begins with what it finds in the ring.
+ * grow, and wrap around; entry number i is at place i & (entries - 1), that many strides behind
+ * the first. They need not begin at 0: a program begins with what it finds in the ring.
  *
  * Who puts entries writes them, and then stores the new producer index with *release*;
  * who takes them loads the producer index with *acquire*, reads them, and then stores
@@ -1868,6 +1868,9 @@ enum rdmachan_ring_flags {
  * @overflow: The same to the number of completions that found the ring full
  * @entries: The same to the first entry
  * @count: Number of entries
+ * @stride: Bytes from an entry to the next: the size of entries that was asked for. A program goes
+ *	by it and not by the size that it was compiled with
+ * @__reserved: 0
  */
 struct rdmachan_ring {
 	__aligned_u64 offset;
@@ -1878,6 +1881,8 @@ struct rdmachan_ring {
 	__u32 overflow;
 	__u32 entries;
 	__u32 count;
+	__u32 stride;
+	__u32 __reserved;
 };
 
 /** RDMACHAN_POLLER_IDLE_MAX - longest time that a poller looks in vain, milliseconds */
@@ -1902,6 +1907,8 @@ enum rdmachan_queue_flags {
  * @cq_entries: Entries of the completion ring, &struct rdmachan_cqe: the same. It is
  *	also the number of operations that can be under way at a time, those that wait
  *	included: a CANCEL needs one as well
+ * @sqe_size: sizeof(struct rdmachan_sqe), at least that of the first version
+ * @cqe_size: sizeof(struct rdmachan_cqe), likewise
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_fd: The queue's file descriptor
  * @idle_ms: With %RDMACHAN_QUEUE_F_POLLER: for how long it looks in vain before it
@@ -1919,6 +1926,8 @@ enum rdmachan_queue_flags {
  *
  * Errors, besides those of "rules of the interface":
  *
+ *  - E2BIG: also when entries are longer than the module knows, which cannot see beforehand that
+ *    nothing is in their ends. Those of the first version are taken.
  *  - EMFILE: The user has as many queues, or pollers, as one user may have
  *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
@@ -1931,6 +1940,8 @@ struct rdmachan_queue_create_args {
 	__u32 flags;
 	__u32 sq_entries;
 	__u32 cq_entries;
+	__u32 sqe_size;
+	__u32 cqe_size;
 	__aligned_u64 error_ptr;
 	__s32 out_fd;
 	__u32 idle_ms;
@@ -2008,10 +2019,10 @@ struct rdmachan_buffer {
  * @flags: Must be 0
  * @entries: Entries of the pool's ring, &struct rdmachan_buffer: a power of two, at most
  *	%RDMACHAN_QUEUE_ENTRIES_MAX
- * @__reserved: Must be 0
+ * @buffer_size: sizeof(struct rdmachan_buffer), at least that of the first version
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @out_pool: The pool's number, from 0
- * @__reserved2: Must be 0
+ * @__reserved: Must be 0
  * @out_ring: Its ring, for mmap() on the queue; it has neither flags nor overflow
  *
  * A pool has buffers that the program gives away to be received into. The program puts
@@ -2027,6 +2038,7 @@ struct rdmachan_buffer {
  *
  * Errors, besides those of "rules of the interface":
  *
+ *  - E2BIG: also when entries are longer than the module knows.
  *  - EPERM: The queue was made by another program.
  *  - EMFILE: The queue has %RDMACHAN_QUEUE_POOLS_MAX pools.
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
@@ -2037,10 +2049,10 @@ struct rdmachan_pool_create_args {
 	__u32 size;
 	__u32 flags;
 	__u32 entries;
-	__u32 __reserved;
+	__u32 buffer_size;
 	__aligned_u64 error_ptr;
 	__u32 out_pool;
-	__u32 __reserved2;
+	__u32 __reserved;
 	struct rdmachan_ring out_ring;
 };
 

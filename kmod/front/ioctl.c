@@ -493,6 +493,14 @@ static int run_list(struct rch_call *call)
 
 /* QUEUE_CREATE, ENTER and POOL_CREATE */
 
+/* Return: 0, -EINVAL or -E2BIG: entries have grown, and the module does not know how */
+static int check_entry_size(u32 size, u32 known)
+{
+	if (size == known)
+		return 0;
+	return size < known ? -EINVAL : -E2BIG;
+}
+
 static int run_queue_create(struct rch_call *call)
 {
 	struct rdmachan_queue_create_args *create = &call->arg.queue_create;
@@ -508,7 +516,9 @@ static int run_queue_create(struct rch_call *call)
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
-	ret = rch_error_check(create->error_ptr);
+	ret = check_entry_size(create->sqe_size, sizeof(struct rdmachan_sqe)) ?:
+	      check_entry_size(create->cqe_size, sizeof(struct rdmachan_cqe)) ?:
+	      rch_error_check(create->error_ptr);
 	if (ret)
 		return ret;
 	queue = rch_queue_create(ctx->net, &ctx->charge, ctx->regions, &rch_queue_ops,
@@ -639,10 +649,11 @@ static int run_pool_create(struct rch_call *call)
 	if (create->flags)
 		return -EOPNOTSUPP;
 	if (!rch_ring_count_ok(create->entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
-	    create->__reserved || create->__reserved2)
+	    create->__reserved)
 		return -EINVAL;
 	/* A pool cannot be taken back: not one that nobody would be told of. */
-	ret = rch_error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
+	ret = check_entry_size(create->buffer_size, sizeof(struct rdmachan_buffer)) ?:
+	      rch_error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
 	if (ret)
 		return ret;
 	call->copied = false;

@@ -72,4 +72,6 @@ void rch_mapping_tell(const struct rch_mapping *map, u64 offset, struct rdmachan
 	ring->overflow = RCH_RING_OVERFLOW;
 	ring->entries = RCH_RING_ENTRIES;
 	ring->count = map->count;
+	ring->stride = map->size;
+	ring->__reserved = 0;
 }

@@ -304,6 +304,7 @@ static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
 {
 	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = entries, .cq_entries = entries,
+		.sqe_size = sizeof(struct rdmachan_sqe), .cqe_size = sizeof(struct rdmachan_cqe),
 		.error_ptr = (uintptr_t)error,
 	};
 

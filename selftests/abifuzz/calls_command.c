@@ -508,6 +508,8 @@ long call_queue(struct actor *actor, const struct call *call)
 	create->flags = call->value[2] % 8 == 7 ? 0x80000000 : call->value[2] & 1;
 	create->sq_entries = entries_of(call->value[3]);
 	create->cq_entries = entries_of(call->value[4]);
+	create->sqe_size = sizeof(struct rdmachan_sqe);
+	create->cqe_size = sizeof(struct rdmachan_cqe) + (call->value[2] % 16 == 14);
 	create->error_ptr = error_ptr(actor, call);
 	create->out_fd = -1;
 	ret = issue_fd(actor, call, &command, &create->out_fd);
@@ -526,6 +528,7 @@ long call_pool(struct actor *actor, const struct call *call)
 
 	create->flags = call->value[2] % 8 == 7;
 	create->entries = entries_of(call->value[3]);
+	create->buffer_size = sizeof(struct rdmachan_buffer) + (call->value[2] % 16 == 14);
 	create->error_ptr = error_ptr(actor, call);
 	ret = issue(actor, call, &command);
 	if (!ret)

@@ -38,6 +38,11 @@ static inline char *ring_map(int fd, const struct rdmachan_ring *ring)
 	return mmap(NULL, ring->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, ring->offset);
 }
 
+static inline void *ring_entry(char *map, const struct rdmachan_ring *ring, uint32_t index)
+{
+	return map + ring->entries + (size_t)(index & (ring->count - 1)) * ring->stride;
+}
+
 /* Return: 0, or -1 with errno. */
 static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_t cq,
 				  uint32_t flags, uint32_t idle_ms)
@@ -45,6 +50,7 @@ static inline int queue_open_with(int ctx, struct queue *q, uint32_t sq, uint32_
 	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .flags = flags,
 		.sq_entries = sq, .cq_entries = cq, .idle_ms = idle_ms,
+		.sqe_size = sizeof(struct rdmachan_sqe), .cqe_size = sizeof(struct rdmachan_cqe),
 	};
 
 	memset(q, 0, sizeof(*q));
@@ -86,8 +92,7 @@ static inline void queue_close(struct queue *q)
 static inline struct rdmachan_sqe *queue_add(struct queue *q, uint8_t opcode, int fd,
 					     uint64_t user_data)
 {
-	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(q->sq_map + q->sq.entries) +
-				   (q->tail++ & (q->sq.count - 1));
+	struct rdmachan_sqe *sqe = ring_entry(q->sq_map, &q->sq, q->tail++);
 
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->opcode = opcode;
@@ -213,11 +218,9 @@ static inline int queue_poke(struct queue *q)
 /* Read a completion, without a call. */
 static inline bool queue_next(struct queue *q, struct rdmachan_cqe *cqe)
 {
-	struct rdmachan_cqe *cqes = (struct rdmachan_cqe *)(q->cq_map + q->cq.entries);
-
 	if (!queue_ready(q))
 		return false;
-	*cqe = cqes[q->head & (q->cq.count - 1)];
+	*cqe = *(struct rdmachan_cqe *)ring_entry(q->cq_map, &q->cq, q->head);
 	__atomic_store_n(ring_word(q->cq_map, q->cq.consumer), ++q->head, __ATOMIC_RELEASE);
 	return true;
 }
@@ -243,7 +246,10 @@ static inline bool queue_watch(struct queue *q, struct rdmachan_cqe *cqe)
 /* Return: 0, or -1 with errno. */
 static inline int pool_open(struct queue *q, struct pool *pool, uint32_t entries)
 {
-	struct rdmachan_pool_create_args create = { .size = sizeof(create), .entries = entries };
+	struct rdmachan_pool_create_args create = {
+		.size = sizeof(create), .entries = entries,
+		.buffer_size = sizeof(struct rdmachan_buffer),
+	};
 
 	memset(pool, 0, sizeof(*pool));
 	if (ioctl(q->fd, RDMACHAN_POOL_CREATE, &create))
@@ -264,8 +270,7 @@ static inline void pool_close(struct pool *pool)
 
 static inline struct rdmachan_buffer *pool_entry(struct pool *pool, uint32_t number)
 {
-	return (struct rdmachan_buffer *)(pool->map + pool->at.entries) +
-	       (number & (pool->at.count - 1));
+	return ring_entry(pool->map, &pool->at, number);
 }
 
 /* Give a buffer away, without a call: an address, or where it begins in a region. */

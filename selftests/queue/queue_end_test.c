@@ -891,6 +891,7 @@ TEST_F(queue, limits)
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = 1, .cq_entries = 1,
+		.sqe_size = sizeof(struct rdmachan_sqe), .cqe_size = sizeof(struct rdmachan_cqe),
 		.error_ptr = (uintptr_t)&error,
 	};
 	struct rdmachan_info info;

@@ -184,6 +184,7 @@ TEST_F(queue, pollers_are_limited)
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rdmachan_queue_create_args create = {
 		.size = sizeof(create), .sq_entries = 1, .cq_entries = 1, .flags = POLLER,
+		.sqe_size = sizeof(struct rdmachan_sqe), .cqe_size = sizeof(struct rdmachan_cqe),
 		.error_ptr = (uintptr_t)&error,
 	};
 	struct rdmachan_info info;

@@ -88,7 +88,9 @@ TEST_F(queue, pool_mapping_checks)
 
 TEST_F(queue, pools_are_the_program_s)
 {
-	struct rdmachan_pool_create_args create = { .size = sizeof(create), .entries = 1 };
+	struct rdmachan_pool_create_args create = {
+		.size = sizeof(create), .entries = 1, .buffer_size = sizeof(struct rdmachan_buffer),
+	};
 	pid_t child = fork();
 
 	if (!child)

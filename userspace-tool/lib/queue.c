@@ -99,6 +99,14 @@ static void store(const struct ring *ring, uint32_t offset, uint32_t value)
 	__atomic_store_n((uint32_t *)(ring->map + offset), value, __ATOMIC_RELEASE);
 }
 
+/* Entry number @index, where the kernel looks for it. */
+static void *entry(const struct ring *ring, uint32_t index)
+{
+	size_t place = index & (ring->at.count - 1);
+
+	return ring->map + ring->at.entries + place * ring->at.stride;
+}
+
 static int ring_map(struct ring *ring, int fd, const struct rdmachan_ring *at)
 {
 	ring->at = *at;
@@ -149,6 +157,8 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 		.flags = flags,
 		.sq_entries = sq_entries,
 		.cq_entries = cq_entries,
+		.sqe_size = sizeof(struct rdmachan_sqe),
+		.cqe_size = sizeof(struct rdmachan_cqe),
 		.idle_ms = idle_ms,
 		.error_ptr = lib_error_prepare(err),
 	};
@@ -212,7 +222,7 @@ uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue)
 struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
 {
 	const struct ring *sq = &queue->sq;
-	struct rdmachan_sqe *sqe = (struct rdmachan_sqe *)(sq->map + sq->at.entries);
+	struct rdmachan_sqe *sqe;
 
 	if (!is_mine(queue))
 		return NULL;
@@ -220,7 +230,7 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue)
 		errno = ENOBUFS;
 		return NULL;
 	}
-	sqe += queue->tail++ & (sq->at.count - 1);
+	sqe = entry(sq, queue->tail++);
 	memset(sqe, 0, sizeof(*sqe));
 	return sqe;
 }
@@ -489,9 +499,7 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue)
 
 static struct rdmachan_cqe *completion(const struct rdmachan_queue *queue, uint32_t index)
 {
-	const struct ring *cq = &queue->cq;
-
-	return (struct rdmachan_cqe *)(cq->map + cq->at.entries) + (index & (cq->at.count - 1));
+	return entry(&queue->cq, index);
 }
 
 static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
@@ -560,6 +568,7 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
 	struct rdmachan_pool_create_args create = {
 		.size = sizeof(create),
 		.entries = entries,
+		.buffer_size = sizeof(struct rdmachan_buffer),
 		.error_ptr = lib_error_prepare(err),
 	};
 	struct rdmachan_pool *pool = calloc(1, sizeof(*pool));
@@ -598,7 +607,7 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
 			     uint32_t id)
 {
 	const struct rdmachan_ring *at = &pool->ring.at;
-	struct rdmachan_buffer *entry = (struct rdmachan_buffer *)(pool->ring.map + at->entries);
+	struct rdmachan_buffer *buffer;
 
 	if (!pool->queue) {
 		errno = EBADF;
@@ -610,10 +619,10 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
 		errno = ENOBUFS;
 		return -1;
 	}
-	entry += pool->tail++ & (at->count - 1);
-	entry->addr = offset;
-	entry->length = size;
-	entry->id = id;
+	buffer = entry(&pool->ring, pool->tail++);
+	buffer->addr = offset;
+	buffer->length = size;
+	buffer->id = id;
 	store(&pool->ring, at->producer, pool->tail);
 	return 0;
 }

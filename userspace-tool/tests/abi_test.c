@@ -23,11 +23,11 @@ int main(void)
 	size_is(rdmachan_object, 384);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
-	size_is(rdmachan_ring, 40);
-	size_is(rdmachan_queue_create_args, 112);
+	size_is(rdmachan_ring, 48);
+	size_is(rdmachan_queue_create_args, 136);
 	size_is(rdmachan_enter_args, 40);
 	size_is(rdmachan_buffer, 16);
-	size_is(rdmachan_pool_create_args, 72);
+	size_is(rdmachan_pool_create_args, 80);
 	size_is(rdmachan_region_register_args, 40);
 	size_is(rdmachan_region_unregister_args, 16);
 	size_is(rdmachan_grant_range, 48);

@@ -45,7 +45,8 @@ static struct words *words(const struct queue *queue, const struct rdmachan_ring
 	return (struct words *)(queue->map + ring->offset);
 }
 
-static int ring_make(struct queue *queue, struct rdmachan_ring *ring, uint32_t entries)
+static int ring_make(struct queue *queue, struct rdmachan_ring *ring, uint32_t entries,
+		     uint32_t stride)
 {
 	if (!entries || entries & (entries - 1) || entries > ENTRIES_MAX ||
 	    queue->rings == RINGS) {
@@ -61,6 +62,7 @@ static int ring_make(struct queue *queue, struct rdmachan_ring *ring, uint32_t e
 		.overflow = offsetof(struct words, overflow),
 		.entries = ENTRIES,
 		.count = entries,
+		.stride = stride,
 	};
 	*words(queue, ring) = (struct words){ .producer = FIRST, .consumer = FIRST };
 	return 0;
@@ -75,8 +77,9 @@ int fake_queue_create(struct rdmachan_queue_create_args *create)
 		return -1;
 	queue->fd = fd;
 	queue->map = mmap(NULL, RINGS * RING_ROOM, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (queue->map == MAP_FAILED || ring_make(queue, &queue->sq, create->sq_entries) < 0 ||
-	    ring_make(queue, &queue->cq, create->cq_entries) < 0)
+	if (queue->map == MAP_FAILED ||
+	    ring_make(queue, &queue->sq, create->sq_entries, create->sqe_size) < 0 ||
+	    ring_make(queue, &queue->cq, create->cq_entries, create->cqe_size) < 0)
 		return -1;
 	queue_count++;
 	create->out_sq = queue->sq;
@@ -133,7 +136,7 @@ int fake_queue_ioctl(int fd, unsigned long request, void *argument)
 	if (request == RDMACHAN_ENTER)
 		return enter(queue, argument);
 	if (request == RDMACHAN_POOL_CREATE)
-		return ring_make(queue, &pool->out_ring, pool->entries);
+		return ring_make(queue, &pool->out_ring, pool->entries, pool->buffer_size);
 	errno = ENOTTY;
 	return -1;
 }
