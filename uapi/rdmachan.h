@@ -654,7 +654,8 @@ struct rdmachan_listen_args {
  * @__reserved: Must be 0
  * @out_fd: The channel's file descriptor
  * @out_peer: The peer's address
- * @out_peer_uid: User id of the peer's program, as the peer's kernel tells it
+ * @out_peer_claimed_uid: User id of the peer's program, as the peer's host claims. Nothing
+ *	proves it: it is worth as much as that host, and the network between, are trusted
  * @__reserved2: Must be 0
  * @until: 0; see "rules of the interface"
  *
@@ -672,7 +673,7 @@ struct rdmachan_accept_args {
 	__u32 __reserved;
 	__s32 out_fd;
 	struct rdmachan_addr out_peer;
-	__u32 out_peer_uid;
+	__u32 out_peer_claimed_uid;
 	__u32 __reserved2;
 	__aligned_u64 until;
 };
@@ -1025,7 +1026,8 @@ enum rdmachan_link_event {
  * @peer_shutdown: The same, by the peer
  * @service: Service, 0 for links
  * @uid: User id of the owner, in the user namespace of the caller
- * @peer_uid: User id at the peer as the peer's kernel tells it; ~0 when unknown
+ * @peer_claimed_uid: User id at the peer as the peer's host claims, which nothing proves; ~0 when
+ *	unknown
  * @active: 1 when this side made the connection (queues: when it has a poller)
  * @channels: Channels of a link, channels waiting at a listener, operations of a queue that
  *	are under way
@@ -1086,7 +1088,7 @@ struct rdmachan_object {
 	__u32 peer_shutdown;
 	__u32 service;
 	__u32 uid;
-	__u32 peer_uid;
+	__u32 peer_claimed_uid;
 	__u32 active;
 	__u32 channels;
 	__u32 dev_port;

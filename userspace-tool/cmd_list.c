@@ -88,7 +88,7 @@ static void add_channel(struct table *table, const struct rdmachan_object *objec
 	else
 		table_add(table, "-");
 	add_uid(table, object->uid);
-	add_uid(table, object->peer_uid);
+	add_uid(table, object->peer_claimed_uid);
 	add_bytes(table, object->tx_bytes);
 	add_bytes(table, object->rx_bytes);
 	add_bytes(table, object->tx_queued);

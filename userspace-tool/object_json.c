@@ -72,10 +72,10 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_number(json, "peer_shutdown", object->peer_shutdown);
 	json_number(json, "service", object->service);
 	json_number(json, "uid", object->uid);
-	if (object->peer_uid == UINT32_MAX)
-		json_null(json, "peer_uid");
+	if (object->peer_claimed_uid == UINT32_MAX)
+		json_null(json, "peer_claimed_uid");
 	else
-		json_number(json, "peer_uid", object->peer_uid);
+		json_number(json, "peer_claimed_uid", object->peer_claimed_uid);
 	json_bool(json, "active", object->active);
 	json_number(json, "channels", object->channels);
 	json_addr(json, "local", &object->local);

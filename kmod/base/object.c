@@ -60,7 +60,7 @@ void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out)
 	out->kind = obj->ops->kind;
 	out->id = obj->id;
 	out->uid = from_kuid_munged(current_user_ns(), obj->uid);
-	out->peer_uid = ~0U;
+	out->peer_claimed_uid = ~0U;
 	out->created_ns = obj->created_ns;
 	obj->ops->fill(obj, out);
 }

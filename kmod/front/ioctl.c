@@ -208,7 +208,7 @@ static int run_accept(struct rch_call *call)
 		return ret;
 	rch_object_describe(&chan->object, &about);
 	accept->out_peer = about.peer;
-	accept->out_peer_uid = about.peer_uid;
+	accept->out_peer_claimed_uid = about.peer_claimed_uid;
 	call->fd = get_unused_fd_flags(accept->flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 	accept->out_fd = call->fd;
 	ret = call->fd < 0 ? call->fd : copy_out(call, sizeof(*accept));

@@ -164,7 +164,7 @@ void rch_link_describe(struct rch_link *link, struct rdmachan_object *out)
 	out->traffic_class = rch_path_traffic_class(&link->path);
 	out->events = rch_path_events(&link->path);
 	if (link->state == RCH_LINK_UP)
-		out->peer_uid = link->terms.peer_domain;
+		out->peer_claimed_uid = link->terms.peer_domain;
 	spin_unlock_bh(&link->lock);
 }
 

@@ -89,7 +89,7 @@ TEST_F(chan, accept_tells_the_peer)
 	ASSERT_EQ(ioctl(listener, RDMACHAN_ACCEPT, &accept), 0);
 	EXPECT_EQ(accept.out_peer.family, AF_INET);
 	EXPECT_EQ(memcmp(accept.out_peer.addr, addr.addr, 16), 0);
-	EXPECT_EQ(accept.out_peer_uid, 0);
+	EXPECT_EQ(accept.out_peer_claimed_uid, 0);
 }
 
 TEST_F(chan, empty_message)
@@ -665,7 +665,7 @@ TEST_F(chan, query_and_list)
 	EXPECT_EQ(object.rx_next, 50);
 	EXPECT_GE(object.rx_queued, 50);
 	EXPECT_EQ(object.uid, 0);
-	EXPECT_EQ(object.peer_uid, 0);
+	EXPECT_EQ(object.peer_claimed_uid, 0);
 	ASSERT_EQ(get_object(self->a, &object), 0);
 	EXPECT_EQ(object.active, 1);
 	EXPECT_EQ(object.tx_messages, 2);

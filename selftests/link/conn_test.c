@@ -417,7 +417,7 @@ TEST(services_of_two_users)
 	}
 }
 
-TEST(peer_uid)
+TEST(peer_claimed_uid)
 {
 	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 	int listener, chan;
@@ -435,7 +435,7 @@ TEST(peer_uid)
 		_exit(0);
 	}
 	ASSERT_EQ(ioctl(listener, RDMACHAN_ACCEPT, &accept), 0);
-	EXPECT_EQ(accept.out_peer_uid, ALICE);
+	EXPECT_EQ(accept.out_peer_claimed_uid, ALICE);
 	close(accept.out_fd);
 	EXPECT_EQ(child_status(child), 0);
 }

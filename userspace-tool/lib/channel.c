@@ -34,7 +34,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
 }
 
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
-		    struct rdmachan_addr *peer, uint32_t *peer_uid)
+		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
 	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
@@ -47,8 +47,8 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
 		return -1;
 	if (peer)
 		*peer = accept.out_peer;
-	if (peer_uid)
-		*peer_uid = accept.out_peer_uid;
+	if (peer_claimed_uid)
+		*peer_claimed_uid = accept.out_peer_claimed_uid;
 	return accept.out_fd;
 }
 

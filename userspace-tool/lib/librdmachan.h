@@ -198,7 +198,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * @listener: listener
  * @options: flags and timeout_ms are used; or NULL
  * @peer: the peer's address, or NULL
- * @peer_uid: user id of the peer's program as its kernel tells it, or NULL
+ * @peer_claimed_uid: user id of the peer's program as its host claims, which nothing proves; or NULL
  *
  * A thread that waits here is not woken when another closes the listener, and goes on to
  * accept channels: see the conventions at the beginning.
@@ -208,7 +208,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * ENFILE: no file descriptor is left; the channel goes on waiting.
  */
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
-		    struct rdmachan_addr *peer, uint32_t *peer_uid);
+		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid);
 
 /**
  * rdmachan_connect() - open a channel to a service at an address

@@ -232,7 +232,7 @@ static int fake_accept(int fd, struct rdmachan_accept_args *accept_)
 	accept_->out_fd = set_kind(accept_channel(fd), CHANNEL, accept_->flags);
 	accept_->out_peer.family = AF_INET;
 	accept_->out_peer.addr[0] = 10;
-	accept_->out_peer_uid = getuid();
+	accept_->out_peer_claimed_uid = getuid();
 	return accept_->out_fd < 0 ? -1 : 0;
 }
 
