@@ -11,7 +11,7 @@
 /**
  * DOC: rules of the interface
  *
- * A program opens /dev/rdmachan and gets a *context*, or EMFILE or ENFILE when there are
+ * A program opens /dev/rdmachan and gets a *context*, or EDQUOT or ENOSPC when there are
  * as many as may be (&enum rdmachan_limit). %RDMACHAN_LISTEN and
  * %RDMACHAN_CONNECT on the context, and %RDMACHAN_ACCEPT on a listener, give
  * further file descriptors. All of them are close-on-exec if asked for, may be
@@ -38,11 +38,16 @@
  *  - ENOMEM: The kernel has no memory. Nothing was lost.
  *  - EAGAIN: The call would block, and the file has O_NONBLOCK or the call a
  *    ``DONTWAIT`` flag.
- *  - ETIMEDOUT: The timeout of the call ran out. Nothing was consumed.
+ *  - ETIMEDOUT: The timeout of the call ran out. Nothing was consumed. A channel that was being
+ *    connected meanwhile has failed.
  *  - EINTR: The handler of a signal ran. Nothing was consumed. Without a timeout the
  *    call is restarted as signal(7) tells.
- *  - ECONNREFUSED, EHOSTUNREACH, ENODEV, ETIMEDOUT, ECONNRESET, EPIPE, EPROTO:
- *    The connection could not be made or has ended; the error record tells why.
+ *  - ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENODEV, ECONNRESET, EPIPE, EPROTO:
+ *    The connection could not be made or has ended; the error record tells why. EHOSTDOWN: the
+ *    peer's host does not answer, or not any more.
+ *  - EDQUOT: The user has as much as one user may have; ENOSPC: all users together have as much as
+ *    may be (&enum rdmachan_limit). ENOBUFS: the user's buffers have as many bytes as may be.
+ *  - EMFILE, ENFILE: The program, or the system, has no file descriptor left.
  *
  * Timeouts are in milliseconds; 0 stands for "no limit" (%RDMACHAN_CONNECT: for
  * the default of the module).
@@ -628,10 +633,10 @@ struct rdmachan_tuning {
  *    is taken by another program (%RDMACHAN_CAUSE_PORT_TAKEN).
  *  - ENOMEM: also when an adapter cannot listen (%RDMACHAN_CAUSE_RESOURCES, whose detail is the
  *    errno it gave).
- *  - EMFILE: The user has as many listeners as one user may have
- *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
- *  - ENFILE: All users together have as many listeners as may be
- *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
+ *  - EDQUOT: The user has as many listeners as one user may have
+ *    (%RDMACHAN_CAUSE_USER_LIMIT).
+ *  - ENOSPC: All users together have as many listeners as may be
+ *    (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
 struct rdmachan_listen_args {
 	__u32 size;
@@ -711,16 +716,15 @@ struct rdmachan_accept_args {
  *    the peer's module does not go with this one; see the cause.
  *  - EHOSTUNREACH: The address does not resolve, or no host can have it.
  *  - ENODEV: No RDMA device serves the route to the address.
- *  - ETIMEDOUT: The peer does not answer.
+ *  - EHOSTDOWN: The peer does not answer.
+ *  - ETIMEDOUT: The timeout ran out before it was known why.
  *  - EINTR: The handler of a signal ran, with or without SA_RESTART. Connecting is given up.
  *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0.
- *  - EMFILE: The user has as many channels, or channels that connect or wait, as one
- *    user may have (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file
- *    descriptor left.
+ *  - EDQUOT: The user has as many channels, or channels that connect or wait, as one
+ *    user may have (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENOBUFS: The buffers of the user's channels would be larger than those of one
  *    user may be (%RDMACHAN_CAUSE_USER_BYTES). Smaller ones in @tuning may do.
- *  - ENFILE: All users together have as much as may be
- *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
+ *  - ENOSPC: All users together have as much as may be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
 struct rdmachan_connect_args {
 	__u32 size;
@@ -825,7 +829,7 @@ enum rdmachan_recv_out {
  *    set. It stays. A read() fails so as well. Such an event comes also of a grant that this
  *    program has revoked itself, whether %RDMACHAN_REVOKE has waited or not.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
- *  - ENOBUFS, ENFILE: The channel has failed, because the message that was coming is
+ *  - ENOBUFS, ENOSPC: The channel has failed, because the message that was coming is
  *    larger than the receive buffer and may not be kept: %RDMACHAN_CAUSE_USER_BYTES,
  *    %RDMACHAN_CAUSE_TOTAL_LIMIT.
  *  - ECONNRESET and others: The channel has failed. Messages that came before
@@ -1228,9 +1232,9 @@ enum rdmachan_region_flags {
  *    of a file on persistent memory.
  *  - ENOMEM: also when more memory would be pinned than RLIMIT_MEMLOCK allows
  *    (%RDMACHAN_CAUSE_MEMLOCK): see limit, used and needed of the record, all in bytes.
- *  - EMFILE: The user has as many regions as one user may have
+ *  - EDQUOT: The user has as many regions as one user may have
  *    (%RDMACHAN_CAUSE_USER_LIMIT).
- *  - ENFILE: All users together have as many as may be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ *  - ENOSPC: All users together have as many as may be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
 struct rdmachan_region_register_args {
 	__u32 size;
@@ -1373,8 +1377,8 @@ struct rdmachan_grant_range {
  *    the message is larger than the receiver takes (%RDMACHAN_CAUSE_MESSAGE_SIZE).
  *  - EOPNOTSUPP: also when the adapter cannot lend memory, when it reaches memory only through
  *    bounce buffers, as in a confidential guest, or when the peer knows no grants.
- *  - EMFILE, ENFILE: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
- *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
+ *  - EDQUOT, ENOSPC: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
+ *  - ENOBUFS, ENOSPC: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
  *    tell of the end of grants are part of until they are received.
  *  - EPIPE, ENOTCONN, ECONNRESET and others: as of %RDMACHAN_SEND.
  */
@@ -1523,7 +1527,7 @@ enum rdmachan_write_flags {
  *  - EACCES: It has not this right.
  *  - ERANGE: The bytes do not lie within it.
  *  - EFAULT: also when some of the bytes were moved before the bad address.
- *  - ENOBUFS, ENFILE: As many bytes as may be (%RDMACHAN_LIMIT_BYTES) wait for their turn, as
+ *  - ENOBUFS, ENOSPC: As many bytes as may be (%RDMACHAN_LIMIT_BYTES) wait for their turn, as
  *    the link has as many accesses under way as can be. Some bytes may have been moved.
  *  - EMSGSIZE, EPIPE, ETIMEDOUT, EINTR: with %RDMACHAN_WRITE_F_NOTIFY: as of %RDMACHAN_SEND. The
  *    bytes were written, and the message was not sent.
@@ -1573,7 +1577,7 @@ enum rdmachan_atomic_op {
  * Errors, besides those of "rules of the interface":
  *
  *  - EINVAL: also when @offset is not aligned.
- *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE: as of &struct rdmachan_access_args.
+ *  - ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENOSPC: as of &struct rdmachan_access_args.
  *  - EOPNOTSUPP: The grant says %RDMACHAN_RIGHT_BY_DEVICE, and this host's adapter refuses the
  *    operation; the connection goes on.
  *  - EREMOTEIO: The connection has ended, or the adapter has lost the result, and it is not
@@ -1819,8 +1823,7 @@ enum rdmachan_cqe_flags {
  *  - ENOENT, EPERM: There is no such region, or it is another program's.
  *  - ERANGE: addr and length lie not within the region.
  *  - EACCES: RECV into a region that is %RDMACHAN_REGION_F_READ_ONLY.
- *  - ETIMEDOUT: Its timeout ran out, or the peer does not answer any more. Nothing was
- *    sent, received or accepted.
+ *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
  *
@@ -1930,12 +1933,12 @@ enum rdmachan_queue_flags {
  *
  *  - E2BIG: also when entries are longer than the module knows, which cannot see beforehand that
  *    nothing is in their ends. Those of the first version are taken.
- *  - EMFILE: The user has as many queues, or pollers, as one user may have
- *    (%RDMACHAN_CAUSE_USER_LIMIT), or the program has no file descriptor left.
+ *  - EDQUOT: The user has as many queues, or pollers, as one user may have
+ *    (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
  *    may be (%RDMACHAN_CAUSE_USER_BYTES).
- *  - ENFILE: All users together have as many queues, or pollers, as may be
- *    (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the system has no file descriptor left.
+ *  - ENOSPC: All users together have as many queues, or pollers, as may be
+ *    (%RDMACHAN_CAUSE_TOTAL_LIMIT).
  */
 struct rdmachan_queue_create_args {
 	__u32 size;
@@ -2042,10 +2045,10 @@ struct rdmachan_buffer {
  *
  *  - E2BIG: also when entries are longer than the module knows.
  *  - EPERM: The queue was made by another program.
- *  - EMFILE: The queue has %RDMACHAN_QUEUE_POOLS_MAX pools.
  *  - ENOBUFS: The buffers and queues of the user would be larger than those of one user
  *    may be (%RDMACHAN_CAUSE_USER_BYTES).
- *  - ENFILE: Those of all users together would (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ *  - ENOSPC: Those of all users together would (%RDMACHAN_CAUSE_TOTAL_LIMIT), or the queue has
+ *    %RDMACHAN_QUEUE_POOLS_MAX pools.
  */
 struct rdmachan_pool_create_args {
 	__u32 size;

@@ -18,7 +18,10 @@ const char *context_open_hint(int error)
 		return "The module is not loaded: modprobe rdmachan";
 	case EMFILE:
 	case ENFILE:
-		return "Too many files or contexts are open; \"modinfo rdmachan\" has the limits.";
+		return "Too many files are open: see \"ulimit -n\" and /proc/sys/fs/file-nr.";
+	case EDQUOT:
+	case ENOSPC:
+		return "Too many contexts are open; \"modinfo rdmachan\" has the limits.";
 	case EACCES:
 	case EPERM:
 		return "Be root, or a member of the device's group: usermod -aG rdmachan USER";

@@ -287,7 +287,7 @@ u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 
  * @op: &enum rdmachan_op
  * @error: on refusal, says which limit it was
  *
- * Context: any. Return: 0; or -EMFILE, -ENOBUFS or -ENFILE, as @error says.
+ * Context: any. Return: 0; or -EDQUOT, -ENOBUFS or -ENOSPC, as @error says.
  */
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error)

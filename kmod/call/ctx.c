@@ -34,7 +34,7 @@ static int charge(struct rch_ctx *ctx)
 /**
  * rch_ctx_create - for the calling program
  *
- * Return: the context; or an ERR_PTR(): -ENOMEM, or -EMFILE or -ENFILE when there are
+ * Return: the context; or an ERR_PTR(): -ENOMEM, or -EDQUOT or -ENOSPC when there are
  * as many as may be.
  */
 struct rch_ctx *rch_ctx_create(void)

@@ -147,10 +147,10 @@ static int charge(struct rch_chan *chan, const struct rch_charge *owner, bool by
  * @service: service
  * @tuning: after rch_chan_tune()
  * @state: RCH_CHAN_CONNECTING; or RCH_CHAN_WAITING, then this does not sleep
- * @error: which limit it was, with -EMFILE, -ENOBUFS and -ENFILE
+ * @error: which limit it was, with -EDQUOT, -ENOBUFS and -ENOSPC
  *
- * Return: a channel with one reference; or an ERR_PTR(): -ENOMEM, -EMFILE, -ENOBUFS or
- * -ENFILE.
+ * Return: a channel with one reference; or an ERR_PTR(): -ENOMEM, -EDQUOT, -ENOBUFS or
+ * -ENOSPC.
  */
 struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 				u32 service, const struct rdmachan_tuning *tuning,

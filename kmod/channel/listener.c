@@ -120,9 +120,9 @@ static int cannot_listen(int ret, struct rdmachan_error *error)
  * @service: service
  * @backlog: how many channels may wait
  * @tuning: for channels, after rch_chan_tune()
- * @error: which limit it was, with -EMFILE and -ENFILE; or why there is no listening
+ * @error: which limit it was, with -EDQUOT and -ENOSPC; or why there is no listening
  *
- * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EMFILE, -ENFILE.
+ * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EDQUOT, -ENOSPC.
  */
 struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
 					 u32 service, u32 backlog,

@@ -289,7 +289,7 @@ static struct rch_link *link_begin(const struct rch_link_wish *wish)
 	return link;
 }
 
-/* Return: 0, and the table has a reference to the link; or -EMFILE or -ENFILE, as @error says */
+/* Return: 0, and the table has a reference to the link; or -EDQUOT or -ENOSPC, as @error says */
 static int link_start(struct rch_link *link, struct rdmachan_error *error)
 {
 	int ret;
@@ -298,7 +298,7 @@ static int link_start(struct rch_link *link, struct rdmachan_error *error)
 	if (!link->charge.exempt && too_many_under_way(link->uid)) {
 		rch_error_set(error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
 			      RDMACHAN_LIMIT_PENDING);
-		return -EMFILE;
+		return -EDQUOT;
 	}
 	user_has_room(link);
 	ret = rch_charge_object(&link->charge, &link_cost, RDMACHAN_OP_CONNECT, error);
@@ -322,12 +322,12 @@ void rch_link_discard(struct rch_link *link)
 /**
  * rch_link_get - find or make the link to a peer
  * @wish: which one
- * @error: on -EMFILE and -ENFILE, which limit it was
+ * @error: on -EDQUOT and -ENOSPC, which limit it was
  *
  * Context: may sleep, but does not wait for the connection.
  * Return: a link with a reference, perhaps CONNECTING, that rch_link_leave() gives back; or an
- * ERR_PTR(): -ENOMEM; -EMFILE: the user has too many (%RDMACHAN_LIMIT_LINKS), or too many under way
- * (%RDMACHAN_LIMIT_PENDING); -ENFILE: all users have.
+ * ERR_PTR(): -ENOMEM; -EDQUOT: the user has too many (%RDMACHAN_LIMIT_LINKS), or too many under way
+ * (%RDMACHAN_LIMIT_PENDING); -ENOSPC: all users have.
  */
 struct rch_link *rch_link_get(const struct rch_link_wish *wish, struct rdmachan_error *error)
 {

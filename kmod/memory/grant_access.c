@@ -243,7 +243,7 @@ static enum rch_access_class class_of(const struct rch_job *job)
 	return job->region || may_pin(job) ? RCH_ACCESS_REGION : rch_access_class(job->left);
 }
 
-/* Return: @bytes; or -ENOBUFS or -ENFILE, as the channel's record says. */
+/* Return: @bytes; or -ENOBUFS or -ENOSPC, as the channel's record says. */
 static int charge(struct rch_job *job, u32 bytes)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
@@ -253,7 +253,7 @@ static int charge(struct rch_job *job, u32 bytes)
 	if (!cause)
 		return bytes;
 	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);
-	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENFILE : -ENOBUFS;
+	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENOSPC : -ENOBUFS;
 }
 
 /*
@@ -286,7 +286,7 @@ static struct rch_access *step_get(struct rch_job *job)
 	return access;
 }
 
-/* Begin the next step. Return: 0, -EFAULT, -ENOMEM, -ENOBUFS, -ENFILE or -ENOTCONN. */
+/* Begin the next step. Return: 0, -EFAULT, -ENOMEM, -ENOBUFS, -ENOSPC or -ENOTCONN. */
 static int step_next(struct rch_job *job)
 {
 	struct rch_access *access = step_get(job);
@@ -327,7 +327,7 @@ static bool waits(const struct rch_job *job)
 
 static bool is_lack(int ret)
 {
-	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENFILE;
+	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENOSPC;
 }
 
 /* Begin steps as long as there can be more: of those that wait, one is enough. */
@@ -407,7 +407,7 @@ int rch_job_go_on(struct rch_job *job)
  * @job: rch_job_go_on() has returned -EFAULT
  *
  * What its steps have is the channel's until then, though they did not wait before.
- * Return: 0; or -ENOBUFS or -ENFILE, which is its result from now on.
+ * Return: 0; or -ENOBUFS or -ENOSPC, which is its result from now on.
  */
 int rch_job_hold(struct rch_job *job)
 {
@@ -693,7 +693,7 @@ static int run(struct rch_job *job, u64 length, struct rch_notice *notice)
  * @notice: message that goes with a WRITE, or NULL
  *
  * Context: process. Return: 0; -ENOENT, -EKEYREVOKED, -EACCES, -ERANGE; -EFAULT, -ENOMEM,
- * -ENOBUFS, -ENFILE; -EINTR when killed; why the channel has ended; or why @notice was not sent.
+ * -ENOBUFS, -ENOSPC; -EINTR when killed; why the channel has ended; or why @notice was not sent.
  */
 int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *iter, bool read,
 		   struct rch_notice *notice)

@@ -669,7 +669,7 @@ static int give_claimed(struct rch_giving *giving)
  * @deadline: how long to wait for room, as of rch_deadline()
  *
  * Context: process. Return: 0; -EOPNOTSUPP: the adapter cannot, or the peer knows no grants;
- * -ENOENT, -EPERM, -ERANGE, -EACCES, -EBUSY; -EMSGSIZE, -EFAULT; -ENOMEM, -EMFILE, -ENFILE; or
+ * -ENOENT, -EPERM, -ERANGE, -EACCES, -EBUSY; -EMSGSIZE, -EFAULT; -ENOMEM, -EDQUOT, -ENOSPC; or
  * as rch_chan_send().
  */
 int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadline)

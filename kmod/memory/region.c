@@ -413,7 +413,7 @@ static int enter(struct rch_regions *set, struct rch_region *region)
  * Its number is taken, and nobody finds it by that until rch_region_publish(), or
  * rch_region_abort() undoes all.
  * Return: the region, or an ERR_PTR(): -EINVAL, -EFAULT, -EINTR when killed; -EOPNOTSUPP:
- * such memory cannot stay; -EMFILE, -ENFILE, -ENOMEM, see @error.
+ * such memory cannot stay; -EDQUOT, -ENOSPC, -ENOMEM, see @error.
  */
 struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_charge *owner,
 				     u64 addr, u64 length, bool read_only,

@@ -131,9 +131,9 @@ static int charge(struct rch_queue *queue, const struct rch_charge *owner,
  * @ops: the operations
  * @sq_entries: entries of the submission ring, checked
  * @cq_entries: of the completion ring, checked
- * @error: which limit it was, with -EMFILE, -ENOBUFS and -ENFILE
+ * @error: which limit it was, with -EDQUOT, -ENOBUFS and -ENOSPC
  *
- * Return: the queue, or an ERR_PTR(): -ENOMEM, -EMFILE, -ENOBUFS or -ENFILE.
+ * Return: the queue, or an ERR_PTR(): -ENOMEM, -EDQUOT, -ENOBUFS or -ENOSPC.
  */
 struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *owner,
 				   struct rch_regions *regions,
@@ -203,9 +203,9 @@ err_charge:
  * rch_queue_add_poller - give a queue a thread that looks at its rings
  * @queue: queue that nobody else knows of yet
  * @idle_ms: for how long it looks before it sleeps
- * @error: which limit it was, with -EMFILE and -ENFILE
+ * @error: which limit it was, with -EDQUOT and -ENOSPC
  *
- * Return: 0, -EMFILE, -ENFILE, or as rch_poller_create().
+ * Return: 0, -EDQUOT, -ENOSPC, or as rch_poller_create().
  */
 int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms, struct rdmachan_error *error)
 {

@@ -48,7 +48,7 @@ static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 
 	lockdep_assert_held(&queue->pool_lock);
 	if (queue->pool_count == RDMACHAN_QUEUE_POOLS_MAX)
-		return -EMFILE;
+		return -ENOSPC;
 	ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
 	if (ret)
 		return ret;
@@ -67,10 +67,10 @@ static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error 
  * rch_pool_create - add a pool to a queue
  * @queue: queue
  * @entries: of its ring, checked
- * @error: which limit it was, with -ENOBUFS and -ENFILE
+ * @error: which limit it was, with -ENOBUFS and -ENOSPC
  * @ring: filled in
  *
- * Context: process. Return: its number; or -EPERM, -EMFILE, -ENOBUFS, -ENFILE, -ENOMEM or
+ * Context: process. Return: its number; or -EPERM, -ENOBUFS, -ENOSPC, -ENOMEM or
  * -ERESTARTSYS.
  */
 int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error *error,

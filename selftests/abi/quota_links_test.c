@@ -174,8 +174,8 @@ TEST_F(links, of_a_user)
 	/* By his own service there he has both ends. */
 	reached(self, 1, 1);
 	EXPECT_EQ(links_of(self->ctx[1]), 3);
-	EXPECT_ERR(reach(self, 1, 2, &error), EMFILE);
-	expect_limit(&error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, 3);
+	EXPECT_ERR(reach(self, 1, 2, &error), EDQUOT);
+	expect_limit(&error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, 3);
 	EXPECT_EQ(error.service, SERVICE + 2);
 	/* Others may, and he may where he has a link. */
 	reached(self, 2, 0);
@@ -196,7 +196,7 @@ TEST_F(links, in_the_background)
 	ASSERT_GE(chan, 0);
 	EXPECT_TRUE(poll_mask(chan, POLLOUT, 20000) & POLLERR);
 	ASSERT_EQ(get_error(chan, &error), 0);
-	expect_limit(&error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, 0);
+	expect_limit(&error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, 0);
 	close(chan);
 	EXPECT_EQ(links_of(self->ctx[1]), 0);
 }
@@ -225,10 +225,10 @@ TEST_F(links, of_all)
 	reached(self, 1, 0);
 	reached(self, 2, 0);
 	EXPECT_EQ(use_of(self->ctx[0]).all, 4);
-	EXPECT_ERR(reach(self, 1, 2, &error), ENFILE);
-	expect_limit(&error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, 4);
-	EXPECT_ERR(reach(self, 0, 0, &error), ENFILE);
-	expect_limit(&error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, 4);
+	EXPECT_ERR(reach(self, 1, 2, &error), ENOSPC);
+	expect_limit(&error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, 4);
+	EXPECT_ERR(reach(self, 0, 0, &error), ENOSPC);
+	expect_limit(&error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, 4);
 	reached(self, 2, 0);
 }
 
@@ -283,8 +283,8 @@ TEST_F(links, that_are_being_made)
 	ASSERT_GE(chan, 0);
 	while (!links_of(self->ctx[1]))
 		sleep_ms(1);
-	EXPECT_ERR(reach(self, 1, 0, &error), EMFILE);
-	expect_limit(&error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, 1);
+	EXPECT_ERR(reach(self, 1, 0, &error), EDQUOT);
+	expect_limit(&error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, 1);
 	close(chan);
 	await_links(self->ctx[1], 0);
 	reached(self, 1, 0);

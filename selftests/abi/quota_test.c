@@ -209,12 +209,12 @@ TEST_F(quota, contexts_of_a_user)
 	one = open_as(ALICE);
 	ASSERT_GE(one, 0);
 	ASSERT_GE(open_as(ALICE), 0);
-	EXPECT_ERR(open_as(ALICE), EMFILE);
+	EXPECT_ERR(open_as(ALICE), EDQUOT);
 	EXPECT_GE(open_as(BOB), 0);
 	works(self->bob, self->bob_there);
 	close(one);
 	EXPECT_GE(open_as(ALICE), 0);
-	EXPECT_ERR(open_as(ALICE), EMFILE);
+	EXPECT_ERR(open_as(ALICE), EDQUOT);
 	EXPECT_EQ(CONTEXTS(self->alice).user, 4);
 }
 
@@ -222,9 +222,9 @@ TEST_F(quota, contexts_in_all)
 {
 	ASSERT_EQ(set("all_contexts", CONTEXTS(self->root).all + 1), 0);
 	ASSERT_GE(open_as(ALICE), 0);
-	EXPECT_ERR(open_as(BOB), ENFILE);
+	EXPECT_ERR(open_as(BOB), ENOSPC);
 	/* Nobody is exempt from this. */
-	EXPECT_ERR(open(DEVICE, O_RDWR), ENFILE);
+	EXPECT_ERR(open(DEVICE, O_RDWR), ENOSPC);
 	works(self->bob, self->bob_there);
 }
 
@@ -293,11 +293,11 @@ TEST_F(quota, listeners_of_root)
 	ASSERT_EQ(set("all_listeners", 32), 0);
 	while (count < 100 && do_listen(self->alice, SERVICE + count, NULL) >= 0)
 		count++;
-	EXPECT_EQ(errno, ENFILE);
+	EXPECT_EQ(errno, ENOSPC);
 	EXPECT_EQ(count, 30);
 	EXPECT_GE(do_listen(self->root, SERVICE + 30, NULL), 0);
 	EXPECT_GE(do_listen(self->root, SERVICE + 31, NULL), 0);
-	EXPECT_ERR(do_listen(self->root, SERVICE + 32, NULL), ENFILE);
+	EXPECT_ERR(do_listen(self->root, SERVICE + 32, NULL), ENOSPC);
 }
 
 static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
@@ -323,8 +323,8 @@ TEST_F(quota, queues_of_a_user)
 	one = make_queue(self->alice, 8, &error);
 	ASSERT_GE(one, 0);
 	ASSERT_GE(make_queue(self->alice, 8, &error), 0);
-	EXPECT_ERR(make_queue(self->alice, 8, &error), EMFILE);
-	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_NONE,
+	EXPECT_ERR(make_queue(self->alice, 8, &error), EDQUOT);
+	EXPECT_RECORD(error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_NONE,
 		      RDMACHAN_LIMIT_QUEUES);
 	EXPECT_GE(make_queue(self->bob, 8, &error), 0);
 	close(one);
@@ -348,8 +348,8 @@ TEST_F(quota, listeners_of_a_user)
 	one = do_listen(self->alice, SERVICE, NULL);
 	ASSERT_GE(one, 0);
 	ASSERT_GE(do_listen(self->alice, SERVICE + 1, NULL), 0);
-	EXPECT_ERR(do_listen(self->alice, SERVICE + 2, &told), EMFILE);
-	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_LISTEN,
+	EXPECT_ERR(do_listen(self->alice, SERVICE + 2, &told), EDQUOT);
+	EXPECT_RECORD(error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_LISTEN,
 		      RDMACHAN_LIMIT_LISTENERS);
 	EXPECT_EQ(error.service, SERVICE + 2);
 	works(self->bob, self->bob_there);
@@ -369,8 +369,8 @@ TEST_F(quota, listeners_in_all)
 	ASSERT_EQ(set("all_listeners", LISTENERS(self->root).all + 1), 0);
 	ASSERT_GE(do_listen(self->alice, SERVICE, NULL), 0);
 	EXPECT_ERR(do_listen(self->root, SERVICE + 1, &(struct opts){ .error = &error }),
-		   ENFILE);
-	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_LISTEN,
+		   ENOSPC);
+	EXPECT_RECORD(error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_LISTEN,
 		      RDMACHAN_LIMIT_LISTENERS);
 }
 
@@ -384,13 +384,13 @@ TEST_F(quota, channels_of_a_user)
 	one = do_connect(self->alice, SERVICE, NULL);
 	two = do_connect(self->alice, SERVICE, NULL);
 	ASSERT_GE(two, 0);
-	EXPECT_ERR(do_connect(self->alice, SERVICE, &told), EMFILE);
-	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
+	EXPECT_ERR(do_connect(self->alice, SERVICE, &told), EDQUOT);
+	EXPECT_RECORD(error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_CHANNELS);
 	EXPECT_EQ(error.service, SERVICE);
 	EXPECT_EQ(error.peer.family, peer_address().family);
 	EXPECT_ERR(do_connect(self->alice, SERVICE,
-			      &(struct opts){ .flags = RDMACHAN_FD_F_NONBLOCK }), EMFILE);
+			      &(struct opts){ .flags = RDMACHAN_FD_F_NONBLOCK }), EDQUOT);
 	works(self->bob, self->bob_there);
 	accepted = do_accept(listener, TIMEOUT(5000));
 	talk(one, accepted);
@@ -408,8 +408,8 @@ TEST_F(quota, channels_in_all)
 	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
 	ASSERT_EQ(set("all_channels", CHANNELS(self->root).all + 2), 0);
 	ASSERT_GE(do_connect(self->alice, SERVICE, NULL), 0);
-	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
-	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENOSPC);
+	EXPECT_RECORD(error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_CHANNELS);
 }
 
@@ -436,7 +436,7 @@ TEST_F(quota, channels_that_come)
 		ASSERT_GE(theirs[i], 0);
 		talk(mine[i], theirs[i]);
 	}
-	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EDQUOT);
 	works(self->bob, self->bob_there);
 	close(theirs[1]);
 	close(mine[1]);
@@ -463,8 +463,8 @@ TEST_F(quota, connects_in_progress)
 		ASSERT_GE(fds[i], 0);
 	}
 	EXPECT_EQ(PENDING(self->alice).user, 3);
-	EXPECT_ERR(do_connect(self->alice, SERVICE, &later), EMFILE);
-	EXPECT_RECORD(error, EMFILE, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
+	EXPECT_ERR(do_connect(self->alice, SERVICE, &later), EDQUOT);
+	EXPECT_RECORD(error, EDQUOT, RDMACHAN_CAUSE_USER_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_PENDING);
 	works(self->bob, self->bob_there);
 	/* They fail, and are channels still but not pending. */
@@ -527,8 +527,8 @@ TEST_F(quota, pending_in_all)
 
 	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
 	ASSERT_EQ(set("all_pending", PENDING(self->root).all), 0);
-	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENFILE);
-	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+	EXPECT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }), ENOSPC);
+	EXPECT_RECORD(error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_PENDING);
 }
 
@@ -567,8 +567,8 @@ TEST_F(quota, bytes_in_all)
 	ASSERT_EQ(set("all_buffer_mib", 4), 0);
 	for (i = 0; i < 2; i++)
 		ASSERT_GE(do_connect(self->alice, SERVICE, &o), 0);
-	EXPECT_ERR(do_connect(self->root, SERVICE, &o), ENFILE);
-	EXPECT_RECORD(error, ENFILE, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
+	EXPECT_ERR(do_connect(self->root, SERVICE, &o), ENOSPC);
+	EXPECT_RECORD(error, ENOSPC, RDMACHAN_CAUSE_TOTAL_LIMIT, RDMACHAN_OP_OPEN,
 		      RDMACHAN_LIMIT_BYTES);
 }
 
@@ -667,7 +667,7 @@ TEST_F(quota, own_beside_those_that_come)
 	EXPECT_EQ(besiege(self), 2);
 	for (i = 0; i < 3; i++)
 		EXPECT_GE(do_connect(self->alice, SERVICE + 1, &o), 0);
-	EXPECT_ERR(do_connect(self->alice, SERVICE + 1, &o), EMFILE);
+	EXPECT_ERR(do_connect(self->alice, SERVICE + 1, &o), EDQUOT);
 	ASSERT_EQ(set("user_channels", 100), 0);
 	ASSERT_EQ(set("user_pending", 100), 0);
 	ASSERT_EQ(set("user_buffer_mib", 2), 0);
@@ -696,7 +696,7 @@ TEST_F(quota, own_grants_beside_held_ones)
 	/* Those that are held count until the channel is gone. */
 	for (i = 0; i < 2; i++)
 		EXPECT_GT(grant_range(other[1], self->alice_there, &own), 0);
-	EXPECT_ERR((int)grant_range(other[1], self->alice_there, &own), EMFILE);
+	EXPECT_ERR((int)grant_range(other[1], self->alice_there, &own), EDQUOT);
 }
 
 /* A program of Alice's that registers memory and ends. */
@@ -818,9 +818,9 @@ TEST_F(quota, exempt)
 	works(ctx, there);
 	ASSERT_GE(do_listen(there, SERVICE, NULL), 0);
 	EXPECT_GE(do_connect(ctx, SERVICE, NULL), 0);
-	EXPECT_ERR(open_as(ALICE), EMFILE);
-	EXPECT_ERR(do_listen(self->alice, SERVICE + 1, NULL), EMFILE);
-	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	EXPECT_ERR(open_as(ALICE), EDQUOT);
+	EXPECT_ERR(do_listen(self->alice, SERVICE + 1, NULL), EDQUOT);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EDQUOT);
 }
 
 TEST_F(quota, set_at_run_time)
@@ -900,7 +900,7 @@ TEST_F(quota, lingering)
 	sleep_ms(100);
 	EXPECT_EQ(CHANNELS(self->alice).user, 1);
 	EXPECT_EQ(BYTES(self->alice).user, 128 * KIB);
-	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+	EXPECT_ERR(do_connect(self->alice, SERVICE, NULL), EDQUOT);
 	while (read(b, data, sizeof(data)) == sizeof(data))
 		got++;
 	EXPECT_EQ(got, sent);
@@ -970,7 +970,7 @@ TEST_F(quota, refused_a_thousand_times)
 		ASSERT_ERR(do_connect(self->root, SERVICE, &(struct opts){ .error = &error }),
 			   ECONNREFUSED);
 		ASSERT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
-		ASSERT_ERR(do_connect(self->alice, SERVICE, NULL), EMFILE);
+		ASSERT_ERR(do_connect(self->alice, SERVICE, NULL), EDQUOT);
 	}
 	EXPECT_EQ(CHANNELS(self->alice).user, 0);
 	EXPECT_EQ(BYTES(self->alice).user, 0);
@@ -988,7 +988,7 @@ static int knock(int ctx, uint64_t max)
 	for (i = 0; i < 300 || !made; i++) {
 		fd = do_connect(ctx, SERVICE, &o);
 		if (fd < 0)
-			EXPECT_TRUE(errno == EMFILE || errno == ECONNREFUSED);
+			EXPECT_TRUE(errno == EDQUOT || errno == ECONNREFUSED);
 		made += fd >= 0;
 		EXPECT_LE(CHANNELS(ctx).user, max);
 		close(fd);

@@ -24,7 +24,7 @@ const struct op ops[] = {
 	{ "send", call_send, SLOT_CHAN, SLOT_CHAN, 10, E_GENERAL | E_BLOCKS | E_CONNECTION,
 	  { EMSGSIZE, ENOTCONN } },
 	{ "recv", call_recv, SLOT_PEER, SLOT_PEER, 10, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENFILE, ENOMSG } },
+	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENOSPC, ENOMSG } },
 	{ "shutdown", call_shutdown, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS,
 	  { ENOTCONN } },
 	{ "query", call_query, SLOT_CHAN, SLOT_CHAN, 3, E_GENERAL },
@@ -42,22 +42,22 @@ const struct op ops[] = {
 	{ "release", call_release, SLOT_PEER, SLOT_PEER, 3, E_GENERAL, { ENOENT, EKEYREVOKED } },
 	{ "revoke", call_revoke, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS, { ENOENT } },
 	{ "get", call_get, SLOT_PEER, SLOT_PEER, 6, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE } },
+	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENOSPC } },
 	{ "put", call_put, SLOT_PEER, SLOT_PEER, 6, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENFILE, EMSGSIZE } },
+	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, ENOBUFS, ENOSPC, EMSGSIZE } },
 	{ "atomic", call_atomic, SLOT_PEER, SLOT_PEER, 6, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, EREMOTEIO, ENOBUFS, ENFILE } },
+	  { ENOENT, EKEYREVOKED, EACCES, ERANGE, EREMOTEIO, ENOBUFS, ENOSPC } },
 	{ "entry", call_entry, SLOT_CHAN, SLOT_OTHER, 12, E_ANY },
 	{ "buffer", call_buffer, SLOT_OTHER, SLOT_OTHER, 4, E_ANY },
 	{ "reap", call_reap, SLOT_OTHER, SLOT_OTHER, 3, E_ANY },
 	{ "scribble", call_scribble, SLOT_OTHER, SLOT_OTHER, 3, E_ANY },
 	{ "unknown", call_unknown, SLOT_CHAN, SLOT_CHAN, 1, E_GENERAL },
 	{ "read", call_read, SLOT_PEER, SLOT_PEER, 6, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENFILE, ENOMSG } },
+	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENOSPC, ENOMSG } },
 	{ "write", call_write, SLOT_CHAN, SLOT_CHAN, 6, E_GENERAL | E_BLOCKS | E_CONNECTION,
 	  { EMSGSIZE, ENOTCONN } },
 	{ "readv", call_readv, SLOT_PEER, SLOT_PEER, 3, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENFILE, ENOMSG } },
+	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENOSPC, ENOMSG } },
 	{ "writev", call_writev, SLOT_CHAN, SLOT_CHAN, 3,
 	  E_GENERAL | E_BLOCKS | E_CONNECTION, { EMSGSIZE, ENOTCONN } },
 	{ "poll", call_poll, SLOT_CHAN, SLOT_CHAN, 3, E_ANY },
@@ -83,7 +83,7 @@ const struct op ops[] = {
 	{ "user", call_user, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "limit", call_limit, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "finish", call_finish, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS | E_CONNECTION,
-	  { ENOTCONN, ENOBUFS, ENFILE } },
+	  { ENOTCONN, ENOBUFS, ENOSPC } },
 };
 
 const unsigned int ops_count = ARRAY_SIZE(ops);
@@ -112,9 +112,9 @@ bool errno_expected(const struct op *op, int error)
 	};
 	static const uint8_t blocks[] = { EAGAIN, ETIMEDOUT, EINTR };
 	static const uint8_t connection[] = {
-		ECONNREFUSED, EHOSTUNREACH, ENODEV, ETIMEDOUT, ECONNRESET, EPIPE, EPROTO,
+		ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENODEV, ECONNRESET, EPIPE, EPROTO,
 	};
-	static const uint8_t new_fd[] = { EMFILE, ENFILE };
+	static const uint8_t new_fd[] = { EMFILE, ENFILE, EDQUOT, ENOSPC };
 
 	return op->errors & E_ANY || is_one_of(error, op->more, ARRAY_SIZE(op->more)) ||
 	       (op->errors & E_GENERAL && is_one_of(error, general, sizeof(general))) ||

@@ -471,7 +471,7 @@ TEST_TIMEOUT(revoke_never_answered, 100)
 	if (time_is_virtual() && error.cause == RDMACHAN_CAUSE_PEER_DEAD)
 		EXPECT_LE(now_ms() - begun, DEAD_MS + DEAD_MS / 4 + LIMIT_LATE(DEAD_MS / 4));
 	expect_calm(memory, LENT);
-	users_end(users, ECONNRESET, ETIMEDOUT);
+	users_end(users, ECONNRESET, EHOSTDOWN);
 	await_returned(fds[0], 1);
 	inject_off("delay");
 	close(fds[0]);

@@ -266,7 +266,7 @@ TEST_F(grant, unread_events_count)
 	unread = bytes_in_use(self->ctx);
 	EXPECT_GE(unread - before, 100 * EVENT);
 	set_parameter("all_buffer_mib", 1);
-	EXPECT_ERR(grant_send(self->owner, self->ctx, &range, 1, NULL, 0, &told), ENFILE);
+	EXPECT_ERR(grant_send(self->owner, self->ctx, &range, 1, NULL, 0, &told), ENOSPC);
 	set_parameter("all_buffer_mib", 0);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_BYTES);

@@ -630,7 +630,7 @@ TEST(limit_of_grants)
 	pair_up(ctx, fds, NULL);
 	for (i = 0; i < RDMACHAN_GRANTS_MAX; i++)
 		ranges[i] = RANGE(region_of(ctx, &error, sizeof(error)), MAY_READ, 0, 1);
-	EXPECT_ERR(grant_send(fds[0], ctx, ranges, 15, NULL, 0, &told), EMFILE);
+	EXPECT_ERR(grant_send(fds[0], ctx, ranges, 15, NULL, 0, &told), EDQUOT);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_GRANTS);
 	EXPECT_EQ(error.limit, 14);
@@ -641,7 +641,7 @@ TEST(limit_of_grants)
 	EXPECT_EQ(grant_ranges(fds[0], ctx, ranges, 5), 0);
 	EXPECT_TRUE(wait_readable(fds[1], 10000));
 	EXPECT_EQ(grants_in_use(ctx), 10);
-	EXPECT_ERR(grant_send(fds[0], ctx, &ranges[5], 5, NULL, 0, &told), EMFILE);
+	EXPECT_ERR(grant_send(fds[0], ctx, &ranges[5], 5, NULL, 0, &told), EDQUOT);
 	EXPECT_EQ(error.used, 14);
 	EXPECT_EQ(grants_in_use(ctx), 10);
 	EXPECT_EQ(grant_revoke(fds[0], ranges[2].out_grant, NULL), 0);
@@ -667,7 +667,7 @@ TEST_F(grant, large_ones_count_more)
 	used = grants_in_use(self->ctx) - before;
 	EXPECT_GE(used, SIZE / (2 * MIB) + 1);
 	set_parameter("all_grants", 2 * used - 2);
-	EXPECT_ERR(grant_send(self->owner, self->ctx, &range, 1, NULL, 0, &told), ENFILE);
+	EXPECT_ERR(grant_send(self->owner, self->ctx, &range, 1, NULL, 0, &told), ENOSPC);
 	EXPECT_EQ(error.needed, used - 1);
 	EXPECT_EQ(error.limit, 2 * used - 2);
 	EXPECT_EQ(error.used, used);

@@ -650,8 +650,8 @@ TEST_F(lib, pools_are_limited)
 		ASSERT_TRUE(rdmachan_pool_open(self->q, 1, &err));
 	errno = 0;
 	ASSERT_TRUE(!rdmachan_pool_open(self->q, 1, &err));
-	EXPECT_EQ(errno, EMFILE);
-	EXPECT_EQ(err.error, EMFILE);
+	EXPECT_EQ(errno, ENOSPC);
+	EXPECT_EQ(err.error, ENOSPC);
 }
 
 /* Messages into a pool, until all indices have wrapped, and rings were full at it. */

@@ -203,7 +203,7 @@ TEST(left_behind)
 		sleep_ms(1);
 		if (poll_mask(chan, POLLOUT, 0) & POLLERR) {
 			ASSERT_EQ(get_error(chan, &error), 0);
-			EXPECT_EQ(error.error, EMFILE);
+			EXPECT_EQ(error.error, EDQUOT);
 			EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
 			EXPECT_EQ(error.detail, RDMACHAN_LIMIT_PENDING);
 			refused++;

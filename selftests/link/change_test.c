@@ -227,7 +227,7 @@ TEST_F_TIMEOUT(change, cable_that_bounces, LIMIT_S)
 
 static const struct end_told smaller = { ECONNRESET, RDMACHAN_CAUSE_MTU };
 static const struct end_told taken_down = { ECONNRESET, RDMACHAN_CAUSE_DISCONNECTED };
-static const struct end_told dead = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };
+static const struct end_told dead = { EHOSTDOWN, RDMACHAN_CAUSE_PEER_DEAD };
 
 TEST_F_TIMEOUT(change, own_mtu, LIMIT_S)
 {
@@ -292,7 +292,7 @@ TEST_F_TIMEOUT(change, own_address, LIMIT_S)
 TEST_F_TIMEOUT(change, neighbour, LIMIT_S)
 {
 	const struct end_told moved = { ECONNRESET, RDMACHAN_CAUSE_NEIGHBOUR };
-	const struct end_told silent = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };
+	const struct end_told silent = { EHOSTDOWN, RDMACHAN_CAUSE_PEER_DEAD };
 
 	command("ip neigh replace dev %s %s lladdr 02:00:00:00:00:99 nud reachable",
 		getenv("LAB_PEER_IP"));

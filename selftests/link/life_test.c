@@ -67,9 +67,6 @@ static bool tells_of_an_end(int code, const struct rdmachan_error *error)
 	case EHOSTUNREACH:
 	case EHOSTDOWN:
 		return true;
-	case ETIMEDOUT:
-		/* The dead time, or that of connecting; ours is the hang. */
-		return error->cause != RDMACHAN_CAUSE_TIMEOUT;
 	}
 	return false;
 }

@@ -241,7 +241,7 @@ static void await_ends(struct ends *ends)
 
 static void expect_peer_dead(const struct ends *ends, int i)
 {
-	EXPECT_EQ(ends->error[i].error, ETIMEDOUT);
+	EXPECT_EQ(ends->error[i].error, EHOSTDOWN);
 	EXPECT_EQ(ends->error[i].cause, RDMACHAN_CAUSE_PEER_DEAD);
 	EXPECT_EQ(ends->error[i].op, RDMACHAN_OP_HEARTBEAT);
 	EXPECT_EQ(ends->error[i].detail, DEAD_MS);
@@ -262,7 +262,7 @@ TEST_F(time, dead_both_ways)
 /* A program that is busy hears of it as one that waits. */
 TEST_F(time, dead_in_traffic)
 {
-	const struct end_told dead = { ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD };
+	const struct end_told dead = { EHOSTDOWN, RDMACHAN_CAUSE_PEER_DEAD };
 	pid_t children[2];
 	int64_t begun;
 	int fds[2], i;

@@ -95,7 +95,7 @@ static int own_pair(uid_t user, int fds[2])
 	ASSERT_GE(listener, 0);
 	do
 		fds[0] = do_connect(ctx, service, NULL);
-	while (fds[0] < 0 && (errno == EMFILE || errno == ECONNREFUSED) && !usleep(1000));
+	while (fds[0] < 0 && (errno == EDQUOT || errno == ECONNREFUSED) && !usleep(1000));
 	ASSERT_GE(fds[0], 0);
 	fds[1] = do_accept(listener, NULL);
 	ASSERT_GE(fds[1], 0);

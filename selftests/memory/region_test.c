@@ -519,7 +519,7 @@ TEST(limit_of_regions)
 	first = region_register(ctx, memory, 1, 0, &error);
 	EXPECT_GT(first, 0);
 	EXPECT_GT(region_register(ctx, memory, 1, 0, &error), 0);
-	EXPECT_ERR(region_register(ctx, memory, 1, 0, &error), EMFILE);
+	EXPECT_ERR(region_register(ctx, memory, 1, 0, &error), EDQUOT);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_REGIONS);
 	EXPECT_EQ(error.limit, 2);

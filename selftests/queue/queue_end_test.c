@@ -901,7 +901,7 @@ TEST_F(queue, limits)
 	EXPECT_EQ(info.out_use_queues.all, 1);
 	EXPECT_TRUE(info.out_calls & RDMACHAN_CALLS_QUEUE);
 	set_parameter("all_queues", 1);
-	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), ENFILE);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), ENOSPC);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_QUEUES);
 	set_parameter("all_queues", 4096);

@@ -195,7 +195,7 @@ TEST_F(queue, pollers_are_limited)
 	EXPECT_EQ(info.out_use_pollers.all, 1);
 	EXPECT_TRUE(info.out_calls & RDMACHAN_CALLS_POLLER);
 	set_parameter("all_pollers", 1);
-	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), ENFILE);
+	EXPECT_ERR(ioctl(self->ctx, RDMACHAN_QUEUE_CREATE, &create), ENOSPC);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_TOTAL_LIMIT);
 	EXPECT_EQ(error.detail, RDMACHAN_LIMIT_POLLERS);
 	set_parameter("all_pollers", 64);

@@ -65,7 +65,7 @@ TEST_F(queue, pools_check_their_sizes)
 		EXPECT_EQ(pool.id, i);
 		pool_close(&pool);
 	}
-	EXPECT_ERR(pool_open(&self->q, &pool, 1), EMFILE);
+	EXPECT_ERR(pool_open(&self->q, &pool, 1), ENOSPC);
 }
 
 TEST_F(queue, pool_mapping_checks)

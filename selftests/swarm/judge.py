@@ -32,7 +32,8 @@ port-taken send-buffer unprivileged peer-stalled device-fatal""".split()
 ERRNOS = {
     errno.ENODEV: "no-device device-removed unload device-fatal",
     errno.EHOSTUNREACH: "address route",
-    errno.ETIMEDOUT: "unreachable timeout peer-dead peer-stalled",
+    errno.ETIMEDOUT: "timeout",
+    errno.EHOSTDOWN: "unreachable peer-dead peer-stalled",
     errno.ECONNREFUSED: "no-module no-service backlog rejected version feature peer-resources "
                         "unprivileged",
     errno.ECONNRESET: "peer-killed peer-reset peer-restarted disconnected transport port-down mtu "
@@ -43,9 +44,9 @@ ERRNOS = {
     errno.ENOMEM: "resources memlock none",
     errno.EREMOTEIO: "uncertain",
     errno.EKEYREVOKED: "none",
-    errno.EMFILE: "user-limit none",
+    errno.EDQUOT: "user-limit",
     errno.ENOBUFS: "user-bytes",
-    errno.ENFILE: "total-limit none",
+    errno.ENOSPC: "total-limit",
 }
 
 # A silent peer: what each end may find out, and what connects meanwhile.

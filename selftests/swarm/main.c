@@ -204,7 +204,7 @@ static int be_server(const struct setup *setup, int ctx)
 	patience.timeout_ms = ACCEPT_MS;
 	while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
 		chan = rdmachan_accept(listener, &patience, NULL, NULL);
-		if (chan < 0 && errno != ETIMEDOUT && errno != EINTR) {
+		if (chan < 0 && errno != ETIMEDOUT && errno != EHOSTDOWN && errno != EINTR) {
 			note("accept-failed errno=%d", errno);
 			continue;
 		}

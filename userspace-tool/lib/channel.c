@@ -100,6 +100,7 @@ static int other_address_may_do(int error)
 	case ENETUNREACH:
 	case ENODEV:
 	case ETIMEDOUT:
+	case EHOSTDOWN:
 	case ECONNRESET:
 		return 1;
 	}

@@ -127,8 +127,8 @@ struct rdmachan_transfer {
  * any more; listeners and channels made from it live on.
  *
  * Return: file descriptor, or -1. ENOENT: the module is not loaded. EACCES: the
- * program's user may not use the device. EMFILE, ENFILE: there are as many contexts,
- * or file descriptors, as may be.
+ * program's user may not use the device. EDQUOT, ENOSPC: there are as many contexts
+ * as may be. EMFILE, ENFILE: no file descriptor is left.
  */
 int rdmachan_open(void);
 
@@ -187,8 +187,8 @@ int rdmachan_list_each(int ctx, uint32_t flags,
  * Return: the listener, or -1. EADDRINUSE: somebody listens for the service
  * already, or another program has the module's port. EACCES: the service is below
  * %RDMACHAN_SERVICE_PRIVILEGED. EINVAL: @service, backlog or a member of tuning is out
- * of its range. EMFILE, ENFILE: there are as many listeners as may be (@err has the
- * cause), or no file descriptor is left.
+ * of its range. EDQUOT, ENOSPC: there are as many listeners as may be (@err has the
+ * cause). EMFILE, ENFILE: no file descriptor is left.
  */
 int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *options,
 		    struct rdmachan_error *err);
@@ -198,7 +198,8 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * @listener: listener
  * @options: flags and timeout_ms are used; or NULL
  * @peer: the peer's address, or NULL
- * @peer_claimed_uid: user id of the peer's program as its host claims, which nothing proves; or NULL
+ * @peer_claimed_uid: user id of the peer's program as its host claims, which nothing proves; or
+ *	NULL
  *
  * A thread that waits here is not woken when another closes the listener, and goes on to
  * accept channels: see the conventions at the beginning.
@@ -224,12 +225,12 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * writable when it is open or has failed; rdmachan_connected() tells which.
  *
  * Return: the channel, or -1. ECONNREFUSED: nobody listens there, or the peer has
- * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; ETIMEDOUT: no
- * answer; ECONNRESET, EPROTO: the connection has failed while it was made; EINTR: a handler
- * ran first, and it is given up; EMFILE, ENFILE, ENOBUFS: limits of the user or of all, or no
- * file descriptor is left; EAFNOSUPPORT: @addr is neither IPv4 nor IPv6; EINVAL: it is too
- * short or names no host, or a value is out of its range. @err has the cause of all but EINTR,
- * EAFNOSUPPORT and EINVAL.
+ * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; EHOSTDOWN: no
+ * answer; ETIMEDOUT: none in time; ECONNRESET, EPROTO: the connection has failed while it was
+ * made; EINTR: a handler ran first, and it is given up; EDQUOT, ENOSPC, ENOBUFS: limits of the
+ * user or of all; EMFILE, ENFILE: no file descriptor is left; EAFNOSUPPORT: @addr is neither IPv4
+ * nor IPv6; EINVAL: it is too short or names no host, or a value is out of its range. @err has the
+ * cause of all but EINTR, EAFNOSUPPORT, EINVAL, EMFILE and ENFILE.
  */
 int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
 		     const struct rdmachan_options *options, struct rdmachan_error *err);
@@ -299,9 +300,9 @@ int rdmachan_shutdown(int chan, uint32_t how);
  * Return: 0 or -1. EPIPE: the peer's program has closed the channel or reads no more, and has not
  * received all (the detail in @err is the number of messages that are missing), or this program
  * has ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
- * received all. ETIMEDOUT without a cause in @err: the same within the time; it can be called
+ * received all. ETIMEDOUT: the same within the time; it can be called
  * again. EINTR: a handler ran first. ENOTCONN: the channel is still being connected. ECONNRESET,
- * ETIMEDOUT and others with a cause in @err: the connection has ended.
+ * EHOSTDOWN and others with a cause in @err: the connection has ended.
  */
 int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
 
@@ -345,7 +346,7 @@ int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error
  * the message is larger than its send buffer, so that only a call that waits
  * sends it; EAGAIN: there is no room now, and the channel has O_NONBLOCK;
  * ENOTCONN: it is still being connected, and has O_NONBLOCK; EINTR: a handler
- * ran first; ECONNRESET, ETIMEDOUT and others with a cause in @err: the
+ * ran first; ECONNRESET, EHOSTDOWN and others with a cause in @err: the
  * connection has ended.
  */
 int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err);
@@ -359,7 +360,7 @@ int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_err
  * @err: why it failed, or NULL
  *
  * Return: as rdmachan_send(), where %RDMACHAN_IO_F_DONTWAIT does for one call what
- * O_NONBLOCK does for all; ETIMEDOUT without a cause in @err: there was no room in time, nothing
+ * O_NONBLOCK does for all; ETIMEDOUT: there was no room in time, nothing
  * was sent, and the channel is as it was. EINVAL: @count or msg_flags is out of its range.
  */
 int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
@@ -383,8 +384,8 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
  * rdmachan_revoke() by this program too; it stays, for rdmachan_recv_events(). EAGAIN:
  * there is no message and the channel has O_NONBLOCK. ENOTCONN: it is still being
  * connected, and has O_NONBLOCK. EINTR: a handler ran first. EFAULT: @buffer is bad; the
- * message stays. ENOBUFS, ENFILE: the channel has failed, as a message that was coming
- * may not be kept. ECONNRESET, ETIMEDOUT and others with a cause in @err: the
+ * message stays. ENOBUFS, ENOSPC: the channel has failed, as a message that was coming
+ * may not be kept. ECONNRESET, EHOSTDOWN and others with a cause in @err: the
  * connection has ended.
  */
 int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
@@ -399,7 +400,7 @@ int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
  *	or NULL
  * @err: why it failed, or NULL
  *
- * Return: as rdmachan_recv(); ETIMEDOUT without a cause in @err: no message came in time.
+ * Return: as rdmachan_recv(); ETIMEDOUT: no message came in time.
  * EINVAL: @count is out of its range.
  */
 int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
@@ -440,7 +441,7 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
  * Return: 0 or -1. ENOMEM with %RDMACHAN_CAUSE_MEMLOCK in @err: the limit of locked memory
  * is too small; EOPNOTSUPP: such memory cannot stay; EFAULT: there is none, or it cannot be
  * written to and @flags do not say so; EINVAL: @length is 0, or that is no range of addresses;
- * EMFILE, ENFILE: there are as many regions as may be.
+ * EDQUOT, ENOSPC: there are as many regions as may be.
  */
 int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t flags,
 			     uint32_t *region, struct rdmachan_error *err);
@@ -504,7 +505,7 @@ struct rdmachan_events {
  * EACCES: the region is read-only, the rights are not; EBUSY: atomic operations on the
  * region are done in another way already; EOPNOTSUPP: the adapter or the peer knows no
  * grants; EPERM: the region is another program's; EINVAL: no rights, or a length of 0; EBADF,
- * ENOTTY: @ctx is no context; EMFILE, ENOBUFS, ENFILE: there are as many grants, or bytes, as may
+ * ENOTTY: @ctx is no context; EDQUOT, ENOBUFS, ENOSPC: there are as many grants, or bytes, as may
  * be; EAGAIN, EPIPE and others: as rdmachan_send().
  */
 int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
@@ -524,8 +525,8 @@ int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
  * The peer receives all events and the message at once. Either all is lent, or nothing.
  *
  * Return: as rdmachan_grant(); EMSGSIZE: message and grants do not fit a frame; with
- * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that size. ETIMEDOUT
- * without a cause: there was no room in time, and nothing is lent.
+ * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that size. ETIMEDOUT:
+ * there was no room in time, and nothing is lent.
  */
 int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 			unsigned int count, const struct iovec *iov, unsigned int iov_count,
@@ -597,7 +598,7 @@ int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_m
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended; EACCES:
  * it has not this right; ERANGE: the bytes do not lie within it; EFAULT: own memory is bad, and
  * some of the bytes may have been moved; EINVAL: more than %RDMACHAN_MESSAGE_MAX; ENOBUFS,
- * ENFILE: as many bytes as may be wait for their turn already; ECONNRESET and others: the
+ * ENOSPC: as many bytes as may be wait for their turn already; ECONNRESET and others: the
  * connection has ended. It cannot be interrupted (EINTR), but killed.
  */
 int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
@@ -717,9 +718,9 @@ struct rdmachan_pool;
  * there may be at a time, and one more for rdmachan_queue_prep_cancel(). One of
  * rdmachan_queue_prep_recv_pool() counts once.
  *
- * Return: the queue, or NULL. EINVAL: a number is no power of two, or too large; EMFILE, ENFILE:
- * there are as many queues, or file descriptors, as may be; ENOBUFS: the user's buffers and queues
- * would be larger than may be; ENOMEM: there is no memory.
+ * Return: the queue, or NULL. EINVAL: a number is no power of two, or too large; EDQUOT, ENOSPC:
+ * there are as many queues as may be; EMFILE, ENFILE: no file descriptor is left; ENOBUFS: the
+ * user's buffers and queues would be larger than may be; ENOMEM: there is no memory.
  */
 struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_t cq_entries,
 					   struct rdmachan_error *err);
@@ -736,7 +737,7 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
  * It is used like any other, and submitting makes a call only when the thread sleeps, when the
  * kernel asks for one, or when the submission ring is full.
  *
- * Return: the queue, or NULL: as rdmachan_queue_open(). EMFILE, ENFILE: also when there are as many
+ * Return: the queue, or NULL: as rdmachan_queue_open(). EDQUOT, ENOSPC: also when there are as many
  * pollers as may be; EINVAL: also when @idle_ms is too large.
  */
 struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
@@ -1232,8 +1233,8 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
  * each time that the pool is empty when a message comes, all that receive from it and have one end
  * with ENOBUFS, and are to be submitted again.
  *
- * Return: the pool, or NULL. EMFILE: the queue has %RDMACHAN_QUEUE_POOLS_MAX of them; EINVAL:
- * @entries is no power of two, or too large; ENOBUFS, ENFILE: the user's buffers and queues, or
+ * Return: the pool, or NULL. ENOSPC: the queue has %RDMACHAN_QUEUE_POOLS_MAX of them; EINVAL:
+ * @entries is no power of two, or too large; ENOBUFS, ENOSPC: the user's buffers and queues, or
  * those of all users, would be larger than may be; ENOMEM: there is no memory; EPERM: in a
  * forked child.
  */

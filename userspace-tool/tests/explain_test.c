@@ -112,7 +112,7 @@ static void test_records(void)
 	err.detail = UINT64_MAX;
 	ok(explained(&err, "number 18446744073709551615"), "an absurd signal");
 	err = example();
-	err.error = EMFILE;
+	err.error = EDQUOT;
 	err.cause = RDMACHAN_CAUSE_USER_LIMIT;
 	err.detail = RDMACHAN_LIMIT_CHANNELS;
 	ok(explained(&err, "parameter user_channels."), "the limit of a user");
@@ -357,7 +357,7 @@ static void test_longest(void)
 	err.peer.port = htons(65535);
 	err.service = err.dev_port = err.vendor_err = UINT32_MAX;
 	err.detail = UINT64_MAX;
-	err.error = EMFILE;
+	err.error = EDQUOT;
 	err.op = RDMACHAN_OP_HEARTBEAT;
 	err.cm_status = 31;
 	for (cause = 0; cause <= CAUSE_LAST + 1; cause++) {
