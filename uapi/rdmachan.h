@@ -456,6 +456,7 @@ enum rdmachan_limit {
  *	%RDMACHAN_SHUTDOWN_ABORT
  * @RDMACHAN_CALLS_TRAFFIC_CLASS: &rdmachan_connect_args.traffic_class; a module without it refuses
  *	all but 0
+ * @RDMACHAN_CALLS_QUEUE_IOV: %RDMACHAN_SQE_F_IOV
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -466,6 +467,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 5,
 	RDMACHAN_CALLS_FINISH = 1 << 6,
 	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 7,
+	RDMACHAN_CALLS_QUEUE_IOV = 1 << 8,
 };
 
 /**
@@ -1700,6 +1702,13 @@ enum rdmachan_opcode {
  *	but RECV
  * @RDMACHAN_SQE_F_REGION: SEND, RECV, READ and WRITE: addr counts from the beginning of the
  *	region whose number is region; with %RDMACHAN_RECV_F_MULTISHOT that of the pool's buffers
+ * @RDMACHAN_SQE_F_IOV: SEND and RECV: the message is in pieces: addr is the address of an array of
+ *	struct iovec, also with %RDMACHAN_SQE_F_REGION, and length is how many elements it has, 0 to
+ *	1024. The array is copied when the entry is taken: from then on it is the program's again,
+ *	but where a poller has found no memory there (%RDMACHAN_RING_F_ENTER): from a later call on.
+ *	With %RDMACHAN_SQE_F_REGION each iov_base counts from the beginning of the region. Such a
+ *	message is copied, unless a single piece has all of its bytes. Not with
+ *	%RDMACHAN_RECV_F_MULTISHOT (EINVAL)
  */
 enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_LINK = 1 << 0,
@@ -1707,6 +1716,7 @@ enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
 	RDMACHAN_SQE_F_FENCE = 1 << 3,
 	RDMACHAN_SQE_F_REGION = 1 << 4,
+	RDMACHAN_SQE_F_IOV = 1 << 5,
 };
 
 /**
@@ -1823,6 +1833,9 @@ enum rdmachan_cqe_flags {
  *  - ENOENT, EPERM: There is no such region, or it is another program's.
  *  - ERANGE: addr and length lie not within the region.
  *  - EACCES: RECV into a region that is %RDMACHAN_REGION_F_READ_ONLY.
+ *  - ENOBUFS, ENFILE: With %RDMACHAN_SQE_F_IOV: as many bytes as may be (%RDMACHAN_LIMIT_BYTES). An
+ *    array of more than 15 elements takes 16 for each; one whose pieces are in a region takes 16
+ *    for each piece that lies together in the machine's memory.
  *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.

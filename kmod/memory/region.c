@@ -685,6 +685,36 @@ static u32 pieces(struct place place, size_t length, u32 max)
 }
 
 /**
+ * rch_region_bvecs - the pieces of a range of a region, to be copied from or to
+ * @region: region
+ * @write: they will be written to
+ * @offset: where it begins; the range was checked
+ * @length: bytes; 0 has no pieces
+ * @to: result; or NULL, to count them only
+ *
+ * Return: how many pieces.
+ */
+u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t length,
+		     struct bio_vec *to)
+{
+	struct place place = place_of(region, offset);
+	struct bio_vec piece;
+	u32 count = 0;
+
+	if (write)
+		WRITE_ONCE(region->written, true);
+	for (; length; count++) {
+		piece.bv_page = place.chunk->bv_page;
+		piece.bv_offset = place.chunk->bv_offset + place.skip;
+		piece.bv_len = pass(&place, length);
+		length -= piece.bv_len;
+		if (to)
+			to[count] = piece;
+	}
+	return count;
+}
+
+/**
  * rch_region_table - a range of a region, to be mapped for an adapter
  * @region: region
  * @offset: where it begins; the range was checked

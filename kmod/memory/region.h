@@ -123,6 +123,8 @@ void rch_region_atomics_end(struct rch_regions *set, struct rch_region *region);
 /* Any context, by who uses it */
 void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
 		     size_t length, struct iov_iter *iter);
+u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t length,
+		     struct bio_vec *to);
 u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
 		      u64 compare);
 

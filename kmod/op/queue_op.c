@@ -36,6 +36,7 @@ enum {
 	USES_REGION = 1 << 8,
 	USES_GRANT = 1 << 9,
 	MAY_FENCE = 1 << 10,
+	USES_IOV = 1 << 11,
 	/* The members that have two names are looked at by one of them. */
 	USES_ACCESS = USES_FD | USES_GRANT | USES_TARGET | USES_ADDR | USES_LENGTH | MAY_FENCE,
 };
@@ -56,7 +57,7 @@ struct op_kind {
 
 #define ALL_SQE_FLAGS (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_DRAIN | \
 		       RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_FENCE | \
-		       RDMACHAN_SQE_F_REGION)
+		       RDMACHAN_SQE_F_REGION | RDMACHAN_SQE_F_IOV)
 
 /* Lines of a channel; objects are aligned. */
 enum {
@@ -143,6 +144,12 @@ int rch_op_check_memory(struct rch_op *op, bool write)
 	return access_ok(memory(op), op->sqe.length) ? 0 : -EFAULT;
 }
 
+/* Whether the message is in pieces; if one has all of its bytes, only until the array is copied. */
+static bool is_iov(const struct rch_op *op)
+{
+	return op->sqe.flags & RDMACHAN_SQE_F_IOV;
+}
+
 static s64 run_nop(struct rch_op *op)
 {
 	return 0;
@@ -158,6 +165,10 @@ static int prepare_send(struct rch_op *op)
 		return ret;
 	if (op->sqe.msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
 		return -EINVAL;
+	if (is_iov(op)) {
+		goes_in_line(op, LINE_OUT);
+		return rch_op_vec_prepare(op, false);
+	}
 	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
 		return -EMSGSIZE;
 	goes_in_line(op, LINE_OUT);
@@ -202,7 +213,11 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 
 static s64 run_send(struct rch_op *op)
 {
-	return rch_op_placed_send(op);
+	int ret = is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
+
+	if (ret)
+		return ret;
+	return is_iov(op) ? rch_op_vec_send(op) : rch_op_placed_send(op);
 }
 
 static int prepare_recv(struct rch_op *op)
@@ -218,6 +233,8 @@ static int prepare_recv(struct rch_op *op)
 		return rch_recv_many_check(op);
 	if (op->sqe.pool)
 		return -EINVAL;
+	if (is_iov(op))
+		return rch_op_vec_prepare(op, true);
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
 	return rch_op_check_memory(op, true);
@@ -243,14 +260,12 @@ bool rch_op_takes_grants(const struct rch_op *op)
 	return op->sqe.op_flags & RDMACHAN_RECV_F_GRANTS;
 }
 
-static s64 run_recv(struct rch_op *op)
+static s64 recv_into_memory(struct rch_op *op)
 {
 	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct iov_iter iter;
 	int ret;
 
-	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
-		return rch_recv_many_run(op);
 	if (op->region || rch_way_is_placed(op->sqe.length, false))
 		return rch_op_placed_recv(op);
 	if (rch_chan_rx_idle(op->object))
@@ -258,6 +273,18 @@ static s64 run_recv(struct rch_op *op)
 	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	return rch_op_recv_told(op, ret, &result);
+}
+
+static s64 run_recv(struct rch_op *op)
+{
+	int ret;
+
+	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
+		return rch_recv_many_run(op);
+	ret = is_iov(op) ? rch_op_vec_arrived(op, true) : 0;
+	if (ret)
+		return ret;
+	return is_iov(op) ? rch_op_vec_recv(op) : recv_into_memory(op);
 }
 
 /* SHUTDOWN */
@@ -471,13 +498,13 @@ static const struct op_kind kinds[] = {
 	},
 	[RDMACHAN_OPCODE_SEND] = {
 		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION |
-			MAY_FENCE,
+			USES_IOV | MAY_FENCE,
 		.prepare = prepare_send,
 		.run = run_send,
 	},
 	[RDMACHAN_OPCODE_RECV] = {
 		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL |
-			USES_REGION,
+			USES_REGION | USES_IOV,
 		.prepare = prepare_recv,
 		.run = run_recv,
 	},
@@ -575,6 +602,8 @@ static int rch_op_prepare(struct rch_op *op)
 	op->own = kind->own;
 	if ((op->sqe.flags & RDMACHAN_SQE_F_REGION) && !(kind->uses & USES_REGION))
 		return -EOPNOTSUPP;
+	if (is_iov(op) && !(kind->uses & USES_IOV))
+		return -EOPNOTSUPP;
 	if (fence && !(kind->uses & MAY_FENCE))
 		return -EOPNOTSUPP;
 	if (!unused_is_zero(&op->sqe, kind->uses))
@@ -599,7 +628,8 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 			return 0;
 		fallthrough;
 	case RDMACHAN_OPCODE_SEND:
-		return rch_op_placed_ahead(op, first);
+		/* What is in pieces is only copied as well. */
+		return is_iov(op) ? 0 : rch_op_placed_ahead(op, first);
 	default:
 		return 0;
 	}
@@ -610,6 +640,7 @@ static void rch_op_drop(struct rch_op *op)
 	rch_op_access_drop(op);
 	rch_op_grant_drop(op);
 	rch_op_placed_drop(op);
+	rch_op_vec_drop(op);
 	if (op->file)
 		fput(op->file);
 	op->file = NULL;

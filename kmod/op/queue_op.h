@@ -42,4 +42,11 @@ u32 rch_op_row(struct rch_queue *queue, u32 max);
 int rch_recv_many_check(struct rch_op *op);
 s64 rch_recv_many_run(struct rch_op *op);
 
+/* queue_op_vec.c APIs: SEND and RECV with RDMACHAN_SQE_F_IOV; see &struct rch_queue_ops */
+int rch_op_vec_prepare(struct rch_op *op, bool write);
+int rch_op_vec_arrived(struct rch_op *op, bool write);
+s64 rch_op_vec_send(struct rch_op *op);
+s64 rch_op_vec_recv(struct rch_op *op);
+void rch_op_vec_drop(struct rch_op *op);
+
 #endif /* _RCH_QUEUE_OP_H */

@@ -44,7 +44,7 @@ int rch_recv_many_check(struct rch_op *op)
 	const struct rdmachan_sqe *sqe = &op->sqe;
 
 	if (sqe->addr || sqe->length ||
-	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS))
+	    sqe->flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_IOV))
 		return -EINVAL;
 	if (!rch_pool_find(op->queue, sqe->pool))
 		return -ENOENT;

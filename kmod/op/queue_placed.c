@@ -28,13 +28,12 @@
 #include "rndv/rndv.h"
 
 /**
- * rch_op_placed_prepare - find the region of an entry
+ * rch_op_placed_region - find the region of an entry
  * @op: operation, with its channel
- * @write: the region will be written to
  *
- * Return: 0, -ENOENT, -EPERM, -ERANGE or -EACCES.
+ * Return: 0, -ENOENT or -EPERM.
  */
-int rch_op_placed_prepare(struct rch_op *op, bool write)
+int rch_op_placed_region(struct rch_op *op)
 {
 	struct rch_region *region = rch_region_use(op->queue->regions, op->sqe.region,
 						   op->queue->mm);
@@ -43,7 +42,20 @@ int rch_op_placed_prepare(struct rch_op *op, bool write)
 		return PTR_ERR(region);
 	/* rch_op_placed_drop() gives it back. */
 	op->region = region;
-	return rch_region_check(region, op->sqe.addr, op->sqe.length, write);
+	return 0;
+}
+
+/**
+ * rch_op_placed_prepare - find the region of an entry, and look at what is named of it
+ * @op: operation, with its channel
+ * @write: the region will be written to
+ *
+ * Return: 0, -ENOENT, -EPERM, -ERANGE or -EACCES.
+ */
+int rch_op_placed_prepare(struct rch_op *op, bool write)
+{
+	return rch_op_placed_region(op) ?:
+	       rch_region_check(op->region, op->sqe.addr, op->sqe.length, write);
 }
 
 static void put_file(void *file)
@@ -127,21 +139,37 @@ static s64 send_copied(struct rch_op *op)
 	return rch_op_send_iter(op, &iter);
 }
 
-static s64 send_small(struct rch_op *op)
+/** rch_op_sent_from_region - count a message that was sent, if it was. Return: @res, as of run() */
+s64 rch_op_sent_from_region(struct rch_op *op, s64 res)
 {
 	struct rch_chan *chan = op->object;
+
+	if (res < 0 || !op->region)
+		return res;
+	atomic64_inc(&chan->counts.tx_regions);
+	atomic64_inc(&op->region->sent);
+	return res;
+}
+
+/** rch_op_received_in_region - count a message that was received, if there is a region */
+void rch_op_received_in_region(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+
+	if (!op->region)
+		return;
+	atomic64_inc(&chan->counts.rx_regions);
+	atomic64_inc(&op->region->received);
+}
+
+static s64 send_small(struct rch_op *op)
+{
 	struct iov_iter iter;
-	s64 ret;
 
 	if (!op->region)
 		return send_copied(op);
 	rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
-	ret = rch_op_send_iter(op, &iter);
-	if (ret >= 0) {
-		atomic64_inc(&chan->counts.tx_regions);
-		atomic64_inc(&op->region->sent);
-	}
-	return ret;
+	return rch_op_sent_from_region(op, rch_op_send_iter(op, &iter));
 }
 
 static void forget(struct rch_op *op)
@@ -312,10 +340,8 @@ static s64 recv_or_begin(struct rch_op *op)
 	ret = rch_chan_recv_or_offer(chan, &iter, &result, &offer);
 	if (ret == -EINPROGRESS)
 		return begin_recv(op, &offer);
-	if (!ret && !result.eof && op->region) {
-		atomic64_inc(&chan->counts.rx_regions);
-		atomic64_inc(&op->region->received);
-	}
+	if (!ret && !result.eof)
+		rch_op_received_in_region(op);
 	/* Only a call can go on: until there is one nothing is to be offered. */
 	if (ret == -EFAULT && !op->queue->in_call)
 		announce_over(op);

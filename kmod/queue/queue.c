@@ -691,6 +691,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->object = NULL;
 	op->data = NULL;
 	op->region = NULL;
+	op->vec = NULL;
 	op->place = NULL;
 	op->left = NULL;
 	op->copied = false;

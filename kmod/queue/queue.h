@@ -42,6 +42,7 @@ struct rch_poller;
 struct rch_queue;
 struct rch_region;
 struct rch_regions;
+struct rch_vec;
 
 /**
  * enum rch_op_state - where an operation is
@@ -109,6 +110,7 @@ struct rch_line {
  * @object: what it works on
  * @data: belongs to its kind; freed by kfree()
  * @region: where its message lies, used; or NULL
+ * @vec: the pieces of its message, see queue_op_vec.c; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
  * @left: the transfer that it had when the queue was closed, referenced; or NULL
  * @copied: its message is not placed, but copied from the program's own memory
@@ -149,6 +151,7 @@ struct rch_op {
 	void *object;
 	void *data;
 	struct rch_region *region;
+	struct rch_vec *vec;
 	struct rch_place *place;
 	struct rch_place *left;
 	bool copied;
@@ -232,6 +235,7 @@ struct rch_pool {
  * @busy_us: how long ENTER looks before it sleeps, see busy.h; not under a lock
  * @mm: memory of the program; held, not used
  * @regions: regions of its context; referenced
+ * @compat: the program is one of 32 bits on a kernel of 64; immutable
  * @sq: submission ring
  * @cq: completion ring
  * @slots: operations, as many as the completion ring has entries; immutable
@@ -294,6 +298,7 @@ struct rch_queue {
 	u32 busy_us;
 	struct mm_struct *mm;
 	struct rch_regions *regions;
+	bool compat;
 	struct rch_mapping sq;
 	struct rch_mapping cq;
 	struct rch_op *slots;

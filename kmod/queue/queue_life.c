@@ -8,6 +8,7 @@
  * operations have begun end by themselves, and hold what they need (place.c). A thread of the
  * queue's program waits for those that use plain memory of the program (rch_op_placed_await()).
  */
+#include <linux/compat.h>
 #include <linux/log2.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -181,6 +182,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 		goto err_slots;
 	queue->net = get_net(net);
 	queue->regions = rch_regions_get(regions);
+	queue->compat = in_compat_syscall();
 	queue->mm = current->mm;
 	mmgrab(queue->mm);
 	pr_debug("rdmachan: queue created %p\n", queue);

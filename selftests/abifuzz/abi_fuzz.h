@@ -265,6 +265,7 @@ long call_query(struct actor *actor, const struct call *call);
 long call_list(struct actor *actor, const struct call *call);
 long call_unknown(struct actor *actor, const struct call *call);
 int make_vector(struct actor *actor, unsigned int value, unsigned int length);
+uint64_t vector_at(struct actor *actor, unsigned int value, unsigned int count);
 unsigned int length_of(unsigned int value);
 uint32_t region_of(unsigned int value);
 uint32_t grant_of(unsigned int value);

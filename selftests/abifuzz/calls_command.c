@@ -357,7 +357,7 @@ int make_vector(struct actor *actor, unsigned int value, unsigned int length)
 }
 
 /* The address of the thread's vector, or of a copy in memory that may go. */
-static uint64_t vector_at(struct actor *actor, unsigned int value, unsigned int count)
+uint64_t vector_at(struct actor *actor, unsigned int value, unsigned int count)
 {
 	char *place;
 

@@ -129,6 +129,17 @@ static void name_memory(struct rdmachan_sqe *sqe, const struct call *call)
 	sqe->length = length_of(call->value[3]);
 }
 
+/* Of a message, in pieces if @call says so. */
+static void name_message(struct actor *actor, struct rdmachan_sqe *sqe, const struct call *call)
+{
+	name_memory(sqe, call);
+	if (!(call->value[1] & 32))
+		return;
+	sqe->flags |= RDMACHAN_SQE_F_IOV;
+	sqe->length = make_vector(actor, call->value[4], length_of(call->value[3]));
+	sqe->addr = vector_at(actor, call->value[4], sqe->length);
+}
+
 static void name_grant(struct rdmachan_sqe *sqe, const struct call *call)
 {
 	static const uint64_t offsets[] = { 0, 8, 64, 4096, 5000, 1 << 20, ~0ULL };
@@ -174,10 +185,10 @@ long call_entry(struct actor *actor, const struct call *call)
 		if (sqe.op_flags)
 			sqe.pool = call->value[3] % 4;
 		else
-			name_memory(&sqe, call);
+			name_message(actor, &sqe, call);
 		break;
 	case RDMACHAN_OPCODE_SEND:
-		name_memory(&sqe, call);
+		name_message(actor, &sqe, call);
 		sqe.op_flags = 0;
 		break;
 	case RDMACHAN_OPCODE_READ:

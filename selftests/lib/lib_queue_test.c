@@ -102,6 +102,7 @@ TEST_F(lib, entries_are_prepared)
 {
 	const uint64_t big = 0xfedcba9876543210ULL;
 	const struct rdmachan_connect_args connect = { .size = sizeof(connect) };
+	const struct iovec iov[2] = {};
 	struct rdmachan_pool *pools[2];
 	char *here = memory[3];
 	int i;
@@ -115,6 +116,13 @@ TEST_F(lib, entries_are_prepared)
 		     .fd = 5, .addr = (uintptr_t)here, .length = 7, .msg_flags = 9);
 	EXPECT_ENTRY(rdmachan_queue_prep_recv(sqe, 5, here, 7), .opcode = RDMACHAN_OPCODE_RECV,
 		     .fd = 5, .addr = (uintptr_t)here, .length = 7);
+	EXPECT_ENTRY(rdmachan_queue_prep_sendv(sqe, 5, iov, 2, 9), .opcode = RDMACHAN_OPCODE_SEND,
+		     .flags = RDMACHAN_SQE_F_IOV, .fd = 5, .addr = (uintptr_t)iov, .length = 2,
+		     .msg_flags = 9);
+	EXPECT_ENTRY(rdmachan_queue_prep_recvv(sqe, 5, iov, 2);
+		     rdmachan_queue_prep_iov_region(sqe, 6), .opcode = RDMACHAN_OPCODE_RECV,
+		     .flags = RDMACHAN_SQE_F_IOV | RDMACHAN_SQE_F_REGION, .fd = 5,
+		     .addr = (uintptr_t)iov, .length = 2, .region = 6);
 	EXPECT_ENTRY(rdmachan_queue_prep_recv_pool(sqe, 5, pools[1]),
 		     .opcode = RDMACHAN_OPCODE_RECV, .fd = 5,
 		     .op_flags = RDMACHAN_RECV_F_MULTISHOT, .pool = 1);

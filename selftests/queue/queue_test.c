@@ -352,6 +352,7 @@ TEST_F(queue, bad_entries)
 		{ { .flags = 8 }, EOPNOTSUPP },
 		{ { .flags = 16 }, EOPNOTSUPP },
 		{ { .flags = 128 }, EOPNOTSUPP },
+		{ { .flags = RDMACHAN_SQE_F_IOV }, EOPNOTSUPP },
 		{ { .__reserved = 1 }, EINVAL },
 		{ { .grant = 1 }, EINVAL },
 		{ { .pool = 1 }, EINVAL },

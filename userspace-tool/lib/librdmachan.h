@@ -836,6 +836,45 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
 
 /**
+ * rdmachan_queue_prep_sendv() - prepare an entry: send a message that is in pieces
+ * @sqe: entry
+ * @chan: channel
+ * @iov: its pieces, which must stay as they are until the operation has completed; the array itself
+ *	is copied when the entry is taken: see %RDMACHAN_SQE_F_IOV
+ * @count: elements of @iov, 0 to 1024
+ * @msg_flags: 16 bits that travel with the message
+ *
+ * It sets &rdmachan_sqe.flags: add others to them. It completes as rdmachan_queue_prep_send() does,
+ * and fails besides with EINVAL: @count is too large; ENOMEM, ENOBUFS or ENFILE: there is no memory
+ * for the array, or as much as may be is used.
+ */
+void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
+			       unsigned int count, uint32_t msg_flags);
+
+/**
+ * rdmachan_queue_prep_recvv() - prepare an entry: receive a message into several pieces
+ * @sqe: entry
+ * @chan: channel
+ * @iov: where to; the array itself is copied when the entry is taken
+ * @count: elements of @iov, 0 to 1024
+ *
+ * It sets &rdmachan_sqe.flags: add others to them. It completes as rdmachan_queue_prep_recv() does,
+ * and fails as rdmachan_queue_prep_sendv() besides.
+ */
+void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
+			       unsigned int count);
+
+/**
+ * rdmachan_queue_prep_iov_region() - have the pieces of a message lie in a region
+ * @sqe: entry, prepared by rdmachan_queue_prep_sendv() or rdmachan_queue_prep_recvv(), whose array
+ *	has offsets in the region instead of addresses
+ * @region: region of the context that the queue comes from
+ *
+ * It adds to &rdmachan_sqe.flags.
+ */
+void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
+
+/**
  * rdmachan_queue_prep_recv_pool() - prepare an entry: receive messages, one after the other
  * @sqe: entry
  * @chan: channel

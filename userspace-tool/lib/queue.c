@@ -268,6 +268,27 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
 	fill(sqe, RDMACHAN_OPCODE_RECV, chan, buffer, size);
 }
 
+void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
+			       unsigned int count, uint32_t msg_flags)
+{
+	fill(sqe, RDMACHAN_OPCODE_SEND, chan, iov, count);
+	sqe->flags = RDMACHAN_SQE_F_IOV;
+	sqe->msg_flags = msg_flags;
+}
+
+void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
+			       unsigned int count)
+{
+	fill(sqe, RDMACHAN_OPCODE_RECV, chan, iov, count);
+	sqe->flags = RDMACHAN_SQE_F_IOV;
+}
+
+void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region)
+{
+	sqe->flags |= RDMACHAN_SQE_F_REGION;
+	sqe->region = region;
+}
+
 void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 				   const struct rdmachan_pool *pool)
 {
