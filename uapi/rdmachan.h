@@ -457,6 +457,7 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_TRAFFIC_CLASS: &rdmachan_connect_args.traffic_class; a module without it refuses
  *	all but 0
  * @RDMACHAN_CALLS_QUEUE_IOV: %RDMACHAN_SQE_F_IOV
+ * @RDMACHAN_CALLS_ACCEPT_MANY: %RDMACHAN_ACCEPT_F_MULTISHOT
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -468,6 +469,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_FINISH = 1 << 6,
 	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 7,
 	RDMACHAN_CALLS_QUEUE_IOV = 1 << 8,
+	RDMACHAN_CALLS_ACCEPT_MANY = 1 << 9,
 };
 
 /**
@@ -1629,7 +1631,8 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
- *	rdmachan_fd_flags. Succeeds with a file descriptor: %RDMACHAN_QUERY tells the peer
+ *	rdmachan_fd_flags and &enum rdmachan_accept_flags. Succeeds with a file descriptor:
+ *	%RDMACHAN_QUERY tells the peer
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect_args at addr tells, whose
  *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
  *	call to look at it. Succeeds with a file descriptor
@@ -1734,6 +1737,19 @@ enum rdmachan_sqe_flags {
 enum rdmachan_recv_flags {
 	RDMACHAN_RECV_F_MULTISHOT = 1 << 0,
 	RDMACHAN_RECV_F_GRANTS = 1 << 1,
+};
+
+/**
+ * enum rdmachan_accept_flags - flags of ACCEPT, none of which is one of &enum rdmachan_fd_flags
+ * @RDMACHAN_ACCEPT_F_MULTISHOT: Accept channels, one after the other. Each completes with its file
+ *	descriptor and %RDMACHAN_CQE_F_MORE. While the completion ring is full channels wait with
+ *	the listener. It ends with a completion without %RDMACHAN_CQE_F_MORE: when it was
+ *	cancelled, or with an error, among them EMFILE and ENFILE: then the channel that was to be
+ *	accepted goes on waiting. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS (EINVAL)
+ */
+enum rdmachan_accept_flags {
+	RDMACHAN_ACCEPT_F_MULTISHOT = 1 << 8,
 };
 
 /**

@@ -337,13 +337,24 @@ static s64 run_finish(struct rch_op *op)
 
 /* ACCEPT */
 
+/* Channels that one ACCEPT takes before others have their turn. */
+#define CHANNELS 64
+
+static bool accepts_many(const struct rch_op *op)
+{
+	return op->sqe.op_flags & RDMACHAN_ACCEPT_F_MULTISHOT;
+}
+
 static int prepare_accept(struct rch_op *op)
 {
 	struct rch_listener *listener;
 	int ret;
 
-	if (op->sqe.op_flags & ~RCH_FD_F_ALL)
+	if (op->sqe.op_flags & ~(RCH_FD_F_ALL | RDMACHAN_ACCEPT_F_MULTISHOT))
 		return -EOPNOTSUPP;
+	if (accepts_many(op) &&
+	    op->sqe.flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS))
+		return -EINVAL;
 	ret = find_object(op, RCH_FILE_LISTENER);
 	if (ret)
 		return ret;
@@ -354,7 +365,8 @@ static int prepare_accept(struct rch_op *op)
 	return 0;
 }
 
-static s64 run_accept(struct rch_op *op)
+/* Return: the file descriptor of a channel; -EAGAIN when none waits; or an error */
+static int accept_one(struct rch_op *op)
 {
 	struct rch_listener *listener = op->object;
 	u32 flags = op->sqe.op_flags;
@@ -383,6 +395,31 @@ err_fd:
 err_chan:
 	rch_listener_give_back(listener, chan);
 	return ret;
+}
+
+/* A channel for which the ring has no room stays with its listener, whose backlog bounds them. */
+static s64 accept_many(struct rch_op *op)
+{
+	struct rdmachan_cqe cqe;
+	int i, fd;
+
+	for (i = 0; i < CHANNELS; i++) {
+		if (!rch_queue_room(op->queue))
+			return rch_listener_has_waiting(op->object) ? RCH_RUN_NO_ROOM : -EAGAIN;
+		fd = accept_one(op);
+		if (fd < 0)
+			return fd;
+		cqe = (struct rdmachan_cqe){ .res = fd };
+		rch_queue_more(op, &cqe);
+		rch_queue_told(op->queue);
+		rch_time_again(op);
+	}
+	return RCH_RUN_AGAIN;
+}
+
+static s64 run_accept(struct rch_op *op)
+{
+	return accepts_many(op) ? accept_many(op) : accept_one(op);
 }
 
 /* CONNECT */

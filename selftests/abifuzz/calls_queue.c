@@ -226,6 +226,10 @@ long call_entry(struct actor *actor, const struct call *call)
 		sqe.target = data_of(PICK(opcodes, call->value[3] / 4), call->value[3]);
 		sqe.fd = -1;
 		break;
+	case RDMACHAN_OPCODE_ACCEPT:
+		if (call->value[4] & 8)
+			sqe.op_flags |= RDMACHAN_ACCEPT_F_MULTISHOT;
+		break;
 	case RDMACHAN_OPCODE_NOP:
 		sqe.fd = 0;
 	}

@@ -137,6 +137,8 @@ TEST_F(lib, entries_are_prepared)
 		     .region = 6, .addr = big, .length = big + 1);
 	EXPECT_ENTRY(rdmachan_queue_prep_accept(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_ACCEPT,
 		     .fd = 5, .op_flags = 3);
+	EXPECT_ENTRY(rdmachan_queue_prep_accept_many(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_ACCEPT,
+		     .fd = 5, .op_flags = 3 | RDMACHAN_ACCEPT_F_MULTISHOT);
 	EXPECT_ENTRY(rdmachan_queue_prep_connect(sqe, &connect),
 		     .opcode = RDMACHAN_OPCODE_CONNECT, .fd = -1, .addr = (uintptr_t)&connect);
 	EXPECT_ENTRY(rdmachan_queue_prep_finish(sqe, 5), .opcode = RDMACHAN_OPCODE_FINISH, .fd = 5);

@@ -968,6 +968,20 @@ void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
 
 /**
+ * rdmachan_queue_prep_accept_many() - prepare an entry: accept channels, one after the other
+ * @sqe: entry
+ * @listener: listener
+ * @flags: &enum rdmachan_fd_flags, for each channel
+ *
+ * Each channel has a completion with its file descriptor and %RDMACHAN_CQE_F_MORE. The last one is
+ * without, and tells why there are no more: ECANCELED; ETIMEDOUT; or EMFILE and ENFILE, then
+ * a channel waits on. Neither %RDMACHAN_SQE_F_LINK nor %RDMACHAN_SQE_F_SKIP_SUCCESS can be added
+ * to this (EINVAL). After rdmachan_queue_prep_cancel() look at all completions up to the last: each
+ * channel before it is open.
+ */
+void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
+
+/**
  * rdmachan_queue_prep_connect() - prepare an entry: connect
  * @sqe: entry
  * @connect: whereto, with its size set; it must stay until the operation has completed, and

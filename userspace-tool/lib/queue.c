@@ -333,6 +333,11 @@ void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t
 	sqe->op_flags = flags;
 }
 
+void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uint32_t flags)
+{
+	rdmachan_queue_prep_accept(sqe, listener, flags | RDMACHAN_ACCEPT_F_MULTISHOT);
+}
+
 void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
 				 const struct rdmachan_connect_args *connect)
 {
