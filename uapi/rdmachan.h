@@ -458,6 +458,7 @@ enum rdmachan_limit {
  *	all but 0
  * @RDMACHAN_CALLS_QUEUE_IOV: %RDMACHAN_SQE_F_IOV
  * @RDMACHAN_CALLS_ACCEPT_MANY: %RDMACHAN_ACCEPT_F_MULTISHOT
+ * @RDMACHAN_CALLS_QUEUE_MESSAGE: %RDMACHAN_OPCODE_MESSAGE
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -470,6 +471,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 7,
 	RDMACHAN_CALLS_QUEUE_IOV = 1 << 8,
 	RDMACHAN_CALLS_ACCEPT_MANY = 1 << 9,
+	RDMACHAN_CALLS_QUEUE_MESSAGE = 1 << 10,
 };
 
 /**
@@ -1666,6 +1668,11 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_FINISH: FINISH on the channel fd, behind what is sent. Succeeds with 0 when the
  *	peer's program has received all. What is to be sent after it fails with EPIPE, also if it
  *	is cancelled or its time is over
+ * @RDMACHAN_OPCODE_MESSAGE: Put a completion into the ring of the queue fd, of whichever program,
+ *	or this queue itself: user_data there is target, res is length, at most 0xffffffff, and
+ *	flags are %RDMACHAN_CQE_F_MESSAGE. Succeeds with 0. Fails with EBADF when that queue is
+ *	closed, and with ENOSPC when its ring has no room; with 0 the completion is not lost, and
+ *	comes behind those of earlier MESSAGEs of this queue. Who holds the file descriptor may send
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
  * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
@@ -1688,6 +1695,7 @@ enum rdmachan_opcode {
 	RDMACHAN_OPCODE_GRANT = 12,
 	RDMACHAN_OPCODE_REVOKE = 13,
 	RDMACHAN_OPCODE_FINISH = 14,
+	RDMACHAN_OPCODE_MESSAGE = 15,
 };
 
 /**
@@ -1765,15 +1773,16 @@ enum rdmachan_cancel_flags {
  * @opcode: &enum rdmachan_opcode
  * @flags: &enum rdmachan_sqe_flags
  * @__reserved: Must be 0
- * @fd: File descriptor of a channel or listener; 0 for NOP, and -1 for CONNECT and CANCEL. It is
- *	looked up when the entry is taken or, where a poller cannot, in a later call
+ * @fd: File descriptor of a channel or listener, or MESSAGE: of a queue; 0 for NOP, and -1 for
+ *	CONNECT and CANCEL. It is looked up when the entry is taken or, where a poller cannot, in a
+ *	later call
  * @addr: An address in the program
  * @operand: FETCH_ADD, COMPARE_SWAP: instead of @addr
- * @length: How many bytes are there
+ * @length: How many bytes are there; MESSAGE: result that is told
  * @compare: COMPARE_SWAP: instead of @length
  * @msg_flags: Message flags, at most %RDMACHAN_MSG_FLAGS_MASK
  * @op_flags: Flags that belong to the operation
- * @target: User data that is looked for
+ * @target: User data that is looked for; MESSAGE: that is told
  * @grant_offset: Where in the grant, instead of @target
  * @user_data: Comes back in the completion
  * @timeout_ms: How long the operation may wait, of any kind; 0 is without limit. Then it
@@ -1821,12 +1830,15 @@ __extension__ struct rdmachan_sqe {
  * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which. The
  *	last completion has it, too, with -EFAULT and -ERANGE: the buffer is the program's again
  * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
+ * @RDMACHAN_CQE_F_MESSAGE: of no entry of this queue: a MESSAGE, of this queue or of another, has
+ *	put it into the ring. user_data and res are what it says
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
 	RDMACHAN_CQE_F_EOF = 1 << 1,
 	RDMACHAN_CQE_F_BUFFER = 1 << 2,
 	RDMACHAN_CQE_F_GRANTS = 1 << 3,
+	RDMACHAN_CQE_F_MESSAGE = 1 << 4,
 };
 
 /**
@@ -1843,7 +1855,7 @@ enum rdmachan_cqe_flags {
  * An operation fails with what the call of the same name fails with, and besides with:
  *
  *  - EBADF, ENOTTY: There is no such file descriptor, or it is of another kind. A queue
- *    is of another kind.
+ *    is of another kind, but for MESSAGE.
  *  - EINVAL: A member that must be 0 is not, or one is out of its range.
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
  *  - ENOENT, EPERM: There is no such region, or it is another program's.

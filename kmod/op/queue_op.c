@@ -529,6 +529,31 @@ static s64 run_cancel(struct rch_op *op)
 	return rch_queue_cancel(op->queue, op);
 }
 
+/* MESSAGE */
+
+/* The queue's memory is enough: to hold its file might be to hold the own queue's. */
+static int prepare_message(struct rch_op *op)
+{
+	struct file *file;
+
+	if (op->sqe.length > U32_MAX)
+		return -EINVAL;
+	file = rch_op_find_file(op->queue, op->sqe.fd);
+	if (!file)
+		return -EBADF;
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (rch_file_is(file, RCH_FILE_QUEUE))
+		op->to = rch_queue_get(file->private_data);
+	fput(file);
+	return op->to ? 0 : -ENOTTY;
+}
+
+static s64 run_message(struct rch_op *op)
+{
+	return rch_letter_send(op->to, op->sqe.target, op->sqe.length);
+}
+
 static const struct op_kind kinds[] = {
 	[RDMACHAN_OPCODE_NOP] = {
 		.run = run_nop,
@@ -608,6 +633,11 @@ static const struct op_kind kinds[] = {
 		.prepare = prepare_finish,
 		.run = run_finish,
 	},
+	[RDMACHAN_OPCODE_MESSAGE] = {
+		.uses = USES_FD | USES_TARGET | USES_LENGTH,
+		.prepare = prepare_message,
+		.run = run_message,
+	},
 };
 
 static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
@@ -678,6 +708,9 @@ static void rch_op_drop(struct rch_op *op)
 	rch_op_grant_drop(op);
 	rch_op_placed_drop(op);
 	rch_op_vec_drop(op);
+	if (op->to)
+		rch_queue_put_ref(op->to);
+	op->to = NULL;
 	if (op->file)
 		fput(op->file);
 	op->file = NULL;

@@ -125,7 +125,8 @@ static void unlist(struct rch_op *op)
 /* Whether there is something that needs no call of the program. */
 static bool has_work(const struct rch_queue *queue)
 {
-	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due);
+	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due) ||
+	       !list_empty_careful(&queue->letters);
 }
 
 /* Return: the first of those that are ready; or NULL. */
@@ -160,7 +161,10 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 		op->state = RCH_OP_RUNNING;
 		rch_op_taken(op);
 	}
+	/* One that comes later finds that nobody runs, if so it is. */
+	rch_letters_take(queue);
 	spin_unlock_irq(&queue->lock);
+	rch_queue_flush_done(queue);
 	return op;
 }
 
@@ -698,6 +702,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->job = NULL;
 	op->notice = 0;
 	op->loan = NULL;
+	op->to = NULL;
 	op->reading = false;
 	op->stopped = 0;
 	memset(&op->cqe, 0, sizeof(op->cqe));

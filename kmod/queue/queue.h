@@ -3,9 +3,10 @@
  * queue.h - queues: rings of operations on many objects
  *
  * Lifetime. A queue belongs to its file, whose release ends it. Besides, only LIST may
- * refer to its memory, for a moment. An operation holds the *file* of its channel or
+ * refer to its memory, for a moment, and a MESSAGE for it, which gives that back when its own
+ * queue ends. An operation holds the *file* of its channel or
  * listener, which so stays open until the operation has completed. No channel or listener
- * holds a queue, and a queue is not an object that operations work on: there are no cycles.
+ * holds a queue, and no operation holds the file of one: there are no cycles.
  *
  * Locks, outermost first: @run_lock, which who takes entries or runs operations holds,
  * also while it touches the program's memory, but in rch_queue_wq only with faults
@@ -117,6 +118,7 @@ struct rch_line {
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
  * @loan: what it takes back, referenced, see queue_op_grant.c; or NULL
+ * @to: queue that it has a message for, referenced; or NULL
  * @reading: it was announced to the channel by rch_chan_reading()
  * @stopped: how it ends if its transfer or access comes to nothing, an errno below 0; or 0
  */
@@ -158,6 +160,7 @@ struct rch_op {
 	struct rch_job *job;
 	int notice;
 	struct rch_loan *loan;
+	struct rch_queue *to;
 	bool reading;
 	int stopped;
 };
@@ -225,6 +228,18 @@ struct rch_pool {
 };
 
 /**
+ * struct rch_letter - a completion that another queue has sent, see queue_letter.c
+ * @list: in @letters of the queue, or in its @arrived
+ * @user_data: of the completion
+ * @res: of the completion
+ */
+struct rch_letter {
+	struct list_head list;
+	u64 user_data;
+	u32 res;
+};
+
+/**
  * struct rch_queue - a queue
  * @ref: references
  * @rcu: frees it
@@ -254,6 +269,7 @@ struct rch_pool {
  * @deferred: first ones of chains that may not begin yet; by @run_lock
  * @done: those that wait for room in the ring; by @run_lock
  * @starved: those that need such room to go on; by @run_lock
+ * @arrived: letters that wait for such room, before those; by @run_lock
  * @overflows: completions that had to; by @run_lock
  * @follower: is to be run next, as the one before it in its line is over; or NULL; by
  *	@run_lock
@@ -280,6 +296,8 @@ struct rch_pool {
  * @ready: to be run
  * @own: the same, in a call of the program only
  * @late: the same, of those that are to be prepared there first
+ * @letters: completions that other queues have sent, and that are not in @arrived yet
+ * @letter_count: of those in @letters and in @arrived
  * @times: operations with a timeout that may have begun, the earliest end first
  * @due: the time of one may be over
  * @running: somebody runs what is ready, and will look again, under @lock; written by who has
@@ -317,6 +335,7 @@ struct rch_queue {
 	struct list_head deferred;
 	struct list_head done;
 	struct list_head starved;
+	struct list_head arrived;
 	u32 overflows;
 	struct rch_op *follower;
 	u32 active;
@@ -340,6 +359,8 @@ struct rch_queue {
 	struct list_head ready;
 	struct list_head own;
 	struct list_head late;
+	struct list_head letters;
+	u32 letter_count;
 	struct timerqueue_head times;
 	bool due;
 	bool running;
@@ -356,6 +377,8 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 int rch_queue_add_poller(struct rch_queue *queue, u32 idle_ms,
 			 struct rdmachan_error *error);
 void rch_queue_destroy(struct rch_queue *queue);
+struct rch_queue *rch_queue_get(struct rch_queue *queue);
+void rch_queue_put_ref(struct rch_queue *queue);
 void rch_queue_tell(const struct rch_queue *queue, struct rdmachan_ring *sq,
 		    struct rdmachan_ring *cq);
 const struct rch_mapping *rch_queue_mapping(const struct rch_queue *queue, u64 offset);
@@ -379,6 +402,7 @@ void rch_queue_flush_some(struct rch_queue *queue);
 static inline void rch_queue_flush_done(struct rch_queue *queue)
 {
 	if (unlikely(!list_empty(&queue->done) || !list_empty(&queue->starved) ||
+		     !list_empty(&queue->arrived) ||
 		     (READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW)))
 		rch_queue_flush_some(queue);
 }
@@ -411,6 +435,15 @@ void rch_queue_work_run(struct work_struct *work);
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 void rch_queue_line_leave(struct rch_op *op);
+
+/* queue_letter.c APIs: process context */
+int rch_letter_send(struct rch_queue *queue, u64 user_data, u32 res);
+void rch_letters_free(struct rch_queue *queue);
+
+/* queue_letter.c APIs for queue.c and queue_done.c: under @run_lock */
+void rch_letters_take(struct rch_queue *queue);
+u32 rch_letters_move(struct rch_queue *queue);
+void rch_letters_moved(struct rch_queue *queue, u32 count);
 
 /* queue_line.c APIs: under @run_lock */
 bool rch_line_taken(struct rch_queue *queue, unsigned long key);

@@ -43,7 +43,7 @@ bool rch_queue_has_room(const struct rch_queue *queue)
 /** rch_queue_room - how often rch_queue_put() can be called: others that wait come first */
 u32 rch_queue_room(const struct rch_queue *queue)
 {
-	return list_empty(&queue->done) ? ring_room(queue) : 0;
+	return list_empty(&queue->done) && list_empty(&queue->arrived) ? ring_room(queue) : 0;
 }
 
 /**
@@ -82,7 +82,8 @@ void rch_queue_told(struct rch_queue *queue)
 /* Whether something waits for room is the program's to know, who makes it. */
 static void tell_overflow(struct rch_queue *queue)
 {
-	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved);
+	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved) ||
+		     !list_empty(&queue->arrived);
 
 	if (waits == !!(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW))
 		return;
@@ -98,11 +99,12 @@ static void tell_overflow(struct rch_queue *queue)
 /** rch_queue_flush_some - as rch_queue_flush_done(), if there may be some */
 void rch_queue_flush_some(struct rch_queue *queue)
 {
-	bool moved = false;
+	u32 letters = rch_letters_move(queue);
+	bool moved = letters;
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while (!list_empty(&queue->done) && ring_room(queue)) {
+	while (!list_empty(&queue->done) && list_empty(&queue->arrived) && ring_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		rch_queue_put(queue, &op->cqe);
 		list_del_init(&op->list);
@@ -111,6 +113,8 @@ void rch_queue_flush_some(struct rch_queue *queue)
 	}
 	if (moved)
 		rch_queue_told(queue);
+	if (letters)
+		rch_letters_moved(queue, letters);
 	while (!list_empty(&queue->starved) && rch_queue_room(queue)) {
 		op = list_first_entry(&queue->starved, struct rch_op, list);
 		list_del_init(&op->list);

@@ -65,6 +65,7 @@ static void queue_free(struct kref *ref)
 {
 	struct rch_queue *queue = container_of(ref, struct rch_queue, ref);
 
+	rch_letters_free(queue);
 	rch_pools_free(queue);
 	kvfree(queue->slots);
 	kvfree(queue->lines);
@@ -75,6 +76,19 @@ static void queue_free(struct kref *ref)
 	put_net(queue->net);
 	rch_charge_end(&queue->charge);
 	kfree_rcu(queue, rcu);
+}
+
+/** rch_queue_get - keep the memory of a queue, which may be closed. Return: @queue */
+struct rch_queue *rch_queue_get(struct rch_queue *queue)
+{
+	kref_get(&queue->ref);
+	return queue;
+}
+
+/** rch_queue_put_ref - the opposite. Process context */
+void rch_queue_put_ref(struct rch_queue *queue)
+{
+	kref_put(&queue->ref, queue_free);
 }
 
 static bool object_get(struct rch_object *obj)
@@ -117,7 +131,7 @@ static int charge(struct rch_queue *queue, const struct rch_charge *owner,
 			rch_ring_bytes(sq_entries, sizeof(struct rdmachan_sqe)) +
 			rch_ring_bytes(cq_entries, sizeof(struct rdmachan_cqe)) +
 			(u64)cq_entries * (sizeof(struct rch_op) + sizeof(struct rch_job) +
-					   sizeof(*queue->lines)),
+					   sizeof(struct rch_letter) + sizeof(*queue->lines)),
 	};
 
 	rch_charge_begin(&queue->charge, owner->user, owner->exempt);
@@ -159,6 +173,8 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->done);
 	INIT_LIST_HEAD(&queue->starved);
+	INIT_LIST_HEAD(&queue->arrived);
+	INIT_LIST_HEAD(&queue->letters);
 	INIT_LIST_HEAD(&queue->ready);
 	INIT_LIST_HEAD(&queue->own);
 	INIT_LIST_HEAD(&queue->late);

@@ -156,7 +156,7 @@ static const uint8_t opcodes[] = {
 	RDMACHAN_OPCODE_CANCEL, 200, RDMACHAN_OPCODE_READ, RDMACHAN_OPCODE_WRITE,
 	RDMACHAN_OPCODE_FETCH_ADD, RDMACHAN_OPCODE_COMPARE_SWAP,
 	RDMACHAN_OPCODE_RELEASE, RDMACHAN_OPCODE_GRANT, RDMACHAN_OPCODE_REVOKE,
-	RDMACHAN_OPCODE_FINISH,
+	RDMACHAN_OPCODE_FINISH, RDMACHAN_OPCODE_MESSAGE,
 };
 
 static uint64_t data_of(unsigned int opcode, unsigned int value)
@@ -229,6 +229,11 @@ long call_entry(struct actor *actor, const struct call *call)
 	case RDMACHAN_OPCODE_ACCEPT:
 		if (call->value[4] & 8)
 			sqe.op_flags |= RDMACHAN_ACCEPT_F_MULTISHOT;
+		break;
+	case RDMACHAN_OPCODE_MESSAGE:
+		sqe.target = call->value[2];
+		sqe.length = call->value[3];
+		sqe.op_flags = 0;
 		break;
 	case RDMACHAN_OPCODE_NOP:
 		sqe.fd = 0;

@@ -24,6 +24,7 @@ static const char *const opcode_names[OPCODES] = {
 	[RDMACHAN_OPCODE_GRANT] = "GRANT",
 	[RDMACHAN_OPCODE_REVOKE] = "REVOKE",
 	[RDMACHAN_OPCODE_FINISH] = "FINISH",
+	[RDMACHAN_OPCODE_MESSAGE] = "MESSAGE",
 };
 
 static const char *const deeds[PARTNER_DEEDS] = {

@@ -142,6 +142,8 @@ TEST_F(lib, entries_are_prepared)
 	EXPECT_ENTRY(rdmachan_queue_prep_connect(sqe, &connect),
 		     .opcode = RDMACHAN_OPCODE_CONNECT, .fd = -1, .addr = (uintptr_t)&connect);
 	EXPECT_ENTRY(rdmachan_queue_prep_finish(sqe, 5), .opcode = RDMACHAN_OPCODE_FINISH, .fd = 5);
+	EXPECT_ENTRY(rdmachan_queue_prep_message(sqe, 5, big, 9), .opcode = RDMACHAN_OPCODE_MESSAGE,
+		     .fd = 5, .target = big, .length = 9);
 	EXPECT_ENTRY(rdmachan_queue_prep_shutdown(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_SHUTDOWN,
 		     .fd = 5, .op_flags = 3);
 	EXPECT_ENTRY(rdmachan_queue_prep_cancel(sqe, big, 3), .opcode = RDMACHAN_OPCODE_CANCEL,

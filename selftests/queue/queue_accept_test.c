@@ -65,7 +65,7 @@ TEST_F(queue, accepts_until_cancelled)
 		chan = accepted(&self->q, 1);
 		EXPECT_EQ(fcntl(chan, F_GETFD), FD_CLOEXEC);
 		ASSERT_EQ(get_object(chan, &about), 0);
-		EXPECT_EQ(about.peer_uid, getuid());
+		EXPECT_EQ(about.peer_claimed_uid, getuid());
 		EXPECT_EQ(about.peer.family, AF_INET);
 		/* In the order in which they were opened. */
 		EXPECT_EQ(write(ends[i], "hello", i), i);

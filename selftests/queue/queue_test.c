@@ -347,7 +347,7 @@ TEST_F(queue, bad_entries)
 	int listener = do_listen(self->peer, SERVICE, NULL), plain = open("/dev/null", O_RDWR);
 	struct rdmachan_connect_args connect = { .size = 8 };
 	const struct bad_entry bad[] = {
-		{ { .opcode = OP(FINISH) + 1 }, EOPNOTSUPP },
+		{ { .opcode = OP(MESSAGE) + 1 }, EOPNOTSUPP },
 		{ { .opcode = 255 }, EOPNOTSUPP },
 		{ { .flags = 8 }, EOPNOTSUPP },
 		{ { .flags = 16 }, EOPNOTSUPP },

@@ -1127,6 +1127,19 @@ void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t gra
 void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan);
 
 /**
+ * rdmachan_queue_prep_message() - prepare an entry: put a completion into the ring of a queue
+ * @sqe: entry
+ * @queue: file descriptor of that queue, of rdmachan_queue_fd(); it may be another program's
+ * @user_data: user data of the completion there
+ * @res: its result
+ *
+ * The completion there has %RDMACHAN_CQE_F_MESSAGE. This one completes with 0; ENOSPC: that ring
+ * has no room, and nothing was told; EBADF: that queue is closed.
+ */
+void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t user_data,
+				 uint32_t res);
+
+/**
  * rdmachan_queue_value() - what an atomic operation has found
  * @cqe: its completion, a success
  *

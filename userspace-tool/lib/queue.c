@@ -424,6 +424,13 @@ void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan)
 	fill(sqe, RDMACHAN_OPCODE_FINISH, chan, NULL, 0);
 }
 
+void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t user_data,
+				 uint32_t res)
+{
+	fill(sqe, RDMACHAN_OPCODE_MESSAGE, queue, NULL, res);
+	sqe->target = user_data;
+}
+
 void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
 {
 	sqe->op_flags |= RDMACHAN_WRITE_F_NOTIFY;
