@@ -459,6 +459,7 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_QUEUE_IOV: %RDMACHAN_SQE_F_IOV
  * @RDMACHAN_CALLS_ACCEPT_MANY: %RDMACHAN_ACCEPT_F_MULTISHOT
  * @RDMACHAN_CALLS_QUEUE_MESSAGE: %RDMACHAN_OPCODE_MESSAGE
+ * @RDMACHAN_CALLS_PEEK: %RDMACHAN_IO_F_PEEK
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -472,6 +473,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE_IOV = 1 << 8,
 	RDMACHAN_CALLS_ACCEPT_MANY = 1 << 9,
 	RDMACHAN_CALLS_QUEUE_MESSAGE = 1 << 10,
+	RDMACHAN_CALLS_PEEK = 1 << 11,
 };
 
 /**
@@ -753,10 +755,14 @@ struct rdmachan_connect_args {
  * @RDMACHAN_IO_F_DONTWAIT: do not block, as if the file had O_NONBLOCK
  * @RDMACHAN_IO_F_GRANTS: RECV: the program knows grants: it takes messages that begin with
  *	events (&struct rdmachan_grant_event) as well
+ * @RDMACHAN_IO_F_PEEK: RECV: only look: the message stays, of whatever size and kind it is. As many
+ *	of its bytes as the buffers have room for are copied; out_length tells all of them, and
+ *	%RDMACHAN_RECV_OUT_GRANTS that it begins with events
  */
 enum rdmachan_io_flags {
 	RDMACHAN_IO_F_DONTWAIT = 1 << 0,
 	RDMACHAN_IO_F_GRANTS = 1 << 1,
+	RDMACHAN_IO_F_PEEK = 1 << 3,
 };
 
 /** RDMACHAN_MSG_FLAGS_MASK - message flags that belong to the two programs */

@@ -306,6 +306,7 @@ struct rch_chan {
  * @length: bytes of the message
  * @msg_flags: its flags
  * @takes_grants: in: the program takes messages that begin with events of grants
+ * @peek: in: the message stays, and as many bytes of it are told as there is room for
  * @grants: it is one
  * @local: the peer has not sent it
  * @eof: there are no more messages
@@ -316,6 +317,7 @@ struct rch_recv_result {
 	u64 length;
 	u16 msg_flags;
 	bool takes_grants;
+	bool peek;
 	bool grants;
 	bool local;
 	bool eof;

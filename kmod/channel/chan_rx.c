@@ -447,6 +447,21 @@ static int copy_first(struct first_message *message, struct iov_iter *to)
 	}
 }
 
+/* Copy its first bytes, as many as there is room for. */
+static int peek_first(struct rch_segment *seg, struct iov_iter *to)
+{
+	size_t n;
+
+	for (;;) {
+		n = min_t(size_t, seg->length - seg->hidden, iov_iter_count(to));
+		if (!rch_copy_to_iter(seg->data, n, to))
+			return -EFAULT;
+		if (!iov_iter_count(to) || (seg->flags & RCH_DATA_F_LAST))
+			return 0;
+		seg = list_next_entry(seg, list);
+	}
+}
+
 /** rch_chan_events_over - so many events of the module are over: read, or never told */
 void rch_chan_events_over(struct rch_chan *chan, u32 count)
 {
@@ -528,16 +543,16 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 
 	result->grants = seg->flags & RCH_DATA_F_GRANTS;
 	result->local = seg->local;
-	if (result->grants && !result->takes_grants)
+	if (result->grants && !result->takes_grants && !result->peek)
 		return -ENOMSG;
 	result->length = seg->total - seg->hidden;
 	result->msg_flags = seg->msg_flags;
-	if (result->length > iov_iter_count(to))
+	if (result->length > iov_iter_count(to) && !result->peek)
 		return -EMSGSIZE;
-	ret = copy_first(&message, to);
+	ret = result->peek ? peek_first(seg, to) : copy_first(&message, to);
 	if (!ret && result->out)
 		ret = result->out(result);
-	if (ret)
+	if (ret || result->peek)
 		return ret;
 	credit = take_first(chan, &message, &taken);
 	rch_segments_drop(&taken);

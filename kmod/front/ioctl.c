@@ -134,7 +134,7 @@ static int run_info(struct rch_call *call)
 			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT |
 			  RDMACHAN_CALLS_FINISH | RDMACHAN_CALLS_TRAFFIC_CLASS |
 			  RDMACHAN_CALLS_QUEUE_IOV | RDMACHAN_CALLS_ACCEPT_MANY |
-			  RDMACHAN_CALLS_QUEUE_MESSAGE;
+			  RDMACHAN_CALLS_QUEUE_MESSAGE | RDMACHAN_CALLS_PEEK;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -333,8 +333,9 @@ static int run_recv(struct rch_call *call)
 	struct iov_iter iter;
 	int ret;
 
-	if (recv->flags & ~(RDMACHAN_IO_F_DONTWAIT | RDMACHAN_IO_F_GRANTS))
+	if (recv->flags & ~(RDMACHAN_IO_F_DONTWAIT | RDMACHAN_IO_F_GRANTS | RDMACHAN_IO_F_PEEK))
 		return -EOPNOTSUPP;
+	rc.result.peek = recv->flags & RDMACHAN_IO_F_PEEK;
 	rc.result.takes_grants = recv->flags & RDMACHAN_IO_F_GRANTS;
 	ret = rch_error_check(recv->error_ptr) ?:
 	      rch_call_until(call, &recv->until, recv->timeout_ms) ?:

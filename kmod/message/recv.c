@@ -52,7 +52,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 		ret = -EINPROGRESS;
 	else if (message)
 		ret = rch_chan_recv_message(chan, to, result);
-	if (!ret && !result->eof && !result->local)
+	if (!ret && !result->eof && !result->local && !result->peek)
 		rch_chan_rx_done(chan, result->length);
 	return ret;
 }
@@ -70,7 +70,9 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned long deadline, struct rch_recv_result *result)
 {
-	bool waits = !nonblock && !READ_ONCE(chan->rx.complete);
+	/* What is only looked at cannot be written to where the program has room for it. */
+	bool takes = !nonblock && !result->peek;
+	bool waits = takes && !READ_ONCE(chan->rx.complete);
 	struct rch_rts offer;
 	int ret;
 
@@ -85,15 +87,15 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		result->local = false;
 		result->eof = false;
 		/* What is lent comes back with the peer's answer, which may be later than that. */
-		ret = nonblock || deadline ? -EAGAIN : rch_chan_recv_lent(chan, to, result);
+		ret = !takes || deadline ? -EAGAIN : rch_chan_recv_lent(chan, to, result);
 		if (ret != -EAGAIN)
 			break;
 		ret = rch_chan_claim(chan, RCH_CHAN_RX,
-				     nonblock ? rch_chan_rx_settled : rch_recv_settled,
+				     takes ? rch_recv_settled : rch_chan_rx_settled,
 				     nonblock, deadline);
 		if (ret)
 			break;
-		ret = rch_recv_claimed(chan, to, result, nonblock ? NULL : &offer);
+		ret = rch_recv_claimed(chan, to, result, takes ? &offer : NULL);
 		if (ret == -EINPROGRESS)
 			ret = rch_chan_recv_placed(chan, &offer, to, result);
 		else

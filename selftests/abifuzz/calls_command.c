@@ -104,7 +104,8 @@ static uint32_t fd_flags_of(unsigned int value)
 
 static uint32_t io_flags_of(unsigned int value)
 {
-	static const uint32_t flags[] = { 0, RDMACHAN_IO_F_DONTWAIT, 0, 2, 0xffffffff };
+	static const uint32_t flags[] = { 0, RDMACHAN_IO_F_DONTWAIT, 0, 2, 0xffffffff,
+					RDMACHAN_IO_F_PEEK };
 
 	return PICK(flags, value);
 }
