@@ -589,6 +589,24 @@ enum rdmachan_fd_flags {
 	RDMACHAN_FD_F_NONBLOCK = 1 << 1,
 };
 
+/** RDMACHAN_EARLY_BYTES - of messages that are sent before a channel is open; each costs 64 more */
+#define RDMACHAN_EARLY_BYTES	16384U
+
+/**
+ * enum rdmachan_connect_flags - flags of %RDMACHAN_CONNECT besides &enum rdmachan_fd_flags
+ * @RDMACHAN_CONNECT_F_EARLY: Do not wait for the peer's answer: the call returns at once, with or
+ *	without %RDMACHAN_FD_F_NONBLOCK, and messages may be sent meanwhile, up to
+ *	%RDMACHAN_EARLY_BYTES. They go with the request to open the channel, and the program that
+ *	accepts it gets them. What is more waits until the channel is open, or gives EAGAIN, and
+ *	so does a receive. If the channel cannot be opened, the detail of the error record is the
+ *	number of messages that were sent and not delivered, but where the cause has a detail of
+ *	its own; %RDMACHAN_QUERY tells tx_messages in any case. When the connection ends before
+ *	the peer has answered, some of them may have been delivered; they are not sent again
+ */
+enum rdmachan_connect_flags {
+	RDMACHAN_CONNECT_F_EARLY = 1 << 8,
+};
+
 /** RDMACHAN_BUFFER_MIN - smallest send and receive buffer of a channel, bytes */
 #define RDMACHAN_BUFFER_MIN	(64U << 10)
 /** RDMACHAN_BUFFER_MAX - largest send and receive buffer of a channel, bytes */
@@ -699,7 +717,7 @@ struct rdmachan_accept_args {
 /**
  * struct rdmachan_connect_args - ioctl(RDMACHAN_CONNECT) on a context
  * @size: sizeof(struct rdmachan_connect_args)
- * @flags: &enum rdmachan_fd_flags
+ * @flags: &enum rdmachan_fd_flags and &enum rdmachan_connect_flags
  * @service: Service number, 1 to 0xfffffffe
  * @timeout_ms: How long to try, 1 to 3600000; 0 is the default of the module
  * @addr: Address of the peer host
@@ -713,8 +731,8 @@ struct rdmachan_accept_args {
  * @__reserved: Must be 0
  * @until: 0; see "rules of the interface"
  *
- * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK is set: then
- * @out_fd is valid at once, the call returns 0, and the channel becomes writable
+ * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY is
+ * set: then @out_fd is valid at once, the call returns 0, and the channel becomes writable
  * when it is open or has failed.
  *
  * Errors, besides those of "rules of the interface":
@@ -1635,7 +1653,9 @@ struct rdmachan_atomic_args {
  * enum rdmachan_opcode - operations of a queue
  * @RDMACHAN_OPCODE_NOP: Succeeds with 0. fd must be 0
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
- *	the channel fd. Succeeds with its bytes
+ *	the channel fd. Succeeds with its bytes. One that is sent while the channel is being
+ *	connected (%RDMACHAN_CONNECT_F_EARLY) completes when that has ended, with the error if it
+ *	was not delivered; messages behind it do not wait for that
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
@@ -1643,7 +1663,8 @@ struct rdmachan_atomic_args {
  *	%RDMACHAN_QUERY tells the peer
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect_args at addr tells, whose
  *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
- *	call to look at it. Succeeds with a file descriptor
+ *	call to look at it. Succeeds with a file descriptor; with %RDMACHAN_CONNECT_F_EARLY at
+ *	once
  * @RDMACHAN_OPCODE_SHUTDOWN: Shut the channel fd down as op_flags tell, which are &enum
  *	rdmachan_shutdown_how. Succeeds with 0
  * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that

@@ -14,7 +14,7 @@
 /** rch_connect_check - look at what a program gives, and fill in defaults */
 int rch_connect_check(struct rdmachan_connect_args *connect)
 {
-	if (connect->flags & ~RCH_FD_F_ALL)
+	if (connect->flags & ~(RCH_FD_F_ALL | RDMACHAN_CONNECT_F_EARLY))
 		return -EOPNOTSUPP;
 	if (!rch_service_valid(connect->service) || connect->timeout_ms > 3600000 ||
 	    connect->traffic_class > RDMACHAN_TRAFFIC_CLASS_0 || connect->__reserved)
@@ -72,6 +72,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	}
 	chan->active = true;
 	chan->peer = peer;
+	chan->early.wanted = connect->flags & RDMACHAN_CONNECT_F_EARLY;
 	chan->opening.traffic_class = connect->traffic_class;
 	chan->opening.deadline = deadline;
 	return chan;

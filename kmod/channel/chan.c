@@ -183,6 +183,8 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->rndv_tx.rts_serial = rch_first_number();
 	chan->lend.serial = chan->rndv_tx.rts_serial;
 	INIT_LIST_HEAD(&chan->rx.segments);
+	mutex_init(&chan->early.lock);
+	INIT_LIST_HEAD(&chan->early.messages);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);
 	chan->lane.open.service = service;
@@ -214,6 +216,7 @@ static void chan_free(struct kref *ref)
 	rch_object_strike(&chan->object);
 	/* What had come was dropped when the channel was released. */
 	rch_segments_free(&chan->rx.segments);
+	rch_chan_early_free(chan);
 	rch_chan_ops->free(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);
@@ -260,6 +263,7 @@ static bool fail(struct rch_chan *chan, const struct rdmachan_error *error)
 	fails = rch_chan_state_allowed(chan->state, RCH_CHAN_FAILED);
 	if (fails) {
 		record_error(chan, error);
+		rch_chan_early_lost(chan);
 		rch_chan_set_state(chan, RCH_CHAN_FAILED);
 	}
 	spin_unlock_bh(&chan->lock);
@@ -306,10 +310,11 @@ void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
-	bool retry, attached;
+	/* What may have been delivered is not sent once more. */
+	bool sent = rch_lane_sent_early(lane), retry, attached;
 
 	spin_lock_bh(&chan->lock);
-	retry = chan->state == RCH_CHAN_CONNECTING && !chan->ends.released;
+	retry = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan) && !sent;
 	if (retry)
 		record_error(chan, error);
 	spin_unlock_bh(&chan->lock);
@@ -442,7 +447,8 @@ void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error,
 		rch_chan_await_answer(chan);
 }
 
-static void linger(struct rch_chan *chan)
+/** rch_chan_linger - the file is closed, and what was sent is to be delivered. Any context */
+void rch_chan_linger(struct rch_chan *chan)
 {
 	chan->ends.overdue = false;
 	/* There is no file: no thread receives any more. */
@@ -464,11 +470,11 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	bool lingers = false;
 
 	spin_lock_bh(&chan->lock);
-	WRITE_ONCE(chan->ends.released, true);
-	rch_chan_connect_look(chan);
 	was = chan->state;
-	rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
-			   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
+	if (!rch_chan_early_linger(chan, signal))
+		rch_chan_set_state(chan, was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING ?
+				   RCH_CHAN_CLOSING : RCH_CHAN_DEAD);
+	rch_chan_connect_look(chan);
 	spin_unlock_bh(&chan->lock);
 
 	if (was == RCH_CHAN_OPEN || was == RCH_CHAN_WAITING) {
@@ -483,7 +489,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	rch_chan_ops->released(chan);
 	/* Who is connecting sees to its lane itself. */
 	if (lingers)
-		linger(chan);
+		rch_chan_linger(chan);
 	else if (was != RCH_CHAN_CONNECTING)
 		rch_chan_await_answer(chan);
 	/* Not before: the room it gives would let the peer send what nobody reads. */
@@ -538,7 +544,7 @@ static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_c
  *
  * Context: process.
  * Return: 0, then rch_chan_unclaim() must follow; -ENOTCONN when the channel is being
- * connected, -EAGAIN, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.
+ * connected, and takes no messages before; -EAGAIN, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.
  */
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline)
@@ -549,7 +555,8 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	if (try_claim(chan, bit, ready))
 		return 0;
 	if (nonblock)
-		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING ? -ENOTCONN : -EAGAIN;
+		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING && !chan->early.wanted ?
+		       -ENOTCONN : -EAGAIN;
 	rch_chan_push(chan);
 	until = rch_busy_until(READ_ONCE(chan->busy_us), rch_time_left(deadline));
 	while (rch_busy(until))

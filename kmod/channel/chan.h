@@ -15,6 +15,7 @@
 #ifndef _RCH_CHAN_H
 #define _RCH_CHAN_H
 
+#include <linux/mutex.h>
 #include <linux/poll.h>
 
 #include "base/async.h"
@@ -119,6 +120,40 @@ struct rch_chan_opening {
 	u32 redirect;
 	/** @domain: the domain to try, or RCH_DOMAIN_ANY */
 	u32 domain;
+};
+
+/**
+ * struct rch_chan_early - messages that are sent while the channel is being connected
+ *
+ * See chan_early.c. Protected by the channel's lock but where told otherwise.
+ */
+struct rch_chan_early {
+	/** @wanted: CONNECT has asked for that; set before connecting begins, then immutable */
+	bool wanted;
+	/**
+	 * @lock: of @live, and of the lane while that may be made anew; held by who sends a message
+	 * early, and while the lane is attached. Outside of the channel's lock
+	 */
+	struct mutex lock;
+	/** @live: the lane is attached, and takes messages; protected by @lock */
+	bool live;
+	/** @over: no more are taken; they are sent as others are */
+	bool over;
+	/** @messages: as &struct rch_early_message, until it is known that the peer has opened */
+	struct list_head messages;
+	/** @count: how many were taken */
+	u32 count;
+	/** @cost: of them, at most RCH_EARLY_MAX */
+	u32 cost;
+	/** @largest: bytes of the largest of them */
+	u32 largest;
+	/** @lost: the channel could not be connected: they were not delivered, or nobody knows */
+	bool lost;
+	/**
+	 * @lingers: the file is closed, and they are to be delivered all the same. Written with
+	 * WRITE_ONCE() ahead of @ends.released; read behind that without the lock
+	 */
+	bool lingers;
 };
 
 /**
@@ -264,6 +299,8 @@ struct rch_chan {
 	struct list_head backlog;
 	/** @opening: connecting */
 	struct rch_chan_opening opening;
+	/** @early: what is sent meanwhile */
+	struct rch_chan_early early;
 
 	/** @lock: protects all that follows, but where a part or a member tells otherwise */
 	spinlock_t lock;
@@ -382,6 +419,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
 void rch_chan_await_answer(struct rch_chan *chan);
+void rch_chan_linger(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
 void rch_chan_retry(struct rch_chan *chan, u32 domain);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
@@ -405,6 +443,19 @@ void rch_chan_connect_work(struct work_struct *work);
 int rch_chan_connect(struct rch_chan *chan);
 void rch_chan_connect_start(struct rch_chan *chan);
 void rch_chan_connect_look(struct rch_chan *chan);
+
+/* chan_early.c APIs: what is sent while a channel is being connected; process context */
+int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 msg_flags,
+			bool nonblock, unsigned long deadline);
+int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link);
+
+/* chan_early.c APIs: any context */
+bool rch_chan_may_send_early(const struct rch_chan *chan);
+bool rch_chan_given_up(const struct rch_chan *chan);
+void rch_chan_early_lost(struct rch_chan *chan);
+bool rch_chan_early_linger(struct rch_chan *chan, int signal);
+bool rch_chan_early_end(struct rch_chan *chan);
+void rch_chan_early_free(struct rch_chan *chan);
 
 /* chan_finish.c APIs: how much the peer's program has received */
 enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *r);
@@ -464,6 +515,8 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 				struct page *page);
 enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record *r,
 				 struct rch_segment *seg, bool *ignored);
+enum rch_rule rch_chan_early_got(struct rch_chan *chan, const struct rch_record *r,
+				 struct page *page);
 enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *r);

@@ -16,7 +16,8 @@
  *
  * Giving up. When the program gives up while the peer's answer is still to come, the
  * lane stays attached without a file. ACCEPT is then answered by CLOSE, REJECT ends the
- * lane; either drops its reference.
+ * lane; either drops its reference. A program that has closed the channel gives up, unless it has
+ * sent messages: see chan_early.c.
  */
 #include <linux/sched/signal.h>
 
@@ -59,7 +60,7 @@ static bool connect_ready(struct rch_chan *chan)
 {
 	enum rch_link_state state;
 
-	if (READ_ONCE(chan->ends.released) || !rch_time_left(chan->opening.deadline))
+	if (rch_chan_given_up(chan) || !rch_time_left(chan->opening.deadline))
 		return true;
 	switch (chan->opening.step) {
 	case RCH_OPENING_FIND:
@@ -175,40 +176,15 @@ static int connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 	return -(int)(error.error ?: ECONNRESET);
 }
 
-/* The lane was on another link before; nobody looks at it any more after this. */
-static void renew_lane(struct rch_chan *chan)
-{
-	struct rch_open open = chan->lane.open;
-	struct rch_link *link = chan->lane.link;
-
-	if (!link)
-		return;
-	synchronize_rcu();
-	spin_lock_bh(&chan->lock);
-	chan->lane.link = NULL;
-	spin_unlock_bh(&chan->lock);
-	rch_link_put(link);
-	rch_lane_init(&chan->lane, chan->tuning.send_buffer);
-	chan->lane.open = open;
-}
-
 /* Ask the peer over the link that is UP. */
 static int connect_open_on(struct rch_chan *chan, struct rch_link *link)
 {
-	int ret;
+	int ret = rch_chan_early_attach(chan, link);
 
-	renew_lane(chan);
-	spin_lock_bh(&chan->lock);
-	chan->opening.retry = false;
-	spin_unlock_bh(&chan->lock);
-	kref_get(&chan->ref);
-	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
-	if (ret) {
-		rch_chan_put(chan);
+	if (ret)
 		return ret == -ENOTCONN ? connect_try_again(chan, chan->opening.domain) : ret;
-	}
 	chan->opening.step = RCH_OPENING_ANSWER;
-	rch_lane_open(&chan->lane);
+	rch_lane_open(&chan->lane, chan->early.wanted);
 	return -EINPROGRESS;
 }
 
@@ -255,7 +231,7 @@ static int connect_answer_came(struct rch_chan *chan, int why)
 
 static int connect_step(struct rch_chan *chan)
 {
-	if (chan->opening.step != RCH_OPENING_ANSWER && READ_ONCE(chan->ends.released))
+	if (chan->opening.step != RCH_OPENING_ANSWER && rch_chan_given_up(chan))
 		return -ECANCELED;
 	switch (chan->opening.step) {
 	case RCH_OPENING_FIND:

@@ -271,23 +271,85 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	return rch_chan_data_keep(chan, r, seg, &ignored);
 }
 
+/**
+ * rch_chan_early_got - DATA came whose sender may not know that the channel is open
+ * @chan: channel that the peer has opened
+ * @r: its record, with RCH_DATA_F_EARLY; within what may come so
+ * @page: the page it is in
+ *
+ * The sender does not know either what is too large here. Softirq. Return: the rule that was
+ * broken, or RCH_RULE_OK.
+ */
+enum rch_rule rch_chan_early_got(struct rch_chan *chan, const struct rch_record *r,
+				 struct page *page)
+{
+	struct rch_record data = *r;
+
+	if (r->total > chan->tuning.message_max) {
+		rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, chan->tuning.message_max);
+		return RCH_RULE_OK;
+	}
+	data.flags &= ~RCH_DATA_F_EARLY;
+	return rch_chan_data_got(chan, &data, page);
+}
+
+/* A message that was sent early is larger than the peer takes. */
+static noinline_for_stack void early_too_large(struct rch_chan *chan)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_MESSAGE_SIZE,
+		      chan->peer_message_max);
+	rch_link_where(chan->lane.link, &error);
+	rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESET, 0);
+	/* One that is closed has nobody else who waits for the answer. */
+	if (READ_ONCE(chan->state) == RCH_CHAN_CLOSING)
+		rch_chan_await_answer(chan);
+}
+
+/* The peer has opened the channel, and it may be used. Return: the state that it has then. */
+static enum rch_chan_state opened(struct rch_chan *chan)
+{
+	enum rch_chan_state state;
+
+	spin_lock(&chan->lock);
+	if (!rch_chan_given_up(chan))
+		rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	if (chan->early.lingers)
+		rch_chan_set_state(chan, RCH_CHAN_CLOSING);
+	state = chan->state;
+	spin_unlock(&chan->lock);
+	return state;
+}
+
 /** rch_chan_accept_got - ACCEPT came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
 enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	struct rch_accept accept;
-	bool given_up;
+	enum rch_chan_state state;
+	bool fits, wanted;
 
 	rch_wire_accept_get(r, &accept);
 	if (!chan->active || chan->lane.peer_id)
 		return RCH_RULE_STATE;
-	rch_lane_connected(&chan->lane, accept.chan, accept.window);
 	spin_lock(&chan->lock);
 	chan->peer_message_max = min(accept.message_max, RDMACHAN_MESSAGE_MAX);
-	/* Who gave up may have closed the channel, or not yet. */
-	given_up = chan->ends.released || !rch_chan_set_state(chan, RCH_CHAN_OPEN);
+	fits = rch_chan_early_end(chan);
+	wanted = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan);
 	spin_unlock(&chan->lock);
-	if (given_up)
+	/* What waits in the lane goes as soon as that is connected. */
+	if (!fits || !wanted)
+		rch_lane_refuse(&chan->lane);
+	rch_lane_connected(&chan->lane, accept.chan, accept.window);
+	rch_chan_early_free(chan);
+	state = opened(chan);
+	/* Who gave up may have closed the channel, or not yet. */
+	if (state != RCH_CHAN_OPEN && state != RCH_CHAN_CLOSING)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	else if (!fits)
+		early_too_large(chan);
+	else if (state == RCH_CHAN_CLOSING)
+		rch_chan_linger(chan);
 	return RCH_RULE_OK;
 }
 

@@ -334,6 +334,12 @@ static struct rch_chan *make_chan(struct rch_listener *listener, struct rch_link
 		return NULL;
 	}
 	rch_lane_connected(&chan->lane, open->chan, open->window);
+	if (open->early && rch_lane_hear_early(&chan->lane)) {
+		if (rch_lane_detach(&chan->lane))
+			rch_chan_put(chan);
+		rch_chan_put(chan);
+		return NULL;
+	}
 	return chan;
 }
 

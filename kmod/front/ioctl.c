@@ -246,7 +246,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	}
 	get_net(chan->net);
 	connect->out_fd = call->fd;
-	if (connect->flags & RDMACHAN_FD_F_NONBLOCK) {
+	if (connect->flags & (RDMACHAN_FD_F_NONBLOCK | RDMACHAN_CONNECT_F_EARLY)) {
 		rch_chan_connect_start(chan);
 		return 0;
 	}

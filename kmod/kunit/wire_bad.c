@@ -125,10 +125,10 @@ struct type_case {
 };
 
 static const struct type_case type_cases[] = {
-	{ "OPEN", RCH_REC_OPEN, 0x00, 0, 24 },
+	{ "OPEN", RCH_REC_OPEN, 0x01, 0, 24 },
 	{ "ACCEPT", RCH_REC_ACCEPT, 0x00, 5, 16 },
 	{ "REJECT", RCH_REC_REJECT, 0x00, 5, 8 },
-	{ "DATA", RCH_REC_DATA, 0x0f, 5, 13 },
+	{ "DATA", RCH_REC_DATA, 0x1f, 5, 13 },
 	{ "CREDIT", RCH_REC_CREDIT, 0x00, 5, 8 },
 	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
@@ -203,8 +203,8 @@ static void bad_record_cut(struct kunit *test)
 }
 
 /*
- * Of a record without bytes of a message that has some: with grants it must be whole. And of one
- * that answers nothing, and is ahead of that.
+ * Of a record without bytes of a message that has some: with grants, or before ACCEPT, it must be
+ * whole. And of one that answers nothing, and is ahead of that.
  */
 static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 {
@@ -212,8 +212,10 @@ static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type == RCH_REC_CTS && flags == RCH_CTS_F_AHEAD)
 		return RCH_RULE_RECORD_FLAGS;
-	if (tc->type != RCH_REC_DATA || !(flags & RCH_DATA_F_GRANTS))
+	if (tc->type != RCH_REC_DATA || !(flags & (RCH_DATA_F_GRANTS | RCH_DATA_F_EARLY)))
 		return RCH_RULE_OK;
+	if ((flags & RCH_DATA_F_EARLY) && flags != 0x13)
+		return RCH_RULE_RECORD_FLAGS;
 	return RCH_RULE_SEGMENT;
 }
 
@@ -321,6 +323,12 @@ static const struct data_case data_cases[] = {
 	{ "abort", 4, 0, 9, RCH_RULE_OK },
 	{ "abort with bytes", 4, 1, 9, RCH_RULE_RECORD_LENGTH },
 	{ "abort and last with bytes", 6, 9, 9, RCH_RULE_RECORD_LENGTH },
+	{ "early", 0x13, 9, 9, RCH_RULE_OK },
+	{ "early nothing", 0x13, 0, 0, RCH_RULE_OK },
+	{ "early, of more", 0x13, 9, 10, RCH_RULE_SEGMENT },
+	{ "early, not the first", 0x12, 9, 9, RCH_RULE_RECORD_FLAGS },
+	{ "early, not the last", 0x11, 9, 9, RCH_RULE_RECORD_FLAGS },
+	{ "early abort", 0x14, 0, 9, RCH_RULE_RECORD_FLAGS },
 };
 
 static void data_desc(const struct data_case *dc, char *desc)

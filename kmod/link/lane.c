@@ -78,6 +78,38 @@ static void flow_leave(struct rch_lane *lane)
 		rch_drr_remove(&lane->link->lanes.drr, &lane->flow);
 }
 
+/* Before ACCEPT only whole messages may go, behind OPEN. */
+static bool may_go(const struct rch_lane *lane, const struct rch_item *item)
+{
+	if (lane->peer_id)
+		return true;
+	return lane->early == RCH_EARLY_ASKS && lane->opened && item->type == RCH_REC_DATA &&
+	       item->flags == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
+}
+
+/*
+ * The first item may be sent now, or not any more: enter the round or leave it.
+ */
+static void flow_update(struct rch_lane *lane)
+{
+	struct rch_item *item = list_first_entry_or_null(&lane->txq, struct rch_item, list);
+	bool stalled;
+
+	lockdep_assert_held(&lane->link->lock);
+	stalled = item && item->type == RCH_REC_DATA &&
+		  !rch_window_may_send(&lane->window, item->length);
+	if (stalled && !lane->stalled)
+		lane->stalls++;
+	lane->stalled = stalled;
+	if (!item || stalled || !may_go(lane, item)) {
+		flow_leave(lane);
+		return;
+	}
+	lane->flow.cost = rch_wire_space(item->length);
+	if (!rch_flow_active(&lane->flow))
+		rch_drr_add(&lane->link->lanes.drr, &lane->flow);
+}
+
 static void purge(struct rch_lane *lane)
 {
 	struct rch_item *item, *tmp;
@@ -139,6 +171,8 @@ static void detach(struct rch_lane *lane)
 
 	lockdep_assert_held(&link->lock);
 	xa_erase(&link->lanes.all, lane->id);
+	if (lane->early >= RCH_EARLY_HEARS)
+		xa_erase(&link->lanes.early, lane->peer_id);
 	lane->id = 0;
 	purge(lane);
 	words_drop(lane);
@@ -258,8 +292,11 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	if (control == RCH_LANE_WORDS && word_sent(lane))
 		return;
 	lane->control &= ~control;
-	if (control == RCH_LANE_OPEN)
+	if (control == RCH_LANE_OPEN) {
 		WRITE_ONCE(lane->opened, true);
+		/* What may come before the answer goes behind it at once. */
+		flow_update(lane);
+	}
 	if (control == RCH_LANE_RESET) {
 		lane->close_sent = true;
 		/* What else was to be told: the peer may not know the number any more. */
@@ -274,14 +311,40 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	}
 }
 
-/** rch_lane_connected - the peer's number and window are known */
+/** rch_lane_connected - the peer's number and window are known: what waits may be sent */
 void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 {
 	spin_lock_bh(&lane->link->lock);
 	lane->peer_id = peer_id;
 	rch_window_raise(&lane->window, window);
 	lane->window_size = window;
+	if (!list_empty(&lane->txq)) {
+		flow_update(lane);
+		rch_link_run_locked(lane->link);
+	}
 	spin_unlock_bh(&lane->link->lock);
+}
+
+/**
+ * rch_lane_hear_early - messages may come by the peer's number
+ * @lane: lane that the peer has opened with RCH_OPEN_F_EARLY, and is connected
+ *
+ * Context: softirq. Return: 0, -ENOMEM, or -ENOTCONN when the link has ended.
+ */
+int rch_lane_hear_early(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	int ret = -ENOTCONN;
+
+	if (rch_no_memory(RCH_SITE_LANE))
+		return -ENOMEM;
+	spin_lock_bh(&link->lock);
+	if (lane->id)
+		ret = xa_insert_bh(&link->lanes.early, lane->peer_id, lane, GFP_ATOMIC);
+	if (!ret)
+		WRITE_ONCE(lane->early, RCH_EARLY_HEARS);
+	spin_unlock_bh(&link->lock);
+	return ret;
 }
 
 /**
@@ -299,13 +362,37 @@ void rch_lane_tell(struct rch_lane *lane, u32 control)
 	spin_unlock_bh(&lane->link->lock);
 }
 
-/** rch_lane_open - ask the peer to open the channel */
-void rch_lane_open(struct rch_lane *lane)
+/**
+ * rch_lane_open - ask the peer to open the channel
+ * @lane: attached lane
+ * @early: whole messages go before the answer, if the peer knows that, as far as RCH_EARLY_MAX
+ */
+void rch_lane_open(struct rch_lane *lane, bool early)
 {
-	spin_lock_bh(&lane->link->lock);
+	struct rch_link *link = lane->link;
+
+	spin_lock_bh(&link->lock);
 	lane->open.chan = lane->id;
+	if (early && (link->terms.features & RCH_FEATURE_EARLY)) {
+		lane->early = RCH_EARLY_ASKS;
+		rch_window_raise(&lane->window, RCH_EARLY_MAX);
+	}
 	tell_locked(lane, RCH_LANE_OPEN);
-	spin_unlock_bh(&lane->link->lock);
+	spin_unlock_bh(&link->lock);
+}
+
+/** rch_lane_sent_early - whether a message has gone that the peer may have, before its answer */
+bool rch_lane_sent_early(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	bool sent;
+
+	if (!link)
+		return false;
+	spin_lock_bh(&link->lock);
+	sent = lane->early == RCH_EARLY_ASKS && !lane->peer_id && lane->window.sent;
+	spin_unlock_bh(&link->lock);
+	return sent;
 }
 
 /** rch_lane_credit - have the peer told a new window limit */
@@ -455,29 +542,6 @@ void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 		tell_locked(lane, control);
 	}
 	spin_unlock_bh(&lane->link->lock);
-}
-
-/*
- * The first item may be sent now, or not any more: enter the round or leave it.
- */
-static void flow_update(struct rch_lane *lane)
-{
-	struct rch_item *item = list_first_entry_or_null(&lane->txq, struct rch_item, list);
-	bool stalled;
-
-	lockdep_assert_held(&lane->link->lock);
-	stalled = item && item->type == RCH_REC_DATA &&
-		  !rch_window_may_send(&lane->window, item->length);
-	if (stalled && !lane->stalled)
-		lane->stalls++;
-	lane->stalled = stalled;
-	if (!item || stalled || !lane->peer_id) {
-		flow_leave(lane);
-		return;
-	}
-	lane->flow.cost = rch_wire_space(item->length);
-	if (!rch_flow_active(&lane->flow))
-		rch_drr_add(&lane->link->lanes.drr, &lane->flow);
 }
 
 /**

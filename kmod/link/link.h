@@ -261,6 +261,11 @@ struct rch_link_lanes {
 	struct list_head gone;
 	/** @all: lanes by number, with XA_FLAGS_LOCK_BH; readers use RCU and not the lock */
 	struct xarray all;
+	/**
+	 * @early: lanes that the peer has opened with RCH_OPEN_F_EARLY, by its numbers of them; as
+	 * @all
+	 */
+	struct xarray early;
 	/** @next: for cyclic allocation of numbers */
 	u32 next;
 	/** @count: lanes attached; read with READ_ONCE() without the lock, for a guess */
@@ -282,6 +287,11 @@ struct rch_link_rx {
 	bool closed;
 	/** @key: that one, of a memory region here; likewise */
 	u32 key;
+	/**
+	 * @refused_early: an OPEN with RCH_OPEN_F_EARLY was refused: messages for it may come yet.
+	 * Softirq alone reads it
+	 */
+	bool refused_early;
 };
 
 /**
@@ -450,6 +460,20 @@ enum rch_lane_control {
 	RCH_LANE_WORDS = BIT(25),
 };
 
+/**
+ * enum rch_lane_early - messages of the opener's before ACCEPT is known
+ * @RCH_EARLY_NONE: there are none
+ * @RCH_EARLY_ASKS: opener: OPEN tells that there may be some
+ * @RCH_EARLY_HEARS: the other side: they may come, by the opener's number
+ * @RCH_EARLY_OVER: the other side: the opener has used this side's number, and none may come
+ */
+enum rch_lane_early {
+	RCH_EARLY_NONE,
+	RCH_EARLY_ASKS,
+	RCH_EARLY_HEARS,
+	RCH_EARLY_OVER,
+};
+
 /** enum rch_lane_last - last words that may wait for others to share their frame */
 enum rch_lane_last {
 	RCH_LAST_CLOSE = BIT(0),
@@ -503,6 +527,9 @@ struct rch_word {
  * @returned: to be told with those of RCH_LANE_RETURN, likewise
  * @open: to be told with RCH_LANE_OPEN or, but for the service, RCH_LANE_ACCEPT
  * @opened: OPEN was put into a frame, and the peer may answer; written with WRITE_ONCE()
+ * @early: &enum rch_lane_early; once attached written in softirq only, with WRITE_ONCE(), but for
+ *	RCH_EARLY_ASKS
+ * @early_heard: cost of the messages that came with RCH_EARLY_HEARS; softirq alone uses it
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer
  * @refused: takes no items any more
@@ -544,6 +571,8 @@ struct rch_lane {
 	u32 returned[RCH_LENDS];
 	struct rch_open open;
 	bool opened;
+	u8 early;
+	u32 early_heard;
 	u64 queued;
 	u64 room;
 	bool refused;
@@ -748,7 +777,9 @@ bool rch_lane_close_got(struct rch_lane *lane);
 bool rch_lane_closed_got(struct rch_lane *lane);
 void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window);
 void rch_lane_tell(struct rch_lane *lane, u32 control);
-void rch_lane_open(struct rch_lane *lane);
+void rch_lane_open(struct rch_lane *lane, bool early);
+int rch_lane_hear_early(struct rch_lane *lane);
+bool rch_lane_sent_early(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);
 void rch_lane_word(struct rch_lane *lane, struct rch_word *word);

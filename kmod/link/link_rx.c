@@ -19,11 +19,16 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 	u32 reason, domain = 0;
 
 	rch_wire_open_get(r, &open);
+	if (open.early && (!(link->terms.features & RCH_FEATURE_EARLY) ||
+			   xa_load(&link->lanes.early, open.chan)))
+		return RCH_RULE_STATE;
 	reason = rch_link_ops->opened(link, &open, &owner);
 	if (reason == RCH_REJECT_DOMAIN)
 		domain = from_kuid(&init_user_ns, owner);
-	if (reason)
+	if (reason) {
+		link->rx.refused_early |= open.early;
 		rch_link_reject(link, open.chan, reason, domain);
+	}
 	return RCH_RULE_OK;
 }
 
@@ -51,6 +56,44 @@ static bool in_turn(const struct rch_lane *lane, u8 type)
 	return !READ_ONCE(lane->close_got) || type == RCH_REC_CLOSED;
 }
 
+/* Whether the lane waits for a message by the peer's number, and it is not too much. */
+static enum rch_rule early_rule(struct rch_lane *lane, const struct rch_record *r)
+{
+	u64 cost = rch_window_cost(r->length);
+
+	if (lane->early != RCH_EARLY_HEARS)
+		return RCH_RULE_STATE;
+	if (cost > RCH_EARLY_MAX - lane->early_heard)
+		return RCH_RULE_WINDOW;
+	lane->early_heard += cost;
+	return RCH_RULE_OK;
+}
+
+/*
+ * A message that was sent before ACCEPT is known to the peer. If OPEN was refused, the peer hears
+ * of that, and the message goes nowhere.
+ */
+static enum rch_rule early_got(struct rch_link *link, const struct rch_record *r,
+			       struct page *page)
+{
+	struct rch_record data = *r;
+	struct rch_lane *lane;
+	enum rch_rule rule;
+
+	if (!(link->terms.features & RCH_FEATURE_EARLY))
+		return RCH_RULE_STATE;
+	rcu_read_lock();
+	lane = xa_load(&link->lanes.early, r->chan);
+	if (lane) {
+		data.chan = lane->id;
+		rule = early_rule(lane, r) ?: rch_link_ops->record(lane, &data, page);
+	} else {
+		rule = link->rx.refused_early ? RCH_RULE_OK : RCH_RULE_CHANNEL;
+	}
+	rcu_read_unlock();
+	return rule;
+}
+
 static enum rch_rule record_got(struct rch_link *link, const struct rch_record *r,
 				struct page *page)
 {
@@ -59,8 +102,13 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 
 	if (r->type == RCH_REC_OPEN)
 		return open_got(link, r);
+	if (unlikely(r->type == RCH_REC_DATA && (r->flags & RCH_DATA_F_EARLY)))
+		return early_got(link, r, page);
 	rcu_read_lock();
 	lane = xa_load(&link->lanes.all, r->chan);
+	/* The peer knows our number, and names the channel by no other any more. */
+	if (lane && unlikely(lane->early == RCH_EARLY_HEARS))
+		WRITE_ONCE(lane->early, RCH_EARLY_OVER);
 	if (!lane) {
 		rule = RCH_RULE_CHANNEL;
 	} else if (!in_turn(lane, r->type)) {

@@ -255,7 +255,8 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 		return NULL;
 	payload = rch_wire_record_put(txf->data + txf->used, r);
 	txf->used += rch_wire_space(r->length);
-	if (r->type != RCH_REC_DATA) {
+	/* Who waits for the answer to a message that goes before ACCEPT waits for all of this. */
+	if (r->type != RCH_REC_DATA || (r->flags & RCH_DATA_F_EARLY)) {
 		link->tx.urgent = true;
 		link->tx.prompt |= has_plenty(link);
 	}
@@ -317,6 +318,7 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	switch (control) {
 	case RCH_LANE_OPEN:
 		r.type = RCH_REC_OPEN;
+		r.flags = lane->early == RCH_EARLY_ASKS ? RCH_OPEN_F_EARLY : 0;
 		r.length = sizeof(struct rch_wire_open);
 		break;
 	case RCH_LANE_ACCEPT:
@@ -415,9 +417,9 @@ static bool fill_control(struct rch_link *link)
 static void item_record(const struct rch_lane *lane, const struct rch_item *item,
 			struct rch_record *r)
 {
-	r->chan = lane->peer_id;
+	r->chan = lane->peer_id ?: lane->id;
 	r->type = item->type;
-	r->flags = item->flags;
+	r->flags = item->flags | (lane->peer_id ? 0 : RCH_DATA_F_EARLY);
 	r->msg_flags = item->msg_flags;
 	r->length = item->length;
 	r->total = item->total;

@@ -44,6 +44,8 @@ enum rch_rule rch_record_got(struct rch_lane *lane, const struct rch_record *r,
 	case RCH_REC_DATA:
 		if (unlikely(r->flags & RCH_DATA_F_GRANTS))
 			return rch_record_grants(chan, r);
+		if (unlikely(r->flags & RCH_DATA_F_EARLY))
+			return rch_chan_early_got(chan, r, page);
 		return rch_chan_data_got(chan, r, page);
 	case RCH_REC_ACCEPT:
 		return rch_chan_accept_got(chan, r);

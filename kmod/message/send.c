@@ -4,7 +4,8 @@
  *
  * A small message goes straight into the link's frame. A large one of a thread that may wait is
  * written to where it is wanted, if that is possible (rndv/). Any other is cut into segments
- * (chan_tx.c).
+ * (chan_tx.c). While a channel is being connected its program may have asked that messages go all
+ * the same (chan_early.c).
  *
  * Error handling. Until the first segment is queued, nothing has happened. If a later
  * one cannot be made (bad memory, a signal, the timeout), an ABORT segment makes the
@@ -83,6 +84,9 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 	if (len > RDMACHAN_MESSAGE_MAX)
 		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE,
 					     RDMACHAN_MESSAGE_MAX);
+	ret = rch_chan_send_early(chan, from, msg_flags, nonblock, deadline);
+	if (ret != -EAGAIN)
+		return ret;
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, nonblock, deadline);
 	if (ret)
 		return ret;

@@ -18,6 +18,7 @@
 #include "call/call.h"
 #include "channel/chan.h"
 #include "channel/listener.h"
+#include "memory/region.h"
 #include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_placed.h"
@@ -211,12 +212,60 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 	return ret ?: (s64)op->sqe.length;
 }
 
+/* The channel has the message, and the operation waits for what becomes of connecting. */
+static s64 early_outcome(const struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct rdmachan_error error;
+
+	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
+		return -EAGAIN;
+	rch_chan_error_get(chan, &error);
+	if (!READ_ONCE(chan->early.lost))
+		return op->sqe.length;
+	/* The record may be about to be made, and wakes it then. */
+	return error.error ? -(int)error.error : -EAGAIN;
+}
+
+/* Return: -EAGAIN, and @op->early if the channel has taken the message; or an error. */
+static s64 send_early(struct rch_op *op)
+{
+	struct rch_chan *chan = op->object;
+	struct iov_iter iter;
+	int ret;
+
+	if (is_iov(op))
+		rch_op_vec_iter(op, ITER_SOURCE, &iter);
+	else if (op->region)
+		rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
+	else
+		iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
+	ret = rch_chan_send_early(chan, &iter, op->sqe.msg_flags, true, 0);
+	if (ret)
+		return ret;
+	op->early = true;
+	if (op->region) {
+		atomic64_inc(&chan->counts.tx_regions);
+		atomic64_inc(&op->region->sent);
+	}
+	/* Messages behind it go early as well. */
+	rch_queue_line_leave(op);
+	return -EAGAIN;
+}
+
 static s64 run_send(struct rch_op *op)
 {
-	int ret = is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
+	s64 ret = is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
 
 	if (ret)
 		return ret;
+	if (!op->early && !op->place && rch_chan_may_send_early(op->object)) {
+		ret = send_early(op);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	if (op->early)
+		return early_outcome(op);
 	return is_iov(op) ? rch_op_vec_send(op) : rch_op_placed_send(op);
 }
 
@@ -501,7 +550,9 @@ static s64 run_connect(struct rch_op *op)
 		return connect_begin(op);
 	switch (READ_ONCE(chan->state)) {
 	case RCH_CHAN_CONNECTING:
-		return -EAGAIN;
+		if (!chan->early.wanted)
+			return -EAGAIN;
+		break;
 	case RCH_CHAN_FAILED:
 		rch_chan_error_get(chan, &error);
 		ret = -(int)error.error;
@@ -720,6 +771,9 @@ static void rch_op_drop(struct rch_op *op)
 
 static bool rch_op_stop(struct rch_op *op)
 {
+	/* Its message is on its way, or will be. */
+	if (op->early)
+		return false;
 	return op->job ? rch_op_access_stop(op) : rch_op_placed_stop(op);
 }
 

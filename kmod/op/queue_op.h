@@ -45,6 +45,7 @@ s64 rch_recv_many_run(struct rch_op *op);
 /* queue_op_vec.c APIs: SEND and RECV with RDMACHAN_SQE_F_IOV; see &struct rch_queue_ops */
 int rch_op_vec_prepare(struct rch_op *op, bool write);
 int rch_op_vec_arrived(struct rch_op *op, bool write);
+void rch_op_vec_iter(const struct rch_op *op, unsigned int direction, struct iov_iter *iter);
 s64 rch_op_vec_send(struct rch_op *op);
 s64 rch_op_vec_recv(struct rch_op *op);
 void rch_op_vec_drop(struct rch_op *op);

@@ -258,7 +258,13 @@ int rch_op_vec_arrived(struct rch_op *op, bool write)
 	return ret;
 }
 
-static void vec_iter(const struct rch_op *op, unsigned int direction, struct iov_iter *iter)
+/**
+ * rch_op_vec_iter - the bytes of an operation that has an array
+ * @op: operation; rch_op_vec_arrived() has succeeded
+ * @direction: ITER_SOURCE or ITER_DEST
+ * @iter: begins at the first byte
+ */
+void rch_op_vec_iter(const struct rch_op *op, unsigned int direction, struct iov_iter *iter)
 {
 	struct rch_vec *vec = op->vec;
 
@@ -273,7 +279,7 @@ s64 rch_op_vec_send(struct rch_op *op)
 {
 	struct iov_iter iter;
 
-	vec_iter(op, ITER_SOURCE, &iter);
+	rch_op_vec_iter(op, ITER_SOURCE, &iter);
 	return rch_op_sent_from_region(op, rch_op_send_iter(op, &iter));
 }
 
@@ -286,7 +292,7 @@ s64 rch_op_vec_recv(struct rch_op *op)
 
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
-	vec_iter(op, ITER_DEST, &iter);
+	rch_op_vec_iter(op, ITER_DEST, &iter);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	if (!ret && !result.eof)
 		rch_op_received_in_region(op);

@@ -14,6 +14,11 @@
 /** RCH_WINDOW_RECORD - what a record costs besides its bytes */
 #define RCH_WINDOW_RECORD	64U
 /**
+ * RCH_EARLY_MAX - what may be sent before ACCEPT is known, by cost; the first limit of no window
+ *	is below that
+ */
+#define RCH_EARLY_MAX		16384U
+/**
  * RCH_SEGMENT_MIN - fewest bytes of a segment that is not its message's last
  *
  * The limit rises with each record of a message that is not complete, so a message of

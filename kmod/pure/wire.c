@@ -101,7 +101,7 @@ static const struct {
 	u8 length;
 	bool chan;
 } record_rules[RCH_REC_TYPES] = {
-	[RCH_REC_OPEN] = { 0, sizeof(struct rch_wire_open), false },
+	[RCH_REC_OPEN] = { RCH_OPEN_F_ALL, sizeof(struct rch_wire_open), false },
 	[RCH_REC_ACCEPT] = { 0, sizeof(struct rch_wire_accept), true },
 	[RCH_REC_REJECT] = { 0, sizeof(struct rch_wire_reject), true },
 	[RCH_REC_DATA] = { RCH_DATA_F_ALL, 0, true },
@@ -119,6 +119,14 @@ static const struct {
 	[RCH_REC_READ] = { 0, sizeof(struct rch_wire_read), true },
 };
 
+/* A whole message and nothing else. */
+static enum rch_rule early_check(const struct rch_record *r)
+{
+	if (r->flags != (RCH_DATA_F_EARLY | RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
+		return RCH_RULE_RECORD_FLAGS;
+	return r->length == r->total ? RCH_RULE_OK : RCH_RULE_SEGMENT;
+}
+
 static enum rch_rule data_check(const struct rch_record *r)
 {
 	if (r->total > RCH_MESSAGE_MAX)
@@ -127,6 +135,8 @@ static enum rch_rule data_check(const struct rch_record *r)
 		return RCH_RULE_SEGMENT;
 	if ((r->flags & RCH_DATA_F_ABORT) && r->length)
 		return RCH_RULE_RECORD_LENGTH;
+	if (r->flags & RCH_DATA_F_EARLY)
+		return early_check(r);
 	return r->flags & RCH_DATA_F_GRANTS ? rch_wire_grants_check(r) : RCH_RULE_OK;
 }
 
@@ -296,6 +306,7 @@ void rch_wire_open_get(const struct rch_record *r, struct rch_open *o)
 	o->service = le32_to_cpu(w->service);
 	o->window = le64_to_cpu(w->window);
 	o->message_max = le32_to_cpu(w->message_max);
+	o->early = r->flags & RCH_OPEN_F_EARLY;
 }
 
 /** rch_wire_accept_put - write ACCEPT's bytes to @buf */

@@ -60,10 +60,12 @@
 #define RCH_FEATURE_DEEP	0x100U
 /** RCH_FEATURE_ATOMIC - feature bit: the adapter does atomic operations for the kernel */
 #define RCH_FEATURE_ATOMIC	0x200U
+/** RCH_FEATURE_EARLY - feature bit: messages may come behind OPEN, before ACCEPT is sent */
+#define RCH_FEATURE_EARLY	0x400U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
 				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
 				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP | \
-				 RCH_FEATURE_ATOMIC)
+				 RCH_FEATURE_ATOMIC | RCH_FEATURE_EARLY)
 
 /** RCH_LENDS - messages of a channel that memory may be lent for at a time, with DEEP */
 #define RCH_LENDS		8U
@@ -225,8 +227,14 @@ enum rch_record_type {
 #define RCH_DATA_F_ABORT	0x04
 /** RCH_DATA_F_GRANTS - record flag: a whole message that begins with grants, see grant.h */
 #define RCH_DATA_F_GRANTS	0x08
+/** RCH_DATA_F_EARLY - record flag: a whole message, and chan is the number that OPEN gave */
+#define RCH_DATA_F_EARLY	0x10
 #define RCH_DATA_F_ALL		(RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_ABORT | \
-				 RCH_DATA_F_GRANTS)
+				 RCH_DATA_F_GRANTS | RCH_DATA_F_EARLY)
+
+/** RCH_OPEN_F_EARLY - record flag of OPEN: messages may come before ACCEPT is known */
+#define RCH_OPEN_F_EARLY	0x01
+#define RCH_OPEN_F_ALL		RCH_OPEN_F_EARLY
 
 /** RCH_SHUT_F_RECV - record flag of SHUT: the sender of this reads no more */
 #define RCH_SHUT_F_RECV		0x01
@@ -254,7 +262,8 @@ enum rch_record_type {
 
 /**
  * struct rch_wire_record - header of a record
- * @chan: channel number of the receiver of this; 0 for OPEN
+ * @chan: channel number of the receiver of this; 0 for OPEN; with RCH_DATA_F_EARLY that of the
+ *	sender
  * @type: &enum rch_record_type
  * @flags: belong to the type
  * @msg_flags: DATA: message flags of the program; else 0
@@ -493,12 +502,13 @@ struct rch_record {
 	struct rch_run run;
 };
 
-/** struct rch_open - decoded &struct rch_wire_open */
+/** struct rch_open - decoded &struct rch_wire_open, and RCH_OPEN_F_EARLY */
 struct rch_open {
 	u32 chan;
 	u32 service;
 	u64 window;
 	u32 message_max;
+	bool early;
 };
 
 /** struct rch_accept - decoded &struct rch_wire_accept */

@@ -698,6 +698,7 @@ static struct rch_op *op_take(struct rch_queue *queue)
 	op->vec = NULL;
 	op->place = NULL;
 	op->left = NULL;
+	op->early = false;
 	op->copied = false;
 	op->job = NULL;
 	op->notice = 0;

@@ -114,6 +114,7 @@ struct rch_line {
  * @vec: the pieces of its message, see queue_op_vec.c; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
  * @left: the transfer that it had when the queue was closed, referenced; or NULL
+ * @early: its message was taken while the channel was being connected, and that goes on
  * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
@@ -156,6 +157,7 @@ struct rch_op {
 	struct rch_vec *vec;
 	struct rch_place *place;
 	struct rch_place *left;
+	bool early;
 	bool copied;
 	struct rch_job *job;
 	int notice;

@@ -319,7 +319,8 @@ long call_connect(struct actor *actor, const struct call *call)
 	struct command command = { RDMACHAN_CONNECT, sizeof(struct rdmachan_connect_args) };
 	struct rdmachan_connect_args *connect = &command.arg.connect;
 
-	connect->flags = fd_flags_of(call->value[2]);
+	connect->flags = fd_flags_of(call->value[2]) |
+			 (call->value[2] & 0x40 ? RDMACHAN_CONNECT_F_EARLY : 0);
 	connect->service = service_of(call->value[3]);
 	/* A link takes a while to be made. */
 	connect->timeout_ms = call->value[4] ? timeout_of(call->value[4]) : 100;

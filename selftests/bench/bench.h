@@ -62,6 +62,7 @@ enum access { ACCESS_NONE, ACCESS_READ, ACCESS_WRITE, ACCESS_ADD };
  * @bulk: messages go one way
  * @access: to lent memory, if it is that
  * @raw: print all samples
+ * @early: messages are sent before a connection is there, where that can be
  * @shared: with two hosts in one kernel: an array for each pair of processes
  */
 struct job {
@@ -74,6 +75,7 @@ struct job {
 	bool bulk;
 	enum access access;
 	bool raw;
+	bool early;
 	struct shared *shared;
 };
 
@@ -195,6 +197,7 @@ void skip(const char *why) __attribute__((noreturn));
 
 /* ends.c */
 char *page_memory(size_t size);
+void end_begin(struct end *end, const struct job *job);
 void end_connect(struct end *end, const struct job *job);
 void end_accept(struct end *end, const struct job *job);
 void end_close(struct end *end);
@@ -233,6 +236,8 @@ void await_ready(const struct shared *shared, unsigned int count);
 /* opening.c */
 void open_client(struct job *job, unsigned int processes);
 void closed_client(struct job *job, unsigned int processes);
+void ask_client(struct job *job, unsigned int processes);
+void ask_server(struct job *job, unsigned int processes);
 void open_server(struct job *job, unsigned int processes);
 
 /* stream.c */

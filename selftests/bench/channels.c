@@ -33,6 +33,15 @@ static struct opts options(const struct job *job)
 	return opts;
 }
 
+static struct opts connect_options(const struct job *job)
+{
+	struct opts opts = options(job);
+
+	if (job->early)
+		opts.flags = RDMACHAN_CONNECT_F_EARLY;
+	return opts;
+}
+
 static int listen_service(const struct job *job)
 {
 	struct opts opts = options(job);
@@ -48,7 +57,7 @@ static int accept_channel(int listener)
 static int connect_service(const struct job *job)
 {
 	struct rdmachan_addr addr = address_of(job->host);
-	struct opts opts = options(job);
+	struct opts opts = connect_options(job);
 
 	return do_connect_to(the_context(), &addr, job->port, &opts);
 }
@@ -57,7 +66,7 @@ static int connect_service(const struct job *job)
 static int connect_by_queue(const struct job *job)
 {
 	struct rdmachan_connect_args connect;
-	struct opts opts = options(job);
+	struct opts opts = connect_options(job);
 	static struct queue queue;
 	struct rdmachan_cqe cqe = { 0 };
 

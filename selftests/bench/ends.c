@@ -39,7 +39,8 @@ char *page_memory(size_t size)
 	return data ? memset(data, FILL, size) : NULL;
 }
 
-static void end_make(struct end *end, const struct job *job)
+/* Without connections. */
+void end_begin(struct end *end, const struct job *job)
 {
 	end->job = job;
 	end->listener = -1;
@@ -52,7 +53,7 @@ void end_connect(struct end *end, const struct job *job)
 {
 	unsigned int i;
 
-	end_make(end, job);
+	end_begin(end, job);
 	for (i = 0; i < job->channels; i++)
 		end->fds[i] = connect_patiently(job);
 }
@@ -61,7 +62,7 @@ void end_accept(struct end *end, const struct job *job)
 {
 	unsigned int i;
 
-	end_make(end, job);
+	end_begin(end, job);
 	end->listener = job->way->listen(job);
 	check(end->listener >= 0, "listen");
 	for (i = 0; i < job->channels; i++) {

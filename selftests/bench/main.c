@@ -20,6 +20,8 @@
  *
  * open     of COUNT times connecting, the first without a link; then of closing each
  * closed   from closing each of COUNT connections until the other end is told
+ * ask      of COUNT times connecting, a message of SIZE bytes and its answer, the first without a
+ *          link; by the module's ways the message does not wait for connecting
  * stream   when each message arrives that is sent in COUNT milliseconds, or each so many
  * touch    from lending SIZE bytes until the peer has read them, COUNT times
  * revoke   taking back what was lent, COUNT times
@@ -108,6 +110,7 @@ static const struct test tests[] = {
 	{ "give", give_client, give_server, .lent = true },
 	{ "open", open_client, open_server, .apart = true },
 	{ "closed", closed_client, open_server, .apart = true },
+	{ "ask", ask_client, ask_server, .apart = true },
 	{ "stream", stream_client, stream_server, .bulk = true, .apart = true },
 	{ "touch", touch_client, touch_server, .lent = true, .access = ACCESS_READ, .apart = true },
 	{ "revoke", revoke_client, revoke_server, .lent = true, .apart = true },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * opening.c - opening and closing connections, each of them while the ones before are open
+ * opening.c - opening and closing connections, each of them while the ones before are open; and
+ * asking something on a new one
  *
  * The first one that a host makes to another finds no link.
  */
@@ -83,4 +84,50 @@ void open_server(struct job *job, unsigned int processes)
 		job->shared->count = i + 1;
 		job->way->close(fds[i]);
 	}
+}
+
+/* Connecting, a message and its answer. What is not told to wait for connecting does not. */
+void ask_client(struct job *job, unsigned int processes)
+{
+	uint64_t *samples = make_samples(job->count), begun, trip;
+	int *fds = calloc(job->count, sizeof(*fds));
+	struct end end;
+	unsigned int i;
+
+	(void)processes;
+	check(fds, "memory");
+	job->early = true;
+	end_begin(&end, job);
+	await_ready(job->shared, 1);
+	for (i = 0; i < job->count; i++) {
+		begun = now_ns();
+		fds[i] = job->way->connect(job);
+		check(fds[i] >= 0, "connect");
+		*end.fds = fds[i];
+		job->way->pattern->trips(&end, 1, &trip);
+		samples[i] = now_ns() - begun;
+		usleep(SETTLE_US);
+	}
+	print_samples(samples, job->count);
+	for (i = 0; i < job->count; i++)
+		job->way->close(fds[i]);
+}
+
+void ask_server(struct job *job, unsigned int processes)
+{
+	struct end end;
+	unsigned int i;
+
+	(void)processes;
+	end_begin(&end, job);
+	end.listener = job->way->listen(job);
+	check(end.listener >= 0, "listen");
+	tell_ready(job->shared);
+	for (i = 0; i < job->count; i++) {
+		*end.fds = job->way->accept(end.listener);
+		check(*end.fds >= 0, "accept");
+		job->way->pattern->answer(&end, 1);
+	}
+	/* Until the client ends: what it has open stays so. */
+	pause();
 }

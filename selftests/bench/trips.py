@@ -41,6 +41,7 @@ TIMEOUT = 180
 SIZES = ("64", "4k", "16k", "64k", "256k", "1m", "8m")
 SINGLE = {
     "open_first": "first connection", "open": "further one", "close": "closing it",
+    "ask_first": "first, and an answer", "ask": "further, and an answer",
     "told": "until the other end is told", "read64": "READ, 64 B", "read64k": "READ, 64 KiB",
     "read1m": "READ, 1 MiB", "write64": "WRITE, 64 B", "write64k": "WRITE, 64 KiB",
     "write1m": "WRITE, 1 MiB", "add": "FETCH_ADD", "touch": "lending, until it is read",

@@ -9,6 +9,9 @@ much a stream differs later, as more messages have gone: what is measured does n
 BOUNDS = (
     ("open_first", "calls", "at most", 2),
     ("open", "calls", "at most", 1),
+    ("ask_first", "calls", "at most", 2),
+    ("ask", "calls", "at most", 1),
+    ("ask", "queue", "at most", 1),
     ("echo0", "calls", "at most", 1),
     ("echo64", "queue", "at most", 1),
     ("echo64k", "calls", "at most", 1),

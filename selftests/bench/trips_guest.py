@@ -109,6 +109,12 @@ def opening(way):
     return trips(opened[0]), trips(opened[-1]), trips(closed[0])
 
 
+def ask(way):
+    """Round trips of connecting, a message and its answer, the first and the second time."""
+    samples, = bench("ask", WAYS[way][0], 64, 3)
+    return trips(samples[0]), trips(samples[-1])
+
+
 def told(way):
     """Round trips from closing until the other end is told."""
     samples, = bench("closed", WAYS[way][0], 1, 3)
@@ -150,6 +156,8 @@ def wire(way):
     # No region has to do with it, and io_uring cannot.
     if way not in ("regions", "io_uring"):
         attempt(way, ["open_first", "open", "close"], opening)
+        quiet()
+        attempt(way, ["ask_first", "ask"], ask)
         quiet()
         attempt(way, ["told"], told)
 
@@ -201,6 +209,8 @@ def measured(name, way):
         "open_first": lambda: opening(way)[0],
         "open": lambda: opening(way)[1],
         "close": lambda: opening(way)[2],
+        "ask_first": lambda: ask(way)[0],
+        "ask": lambda: ask(way)[1],
         "add": lambda: lent(way, "add", 8, "--raw"),
         "touch": lambda: lent(way, "touch", LENT),
         "revoke": lambda: lent(way, "revoke", LENT),

@@ -59,15 +59,14 @@ void do_connect(struct end *end)
 	if (IS_ERR(chan))
 		return;
 	chan->active = true;
-	kref_get(&chan->ref);
-	if (rch_lane_attach(&chan->lane, peer_link, GFP_KERNEL)) {
-		rch_chan_put(chan);
+	chan->early.wanted = true;
+	if (rch_chan_early_attach(chan, peer_link)) {
 		rch_chan_put(chan);
 		return;
 	}
 	end_new(end, chan, say_new_id());
 	end->accepted = true;
-	rch_lane_open(&chan->lane);
+	rch_lane_open(&chan->lane, chan->early.wanted);
 }
 
 /** do_opened - as a listener: the peer opens a channel */
@@ -93,6 +92,12 @@ u32 do_opened(struct rch_link *link, const struct rch_open *open, kuid_t *uid)
 		return RCH_REJECT_RESOURCES;
 	}
 	rch_lane_connected(&chan->lane, open->chan, open->window);
+	if (open->early && rch_lane_hear_early(&chan->lane)) {
+		if (rch_lane_detach(&chan->lane))
+			rch_chan_put(chan);
+		rch_chan_put(chan);
+		return RCH_REJECT_RESOURCES;
+	}
 	end_new(&ends[i], chan, open->chan);
 	/* Never accepted, until it is. */
 	ends[i].signal = -1;

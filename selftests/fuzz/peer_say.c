@@ -303,7 +303,8 @@ void say_open(struct end *end, u32 window)
 	};
 
 	end->credit = window;
-	rch_wire_open_put(put(end, RCH_REC_OPEN, 0, sizeof(struct rch_wire_open)), &open);
+	rch_wire_open_put(put(end, RCH_REC_OPEN, peer_link->terms.features & RCH_FEATURE_EARLY ?
+			      RCH_OPEN_F_EARLY : 0, sizeof(struct rch_wire_open)), &open);
 }
 
 /** say_accept - the peer accepts one */
@@ -323,8 +324,10 @@ static void say_data(struct end *end, struct input *in)
 
 	if (!total)
 		total = length;
-	payload = put(end, RCH_REC_DATA, flags & 15, min(length, PEER_FRAME / 2));
+	payload = put(end, RCH_REC_DATA, flags & RCH_DATA_F_ALL, min(length, PEER_FRAME / 2));
 	header = (void *)(payload - sizeof(*header));
+	if (flags & RCH_DATA_F_EARLY)
+		header->chan = cpu_to_le32(end->peer_id);
 	header->total = cpu_to_le32(total);
 }
 

@@ -205,6 +205,20 @@ static void frame_standing_seed(void)
 	seeds_save("frame", "cts-ahead-of-nothing", buf, length);
 }
 
+/* A message before ACCEPT; a part of one; and one that is shorter than it says. */
+static void frame_early_seed(void)
+{
+	struct rch_record r = record_of(RCH_REC_DATA);
+	u8 buf[FRAME_SIZE] __attribute__((aligned(8)));
+
+	r.flags |= RCH_DATA_F_EARLY;
+	seeds_save("frame", "early", buf, frame_make(buf, &r, 1));
+	r.total++;
+	seeds_save("frame", "bad-early-short", buf, frame_make(buf, &r, 1));
+	r.flags &= ~RCH_DATA_F_LAST;
+	seeds_save("frame", "bad-early-part", buf, frame_make(buf, &r, 1));
+}
+
 /* Two grants and a message; and with a lie in it. */
 static void frame_grants_seed(void)
 {
@@ -455,6 +469,7 @@ int main(int argc, char **argv)
 	frame_seeds();
 	frame_bad_seeds();
 	frame_standing_seed();
+	frame_early_seed();
 	frame_grants_seed();
 	hello_seeds();
 	link_seeds();

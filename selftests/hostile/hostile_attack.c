@@ -207,6 +207,8 @@ static void choose_hello(struct attack *a)
 		*features &= ~RCH_FEATURE_DEEP;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
+	if (a->late)
+		*features &= ~RCH_FEATURE_EARLY;
 	if (a->frame_size)
 		a->h.mine.frame_size = a->frame_size;
 }

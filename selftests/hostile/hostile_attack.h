@@ -53,6 +53,8 @@ struct attack {
 	bool deep;
 	/* Keys shall be closed by frames. */
 	bool keyed;
+	/* No messages come before ACCEPT. */
+	bool late;
 	/* It never says that the connection stands. */
 	bool mute;
 	/* Its dead time in ms, if not the usual one. */

@@ -202,7 +202,7 @@ static const struct lie lies[] = {
 	{ "type 0", RCH_RULE_RECORD_TYPE, { { VICTIM, 0 } } },
 	{ "type 255", RCH_RULE_RECORD_TYPE, { { VICTIM, 255 } } },
 	{ "OPEN with a flag", RCH_RULE_RECORD_FLAGS,
-	  { { 0, RCH_REC_OPEN, 1, 0, 24, 0, { 9, PREY } } } },
+	  { { 0, RCH_REC_OPEN, 2, 0, 24, 0, { 9, PREY } } } },
 	{ "ACCEPT with a flag", RCH_RULE_RECORD_FLAGS,
 	  { { VICTIM, RCH_REC_ACCEPT, 1, 0, 16, 0, { 9 } } } },
 	{ "REJECT with a flag", RCH_RULE_RECORD_FLAGS, { { VICTIM, RCH_REC_REJECT, 1, 0, 8 } } },

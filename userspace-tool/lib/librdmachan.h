@@ -69,7 +69,7 @@ extern "C" {
 /**
  * struct rdmachan_options - how to make a listener or a channel
  * @size: sizeof(struct rdmachan_options)
- * @flags: &enum rdmachan_fd_flags
+ * @flags: &enum rdmachan_fd_flags; for rdmachan_connect() also &enum rdmachan_connect_flags
  * @timeout_ms: How long to wait; 0 is the default of the call: without limit for
  *	rdmachan_accept(), that of the module for rdmachan_connect()
  * @backlog: Channels that may wait at a listener, 0 is 128
@@ -222,7 +222,9 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * @err: why it failed, or NULL
  *
  * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
- * writable when it is open or has failed; rdmachan_connected() tells which.
+ * writable when it is open or has failed; rdmachan_connected() tells which. With
+ * %RDMACHAN_CONNECT_F_EARLY it is returned at once as well, and messages may be sent meanwhile, up
+ * to %RDMACHAN_EARLY_BYTES: they go with the request to open it.
  *
  * Return: the channel, or -1. ECONNREFUSED: nobody listens there, or the peer has
  * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; EHOSTDOWN: no
@@ -245,7 +247,8 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
  * @err: why it failed, or NULL
  *
  * Tries the addresses of the host in their order until one answers; each try has
- * the whole timeout. With %RDMACHAN_FD_F_NONBLOCK only the first is tried.
+ * the whole timeout. With %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY only the first is
+ * tried.
  *
  * Return: as rdmachan_connect(). A name that has no address gives EHOSTUNREACH,
  * with %RDMACHAN_CAUSE_ADDRESS and no peer address in @err.

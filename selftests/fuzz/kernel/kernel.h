@@ -36,6 +36,7 @@
 #define READ_ONCE(x) (x)
 #define WRITE_ONCE(x, v) ((x) = (v))
 #define smp_store_release(p, v) (*(p) = (v))
+#define synchronize_rcu() might_sleep()
 #define smp_load_acquire(p) (*(p))
 #define smp_mb() do {} while (0)
 #define smp_mb__after_atomic() do {} while (0)

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * chan_early.c - what is sent while a channel is being connected
+ *
+ * Operation. A program that asks for it in CONNECT sends whole messages before the peer has
+ * answered. They are copied, and kept with the channel; as soon as its lane is attached to a link
+ * each is queued there as well, and goes behind OPEN by this side's number. The lane's window is
+ * RCH_EARLY_MAX until ACCEPT tells a larger one. What is more, or larger than a frame, waits for
+ * that as it would without this.
+ *
+ * Copies are kept because a link may end before OPEN has left, and a peer may name another trust
+ * domain: then all are sent anew, on another link. They are never sent twice to where they may have
+ * been delivered: a channel whose link ends behind one of them, without an answer, fails.
+ *
+ * Locks. @early.lock is held while the lane is attached or used by who sends, so that it is not
+ * made anew meanwhile. Whether a message is taken is decided under the channel's lock, as the
+ * answer comes in softirq.
+ *
+ * Error handling. What was taken and is not delivered is told by the record of the failure, whose
+ * detail is the number of messages, unless its cause has another.
+ */
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "base/error.h"
+#include "base/inject.h"
+#include "base/rch.h"
+#include "channel/chan.h"
+
+/**
+ * struct rch_early_message - a message that was taken before the peer's answer
+ * @list: in the messages of its channel
+ * @length: its bytes
+ * @msg_flags: its flags
+ * @data: its bytes
+ */
+struct rch_early_message {
+	struct list_head list;
+	u32 length;
+	u16 msg_flags;
+	u8 data[];
+};
+
+/** rch_chan_may_send_early - whether the channel takes messages before it is open; a racy answer */
+bool rch_chan_may_send_early(const struct rch_chan *chan)
+{
+	return unlikely(chan->early.wanted) && READ_ONCE(chan->state) == RCH_CHAN_CONNECTING;
+}
+
+static bool early_always(struct rch_chan *chan)
+{
+	return true;
+}
+
+static struct rch_early_message *early_make(const struct iov_iter *from, u16 msg_flags)
+{
+	struct rch_early_message *message;
+	struct iov_iter iter = *from;
+	u32 length = iov_iter_count(from);
+
+	message = rch_try(RCH_SITE_ITEM, kmalloc(struct_size(message, data, length),
+						 GFP_KERNEL_ACCOUNT));
+	if (!message)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_iter(message->data, length, &iter) != length) {
+		kfree(message);
+		return ERR_PTR(-EFAULT);
+	}
+	message->length = length;
+	message->msg_flags = msg_flags;
+	return message;
+}
+
+/* A segment of @message, from @at on. */
+static struct rch_item *early_item(struct rch_chan *chan, const struct rch_early_message *message,
+				   u32 at)
+{
+	u32 length = min(message->length - at, rch_lane_segment_max(&chan->lane));
+	struct rch_item *item;
+	void *data;
+
+	item = rch_lane_item(&chan->lane, length, length == message->length, GFP_KERNEL_ACCOUNT,
+			     &data);
+	if (!item)
+		return NULL;
+	memcpy(data, message->data + at, length);
+	item->flags = at ? 0 : RCH_DATA_F_FIRST;
+	if (at + length == message->length)
+		item->flags |= RCH_DATA_F_LAST;
+	item->msg_flags = message->msg_flags;
+	item->total = message->length;
+	return item;
+}
+
+/* Take a message, if that is not too late, nor too much. */
+static bool early_admit(struct rch_chan *chan, struct rch_early_message *message)
+{
+	struct rch_chan_early *early = &chan->early;
+	u32 cost = rch_window_cost(message->length);
+	bool ok;
+
+	spin_lock_bh(&chan->lock);
+	ok = chan->state == RCH_CHAN_CONNECTING && !early->over &&
+	     cost <= RCH_EARLY_MAX - early->cost;
+	if (ok) {
+		list_add_tail(&message->list, &early->messages);
+		early->count++;
+		early->cost += cost;
+		early->largest = max(early->largest, message->length);
+	}
+	spin_unlock_bh(&chan->lock);
+	return ok;
+}
+
+/* Return: 0; -EAGAIN when the message is to wait; or -ENOMEM. */
+static int early_take(struct rch_chan *chan, struct rch_early_message *message)
+{
+	struct rch_item *item = NULL;
+
+	lockdep_assert_held(&chan->early.lock);
+	if (chan->early.live) {
+		if (message->length > rch_lane_segment_max(&chan->lane))
+			return -EAGAIN;
+		item = early_item(chan, message, 0);
+		if (!item)
+			return -ENOMEM;
+	}
+	if (!early_admit(chan, message)) {
+		if (item)
+			rch_item_free(item);
+		return -EAGAIN;
+	}
+	/* If the lane takes nothing any more, there will be another one, or an end. */
+	if (item)
+		rch_lane_queue(&chan->lane, item);
+	return 0;
+}
+
+/**
+ * rch_chan_send_early - send a message while the channel is being connected
+ * @chan: channel
+ * @from: the message; stays as it is
+ * @msg_flags: message flags
+ * @nonblock: do not wait for another thread that sends
+ * @deadline: how long to wait for it, as of rch_deadline()
+ *
+ * Context: process.
+ * Return: 0 when the whole message is accepted; -EAGAIN when it is to be sent as any other, when
+ * the channel is open; -ENOMEM, -EFAULT; or as rch_chan_claim().
+ */
+int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 msg_flags,
+			bool nonblock, unsigned long deadline)
+{
+	struct rch_early_message *message;
+	int ret;
+
+	if (!rch_chan_may_send_early(chan) ||
+	    iov_iter_count(from) > RCH_EARLY_MAX - RCH_WINDOW_RECORD)
+		return -EAGAIN;
+	message = early_make(from, msg_flags);
+	if (IS_ERR(message))
+		return PTR_ERR(message);
+	ret = rch_chan_claim(chan, RCH_CHAN_TX, early_always, nonblock, deadline);
+	if (!ret) {
+		mutex_lock(&chan->early.lock);
+		ret = early_take(chan, message);
+		mutex_unlock(&chan->early.lock);
+		if (!ret)
+			rch_chan_tx_done(chan, iov_iter_count(from));
+		rch_chan_unclaim(chan, RCH_CHAN_TX);
+	}
+	if (ret)
+		kfree(message);
+	return ret;
+}
+
+/* Return: 0 or -ENOMEM */
+static int early_queue(struct rch_chan *chan, const struct rch_early_message *message)
+{
+	struct rch_item *item;
+	u32 at = 0;
+
+	do {
+		item = early_item(chan, message, at);
+		if (!item)
+			return -ENOMEM;
+		at += item->length;
+		/* If the link has ended just now, that is told as always: all is sent anew. */
+		rch_lane_queue(&chan->lane, item);
+	} while (at < message->length);
+	return 0;
+}
+
+/* All that was taken goes to the lane. Nobody but the holder of the lock changes the list. */
+static int early_queue_all(struct rch_chan *chan)
+{
+	struct rch_early_message *message;
+
+	lockdep_assert_held(&chan->early.lock);
+	list_for_each_entry(message, &chan->early.messages, list)
+		if (early_queue(chan, message))
+			return -ENOMEM;
+	return 0;
+}
+
+/* The lane was on another link before; nobody looks at it any more after this. */
+static void early_renew_lane(struct rch_chan *chan)
+{
+	struct rch_open open = chan->lane.open;
+	struct rch_link *link = chan->lane.link;
+
+	lockdep_assert_held(&chan->early.lock);
+	chan->early.live = false;
+	if (!link)
+		return;
+	synchronize_rcu();
+	spin_lock_bh(&chan->lock);
+	chan->lane.link = NULL;
+	spin_unlock_bh(&chan->lock);
+	rch_link_put(link);
+	rch_lane_init(&chan->lane, chan->tuning.send_buffer);
+	chan->lane.open = open;
+}
+
+static int early_attach(struct rch_chan *chan, struct rch_link *link)
+{
+	int ret;
+
+	kref_get(&chan->ref);
+	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
+	if (ret) {
+		rch_chan_put(chan);
+		return ret;
+	}
+	ret = early_queue_all(chan);
+	chan->early.live = !ret;
+	if (ret && rch_lane_detach(&chan->lane))
+		rch_chan_put(chan);
+	return ret;
+}
+
+/**
+ * rch_chan_early_attach - attach the channel's lane, with what was sent early
+ * @chan: channel that is being connected
+ * @link: link that is UP
+ *
+ * Nothing leaves before rch_lane_open(). Context: process, may sleep. Return: 0, -ENOMEM, or
+ * -ENOTCONN when the link has ended.
+ */
+int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link)
+{
+	int ret;
+
+	mutex_lock(&chan->early.lock);
+	early_renew_lane(chan);
+	spin_lock_bh(&chan->lock);
+	chan->opening.retry = false;
+	spin_unlock_bh(&chan->lock);
+	ret = early_attach(chan, link);
+	mutex_unlock(&chan->early.lock);
+	return ret;
+}
+
+/**
+ * rch_chan_given_up - whether nobody wants the channel any more that is being connected
+ * @chan: channel; without its lock a racy answer
+ */
+bool rch_chan_given_up(const struct rch_chan *chan)
+{
+	/* pairs with that of rch_chan_early_linger() */
+	return smp_load_acquire(&chan->ends.released) && !READ_ONCE(chan->early.lingers);
+}
+
+/**
+ * rch_chan_early_linger - the file is closed: whether the channel goes on connecting all the same
+ * @chan: channel, locked; its @ends.released is set here
+ * @signal: as of rch_chan_release()
+ *
+ * What was accepted is delivered, if it can be.
+ */
+bool rch_chan_early_linger(struct rch_chan *chan, int signal)
+{
+	bool lingers;
+
+	lockdep_assert_held(&chan->lock);
+	lingers = chan->state == RCH_CHAN_CONNECTING && chan->early.count && !signal &&
+		  chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
+	WRITE_ONCE(chan->early.lingers, lingers);
+	/* pairs with that of rch_chan_given_up() */
+	smp_store_release(&chan->ends.released, true);
+	return lingers;
+}
+
+/* Causes whose detail would be 0, or nothing that a program has use for. */
+static bool early_tells(u32 cause)
+{
+	switch (cause) {
+	case RDMACHAN_CAUSE_NO_DEVICE:
+	case RDMACHAN_CAUSE_ROUTE:
+	case RDMACHAN_CAUSE_UNREACHABLE:
+	case RDMACHAN_CAUSE_NO_MODULE:
+	case RDMACHAN_CAUSE_NO_SERVICE:
+	case RDMACHAN_CAUSE_BACKLOG:
+	case RDMACHAN_CAUSE_REJECTED:
+	case RDMACHAN_CAUSE_TIMEOUT:
+	case RDMACHAN_CAUSE_PEER_DEAD:
+	case RDMACHAN_CAUSE_PEER_RESTARTED:
+	case RDMACHAN_CAUSE_DISCONNECTED:
+	case RDMACHAN_CAUSE_PEER_RESOURCES:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * rch_chan_early_lost - the channel fails: tell how many messages were not delivered
+ * @chan: channel, locked; its error record is that of the failure, its state the one before
+ */
+void rch_chan_early_lost(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	if (chan->state != RCH_CHAN_CONNECTING || !chan->early.wanted)
+		return;
+	chan->early.lost = true;
+	if (chan->early.count && early_tells(chan->error.cause))
+		chan->error.detail = chan->early.count;
+}
+
+/**
+ * rch_chan_early_end - ACCEPT came: no message is sent early any more. Softirq
+ * @chan: channel, whose peer_message_max is known; locked
+ *
+ * Return: whether the peer takes all that were.
+ */
+bool rch_chan_early_end(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lock);
+	chan->early.over = true;
+	if (chan->early.largest <= chan->peer_message_max)
+		return true;
+	chan->early.lost = true;
+	return false;
+}
+
+/** rch_chan_early_free - nothing is to be sent anew any more. Any context */
+void rch_chan_early_free(struct rch_chan *chan)
+{
+	struct rch_early_message *message, *tmp;
+	LIST_HEAD(messages);
+
+	spin_lock_bh(&chan->lock);
+	list_splice_init(&chan->early.messages, &messages);
+	spin_unlock_bh(&chan->lock);
+	list_for_each_entry_safe(message, tmp, &messages, list)
+		kfree(message);
+}

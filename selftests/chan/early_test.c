@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * early_test.c - messages that are sent while a channel is being connected
+ *
+ * The cable is long where round trips are counted: time is virtual, and computing takes none.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common.h"
+#include "harness.h"
+#include "pair.h"
+#include "ring.h"
+
+#define NOBODY (SERVICE + 7)
+/* One way, and there and back. */
+#define CABLE_MS 10
+#define TRIP_NS (2LL * CABLE_MS * 1000000)
+/* What the hosts do besides, which is far less than a trip. */
+#define WORK_NS 1000000
+#define PATIENCE 20000
+/* Messages of this size that may be sent early, and bytes of the largest. */
+#define SIZE 1000U
+#define FIT (RDMACHAN_EARLY_BYTES / (SIZE + 64))
+#define LARGEST (RDMACHAN_EARLY_BYTES - 64)
+
+#define EARLY (&(struct opts){ .flags = RDMACHAN_CONNECT_F_EARLY })
+#define EARLY_NONBLOCK \
+	(&(struct opts){ .flags = RDMACHAN_CONNECT_F_EARLY | RDMACHAN_FD_F_NONBLOCK })
+
+/* What is not looked at. */
+static char scrap[64];
+
+FIXTURE(early)
+{
+	int ctx;
+	int peer;
+	int listener;
+	/* A channel that keeps the link, or -1. */
+	int keep;
+};
+
+FIXTURE_SETUP(early)
+{
+	self->ctx = open_ctx();
+	self->peer = open_peer();
+	self->listener = do_listen(self->peer, SERVICE, NULL);
+	ASSERT_GE(self->listener, 0);
+	self->keep = -1;
+}
+
+FIXTURE_TEARDOWN(early)
+{
+	if (self->keep >= 0)
+		close(self->keep);
+	close(self->listener);
+	close(self->peer);
+	close(self->ctx);
+}
+
+static int accept_one(struct fixture_early *self)
+{
+	int chan = do_accept(self->listener, TIMEOUT(PATIENCE));
+
+	ASSERT_GE(chan, 0);
+	return chan;
+}
+
+/* Have a link that stands, and nothing under way. */
+static void have_link(struct fixture_early *self)
+{
+	self->keep = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(self->keep, 0);
+	close(accept_one(self));
+	sleep_ms(100);
+}
+
+/* The hosts are far apart, and a link stands. */
+static void far_apart(struct fixture_early *self)
+{
+	if (!time_is_virtual() || !has_peer())
+		SKIP("time is real here: a round trip is the machine's load");
+	have_link(self);
+	cable("delay 10");
+}
+
+static void talk_again(struct fixture_early *self)
+{
+	int a = do_connect(self->ctx, SERVICE, NULL), b;
+
+	ASSERT_GE(a, 0);
+	/* One that was given up may wait before it. */
+	do {
+		b = accept_one(self);
+	} while (poll_mask(b, POLLERR, 100));
+	talk(a, b);
+	close(a);
+	close(b);
+}
+
+static void send_numbered(int chan, uint32_t number, size_t size)
+{
+	char data[LARGEST];
+
+	fill_random(data, size, number);
+	ASSERT_EQ(do_send(chan, data, size, number, TIMEOUT(PATIENCE)), 0);
+}
+
+static void expect_numbered(int chan, uint32_t number, size_t size)
+{
+	struct rdmachan_recv_args recv;
+	char data[LARGEST];
+
+	ASSERT_EQ(do_recv(chan, data, sizeof(data), &recv, TIMEOUT(PATIENCE)), 0);
+	EXPECT_EQ(recv.out_length, size);
+	EXPECT_EQ(recv.out_msg_flags, number);
+	EXPECT_TRUE(is_random(data, size, number));
+}
+
+/* The peer's program: accepts, and answers one message. */
+static pid_t answer_one(struct fixture_early *self)
+{
+	pid_t child = fork();
+	char data[64];
+	int chan;
+
+	if (child)
+		return child;
+	chan = accept_one(self);
+	ASSERT_EQ(do_recv(chan, data, sizeof(data), NULL, TIMEOUT(PATIENCE)), 0);
+	ASSERT_EQ(do_send(chan, "ping", 4, 0, TIMEOUT(PATIENCE)), 0);
+	/* Until the answer was taken. */
+	EXPECT_EQ(read(chan, data, sizeof(data)), 0);
+	_exit(harness_failures ? 1 : 0);
+}
+
+/* Open, a message, and its answer. Return: how long that takes. */
+static int64_t ask(struct fixture_early *self, const struct opts *o)
+{
+	int64_t begun = clock_ns(), took;
+	char back[8];
+	int chan = do_connect(self->ctx, SERVICE, o);
+
+	ASSERT_GE(chan, 0);
+	ASSERT_EQ(write(chan, "ping", 4), 4);
+	ASSERT_EQ(read(chan, back, sizeof(back)), 4);
+	took = clock_ns() - begun;
+	EXPECT_EQ(memcmp(back, "ping", 4), 0);
+	close(chan);
+	return took;
+}
+
+#define EXPECT_TRIPS(ns, trips)						\
+	do {								\
+		int64_t took_ = (ns);					\
+									\
+		EXPECT_GE(took_, (trips) * TRIP_NS);			\
+		EXPECT_LE(took_, (trips) * TRIP_NS + WORK_NS);		\
+	} while (0)
+
+TEST_F(early, one_trip)
+{
+	pid_t child;
+
+	far_apart(self);
+	child = answer_one(self);
+	EXPECT_TRIPS(ask(self, NULL), 2);
+	EXPECT_EQ(child_status(child), 0);
+	/* Until what closed it is acknowledged: an answer waits for frames that are under way. */
+	sleep_ms(2000);
+	child = answer_one(self);
+	EXPECT_TRIPS(ask(self, EARLY), 1);
+	EXPECT_EQ(child_status(child), 0);
+	cable("delay 0");
+}
+
+/* CONNECT by a queue. Return: the channel. */
+static int queue_connect(struct queue *q, const struct opts *o)
+{
+	struct rdmachan_connect_args connect;
+	struct rdmachan_cqe cqe;
+
+	fill_connect(&connect, SERVICE, o);
+	queue_add(q, RDMACHAN_OPCODE_CONNECT, -1, 1)->addr = (uintptr_t)&connect;
+	ASSERT_EQ(queue_enter(q, 1, 1, PATIENCE), 1);
+	ASSERT_TRUE(queue_next(q, &cqe));
+	ASSERT_GE(cqe.res, 0);
+	return cqe.res;
+}
+
+TEST_F(early, one_trip_by_a_queue)
+{
+	struct rdmachan_cqe cqe;
+	int chan, i, results = 0;
+	struct queue q;
+	int64_t begun;
+	char back[8];
+	pid_t child;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	far_apart(self);
+	child = answer_one(self);
+	begun = clock_ns();
+	chan = queue_connect(&q, EARLY);
+	/* It says so at once. */
+	EXPECT_LE(clock_ns() - begun, WORK_NS);
+	queue_send(&q, chan, "ping", 4, 2);
+	queue_recv(&q, chan, back, sizeof(back), 3);
+	ASSERT_EQ(queue_enter(&q, 2, 2, PATIENCE), 2);
+	EXPECT_TRIPS(clock_ns() - begun, 1);
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(queue_next(&q, &cqe));
+		EXPECT_EQ(cqe.res, 4);
+		results |= 1 << cqe.user_data;
+	}
+	EXPECT_EQ(results, 1 << 2 | 1 << 3);
+	close(chan);
+	EXPECT_EQ(child_status(child), 0);
+	cable("delay 0");
+	queue_close(&q);
+}
+
+/* The first channel between two hosts: what is sent waits for the link, and goes with it. */
+TEST_F(early, one_trip_less_without_a_link)
+{
+	int64_t plain, early;
+	pid_t child;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("time is real here: a round trip is the machine's load");
+	/* Both have the neighbours' addresses. */
+	have_link(self);
+	close(self->keep);
+	self->keep = -1;
+	cable("delay 10");
+	await_no_links(self->ctx);
+	child = answer_one(self);
+	plain = ask(self, NULL);
+	EXPECT_EQ(child_status(child), 0);
+	await_no_links(self->ctx);
+	child = answer_one(self);
+	early = ask(self, EARLY);
+	EXPECT_EQ(child_status(child), 0);
+	EXPECT_TRIPS(plain, early / TRIP_NS + 1);
+	cable("delay 0");
+}
+
+/* Messages of all sizes, some of which go early, arrive as they were sent. */
+static const struct {
+	const char *name;
+	bool link;
+	uint32_t count;
+	size_t first;
+	size_t step;
+} contents[] = {
+	{ "one", true, 1, SIZE, 0 },
+	{ "empty", true, 3, 0, 0 },
+	{ "all_that_fit", true, FIT, SIZE, 0 },
+	{ "more_than_fit", true, 3 * FIT, SIZE, 0 },
+	{ "the_largest", true, 2, LARGEST, 0 },
+	{ "larger_ones", true, 40, 0, 397 },
+	{ "without_a_link", false, 40, 0, 397 },
+	{ "without_a_link_the_largest", false, 2, LARGEST, 0 },
+};
+
+TEST_F_ROWS(early, arrives, contents)
+{
+	uint32_t i;
+	int a, b;
+
+	if (row->link)
+		have_link(self);
+	a = do_connect(self->ctx, SERVICE, EARLY);
+	ASSERT_GE(a, 0);
+	for (i = 0; i < row->count; i++)
+		send_numbered(a, i, row->first + i * row->step);
+	b = accept_one(self);
+	for (i = 0; i < row->count; i++)
+		expect_numbered(b, i, row->first + i * row->step);
+	talk(a, b);
+	EXPECT_TRUE(wait_state(a, RDMACHAN_STATE_OPEN, PATIENCE));
+	close(a);
+	EXPECT_EQ(read(b, scrap, sizeof(scrap)), 0);
+	close(b);
+}
+
+/* Frames may be smaller than the largest message that may be sent early. */
+TEST_F(early, what_waits_goes_before_what_is_sent_later)
+{
+	char data[70000];
+	int a, b;
+
+	have_link(self);
+	a = do_connect(self->ctx, SERVICE, EARLY);
+	ASSERT_GE(a, 0);
+	send_numbered(a, 0, SIZE);
+	fill_random(data, sizeof(data), 1);
+	/* It waits for the peer's answer. */
+	ASSERT_EQ(do_send(a, data, sizeof(data), 1, TIMEOUT(PATIENCE)), 0);
+	send_numbered(a, 2, SIZE);
+	b = accept_one(self);
+	expect_numbered(b, 0, SIZE);
+	ASSERT_EQ(do_recv(b, data, sizeof(data), NULL, TIMEOUT(PATIENCE)), 0);
+	EXPECT_TRUE(is_random(data, sizeof(data), 1));
+	expect_numbered(b, 2, SIZE);
+	close(a);
+	close(b);
+}
+
+/* What does not fit waits, or gives EAGAIN; and so does a receive. */
+TEST_F(early, as_much_as_fits)
+{
+	char data[SIZE] = {};
+	int a, b;
+	uint32_t i;
+
+	have_link(self);
+	cable("delay 10");
+	a = do_connect(self->ctx, SERVICE, EARLY_NONBLOCK);
+	ASSERT_GE(a, 0);
+	EXPECT_EQ(poll_mask(a, POLLIN | POLLOUT, 0), 0);
+	for (i = 0; i < FIT; i++)
+		ASSERT_EQ(write(a, data, SIZE), (ssize_t)SIZE);
+	EXPECT_ERR(write(a, data, SIZE), EAGAIN);
+	EXPECT_ERR(read(a, data, SIZE), EAGAIN);
+	EXPECT_ERR(do_shutdown(a, RDMACHAN_SHUTDOWN_SEND), ENOTCONN);
+	EXPECT_EQ(poll_mask(a, POLLOUT, PATIENCE), POLLOUT);
+	EXPECT_EQ(write(a, data, SIZE), (ssize_t)SIZE);
+	b = accept_one(self);
+	for (i = 0; i < FIT + 1; i++)
+		ASSERT_EQ(do_recv(b, data, SIZE, NULL, TIMEOUT(PATIENCE)), 0);
+	cable("delay 0");
+	close(a);
+	close(b);
+}
+
+/* A program that has not asked is told as ever. */
+TEST_F(early, only_who_asks)
+{
+	int a;
+
+	have_link(self);
+	cable("delay 10");
+	a = do_connect(self->ctx, SERVICE, &(struct opts){ .flags = RDMACHAN_FD_F_NONBLOCK });
+	ASSERT_GE(a, 0);
+	EXPECT_ERR(write(a, "x", 1), ENOTCONN);
+	EXPECT_TRUE(wait_state(a, RDMACHAN_STATE_OPEN, PATIENCE));
+	cable("delay 0");
+	close(a);
+}
+
+/* Nobody sees it before it is accepted; and what came is there then. */
+TEST_F(early, waits_to_be_accepted)
+{
+	struct rdmachan_object object;
+	int a, b;
+
+	a = do_connect(self->ctx, SERVICE, EARLY);
+	ASSERT_GE(a, 0);
+	send_numbered(a, 1, SIZE);
+	send_numbered(a, 2, SIZE);
+	ASSERT_TRUE(wait_state(a, RDMACHAN_STATE_OPEN, PATIENCE));
+	ASSERT_TRUE(wait_readable(self->listener, PATIENCE));
+	b = accept_one(self);
+	ASSERT_EQ(get_object(b, &object), 0);
+	EXPECT_EQ(object.rx_queued, 2 * SIZE);
+	expect_numbered(b, 1, SIZE);
+	expect_numbered(b, 2, SIZE);
+	close(a);
+	close(b);
+}
+
+/* Refused: told, with the number of messages. */
+
+static void expect_lost(int chan, int error, uint32_t cause, uint64_t detail, uint64_t sent)
+{
+	struct rdmachan_object object;
+	struct rdmachan_error told;
+
+	ASSERT_TRUE(wait_state(chan, RDMACHAN_STATE_FAILED, PATIENCE));
+	ASSERT_EQ(get_error(chan, &told), 0);
+	EXPECT_EQ(told.error, (uint32_t)error);
+	EXPECT_EQ(told.cause, cause);
+	EXPECT_EQ(told.detail, detail);
+	ASSERT_EQ(get_object(chan, &object), 0);
+	EXPECT_EQ(object.tx_messages, sent);
+	EXPECT_ERR(write(chan, "x", 1), error);
+	EXPECT_ERR(read(chan, scrap, sizeof(scrap)), error);
+}
+
+static int send_three_to(struct fixture_early *self, uint32_t service, const struct opts *o)
+{
+	int a = do_connect(self->ctx, service, o);
+
+	ASSERT_GE(a, 0);
+	send_numbered(a, 1, SIZE);
+	send_numbered(a, 2, 0);
+	send_numbered(a, 3, SIZE);
+	return a;
+}
+
+TEST_F(early, nobody_listens)
+{
+	int a;
+
+	have_link(self);
+	a = send_three_to(self, NOBODY, EARLY);
+	expect_lost(a, ECONNREFUSED, RDMACHAN_CAUSE_NO_SERVICE, 3, 3);
+	close(a);
+	/* The link is as it was. */
+	talk_again(self);
+}
+
+TEST_F(early, nobody_listens_and_no_link)
+{
+	int a;
+
+	await_no_links(self->ctx);
+	a = send_three_to(self, NOBODY, EARLY);
+	expect_lost(a, ECONNREFUSED, RDMACHAN_CAUSE_NO_SERVICE, 3, 3);
+	close(a);
+}
+
+TEST_F(early, backlog_is_full)
+{
+	int listener = do_listen(self->peer, SERVICE + 1, &(struct opts){ .backlog = 1 }), a, b;
+
+	have_link(self);
+	a = send_three_to(self, SERVICE + 1, EARLY);
+	ASSERT_TRUE(wait_state(a, RDMACHAN_STATE_OPEN, PATIENCE));
+	b = send_three_to(self, SERVICE + 1, EARLY);
+	expect_lost(b, ECONNREFUSED, RDMACHAN_CAUSE_BACKLOG, 3, 3);
+	close(b);
+	/* The one that waits has lost nothing. */
+	b = do_accept(listener, TIMEOUT(PATIENCE));
+	ASSERT_GE(b, 0);
+	expect_numbered(b, 1, SIZE);
+	expect_numbered(b, 2, 0);
+	expect_numbered(b, 3, SIZE);
+	close(a);
+	close(b);
+	close(listener);
+}
+
+TEST_F(early, no_answer_in_time)
+{
+	const struct opts o = { .flags = RDMACHAN_CONNECT_F_EARLY, .timeout_ms = 200 };
+	int a;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("the cable is not ours");
+	have_link(self);
+	cable("cut");
+	a = send_three_to(self, SERVICE, &o);
+	expect_lost(a, ETIMEDOUT, RDMACHAN_CAUSE_TIMEOUT, 3, 3);
+	close(a);
+	cable("mend");
+	/* The adapter sends once more what it was given. */
+	a = accept_one(self);
+	EXPECT_TRUE(wait_state(a, RDMACHAN_STATE_FAILED, PATIENCE));
+	close(a);
+}
+
+/* The link ends behind them: they may be there, and are not sent once more. */
+TEST_F(early, link_ends_before_the_answer)
+{
+	struct rdmachan_error error;
+	int a;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("the cable is not ours");
+	set_parameter("dead_ms", 1000);
+	have_link(self);
+	/* What goes there does, and nothing comes back. */
+	cable("cut ba");
+	a = send_three_to(self, SERVICE, EARLY);
+	expect_lost(a, ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD, 3, 3);
+	cable("mend");
+	close(a);
+	/* They came once. */
+	a = accept_one(self);
+	expect_numbered(a, 1, SIZE);
+	expect_numbered(a, 2, 0);
+	expect_numbered(a, 3, SIZE);
+	EXPECT_ERR(do_recv(a, scrap, sizeof(scrap), NULL, TIMEOUT(PATIENCE)), ECONNRESET);
+	ASSERT_EQ(get_error(a, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DISCONNECTED);
+	close(a);
+	EXPECT_ERR(do_accept(self->listener, TIMEOUT(1000)), ETIMEDOUT);
+	set_parameter("dead_ms", 5000);
+}
+
+/* Larger than what the peer takes, which is known only when it has answered. */
+TEST_F(early, larger_than_the_peer_takes)
+{
+	const struct opts small = { .tuning = { .message_max = SIZE - 1 } };
+	int listener = do_listen(self->peer, SERVICE + 1, &small), a, b;
+
+	have_link(self);
+	a = send_three_to(self, SERVICE + 1, EARLY);
+	expect_lost(a, EMSGSIZE, RDMACHAN_CAUSE_MESSAGE_SIZE, SIZE - 1, 3);
+	b = do_accept(listener, TIMEOUT(PATIENCE));
+	ASSERT_GE(b, 0);
+	EXPECT_TRUE(wait_state(b, RDMACHAN_STATE_FAILED, PATIENCE));
+	EXPECT_ERR(read(b, scrap, sizeof(scrap)), EMSGSIZE);
+	close(a);
+	close(b);
+	close(listener);
+	talk_again(self);
+}
+
+/* The listener goes with the channel in its queue: as for any that waits there. */
+TEST_F(early, listener_is_closed)
+{
+	struct rdmachan_error error;
+	int listener = do_listen(self->peer, SERVICE + 1, NULL), a;
+
+	have_link(self);
+	a = send_three_to(self, SERVICE + 1, EARLY);
+	ASSERT_TRUE(wait_state(a, RDMACHAN_STATE_OPEN, PATIENCE));
+	close(listener);
+	ASSERT_TRUE(wait_state(a, RDMACHAN_STATE_FAILED, PATIENCE));
+	ASSERT_EQ(get_error(a, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
+	close(a);
+}
+
+/* By a queue each SEND is told. */
+static const struct {
+	const char *name;
+	uint32_t service;
+	int64_t result;
+} results[] = {
+	{ "delivered", SERVICE, SIZE },
+	{ "refused", NOBODY, -ECONNREFUSED },
+};
+
+TEST_F_ROWS(early, sends_of_a_queue_are, results)
+{
+	static char data[SIZE];
+	struct rdmachan_cqe cqe;
+	struct queue q;
+	uint64_t i;
+	int a;
+
+	have_link(self);
+	cable("delay 10");
+	ASSERT_EQ(queue_open(self->ctx, &q, 64, 64), 0);
+	a = do_connect(self->ctx, row->service, EARLY);
+	ASSERT_GE(a, 0);
+	/* Some more than fit. */
+	for (i = 0; i < FIT + 3; i++)
+		queue_send(&q, a, data, SIZE, i);
+	queue_cancel(&q, 0, 0, 1000);
+	ASSERT_EQ(queue_enter(&q, FIT + 4, 1, PATIENCE), FIT + 4);
+	/* One that was taken is on its way. */
+	ASSERT_TRUE(queue_next(&q, &cqe));
+	EXPECT_EQ(cqe.user_data, 1000);
+	EXPECT_EQ(cqe.res, -EALREADY);
+	EXPECT_TRUE(!queue_next(&q, &cqe));
+	ASSERT_EQ(queue_enter(&q, 0, FIT + 3, PATIENCE), 0);
+	for (i = 0; i < FIT + 3; i++) {
+		ASSERT_TRUE(queue_next(&q, &cqe));
+		EXPECT_EQ(cqe.res, row->result);
+	}
+	cable("delay 0");
+	close(a);
+	queue_close(&q);
+}
+
+/* Ends in between */
+
+TEST_F(early, close_delivers)
+{
+	int i, b;
+
+	for (i = 0; i < 2; i++) {
+		close(send_three_to(self, SERVICE, EARLY));
+		b = accept_one(self);
+		expect_numbered(b, 1, SIZE);
+		expect_numbered(b, 2, 0);
+		expect_numbered(b, 3, SIZE);
+		EXPECT_EQ(read(b, scrap, sizeof(scrap)), 0);
+		close(b);
+		/* And now with a link. */
+		if (!i)
+			have_link(self);
+	}
+}
+
+TEST_F(early, close_of_one_that_is_refused)
+{
+	have_link(self);
+	close(send_three_to(self, NOBODY, EARLY));
+	EXPECT_TRUE(await_channels(self->ctx, 1));
+	talk_again(self);
+}
+
+TEST_F(early, close_without_lingering)
+{
+	const struct opts o = {
+		.flags = RDMACHAN_CONNECT_F_EARLY, .tuning.linger_ms = RDMACHAN_LINGER_NONE,
+	};
+
+	have_link(self);
+	close(send_three_to(self, SERVICE, &o));
+	EXPECT_TRUE(await_channels(self->ctx, 1));
+	talk_again(self);
+}
+
+static void come_and_be_killed(struct fixture_early *self)
+{
+	send_three_to(self, SERVICE, EARLY);
+	/* Until they have left. */
+	sleep_ms(1);
+	kill(getpid(), SIGKILL);
+}
+
+TEST_F(early, killed)
+{
+	pid_t child;
+	int b;
+
+	far_apart(self);
+	child = fork();
+	if (!child)
+		come_and_be_killed(self);
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
+	/* What had left is there, and then the channel is reset. */
+	b = accept_one(self);
+	expect_numbered(b, 1, SIZE);
+	expect_numbered(b, 2, 0);
+	expect_numbered(b, 3, SIZE);
+	EXPECT_ERR(do_recv(b, scrap, sizeof(scrap), NULL, TIMEOUT(PATIENCE)), ECONNRESET);
+	close(b);
+	cable("delay 0");
+	EXPECT_TRUE(await_channels(self->ctx, 1));
+}
+
+TEST_HARNESS_MAIN

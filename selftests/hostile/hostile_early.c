@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * hostile_early.c - messages that a peer sends before it knows that its channel is open
+ *
+ * Each row is what the peer says, all in one frame, and how that ends: by the rule that was broken,
+ * or not at all; and how many messages the program gets of the channel that was opened last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../kmod/pure/window.h"
+#include "hostile_scene.h"
+
+/* The peer's numbers of the channels that it opens. */
+#define FIRST_NO 200U
+#define SECOND_NO 201U
+#define NOBODY_NO 999U
+#define STEPS 5
+/* So many fit, and no byte more. */
+#define PIECE (4096U - 64)
+#define PIECES (RCH_EARLY_MAX / 4096)
+
+#define WHOLE (RCH_DATA_F_FIRST | RCH_DATA_F_LAST)
+#define EARLY (WHOLE | RCH_DATA_F_EARLY)
+
+/* What is said: OPEN, for PREY or for what nobody offers; or DATA. */
+struct said {
+	u8 type;
+	u8 flags;
+	u32 chan;
+	u32 length;
+	u32 total;
+	u32 service;
+	/* How often; 0 is once. */
+	u32 times;
+};
+
+#define OPENS(no) { RCH_REC_OPEN, RCH_OPEN_F_EARLY, no, .service = PREY }
+#define OPENS_PLAIN(no) { RCH_REC_OPEN, 0, no, .service = PREY }
+#define OPENS_NOTHING(no) { RCH_REC_OPEN, RCH_OPEN_F_EARLY, no, .service = NO_PREY }
+#define SAYS(no, bytes) { RCH_REC_DATA, EARLY, no, bytes, bytes }
+#define SAYS_SO(no, how, bytes, all) { RCH_REC_DATA, how, no, bytes, all }
+#define SAYS_OFTEN(no, bytes, count) { RCH_REC_DATA, EARLY, no, bytes, bytes, .times = count }
+
+static const struct early_row {
+	const char *name;
+	int want;
+	/* Of the channel that was opened last. */
+	u32 messages;
+	struct said said[STEPS];
+	/* It is not agreed upon. */
+	bool plain;
+} early_rows[] = {
+	{ "one", VERDICT_ALIVE, 1, { OPENS(FIRST_NO), SAYS(FIRST_NO, 8) } },
+	{ "all_that_may_be", VERDICT_ALIVE, PIECES,
+	  { OPENS(FIRST_NO), SAYS_OFTEN(FIRST_NO, PIECE, PIECES - 1), SAYS(FIRST_NO, PIECE) } },
+	{ "of_two", VERDICT_ALIVE, 2,
+	  { OPENS(FIRST_NO), OPENS(SECOND_NO), SAYS(SECOND_NO, 8), SAYS(FIRST_NO, 8),
+	    SAYS(SECOND_NO, 0) } },
+	{ "a_byte_too_much", RCH_RULE_WINDOW, 0,
+	  { OPENS(FIRST_NO), SAYS_OFTEN(FIRST_NO, PIECE, PIECES - 1), SAYS(FIRST_NO, PIECE + 1) } },
+	{ "one_too_many", RCH_RULE_WINDOW, 0,
+	  { OPENS(FIRST_NO), SAYS_OFTEN(FIRST_NO, 0, RCH_EARLY_MAX / 64), SAYS(FIRST_NO, 0) } },
+	{ "never_opened", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), SAYS(NOBODY_NO, 8) } },
+	{ "opened_without_saying_so", RCH_RULE_CHANNEL, 0,
+	  { OPENS_PLAIN(FIRST_NO), SAYS(FIRST_NO, 8) } },
+	/* The refusal may be under way, whatever it is that was refused. */
+	{ "refused", VERDICT_ALIVE, 1,
+	  { OPENS_NOTHING(SECOND_NO), SAYS(SECOND_NO, 8), OPENS(FIRST_NO), SAYS(SECOND_NO, 8),
+	    SAYS(FIRST_NO, 8) } },
+	{ "refused_and_never_opened", VERDICT_ALIVE, 1,
+	  { OPENS_NOTHING(SECOND_NO), OPENS(FIRST_NO), SAYS(NOBODY_NO, 8), SAYS(FIRST_NO, 8) } },
+	{ "refused_and_too_much", VERDICT_ALIVE, 0,
+	  { OPENS_NOTHING(SECOND_NO), SAYS_OFTEN(SECOND_NO, PIECE, 3), OPENS(FIRST_NO) } },
+	{ "opened_twice", RCH_RULE_STATE, 0, { OPENS(FIRST_NO), OPENS(FIRST_NO) } },
+	{ "refused_and_opened", VERDICT_ALIVE, 1,
+	  { OPENS_NOTHING(FIRST_NO), OPENS(FIRST_NO), SAYS(FIRST_NO, 8) } },
+	{ "not_the_first_part", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, RCH_DATA_F_LAST | RCH_DATA_F_EARLY, 8, 8) } },
+	{ "a_part", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, RCH_DATA_F_FIRST | RCH_DATA_F_EARLY, 512, 600) } },
+	{ "less_than_it_says", RCH_RULE_SEGMENT, 0,
+	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, EARLY, 512, 600) } },
+	{ "with_grants", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, EARLY | RCH_DATA_F_GRANTS, 64, 64) } },
+	{ "aborted", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, RCH_DATA_F_ABORT | RCH_DATA_F_EARLY, 0, 64) } },
+	{ "of_nobody", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), SAYS(0, 8) } },
+	{ "not_agreed_upon", RCH_RULE_STATE, 0,
+	  { OPENS_PLAIN(FIRST_NO), SAYS(FIRST_NO, 8) }, true },
+	{ "open_not_agreed_upon", RCH_RULE_STATE, 0, { OPENS(FIRST_NO) }, true },
+};
+
+static void say_open(struct frame *f, const struct said *s)
+{
+	const struct rch_record r = {
+		.type = RCH_REC_OPEN, .flags = s->flags, .length = sizeof(struct rch_wire_open),
+	};
+	const struct rch_open open = {
+		.chan = s->chan, .service = s->service, .window = 64 << 20, .message_max = 64 << 20,
+	};
+
+	rch_wire_open_put(frame_add(f, &r), &open);
+}
+
+static void say(struct attack *a, struct frame *f, const struct said *s)
+{
+	u32 i;
+
+	for (i = 0; !i || i < s->times; i++) {
+		/* As much as a frame has room for. */
+		if (f->used + rch_wire_space(s->length) > HOSTILE_BUFFER) {
+			hostile_say(&a->h, f);
+			frame_begin(f);
+		}
+		if (s->type == RCH_REC_OPEN)
+			say_open(f, s);
+		else
+			frame_data(f, s->chan, s->flags, s->length, s->total);
+	}
+}
+
+/* The program that accepts it gets so many messages, and no more. */
+static void expect_messages(int chan, u32 count)
+{
+	static char data[PIECE + 1];
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		EXPECT_EQ(do_recv(chan, data, sizeof(data), NULL, TIMEOUT(5000)), 0);
+	EXPECT_ERR(do_recv(chan, data, sizeof(data), NULL, DONTWAIT), EAGAIN);
+}
+
+static u32 opened(const struct early_row *row)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < STEPS; i++)
+		count += row->said[i].type == RCH_REC_OPEN && row->said[i].service == PREY;
+	return count;
+}
+
+TEST_F_ROWS(scene, early, early_rows)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	u32 i;
+	int chan = -1;
+
+	a->late = row->plain;
+	ASSERT_TRUE(attack_connect(a, false));
+	frame_begin(&f);
+	for (i = 0; i < STEPS && row->said[i].type; i++)
+		say(a, &f, &row->said[i]);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	if (row->want != VERDICT_ALIVE) {
+		EXPECT_EQ(attack_verdict(a, a->witness), row->want);
+		return;
+	}
+	ASSERT_TRUE(attack_heard(a));
+	for (i = 0; i < opened(row); i++) {
+		if (chan >= 0)
+			close(chan);
+		chan = do_accept(a->listener, TIMEOUT(5000));
+		ASSERT_GE(chan, 0);
+	}
+	expect_messages(chan, row->messages);
+	close(chan);
+}
+
+/* Who has used the number that ACCEPT gave knows it. */
+TEST_F(scene, early_when_it_is_late)
+{
+	const struct said opens = OPENS(FIRST_NO);
+	struct attack *a = &self->a;
+	static struct frame f;
+	u32 number;
+	int chan;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	frame_begin(&f);
+	say_open(&f, &opens);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, hostile_find(&a->h, RCH_REC_ACCEPT, FIRST_NO), 5000));
+	number = hostile_find(&a->h, RCH_REC_ACCEPT, FIRST_NO)->first;
+	frame_begin(&f);
+	/* It may still not have looked. */
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	frame_data(&f, number, WHOLE, 8, 8);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	chan = do_accept(a->listener, TIMEOUT(5000));
+	expect_messages(chan, 3);
+	frame_begin(&f);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_EQ(attack_verdict(a, chan), RCH_RULE_STATE);
+	close(chan);
+}
+
+/* What a program does not read is bounded by its buffers, however many channels are opened. */
+TEST_F(scene, early_for_a_full_backlog)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	struct rdmachan_info info;
+	struct said opens = OPENS(FIRST_NO);
+	u32 i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (i = 0; i < 2 * PREY_BACKLOG; i++) {
+		opens.chan = FIRST_NO + i;
+		frame_begin(&f);
+		say_open(&f, &opens);
+		frame_data(&f, opens.chan, EARLY, PIECE, PIECE);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	}
+	ASSERT_TRUE(attack_heard(a));
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.rejects[RCH_REJECT_BACKLOG] == PREY_BACKLOG, 5000));
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_LE(info.out_segments, PREY_BACKLOG + 2);
+	for (i = 0; i < PREY_BACKLOG; i++) {
+		int chan = do_accept(a->listener, TIMEOUT(5000));
+
+		ASSERT_GE(chan, 0);
+		expect_messages(chan, 1);
+		close(chan);
+	}
+}
+
+/* Larger than what the program takes: the channel is reset, and the link is as it was. */
+TEST_F(scene, early_and_too_large)
+{
+	const struct opts small = { .tuning = { .message_max = 8 } };
+	struct said opens = OPENS(FIRST_NO);
+	struct attack *a = &self->a;
+	static struct frame f;
+	int listener, chan;
+	char data[16];
+
+	listener = do_listen(a->ctx, PREY + 7, &small);
+	ASSERT_GE(listener, 0);
+	ASSERT_TRUE(attack_connect(a, false));
+	opens.service = PREY + 7;
+	frame_begin(&f);
+	say_open(&f, &opens);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	frame_data(&f, FIRST_NO, EARLY, 9, 9);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, hostile_find(&a->h, RCH_REC_CLOSE, FIRST_NO), 5000));
+	ASSERT_TRUE(attack_heard(a));
+	chan = do_accept(listener, TIMEOUT(5000));
+	ASSERT_GE(chan, 0);
+	/* What came before it is there. */
+	EXPECT_EQ(read(chan, data, sizeof(data)), 8);
+	EXPECT_ERR(read(chan, data, sizeof(data)), EMSGSIZE);
+	close(chan);
+	close(listener);
+}
+
+/* A channel that nobody accepts is reset with its listener; what comes then is thrown away. */
+TEST_F(scene, early_behind_the_reset)
+{
+	const struct said opens = OPENS(FIRST_NO);
+	struct attack *a = &self->a;
+	static struct frame f;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	frame_begin(&f);
+	say_open(&f, &opens);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(attack_heard(a));
+	close(a->listener);
+	a->listener = -1;
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, hostile_find(&a->h, RCH_REC_CLOSE, FIRST_NO), 5000));
+	frame_begin(&f);
+	frame_data(&f, FIRST_NO, EARLY, 8, 8);
+	frame_simple(&f, hostile_find(&a->h, RCH_REC_ACCEPT, FIRST_NO)->first, RCH_REC_CLOSED, 0);
+	/* The number may be used anew. */
+	say_open(&f, &opens);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(attack_heard(a));
+}
+
+TEST_HARNESS_MAIN
