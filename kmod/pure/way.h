@@ -20,7 +20,7 @@
  * The device decides by what it can: one that lends no memory has every message copied, as its host
  * says no to a question, and lends none by itself. It does not decide by what it is: rxe and siw
  * were measured, and have no need of sizes of their own. Adapters in hardware were not measured.
- * See "From which size on" in Documentation/internals.rst.
+ * See "From which size on" in Documentation/decisions.rst.
  */
 #ifndef _RCH_PURE_WAY_H
 #define _RCH_PURE_WAY_H
