@@ -213,7 +213,7 @@ def draw_beds(rows):
     if not found:
         return None
     drawing = Drawing("64 bytes one way, as multiples of verbs (ib_send_lat) in the same boot",
-                      "less is better; beds: see Documentation/performance.rst")
+                      "less is better; beds: see Documentation/testing.rst")
     ratios = {bed: {c: value / row["values"]["ib_send"] for c, value in row["values"].items()}
               for bed, row in found.items()}
     values = [ratio for each in ratios.values() for ratio in each.values()]
