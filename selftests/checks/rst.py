@@ -47,24 +47,37 @@ class Findings:
         self.lines += [line for line in text.splitlines() if line.strip()]
 
 
-def pages_named(text):
+def pages_named(page, text):
     """Pages that a page refers to, and those of its table of contents."""
     named = re.findall(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`", text)
     contents = []
     for table in re.findall(r"^\.\. toctree::\n((?:[ \t].*\n|\n)*)", text, re.M):
-        contents += re.findall(r"^[ \t]+([\w-]+)[ \t]*$", table, re.M)
-    return named, contents
+        contents += re.findall(r"^[ \t]+([\w/-]+)[ \t]*$", table, re.M)
+    # A name that begins with a slash counts from the top, any other from the page's folder.
+    place = "/" + os.path.dirname(page)
+    return [[os.path.normpath(os.path.join(place, name)).lstrip("/") for name in names]
+            for names in (named, contents)]
+
+
+def pages_below(top):
+    """Names of all pages, without .rst, the top's first."""
+    found = []
+    for place, folders, files in os.walk(top):
+        folders.sort()
+        found += [os.path.relpath(os.path.join(place, name[:-4]), top)
+                  for name in sorted(files) if name.endswith(".rst")]
+    return found
 
 
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     top = sys.argv[1] if sys.argv[1:] else os.path.join(here, "..", "..", "Documentation")
-    pages = sorted(name[:-4] for name in os.listdir(top) if name.endswith(".rst"))
+    pages = pages_below(top)
     texts = {}
     for page in pages:
         with open(os.path.join(top, page + ".rst"), encoding="utf-8") as file:
             texts[page] = file.read()
-    found_in_contents = {name for text in texts.values() for name in pages_named(text)[1]}
+    found_in_contents = {name for page, text in texts.items() for name in pages_named(page, text)[1]}
     register()
     bad = not pages
     print(f"1..{len(pages)}")
@@ -75,9 +88,9 @@ def main():
         docutils.core.publish_doctree(
             texts[page], source_path=page + ".rst",
             settings_overrides={"report_level": 2, "halt_level": 5, "warning_stream": findings,
-                                "input_encoding": "unicode"})
+                                "input_encoding": "unicode", "syntax_highlight": "none"})
         lines = findings.lines
-        named, contents = pages_named(texts[page])
+        named, contents = pages_named(page, texts[page])
         lines += [f"{page}.rst: there is no page {name}"
                   for name in named + contents if name not in texts]
         if page not in found_in_contents and page != "index":

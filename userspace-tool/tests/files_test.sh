@@ -96,6 +96,52 @@ installed()
 	LD_LIBRARY_PATH=$tmp/root/usr/lib "$tmp/echo" 2>&1 | grep -q '^Usage'
 }
 
+# pieces PAGE: each piece of C on it becomes a file of its own; those that need a header which
+# this machine has not are left out
+pieces()
+{
+	local piece
+
+	rm -rf "$tmp/pieces" && mkdir "$tmp/pieces" &&
+	awk -v to="$tmp/pieces/" '
+		/^```c$/ || /^\.\. code-block:: c$/ { n++; in_c = 1; next }
+		/^```/ || (/^[^ ]/ && FILENAME ~ /rst$/) { in_c = 0 }
+		in_c { print > (to n ".c") }' "$1" || return 1
+	for piece in "$tmp"/pieces/*.c; do
+		[ -e "$piece" ] || return 0
+		! grep -q '<rdma/' "$piece" || [ -e /usr/include/rdma/rdma_cma.h ] || rm "$piece"
+	done
+}
+
+# built PIECE: compiled without a warning, and linked with what it names
+# shellcheck disable=SC2086 # flags are words
+built()
+{
+	local libraries=
+
+	! grep -q '<rdma/' "$1" || libraries="-lrdmacm -libverbs"
+	"${CC:-cc}" ${CFLAGS:-} -std=gnu11 -Wall -Wextra -Wshadow -Werror -fPIC -shared -Wl,-z,defs \
+		-I"$BUILD/include" -I"$here/lib" "$1" -o "$tmp/piece.so" \
+		-L"$BUILD" -lrdmachan $libraries
+}
+
+# The C of README.md and of the pages for people who write programs.
+documented_c()
+{
+	local page piece count=0
+
+	for page in "$here/../README.md" "$here"/../Documentation/{tutorial,howto/*}.rst; do
+		pieces "$page" || return 1
+		for piece in "$tmp"/pieces/*.c; do
+			[ -e "$piece" ] || continue
+			built "$piece" || { echo "$page: ${piece##*/}"; return 1; }
+			count=$((count + 1))
+		done
+	done
+	echo "$count pieces"
+	[ "$count" -gt 10 ]
+}
+
 help_fits()
 {
 	"$BUILD/rdmachan" "$1" --help >"$tmp/help" &&
@@ -236,6 +282,11 @@ for compiler in g++ clang++; do
 done
 check "each function of a ring is tried in a forked child" forked
 check "what is installed can be built with" installed
+if [ -e "$here/../Documentation/howto" ]; then
+	check "C in the documents can be built" documented_c
+else
+	skip "no documents here"
+fi
 for command in info list connect listen send recv lend get put add cas ping bench doctor explain; do
 	check "help of $command" help_fits "$command"
 	check "options of $command are in the man page" documented "$command"
