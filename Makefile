@@ -16,7 +16,7 @@ SEEDS ?= 1-200
 ONLY ?=
 
 .PHONY: all module tool install modules_install clean demo check check-all steady soak coverage \
-	mutants swarm fuzz abi-fuzz bench help
+	mutants swarm fuzz abi-fuzz bench html help
 
 all: module tool
 
@@ -87,6 +87,10 @@ mutants:
 bench:
 	@selftests/bench/bench.sh
 
+html:
+	@selftests/lab/packages.sh docs
+	@selftests/checks/html.sh && echo "html: build/html/index.html"
+
 help:
 	@echo "make               build module (for the running kernel) and tool into build/"
 	@echo "make KDIR=DIR      the same for another kernel's build directory"
@@ -102,4 +106,5 @@ help:
 	@echo "make coverage      what of the module the tests execute: build/coverage"
 	@echo "make mutants       change the module in one place at a time: a test must fail; N=60 SEED=1"
 	@echo "make bench         beside verbs, rsockets, TCP, ...; BEDS=icount ROWS=lat64 for one row"
+	@echo "make html          these documents and the comments of the headers: build/html/index.html"
 	@echo "make clean         remove build/; caches are in ~/.cache/rdmachan"

@@ -47,7 +47,7 @@ check_static() {
 	beside static/rst "$here/checks/rst.py"
 	beside static/list "$here/tests.py" verify
 	beside static/mutants "$here/checks/mutants.py"
-	for name in checkpatch guards kerneldoc lab shell; do
+	for name in checkpatch guards html kerneldoc lab shell; do
 		beside "static/$name" "$here/checks/$name.sh"
 	done
 	beside static/swarm "$here/swarm/judge_test.py"

@@ -3,11 +3,12 @@
 #
 # packages.sh - install the host packages the lab needs
 #
-# usage: packages.sh [demo|check|fuzz]
+# usage: packages.sh [demo|check|fuzz|docs]
 #
 # demo   what building the module and booting one guest needs
 # check  that, plus the checkers, the UML build, the test programs and the next (default)
 # fuzz   the compiler of the fuzzers, with its libraries
+# docs   what makes HTML of the documents
 #
 # Every name exists on Debian 12 and on Debian 13. Nothing is done, and no
 # privilege is asked for, when all of them are installed.
@@ -24,6 +25,7 @@ CHECK="flex bison libssl-dev perftest libibverbs-dev librdmacm-dev liburing-dev
        sparse coccinelle shellcheck gcovr netcat-openbsd python3-docutils"
 # Debian's default version of each, whatever that is.
 FUZZ="clang libclang-rt-dev llvm python3"
+DOCS="python3-sphinx"
 
 # Say which of the named packages are not installed.
 missing() {
@@ -62,9 +64,10 @@ main() {
 
 	case $profile in
 	demo) want="$BUILD $GUEST" ;;
-	check) want="$BUILD $GUEST $CHECK $FUZZ" ;;
+	check) want="$BUILD $GUEST $CHECK $FUZZ $DOCS" ;;
 	fuzz) want=$FUZZ ;;
-	*) echo "usage: packages.sh [demo|check|fuzz]" >&2; return 2 ;;
+	docs) want=$DOCS ;;
+	*) echo "usage: packages.sh [demo|check|fuzz|docs]" >&2; return 2 ;;
 	esac
 
 	# shellcheck disable=SC2086 # lists of words
