@@ -13,5 +13,5 @@ html_theme = "alabaster"
 html_theme_options = {"page_width": "70em", "sidebar_width": "16em"}
 html_show_sphinx = False
 html_show_copyright = False
-# What is shown is made of the tree alone: two runs give the same pages.
+# The pages are made of the tree alone: two runs give the same pages.
 html_last_updated_fmt = None

@@ -4,7 +4,7 @@
 # check.sh - the whole test suite
 #
 # usage: check.sh [STAGE...]     without arguments what "make check" runs
-#        check.sh all            what "make check-all" runs: that, and what takes long
+#        check.sh all            what "make check-all" runs: that, and all that takes long
 #
 # Stages are those that tests.list has, beds among them, and:
 #
@@ -36,7 +36,7 @@ out=$RDMACHAN_BUILD/check
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
 OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw kunit flow hosts bench swarm tool fuzz)
 OF_ALL=("${OF_CHECK[@]}" shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci dbg kcsan)
-# By kernel: what has been done in this run.
+# By kernel: the work done in this run.
 declare -A compiled given
 
 # They go on beside the stages that follow.

@@ -5,7 +5,7 @@
 #
 # usage: run_tests.sh FOLDER PROGRAM...
 #
-# Prints KTAP: each program is a test, and what it says of its own tests are lines that begin with
+# Prints KTAP: each program is a test, and its words on its own tests are lines that begin with
 # "# ". A program that ends with 4 was skipped, and one that takes longer than the file "settings"
 # allows has failed. The module must be loaded, and one who runs this be root or of its group; then
 # each test looks for what it needs. Exit status: 0 nothing failed, 1 something did or nothing ran,

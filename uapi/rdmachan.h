@@ -76,7 +76,7 @@
 /**
  * RDMACHAN_ABI_VERSION - version of the interface, which grows and never breaks
  *
- * What has a bit in &enum rdmachan_calls does not change it.
+ * An addition that has a bit in &enum rdmachan_calls does not change it.
  */
 #define RDMACHAN_ABI_VERSION	1
 
@@ -324,7 +324,7 @@ struct rdmachan_addr {
  * @size: In: sizeof(struct rdmachan_error). Out: bytes the module has filled in, not more
  * @error: The errno that went with it, positive; 0 when there was no error
  * @cause: &enum rdmachan_cause, the most likely cause
- * @op: &enum rdmachan_op, what was tried
+ * @op: &enum rdmachan_op, the operation that was tried
  * @time_ns: When, on CLOCK_REALTIME, in nanoseconds
  * @wc_status: Completion status (enum ib_wc_status), for
  *	%RDMACHAN_CAUSE_TRANSPORT, else 0
@@ -340,8 +340,8 @@ struct rdmachan_addr {
  * @peer: Peer's address
  * @device: Name of the RDMA device, empty when it is not known
  * @limit: Where a limit was in the way: the most there may be; bytes, or objects
- * @used: What there was of it already
- * @needed: What would have been needed besides
+ * @used: The use of it at that time
+ * @needed: The amount that was needed besides
  */
 struct rdmachan_error {
 	__u32 size;
@@ -405,7 +405,7 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted. As many
  *	links of a user may be neither up nor gone: those that channels have given up, too
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and what comes beyond them of a message that is larger; the
+ *	receive buffers, and the bytes beyond them of a message that is larger; the
  *	rings of queues, with the operations that can be under way; and what the adapter's memory
  *	regions for grants that are given take, and events and grants that are held
  * @RDMACHAN_LIMIT_QUEUES: queues
@@ -847,7 +847,7 @@ enum rdmachan_recv_out {
  * @iov_count: Elements of the array, 0 to 1024
  * @timeout_ms: How long to wait for a message; 0 is without limit
  * @error_ptr: Address of a &struct rdmachan_error, or 0
- * @out_length: Bytes of the message. Valid with EMSGSIZE as well: what is needed
+ * @out_length: Bytes of the message. Valid with EMSGSIZE as well: the bytes needed
  * @out_flags: &enum rdmachan_recv_out
  * @out_msg_flags: Message flags given by the sender
  * @until: 0; see "rules of the interface"
@@ -855,7 +855,7 @@ enum rdmachan_recv_out {
  * Errors, besides those of "rules of the interface":
  *
  *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
- *  - ENOMSG: What comes next begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
+ *  - ENOMSG: The next message begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
  *    set. It stays. A read() fails so as well. Such an event comes also of a grant that this
  *    program has revoked itself, whether %RDMACHAN_REVOKE has waited or not.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
@@ -882,15 +882,15 @@ struct rdmachan_recv_args {
 
 /**
  * enum rdmachan_shutdown_how - directions
- * @RDMACHAN_SHUTDOWN_RECV: receive no more; what is queued and what comes is
- *	thrown away, and the peer's sends fail with EPIPE
+ * @RDMACHAN_SHUTDOWN_RECV: receive no more; messages that are queued or come are thrown away, and
+ *	the peer's sends fail with EPIPE
  * @RDMACHAN_SHUTDOWN_SEND: send no more; the peer reads to the end of what was
  *	sent and then finds the end
- * @RDMACHAN_SHUTDOWN_ABORT: end the channel at once, in both directions. What waits to be sent
- *	and what has arrived is thrown away. Calls of the peer's program fail with
+ * @RDMACHAN_SHUTDOWN_ABORT: end the channel at once, in both directions. Messages that wait to be
+ *	sent, or have arrived, are thrown away. Calls of the peer's program fail with
  *	%RDMACHAN_CAUSE_PEER_RESET, and calls of this one with %RDMACHAN_CAUSE_SHUTDOWN. For a
- *	program that has received messages and then cannot do with them what it was to do:
- *	close() would tell the peer that all is well
+ *	program that has received messages and then cannot do with them what it was to do: close()
+ *	would tell the peer that all is well
  */
 enum rdmachan_shutdown_how {
 	RDMACHAN_SHUTDOWN_RECV = 1 << 0,
@@ -906,9 +906,9 @@ enum rdmachan_shutdown_how {
  *
  * Shutting down what is shut down already succeeds.
  *
- * It wakes threads that wait in calls on the channel, and operations of queues: what receives
- * finds the end, what sends EPIPE. One that is in the middle of moving a message goes on, and is
- * waited for. That is how to end calls of other threads before close(), which does not.
+ * It wakes threads that wait in calls on the channel, and operations of queues: receivers find the
+ * end, senders EPIPE. One that is in the middle of moving a message goes on, and is waited for.
+ * That is how to end calls of other threads before close(), which does not.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -978,7 +978,7 @@ struct rdmachan_finish_args {
  * holds for calls that wait for a message or for their turn on a channel, and for
  * %RDMACHAN_ENTER on a queue; not for poll(), and not for what others have begun to wait
  * for. Looking ends early when the processor is wanted by another thread, when a signal
- * comes, and with the call's own timeout. It is the channel's, whoever has it open; one
+ * comes, and with the call's own timeout. It is the channel's, in whichever program; one
  * that is accepted begins with 0.
  *
  * Errors, besides those of "rules of the interface":
@@ -1016,7 +1016,7 @@ enum rdmachan_kind {
  * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues: always)
  * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
  * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
- * @RDMACHAN_STATE_CLOSING: closed here; what was accepted is being delivered
+ * @RDMACHAN_STATE_CLOSING: closed here; accepted messages are being delivered
  * @RDMACHAN_STATE_FAILED: failed, see the error record
  */
 enum rdmachan_state {
@@ -1056,7 +1056,7 @@ enum rdmachan_link_event {
  *	object's is given again only after all others that are free
  * @link_id: Number of the link that a channel uses, 0 when it has none yet
  * @state: &enum rdmachan_state
- * @shutdown: &enum rdmachan_shutdown_how: what is shut down here
+ * @shutdown: &enum rdmachan_shutdown_how: the directions shut down here
  * @peer_shutdown: The same, by the peer
  * @service: Service, 0 for links
  * @uid: User id of the owner, in the user namespace of the caller
@@ -1543,8 +1543,8 @@ enum rdmachan_write_flags {
  * @timeout_ms: How long to wait for room for the message; 0 is without limit; likewise
  * @until: 0; see "rules of the interface"
  *
- * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
- * during the call, each byte for itself. What a WRITE has written is seen by the owner before
+ * Waits until the adapter has done it. The data of a READ was the owner's memory at some time
+ * during the call, each byte for itself. The bytes of a WRITE are seen by the owner before
  * any message that is sent on the channel afterwards, and before the grant is back. With
  * iWARP a WRITE is done when it is sent: whether the owner's adapter takes it is not known
  * then, and a refusal ends the connection. O_NONBLOCK has no meaning, and the wait can be
@@ -1602,7 +1602,7 @@ enum rdmachan_atomic_op {
  * @operand: See @op
  * @compare: See @op; else 0
  * @error_ptr: Address of a &struct rdmachan_error, or 0
- * @out_value: What was there before
+ * @out_value: The value that was there before
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -1639,7 +1639,7 @@ struct rdmachan_atomic_args {
  * the first. They need not begin at 0: a program begins with what it finds in the ring.
  *
  * Who puts entries writes them, and then stores the new producer index with *release*;
- * who takes them loads the producer index with *acquire*, reads them, and then stores
+ * the taker of them loads the producer index with *acquire*, reads them, and then stores
  * the new consumer index with *release*, which the other side loads with *acquire*
  * before it writes over them. Nobody ever writes the other's index. The kernel does not
  * trust what it finds: it keeps its own copy of its indices, copies an entry before it
@@ -1673,12 +1673,12 @@ struct rdmachan_atomic_args {
  *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
  *	messages just being written from or to a region, or whose memory is lent to the
  *	peer, or accesses that were begun, which complete by themselves: the latter two soon,
- *	with -ECANCELED if not with a message, or what was accessed
+ *	with -ECANCELED if not with a message, or the bytes accessed
  *
  * @RDMACHAN_OPCODE_READ: READ length bytes at grant_offset of the grant, which is held on the
  *	channel fd, to addr. Succeeds with its bytes
- * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. What is
- *	submitted after it on the channel, and sent or released, arrives after it. With
+ * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. A message or a
+ *	release that is submitted after it on the channel arrives after it. With
  *	%RDMACHAN_WRITE_F_NOTIFY in op_flags an empty message that has msg_flags goes with it
  * @RDMACHAN_OPCODE_FETCH_ADD: Add operand to the 64 bits at grant_offset of the grant. Succeeds
  *	with 0, and length and buffer of the completion are what was there before
@@ -1693,7 +1693,7 @@ struct rdmachan_atomic_args {
  *	Succeeds with 0 when the memory is the owner's alone. If it is cancelled, or its time is
  *	over, the revocation goes on
  * @RDMACHAN_OPCODE_FINISH: FINISH on the channel fd, behind what is sent. Succeeds with 0 when the
- *	peer's program has received all. What is to be sent after it fails with EPIPE, also if it
+ *	peer's program has received all. A SEND after it fails with EPIPE, also if it
  *	is cancelled or its time is over
  * @RDMACHAN_OPCODE_MESSAGE: Put a completion into the ring of the queue fd, of whichever program,
  *	or this queue itself: user_data there is target, res is length, at most 0xffffffff, and
@@ -1731,9 +1731,9 @@ enum rdmachan_opcode {
  *	the next completes with -ECANCELED, and so does what that one is linked to. A
  *	chain ends with the last entry that one call of %RDMACHAN_ENTER takes. It is taken
  *	whole, when so many operations can begin, unless more are never under way at a time
- * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and
- *	what is submitted after it begins when it has completed. In a chain only on the
- *	first entry, for all of it. A CANCEL without this flag does not wait
+ * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and any that is
+ *	submitted after it begins when it has completed. In a chain only on the first entry, for all
+ *	of it. A CANCEL without this flag does not wait
  * @RDMACHAN_SQE_F_SKIP_SUCCESS: There is a completion only if the operation fails
  * @RDMACHAN_SQE_F_FENCE: Begins when all accesses (READ, WRITE, FETCH_ADD, COMPARE_SWAP) that
  *	were submitted before, for the same channel, have completed. For operations of channels
@@ -1874,7 +1874,7 @@ enum rdmachan_cqe_flags {
  * @res: What the operation succeeded with, or an errno below 0
  * @flags: &enum rdmachan_cqe_flags
  * @msg_flags: RECV: message flags given by the sender
- * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed. FETCH_ADD and
+ * @length: RECV: bytes of the message; with -EMSGSIZE as well: the bytes needed. FETCH_ADD and
  *	COMPARE_SWAP: the low 32 bits of what was there before
  * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer. FETCH_ADD and COMPARE_SWAP: the high
  *	32 bits of what was there before. Else it must be ignored
@@ -2047,7 +2047,7 @@ enum rdmachan_enter_flags {
  * @out_complete: Entries of the completion ring; valid with those too
  * @until: 0; see "rules of the interface"
  *
- * What is wrong with a single entry is told by its completion, and not by this call.
+ * The error of a single entry is told by its completion, and not by this call.
  *
  * Errors, besides those of "rules of the interface":
  *

@@ -17,7 +17,7 @@
 /* One more than the last one that is known here. */
 #define KINDS (RDMACHAN_KIND_GRANT + 1)
 
-/* What is passed along the walk over the objects. */
+/* The state passed along the walk over the objects. */
 struct listing {
 	bool kinds[KINDS];
 	bool as_json;

@@ -24,7 +24,7 @@
  * @chan: channel
  * @lost: the connection is of no use for a further file
  * @quiet: no summaries
- * @mode: what is shown of files that are on their way
+ * @mode: the progress of files that are on their way
  * @chunk: buffer of FILEMSG_CHUNK bytes
  * @reasons: of each file, in the order of the command line, why it was not sent; NULL: it was
  * @at: file that is sent now
@@ -43,10 +43,10 @@ struct sending {
  * struct outgoing - a file on its way
  * @path: where it is
  * @source: the file
- * @header: what is said of it
+ * @header: the text about it
  * @progress: how much of it went
  * @sha: sum of that
- * @found: what is wrong with it here
+ * @found: its local error
  * @answered: the receiver has said the last word about it
  * @answer: that
  */
@@ -190,7 +190,7 @@ static int send_data(struct sending *sending, struct outgoing *out)
 	}
 }
 
-/* What comes behind the data: the sum, or why there is none. */
+/* The message behind the data: the sum, or why there is none. */
 static int send_end(struct sending *sending, struct outgoing *out, struct rdmachan_error *err)
 {
 	struct filemsg_trailer trailer = { .size = out->source.done };
@@ -276,7 +276,7 @@ static int send_file(struct sending *sending, const char *path)
 	return status;
 }
 
-/* At the end, as what was told in between may be far above. */
+/* At the end, as lines in between may be far above. */
 static void tell_unsent(const struct sending *sending, char **paths, int count)
 {
 	int unsent = 0;

@@ -59,7 +59,7 @@ static void check_peer(struct doctor *doctor)
 	} else if (err.cause == RDMACHAN_CAUSE_NO_SERVICE) {
 		note_mtu(doctor, err.limit, err.needed);
 	}
-	/* What is tried in the end is to reach the module: nobody has named a service. */
+	/* The last check is to reach the module: nobody has named a service. */
 	if (!peer->service)
 		err.service = 0;
 	if (chan >= 0 && peer->service) {

@@ -17,8 +17,8 @@
  * read that sends no more of it but the ABORT. So the connection goes on whatever becomes of one
  * file. Who breaks these rules gets a verdict and is read from no more.
  *
- * The type of a message is in its message flags. Numbers are in network byte order. Whoever
- * receives trusts nothing in it.
+ * The type of a message is in its message flags. Numbers are in network byte order. The receiver
+ * trusts nothing in it.
  */
 #ifndef FILEMSG_H
 #define FILEMSG_H
@@ -118,7 +118,7 @@ bool filemsg_name_valid(const char *name);
 /* Returns the bytes used of @data. */
 size_t filemsg_header_encode(const struct filemsg_header *header,
 			     uint8_t data[FILEMSG_HEADER_MAX]);
-/* Returns FILEMSG_READY, or what is wrong with it; a bad name is there, as far as it fits. */
+/* Returns FILEMSG_READY, or its error; a bad name is there, as far as it fits. */
 enum filemsg_verdict filemsg_header_decode(struct filemsg_header *header, const void *data,
 					   size_t length);
 void filemsg_trailer_encode(const struct filemsg_trailer *trailer,
@@ -126,7 +126,7 @@ void filemsg_trailer_encode(const struct filemsg_trailer *trailer,
 bool filemsg_trailer_decode(struct filemsg_trailer *trailer, const void *data, size_t length);
 void filemsg_result_encode(const struct filemsg_result *result,
 			   uint8_t data[FILEMSG_RESULT_SIZE]);
-/* What is none is FILEMSG_PROTOCOL. */
+/* Anything else is FILEMSG_PROTOCOL. */
 struct filemsg_result filemsg_result_decode(const void *data, size_t length);
 /* "it could not be written: No space left on device" */
 const char *filemsg_result_text(const struct filemsg_result *result, char text[FILEMSG_TEXT_MAX]);

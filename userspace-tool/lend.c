@@ -103,7 +103,7 @@ static int memory_of_file(struct lending *lending)
 	return status;
 }
 
-/* What lends an operation on 8 bytes has 8 bytes. */
+/* A grant for an operation on 8 bytes has 8 bytes. */
 static int memory_check(const struct lending *lending)
 {
 	if (!(lending->range.rights & RDMACHAN_RIGHT_ATOMIC) ||
@@ -165,8 +165,8 @@ static void tell_returned(const struct lending *lending, const struct rdmachan_g
 }
 
 /*
- * Is it among the events that the memory is back? If the holder's end of the channel is why, what
- * is received next tells more.
+ * Is it among the events that the memory is back? If the holder's end of the channel is why, the
+ * next message tells more.
  */
 static bool is_back(const struct lending *lending, const struct rdmachan_events *events)
 {
@@ -186,7 +186,7 @@ static bool is_back(const struct lending *lending, const struct rdmachan_events 
 	return back;
 }
 
-/* What there is to be received; false when nothing more is waited for. */
+/* The next message; false when nothing more is waited for. */
 static bool take_event(struct lending *lending, int *status)
 {
 	uint64_t buffer[(LEND_MESSAGE_MAX + sizeof(struct rdmachan_grant_event) *
@@ -302,7 +302,7 @@ static int listen_and_lend(struct lending *lending)
 	struct rdmachan_error err;
 	int listener, status = TOOL_OK;
 
-	/* Who came may have gone again: then the next one is waited for. */
+	/* A peer that came may have gone again: then the next one is waited for. */
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	listener = rdmachan_listen(lending->ctx, lending->service, &options, &err);
 	if (listener < 0) {

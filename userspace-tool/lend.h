@@ -21,7 +21,7 @@
  * @revoke_ms: take it back after so long, UINT32_MAX is never
  * @file: file with the bytes, or NULL
  * @output: file that gets the bytes when they are back, or NULL
- * @range: what is lent, and how; its length is that of the memory
+ * @range: the memory lent, and its rights; its length is that of the memory
  * @memory: the memory
  * @ctx: context
  * @chan: channel to the holder

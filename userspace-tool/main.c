@@ -90,9 +90,9 @@ static int finish(int status)
 }
 
 /*
- * Descriptors 0 to 2 that the caller has closed would become the device or a channel, and what is
- * printed would go there. These are opened the other way round: who reads or writes them gets
- * EBADF, as if they were closed still.
+ * Descriptors 0 to 2 that the caller has closed would become the device or a channel, and output
+ * would go there. These are opened the other way round: a read or write of them gets EBADF, as if
+ * they were closed still.
  */
 static bool fill_descriptors(void)
 {

@@ -44,7 +44,7 @@ bool parse_peer(const char *text, struct target *target);
 size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t max);
 
 /*
- * Options that all commands have which connect, for getopt_long(), and what takes
+ * Options that all commands have which connect, for getopt_long(), and the function that takes
  * them: false when @option is another one or @value is not valid.
  */
 #define PARSE_CONNECT_SHORT	"t:p:T:"

@@ -22,7 +22,7 @@
  * @as_json: one object at the end instead of text
  * @ctx: context
  * @chan: channel to the echo server, -1 when asking the module
- * @message: what is sent, and behind it what comes back
+ * @message: the message sent, and behind it what comes back
  * @sent: how many were sent
  * @samples: times of the answers
  */

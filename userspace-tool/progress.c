@@ -2,8 +2,8 @@
 /*
  * progress.c - how far a transfer is: a bar or lines meanwhile, a line at its end
  *
- * A bar has one line of the terminal, however narrow that is: what does not fit is left out, the
- * bar itself first, then the rate, the amount and the name.
+ * A bar has one line of the terminal, however narrow that is: a part that does not fit is left out,
+ * the bar itself first, then the rate, the amount and the name.
  */
 #include <errno.h>
 #include <stdio.h>

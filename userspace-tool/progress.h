@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is not known to be the size of anything. */
+/* A number that is not known to be the size of anything. */
 #define PROGRESS_UNKNOWN	UINT64_MAX
 /* Bytes of a drawn line, whatever characters the name has. */
 #define PROGRESS_LINE_MAX	4096
@@ -33,7 +33,7 @@ enum progress_mode {
  * @done: bytes that went
  * @started: when it began
  * @shown: when the bar was drawn last, or the last line written
- * @mode: what is shown, %PROGRESS_NONE once it is taken away
+ * @mode: the mode, %PROGRESS_NONE once it is taken away
  */
 struct progress {
 	const char *name;

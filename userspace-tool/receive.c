@@ -2,8 +2,8 @@
 /*
  * receive.c - the receiving side of a file transfer
  *
- * See filemsg.h for the conversation. Whatever it waits for, a signal ends it, and what it has of
- * a file then goes.
+ * See filemsg.h for the conversation. In any wait, a signal ends it, and the part of a file that it
+ * has then goes.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,7 +25,7 @@
  * @store: where it goes
  * @progress: how much of it is there
  * @sha: sum of that
- * @refused: the sender was told that it is not stored: what comes is dropped
+ * @refused: the sender was told that it is not stored: its data is dropped
  */
 struct incoming {
 	struct filemsg_header header;
@@ -154,7 +154,7 @@ static bool lost(struct receiving *receiving, const char *name, int ret,
 	return false;
 }
 
-/* In the midst of its data: what else comes of it is dropped. */
+/* In the midst of its data: the rest of it is dropped. */
 static bool refuse_rest(struct receiving *receiving, struct incoming *incoming,
 			const struct filemsg_result *result)
 {
@@ -353,7 +353,9 @@ static int serve_all(struct receiving *receiving, int listener)
 	int status;
 
 	do {
-		/* Who ends it while nobody sends has lost nothing, unless one was awaited. */
+		/*
+		 * A user who ends it while nobody sends has lost nothing, unless one was awaited.
+		 */
 		if (accept_one(receiving, listener) < 0)
 			return receiving->once || !receiving->stopped ? TOOL_FAILED : TOOL_OK;
 		status = serve(receiving);

@@ -15,7 +15,7 @@
  * @once: end after one connection
  * @replace: a file may replace one of the same name
  * @quiet: no summaries
- * @mode: what is shown of files that arrive
+ * @mode: the progress of files that arrive
  * @idle_ms: how long a sender may be silent
  * @chan: connection that is being served
  * @stopped: the user wants it to end

@@ -10,7 +10,7 @@
  * was read from the input, and all that the peer has sent was written to the output. A side
  * that cannot go on for a reason of its own, such as a full disk, aborts the channel, so that
  * the peer does not take what it got, or what it sent, for the whole. If it is the peer that
- * receives no more, what it sends is still written out.
+ * receives no more, its messages are still written out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
  * struct relay - what the two threads share
  * @chan: channel
  * @mode: what a message is
- * @buffer: what was read of the input and not sent
+ * @buffer: the bytes read of the input and not sent
  * @size: bytes of @buffer
  * @length: bytes of it that are in use
  * @sent: something was sent
@@ -54,7 +54,7 @@ struct relay {
 	bool told;
 };
 
-/* What comes of looking for more input. */
+/* The result of looking for more input. */
 enum more {
 	MORE,
 	MORE_END,	/* of the input */
@@ -200,7 +200,7 @@ static bool buffer_grow(struct relay *relay)
 	return true;
 }
 
-/* What was read last is a message. */
+/* The bytes read last are a message. */
 static int send_stream(struct relay *relay)
 {
 	size_t length = relay->length;

@@ -9,7 +9,7 @@
 
 /**
  * enum relay_mode - what a message is
- * @RELAY_STREAM: whatever one read of the input gave; no bounds are shown
+ * @RELAY_STREAM: the bytes of one read of the input; no bounds are shown
  * @RELAY_LINES: a line, without its newline
  * @RELAY_WHOLE: the whole input
  */

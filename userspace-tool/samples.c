@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * samples.c - measured times and what is typical of them
+ * samples.c - measured times and their typical values
  */
 #include <err.h>
 #include <math.h>

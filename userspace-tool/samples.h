@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samples.h - measured times and what is typical of them
+ * samples.h - measured times and their typical values
  */
 #ifndef SAMPLES_H
 #define SAMPLES_H

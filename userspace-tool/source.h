@@ -3,7 +3,7 @@
  * source.h - a file that is read to its end, whatever its size is told to be
  *
  * Files of /proc and /sys tell a size of 0 or of a page, logs grow, and others write while one
- * reads. What counts is the end that read() finds, and that nobody has written meanwhile.
+ * reads. The size is the end that read() finds, and that nobody has written meanwhile.
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -33,7 +33,7 @@ struct source {
 const char *source_open(struct source *source, const char *path, int *error);
 void source_close(struct source *source);
 /*
- * As read(), but only 0 is the end, and what is wrong goes to @result: the file cannot be read,
+ * As read(), but only 0 is the end, and an error goes to @result: the file cannot be read,
  * has grown, or at its end is not what it was.
  */
 size_t source_read(struct source *source, void *data, size_t size,

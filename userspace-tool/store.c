@@ -6,9 +6,9 @@
  * sender can name, and gets its name when everything is on the disk.
  *
  * Its owner has it locked as long as it has the temporary name. One that nobody has locked was
- * left by a receiver that was killed, and the next one in that directory takes it away. Who makes
- * one has the directory locked, shared, until the file is; who looks for those that were left has
- * it alone.
+ * left by a receiver that was killed, and the next one in that directory takes it away. The maker
+ * of one has the directory locked, shared, until the file is; a process that looks for those that
+ * were left has it alone.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -26,7 +26,7 @@ struct store {
 /* Take away what receivers have left that were killed, and tell of it. */
 void store_clean(int dir);
 
-/* All return FILEMSG_READY, FILEMSG_STORED or what is wrong. */
+/* All return FILEMSG_READY, FILEMSG_STORED or the error. */
 struct filemsg_result store_begin(struct store *store, int dir, const char *name, bool replace);
 struct filemsg_result store_write(struct store *store, const void *data, size_t length);
 struct filemsg_result store_finish(struct store *store, const char *name, unsigned int mode,

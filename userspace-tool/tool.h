@@ -31,7 +31,7 @@ enum tool_exit {
 /**
  * struct command - one word after "rdmachan"
  * @name: the word
- * @summary: what it does, in a line
+ * @summary: its purpose, in a line
  * @help: how it is used, with examples
  * @run: does it; argv[0] is the word; returns &enum tool_exit
  */

@@ -2,10 +2,10 @@
 /*
  * busy.h - looking again and again for a while, instead of sleeping at once; and sleeping
  *
- * To be woken costs a switch of threads and, on a processor that sleeps, its wake-up. Who
- * has a processor to spare looks for a while first (RDMACHAN_BUSY_POLL). It stops as soon
- * as anybody else wants the processor, so that it can hold up nobody, the softirq that
- * brings what it waits for included.
+ * To be woken costs a switch of threads and, on a processor that sleeps, its wake-up. A waiter that
+ * has a processor to spare looks for a while first (RDMACHAN_BUSY_POLL). It stops as soon as
+ * anybody else wants the processor, so that it can hold up nobody, the softirq that brings what it
+ * waits for included.
  */
 #ifndef _RCH_BUSY_H
 #define _RCH_BUSY_H
@@ -32,7 +32,7 @@ static inline u64 rch_busy_until(u32 usecs, long left)
 	return local_clock() + (u64)usecs * NSEC_PER_USEC;
 }
 
-/** rch_busy - shall the caller, who may sleep, look once more? */
+/** rch_busy - shall the caller, which may sleep, look once more? */
 static inline bool rch_busy(u64 until)
 {
 	if (!until || need_resched() || !single_task_running() || signal_pending(current) ||
@@ -48,8 +48,8 @@ static inline bool rch_busy(u64 until)
  * @condition: that
  * @left: jiffies
  *
- * Who is woken is in the wait queue no more, and looks before it goes there again: else, most of
- * the time, it would for nothing. Return: likewise.
+ * A waiter that is woken is in the wait queue no more, and looks before it goes there again: else,
+ * most of the time, it would for nothing. Return: likewise.
  */
 #define rch_sleep_until(wq, condition, left)					\
 ({										\

@@ -255,7 +255,7 @@ static int turn_off(enum rch_fault fault)
 /**
  * rch_inject_set - say when a fault shall happen
  * @fault: fault
- * @text: what was written to its file; changed
+ * @text: the text that was written to its file; changed
  *
  * When the last fault was turned off, no frame is held back any more.
  * Return: 0, -EINVAL, -ERANGE or -EINTR.

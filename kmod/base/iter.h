@@ -26,7 +26,7 @@
 /*
  * The loops of all that copies by words. copy(type, i) is the step: number i of that type, from
  * "from" to "to". Four words a turn, as the loop costs as much as they do. A function could not
- * be called for each, as what may fault jumps out of it.
+ * be called for each, as code that may fault jumps out of it.
  */
 #define RCH_COPY_WORDS(copy)							\
 	do {									\
@@ -71,7 +71,7 @@ static inline void *rch_iter_piece(const struct iov_iter *iter, size_t len)
 	if (IS_ENABLED(CONFIG_HIGHMEM) || !iov_iter_is_bvec(iter) || len > RCH_WORDS_MAX)
 		return NULL;
 	left = piece->bv_len - iter->iov_offset;
-	/* Who goes on behind a piece does so in the next one. */
+	/* A caller that goes on behind a piece does so in the next one. */
 	if (len > left || (len == left && len < iov_iter_count(iter)))
 		return NULL;
 	return page_address(piece->bv_page) + piece->bv_offset + iter->iov_offset;

@@ -3,7 +3,7 @@
  * object.h - the register of all objects, for LIST
  *
  * An object is entered when it is complete and struck off before it is freed;
- * whoever finds it here must get a reference, which fails once the last is gone.
+ * a walker that finds it here must get a reference, which fails once the last is gone.
  */
 #ifndef _RCH_OBJECT_H
 #define _RCH_OBJECT_H

@@ -268,7 +268,7 @@ bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cos
 /**
  * rch_charge_take - take all of @cost, or nothing
  * @charge: charge that was begun
- * @cost: what is wanted more
+ * @cost: the amount that is wanted more
  * @limit: on refusal, &enum rdmachan_limit: which one
  *
  * Context: any. Return: 0, or &enum rdmachan_cause: whose limit it is.
@@ -345,7 +345,7 @@ void rch_charge_end(struct rch_charge *charge)
  * @user: whose region it is, referenced until rch_user_unpin()
  * @bytes: of whole pages
  * @memlock: what one program may pin; U64_MAX: it is not bound
- * @use: on refusal, what is in use by the user who would have too much, and his most
+ * @use: on refusal, the amount that is in use by the user who would have too much, and his most
  *
  * Context: any. Return: whether it may be; if not, nothing was counted.
  */

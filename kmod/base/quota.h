@@ -18,9 +18,9 @@
  * user as well, but not the last quarter of what he may have: that is for what his own programs
  * make.
  *
- * A user may make user namespaces, with many user ids of his. What they have is his as well: it
- * is charged to each owner on the way to the first namespace, and bound by the limits of all.
- * Root may set limits, so it is not counted what is in namespaces of root's.
+ * A user may make user namespaces, with many user ids of his. Their objects are his as well: each
+ * is charged to each owner on the way to the first namespace, and bound by the limits of all. Root
+ * may set limits, so it is not counted what is in namespaces of root's.
  *
  * Pinned bytes are counted beside, as RLIMIT_MEMLOCK is a program's: one that ends, or becomes
  * another by execve(), leaves its regions to whoever has the context.
@@ -52,7 +52,7 @@ struct rch_cost {
  * @uid: user; immutable
  * @owner: who owns the user namespace that he is of, and has all that he has besides; or NULL
  *	in the first namespace, and in those of root. Referenced, immutable
- * @refs: references: charges, users that he is @owner of, and who looks for a moment
+ * @refs: references: charges, users that he is @owner of, and a lookup for a moment
  * @used: sum of his charges, and of those of users that he is @owner of
  * @pinned: bytes that regions of his pin, and those of users that he is @owner of
  */

@@ -12,8 +12,8 @@
  *   queue/     rings of operations on many objects
  *   message/   messages sent and received, each by the way that is right for it
  *   rndv/      large messages, written from memory to memory
- *   memory/    regions, and what is lent of them
- *   channel/   channels and listeners: their life, and what goes in segments
+ *   memory/    regions, and the pieces of them that are lent
+ *   channel/   channels and listeners: their life, and messages that go in segments
  *   link/      the conversation of two hosts
  *   path/      one queue pair; RDMA and its connection manager
  *   base/      what serves all of them: parameters, limits, errors, faults, this file

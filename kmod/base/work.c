@@ -62,7 +62,10 @@ int rch_work_init(void)
 	return 0;
 }
 
-/** rch_work_flush - wait for all work that is queued now, and what it has queued in turn */
+/**
+ * rch_work_flush - wait for all work that is queued now, and the work that it has queued in
+ * turn
+ */
 void rch_work_flush(void)
 {
 	int i;

@@ -2,9 +2,9 @@
 /*
  * call.h - what a call of a program and an operation of its queue have in common
  *
- * What a program says is looked at and copied here, whichever way it has come; what is made for
- * it gets its file here, and why nothing is made is told here. All of it in process context of the
- * program, but where told otherwise; it may sleep.
+ * What a program says is looked at and copied here, whichever way it has come; an object that is
+ * made for it gets its file here, and why nothing is made is told here. All of it in process
+ * context of the program, but where told otherwise; it may sleep.
  */
 #ifndef _RCH_CALL_H
 #define _RCH_CALL_H

@@ -13,7 +13,7 @@
 #include "call/call.h"
 #include "channel/chan.h"
 
-/* What the first version of the interface had, whatever is added behind it. */
+/* The members of the first version of the interface, without any that is added behind them. */
 #define RCH_ERROR_MIN offsetofend(struct rdmachan_error, device)
 
 /** rch_error_out - give the program the error record it asked for, if it did */
@@ -74,7 +74,7 @@ static bool rch_error_is_connection(int ret)
  * rch_refused - nothing was made: tell the program why
  * @ret: error
  * @ptr: where it wants its error record, or 0
- * @error: what is known of it, or nothing but where
+ * @error: all that is known of it, or nothing but where
  *
  * Return: @ret.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * call_grant.c - a GRANT: what a program says, copied, and what is lent for it
+ * call_grant.c - a GRANT: what a program says, copied, and the memory lent for it
  */
 #include <linux/err.h>
 #include <linux/file.h>

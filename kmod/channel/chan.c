@@ -6,7 +6,7 @@
  * leaves the rest to the background: the peer answers CLOSED, the link then drops the
  * lane's reference, which is the last. If the data cannot be delivered within the
  * linger time, or the program was killed, CLOSE is sent at once with the reset flag and
- * what waits is thrown away. If the link ends first, the lane goes with it.
+ * the data that waits is thrown away. If the link ends first, the lane goes with it.
  */
 #include <linux/poll.h>
 #include <linux/slab.h>
@@ -214,7 +214,7 @@ static void chan_free(struct kref *ref)
 
 	pr_debug("rdmachan: channel destroyed %p\n", chan);
 	rch_object_strike(&chan->object);
-	/* What had come was dropped when the channel was released. */
+	/* Segments that had come were dropped when the channel was released. */
 	rch_segments_free(&chan->rx.segments);
 	rch_chan_early_free(chan);
 	rch_chan_ops->free(chan);
@@ -241,7 +241,7 @@ bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
 	if (chan->state == RCH_CHAN_CONNECTING && to != RCH_CHAN_DEAD)
 		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
 	WRITE_ONCE(chan->state, to);
-	/* Whoever waits for the peer's bytes is not interruptible. */
+	/* A thread that waits for the peer's bytes is not interruptible. */
 	wake_up_all(&chan->wait);
 	return true;
 }
@@ -328,7 +328,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	cancel_delayed_work_sync(&chan->rndv_rx.offer_work);
 	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
-	/* Whoever is connecting decides what to do, and may make the lane anew: told
+	/* The thread that is connecting decides what to do, and may make the lane anew: told
 	 * only now that it is detached.
 	 */
 	if (retry)
@@ -434,7 +434,7 @@ void rch_chan_await_answer(struct rch_chan *chan)
  * @cause: for the peer's program
  * @detail: belongs to @cause
  *
- * What is lent comes back with the peer's answer, or with the end of its link. Any context.
+ * Memory that is lent comes back with the peer's answer, or with the end of its link. Any context.
  */
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail)
@@ -442,7 +442,7 @@ void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error,
 	bool fails = fail(chan, error);
 
 	rch_lane_reset(&chan->lane, cause, detail);
-	/* Who has closed it waits already, and may have the peer take its time first. */
+	/* The program that closed it waits already, and may have the peer take its time first. */
 	if (fails)
 		rch_chan_await_answer(chan);
 }
@@ -487,7 +487,7 @@ void rch_chan_release(struct rch_chan *chan, int signal)
 	}
 	/* Ahead of what waits to be delivered, and may for long. */
 	rch_chan_ops->released(chan);
-	/* Who is connecting sees to its lane itself. */
+	/* The thread that is connecting sees to its lane itself. */
 	if (lingers)
 		rch_chan_linger(chan);
 	else if (was != RCH_CHAN_CONNECTING)
@@ -535,10 +535,10 @@ static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_c
 }
 
 /**
- * rch_chan_claim - become the one who sends, or who receives
+ * rch_chan_claim - become its sender or its receiver
  * @chan: channel
  * @bit: RCH_CHAN_TX or RCH_CHAN_RX
- * @ready: what must hold besides; called without locks
+ * @ready: a condition that must hold besides; called without locks
  * @nonblock: do not wait
  * @deadline: how long to wait, as of rch_deadline()
  *
@@ -598,7 +598,7 @@ static noinline_for_stack void tell_shut(struct rch_chan *chan)
  * @chan: channel
  * @bit: RCH_CHAN_TX or RCH_CHAN_RX
  *
- * Who waits for anything else than the end of this is not woken.
+ * A thread that waits for anything else than the end of this is not woken.
  */
 void rch_chan_unclaim(struct rch_chan *chan, int bit)
 {
@@ -652,7 +652,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 	/* Only once: an operation of a queue waits there itself, is woken, and comes here again. */
 	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED && how & ~chan->ends.shut) {
 		WRITE_ONCE(chan->ends.shut, chan->ends.shut | how);
-		/* Whoever waits to send or receive finds out now, and lets us. */
+		/* A thread that waits to send or receive finds out now, and lets us. */
 		wake_up_interruptible_all(&chan->wait);
 	}
 	spin_unlock_bh(&chan->lock);
@@ -662,7 +662,9 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, deadline);
 		if (ret)
 			return ret;
-		/* Told before there is room again: who waits for it must not get it. */
+		/*
+		 * Told before there is room again: a thread that waits for it must not get it.
+		 */
 		rch_lane_read(&chan->lane, chan->counts.rx_messages, true);
 		rch_chan_refuse_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
@@ -719,8 +721,8 @@ int rch_chan_abort(struct rch_chan *chan, bool nonblock)
  * rch_chan_poll_mask - what poll() says
  * @chan: channel
  *
- * While somebody sends or receives, others cannot: who has asked is told by rch_chan_unclaim() when
- * they can. Ends are shown all the same. Any context.
+ * While somebody sends or receives, others cannot: a thread that has asked is told by
+ * rch_chan_unclaim() when they can. Ends are shown all the same. Any context.
  */
 __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 {

@@ -95,7 +95,7 @@ enum rch_opening_step {
 struct rch_chan_opening {
 	/** @work: connecting without a program that waits: it runs when something has changed */
 	struct delayed_work work;
-	/** @step: what is waited for */
+	/** @step: the event that is waited for */
 	enum rch_opening_step step;
 	/** @tries: how often a link was looked for */
 	u32 tries;
@@ -193,7 +193,7 @@ struct rch_chan_ends {
 };
 
 /**
- * struct rch_chan_rx - what was received and not read, and what may come
+ * struct rch_chan_rx - messages that were received and not read, and those to come
  *
  * Protected by the channel's lock. Softirq puts messages in; the holder of RCH_CHAN_RX takes them
  * out. See chan_rx.c.
@@ -312,7 +312,7 @@ struct rch_chan {
 	struct rdmachan_error error;
 	/** @peer_message_max: largest message that the peer takes */
 	u32 peer_message_max;
-	/** @rx: what was received and not read */
+	/** @rx: messages that were received and not read */
 	struct rch_chan_rx rx;
 	/** @rndv_rx: large messages that come */
 	struct rch_rndv_rx rndv_rx;
@@ -532,7 +532,7 @@ static inline u32 rch_chan_came(const struct rch_chan *chan)
  * rch_chan_may_take - whether there is an offer to be taken; without chan->lock a racy answer
  * @chan: channel
  *
- * Not while memory is being taken back that was lent for the message behind: what is offered
+ * Not while memory is being taken back that was lent for the message behind: an offered message
  * must not be placed before.
  */
 static inline bool rch_chan_may_take(const struct rch_chan *chan)
@@ -565,7 +565,7 @@ static inline int rch_wait_result(long wait, unsigned long deadline)
 		return 0;
 	if (!wait)
 		return -ETIMEDOUT;
-	/* As others do: after a handler a call with a timeout is over, whatever SA_RESTART says. */
+	/* As others do: after a handler a call with a timeout is over, regardless of SA_RESTART. */
 	return deadline ? -ERESTARTNOHAND : -ERESTARTSYS;
 }
 

@@ -55,7 +55,7 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 	}
 }
 
-/* Whether connecting can go on: what it waits for has come, or it is too late. */
+/* Whether connecting can go on: the event that it waits for has come, or it is too late. */
 static bool connect_ready(struct rch_chan *chan)
 {
 	enum rch_link_state state;

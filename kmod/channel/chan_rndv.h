@@ -60,7 +60,8 @@ struct rch_target {
  * @RCH_HEIR_NONE: it does not
  * @RCH_HEIR_WAITS: it waits for its turn
  * @RCH_HEIR_TURN: that has come: it has claimed RCH_CHAN_RX now
- * @RCH_HEIR_LOST: a message before went another way, and what it has lent is taken back
+ * @RCH_HEIR_LOST: a message before went another way, and the memory that it has lent is taken
+ *	back
  */
 enum rch_heir_state {
 	RCH_HEIR_NONE,
@@ -73,7 +74,7 @@ enum rch_heir_state {
  * struct rch_heir - such a transfer; protected by chan->lock
  * @list: in @rndv_rx.heirs of the channel, in the order of their messages, if WAITS or LOST
  * @state: written with WRITE_ONCE()
- * @target: what is open to the peer for its message
+ * @target: the memory that is open to the peer for its message
  */
 struct rch_heir {
 	struct list_head list;
@@ -152,7 +153,7 @@ struct rch_rndv_rx {
 	bool crossed;
 	/** @crossed_serial: of that memory */
 	u32 crossed_serial;
-	/** @target: what is open to the peer for the next message, or was last */
+	/** @target: the memory that is open to the peer for the next message, or was last */
 	struct rch_target target;
 	/** @grant_left: bytes of the message that were not written; 0 when there is none */
 	u32 grant_left;

@@ -6,13 +6,13 @@
  * and queues DATA as a segment, see segment.c. The program's read is the one copy of large
  * data. A message is readable when it is complete, and then a read never blocks.
  *
- * The queue knows what is in it, by records and bytes: what is taken out of it is moved together,
- * whatever it is, as softirq waits for the lock meanwhile.
+ * The queue knows what is in it, by records and bytes: segments that are taken out of it are moved
+ * together, as softirq waits for the lock meanwhile.
  *
- * Buffer ownership. A segment belongs to the channel's queue. A reader, who has
- * claimed RCH_CHAN_RX, looks at the segments of the first message where they are and takes them out
- * when all bytes have reached the program; if they do not, the message stays. Who receives
- * many takes them out together.
+ * Buffer ownership. A segment belongs to the channel's queue. A reader that has claimed
+ * RCH_CHAN_RX, looks at the segments of the first message where they are and takes them out when
+ * all bytes have reached the program; if they do not, the message stays. A receiver of many takes
+ * them out together.
  *
  * Error handling. A record that the channel's state does not allow is the peer's fault
  * and ends the link. If there is no memory to keep a record, or a limit is in the way of
@@ -36,7 +36,7 @@ static bool only_incomplete(const struct rch_chan *chan)
 }
 
 /*
- * What is promised beyond the receive buffer, so that a message that is larger goes on
+ * The room that is promised beyond the receive buffer, so that a message that is larger goes on
  * coming, is charged before it is told. Most channels never promise any.
  */
 static noinline_for_stack bool charge_excess(struct rch_chan *chan, u64 told)
@@ -204,7 +204,7 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
 
 /*
  * No program reads any more: the data counts as read at once. So does what has come of its message:
- * what is queued behind it, an event, would be taken for its end.
+ * an event, which is queued behind it, would be taken for its end.
  */
 static void data_ignore(struct rch_chan *chan, const struct rch_record *r,
 			struct list_head *drop, u64 *credit)
@@ -677,7 +677,7 @@ bool rch_chan_recv_next(struct rch_rx_row *row)
 		return true;
 	}
 	row->last = row->seg;
-	/* What is behind the last one that is complete may just be put there. */
+	/* A segment behind the last one that is complete may just be put there. */
 	if (!--row->left)
 		return false;
 	row->seg = list_next_entry(row->seg, list);
@@ -718,7 +718,7 @@ void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row)
  * rch_chan_rx_idle - whether a receive that does not wait is sure to find nothing
  * @chan: channel
  *
- * Without the lock: whoever asks again after it has entered the wait queue misses nothing.
+ * Without the lock: a caller that asks again after it has entered the wait queue misses nothing.
  * Context: any.
  */
 bool rch_chan_rx_idle(const struct rch_chan *chan)
@@ -768,8 +768,8 @@ static u64 take_all(struct rch_chan *chan, struct list_head *out)
  * rch_chan_drop_received - throw away all that came
  * @chan: channel
  *
- * Context: who has claimed RCH_CHAN_RX, or releases the channel; process, unless nothing can have
- * come.
+ * Context: the caller has claimed RCH_CHAN_RX, or releases the channel; process, unless nothing can
+ * have come.
  */
 void rch_chan_drop_received(struct rch_chan *chan)
 {
@@ -786,8 +786,8 @@ void rch_chan_drop_received(struct rch_chan *chan)
  * rch_chan_refuse_received - throw away all that came, and use nothing that came with it
  * @chan: channel
  *
- * What is lent goes back by itself when a channel ends, but this one goes on. Context: who has
- * claimed RCH_CHAN_RX.
+ * Lent memory goes back by itself when a channel ends, but this one goes on. Context: the caller
+ * has claimed RCH_CHAN_RX.
  */
 void rch_chan_refuse_received(struct rch_chan *chan)
 {

@@ -2,10 +2,10 @@
 /*
  * chan_tx.c - what is sent on a channel: whether it may be, segments, rows of small messages
  *
- * Operation. What does not go straight into the link's frame is cut into segments, each copied once
- * into memory that is posted as it is, and queued with the channel; the send buffer bounds what
- * may wait there. A message belongs to one sender from its first segment to its last, by
- * RCH_CHAN_TX. Which way a message takes is chosen above, in message/send.c.
+ * Operation. A message that does not go straight into the link's frame is cut into segments, each
+ * copied once into memory that is posted as it is, and queued with the channel; the send buffer
+ * bounds what may wait there. A message belongs to one sender from its first segment to its last,
+ * by RCH_CHAN_TX. Which way a message takes is chosen above, in message/send.c.
  */
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -190,7 +190,7 @@ int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
 /**
  * rch_chan_send_row - send small messages one behind the other, without waiting
  * @chan: channel
- * @row: the messages, and what was sent of them
+ * @row: the messages, and the part that was sent of them
  *
  * As rch_chan_send_more() for each. Ends at the first that cannot be sent so: why, and
  * whether it could be in another way, rch_chan_send_more() will tell.

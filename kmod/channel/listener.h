@@ -23,7 +23,7 @@
  * @tuning: for channels; immutable
  * @charge: its share of the limits; channels that come belong to the same user
  * @wait: woken when a channel waits
- * @async: who gets SIGIO then
+ * @async: the receivers of SIGIO then
  * @lock: protects all that follows; taken in softirq
  * @closed: there is no file any more
  * @waiting: channels, by their backlog; each with a reference

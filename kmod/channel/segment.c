@@ -7,7 +7,7 @@
  * message is taken off by looking at the next header; so a message of a run costs neither
  * an allocation nor a place in a list.
  *
- * A few unread bytes must not hold a whole frame: what is small is copied, and the page of
+ * A few unread bytes must not hold a whole frame: a small record is copied, and the page of
  * the frame kept for what is not. A page that is less than half full is kept only while the
  * program is about to read it: of a program that lets more wait, bytes are charged and not pages.
  * So a channel holds less than RCH_KEEP_UNREAD / RCH_COPY_BREAK pages beyond twice its charge.

@@ -38,7 +38,7 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 /*
  * Whether a message that cannot be sent without waiting could be with it: it is larger
- * than the send buffer, but not than the peer takes, who is known. io_uring, which only tries
+ * than the send buffer, but not than the peer takes, which is known. io_uring, which only tries
  * first, then has a thread of its own wait. That is no failure, and leaves no record.
  */
 static bool waiting_would_do(const struct kiocb *iocb, size_t length)
@@ -84,7 +84,7 @@ static int rch_chan_fasync(int fd, struct file *file, int on)
 	struct rch_chan *chan = file->private_data;
 	int ret = rch_async_set(&chan->async, &chan->wait, fd, file, on);
 
-	/* As for poll(): what is offered now would wait for a call that takes it. */
+	/* As for poll(): a message that is offered now would wait for a call that takes it. */
 	if (ret >= 0 && on)
 		rch_chan_wants_data(chan);
 	return ret;

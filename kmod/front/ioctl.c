@@ -53,13 +53,13 @@ struct rch_command {
 		.run = (_run),					\
 	}
 
-/* What the first version of the interface had, whatever is added behind it. */
+/* The members of the first version of the interface, without any that is added behind them. */
 #define RCH_ENTER_MIN offsetofend(struct rdmachan_enter_args, out_complete)
 #define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
 #define RCH_DEVICE_MIN offsetofend(struct rdmachan_device, links)
 
 /*
- * Give the program the outputs before what cannot be undone: who gets EFAULT has lost
+ * Give the program the outputs before what cannot be undone: a caller that gets EFAULT has lost
  * nothing.
  */
 static int copy_out(struct rch_call *call, size_t size)

@@ -14,9 +14,9 @@
  * own could not be told apart from that of a call which a handler has ended: the module does not
  * hear which of the two it was.
  *
- * A program may write there what it likes. What is kept makes a call shorter, never longer, than
- * its timeout says; and what is left out because it was begun is what the program need not have
- * asked for.
+ * A program may write there what it likes. The time that is kept makes a call shorter, never
+ * longer, than its timeout says; and the part left out because it was begun is what the program
+ * need not have asked for.
  */
 #include <linux/jiffies.h>
 #include <linux/uaccess.h>
@@ -32,7 +32,7 @@
  * rch_until_begin - when a call ends
  * @until: is filled in
  * @member: what the program's structure has
- * @timeout_ms: what it says of its time; 0 is without limit
+ * @timeout_ms: its timeout in ms; 0 is without limit
  *
  * Context: any. Return: 0 or -EINVAL.
  */
@@ -73,7 +73,7 @@ int rch_until_end(const struct rch_until *until, int ret, u64 __user *to)
  * rch_call_until - when a command ends that may be interrupted
  * @call: its @until is filled in
  * @member: of the structure
- * @timeout_ms: what it says of its time; 0 is without limit
+ * @timeout_ms: its timeout in ms; 0 is without limit
  *
  * Return: 0 or -EINVAL.
  */

@@ -13,7 +13,7 @@
 #define STEPS		1500
 #define WIRE_SIZE	(2 * RCH_DEPTH_MAX)
 
-/* A frame on its way, and what it says. */
+/* A frame on its way, and its numbers. */
 struct flying {
 	u32 seq;
 	u32 ack;
@@ -21,7 +21,7 @@ struct flying {
 	bool pure;
 };
 
-/* One side: what it believes, what is so, and its frames to the other. */
+/* One side: what it believes, the truth, and its frames to the other. */
 struct side {
 	struct rch_credit c;
 	u32 posted;
@@ -197,7 +197,7 @@ static void sim_check(struct sim *sim)
 	}
 }
 
-/* Who does what how often changes from time to time, up to not at all. */
+/* The share of each step changes from time to time, up to not at all. */
 static void sim_moods(struct sim *sim, const struct link_case *lc)
 {
 	int i, k;
@@ -474,7 +474,7 @@ static void credit_duplicate(struct kunit *test)
 	}
 }
 
-/* What is wanted, with others beside it, in what there is; and what becomes of it. */
+/* The wanted sequence, with others beside it, in what there is; and what becomes of it. */
 static const struct depths_row {
 	struct rch_depths want;
 	u32 others, max_wr, max_cqe;

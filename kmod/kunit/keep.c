@@ -11,7 +11,7 @@
  * @take: so many are taken at a time
  * @hold: of them, these are not given back before the look
  * @give: of those held before, these are given back, ahead of all
- * @keeps: what the look says
+ * @keeps: the result of the look
  */
 struct keep_step {
 	u32 after_ms;

@@ -2,7 +2,7 @@
 /*
  * main.c - rdmachan_kunit: tests of the pure layer
  *
- * Whatever is random here begins with a fixed seed: a failure comes again.
+ * All that is random here begins with a fixed seed: a failure comes again.
  */
 #include <linux/module.h>
 

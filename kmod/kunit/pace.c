@@ -2,8 +2,8 @@
 /*
  * pace.c - tests of how many bytes are under way
  *
- * A wire is modelled: it carries bytes at a rate, one after another, and what has arrived is
- * known a round trip later.
+ * A wire is modelled: it carries bytes at a rate, one after another, and the bytes that have
+ * arrived are known a round trip later.
  */
 #include "../pure/pace.h"
 #include "suites.h"

@@ -2,7 +2,7 @@
 /*
  * pure.c - the pure layer once more, for this module
  *
- * Two modules in one tree cannot share objects; and what is tested here must not
+ * Two modules in one tree cannot share objects; and the code that is tested here must not
  * need rdmachan.ko, nor the RDMA subsystem, to be loaded.
  */
 #include "../pure/drr.c"

@@ -75,7 +75,7 @@ static void run_of_messages(struct kunit *test)
 	}
 }
 
-/* What must not be taken for another message of the channel. */
+/* A segment that must not be taken for another message of the channel. */
 static void run_ends(struct kunit *test)
 {
 	struct rch_cursor c;

@@ -3,7 +3,7 @@
  * state.c - tests of the tables of states
  *
  * The expectation is told as the life of a channel and of a link, step by step,
- * and in other words than the tables: what is not told here must be refused.
+ * and in other words than the tables: a step that is not told here must be refused.
  */
 #include "../pure/state.h"
 #include "suites.h"

@@ -27,7 +27,9 @@ static void tail_nothing_heard(struct kunit *test)
 	}
 	/* Now the adapter's timeout is waited for. */
 	KUNIT_EXPECT_EQ(test, look(&tail, now + i * WAIT), RCH_TAIL_REST);
-	/* What is posted next is probed when these have ended: there is no room for more. */
+	/*
+	 * A frame that is posted next is probed when these have ended: there is no room for more.
+	 */
 	now = 1000;
 	KUNIT_EXPECT_TRUE(test, rch_tail_posted(&tail, now));
 	KUNIT_EXPECT_EQ(test, look(&tail, now + WAIT), RCH_TAIL_REST);

@@ -10,7 +10,7 @@
 
 #define SEEDS		20
 #define MESSAGES	120
-/* Records of both ends together that a play can hold; what is read goes again. */
+/* Records of both ends together that a play can hold; a record that is read goes again. */
 #define QUEUE		65536
 
 static void window_arithmetic(struct kunit *test)

@@ -3,7 +3,7 @@
  * wire_fuzz.c - tests of the decoders with anything at all
  *
  * Frames are made right, then spoilt at random places, cut, and put where their
- * memory ends. Whatever comes of them, a decoder must end and stay inside.
+ * memory ends. Whichever bytes come of them, a decoder must end and stay inside.
  */
 #include <linux/slab.h>
 

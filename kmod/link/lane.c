@@ -141,7 +141,7 @@ static void words_drop(struct rch_lane *lane)
 static void tell_later(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
-	/* After CLOSE, whoever has said it, nothing else is but the answer. */
+	/* After CLOSE, from either side, nothing else is but the answer. */
 	if (lane->close_sent || lane->close_got)
 		control &= RCH_LANE_CLOSED;
 	/* Nobody would read what the peer has more room for. */
@@ -190,9 +190,9 @@ static void detach(struct rch_lane *lane)
  * rch_lane_detach - end a lane without the peer
  * @lane: lane, attached or not
  *
- * For lanes whose link has ended, or that the peer has refused. Whoever calls this
- * drops the channel's reference for the lane.
- * Return: false when the lane was not attached (any more): there is no reference.
+ * For lanes whose link has ended, or that the peer has refused. The caller drops the channel's
+ * reference for the lane. Return: false when the lane was not attached (any more): there is no
+ * reference.
  */
 bool rch_lane_detach(struct rch_lane *lane)
 {
@@ -299,7 +299,10 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	}
 	if (control == RCH_LANE_RESET) {
 		lane->close_sent = true;
-		/* What else was to be told: the peer may not know the number any more. */
+		/*
+		 * A record that was to be told is dropped: the peer may not know the number any
+		 * more.
+		 */
 		lane->control &= RCH_LANE_CLOSED;
 		words_drop(lane);
 	}
@@ -419,7 +422,7 @@ static bool was_reset(const struct rch_lane *lane)
  * @messages: that it has received
  * @shut: it has shut receiving down; else it has found the end
  *
- * Does nothing behind a reset: what that has ended counts for nothing any more.
+ * Does nothing behind a reset: a lane that was reset counts for nothing any more.
  */
 void rch_lane_read(struct rch_lane *lane, u64 messages, bool shut)
 {
@@ -513,7 +516,7 @@ void rch_lane_access_end(struct rch_lane *lane)
 /**
  * rch_lane_stand - have the peer told where its next message may be written to
  * @lane: lane
- * @cts: what is lent; without length, it is wanted back
+ * @cts: the lent buffer; without length, it is wanted back
  * @hold: the caller calls rch_link_run() soon, perhaps with more to be sent
  */
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
@@ -536,7 +539,7 @@ void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 	u32 control = FIELD_PREP(RCH_LANE_RETURN, BIT(slot));
 
 	spin_lock_bh(&lane->link->lock);
-	/* Who waits for an answer waits for that about what was lent last. */
+	/* A receiver that waits for an answer waits for that about what was lent last. */
 	if (!(lane->control & control) || !rch_seq_before(cts->serial, lane->returned[slot])) {
 		lane->returned[slot] = cts->serial;
 		tell_locked(lane, control);
@@ -561,7 +564,7 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 		lane->queued -= rch_window_cost(item->length);
 		rch_window_sent(&lane->window, item->length);
 	} else if (item == &lane->fin) {
-		/* What else was to be told was told ahead of it. */
+		/* All other control was told ahead of it. */
 		lane->close_sent = true;
 	}
 	all = !rch_item_next(item);
@@ -719,7 +722,7 @@ u32 rch_lane_segment_max(struct rch_lane *lane)
 
 /**
  * rch_lane_at_once - bytes that an idle link and channel take before the peer has to say anything
- * @lane: lane that is connected: what is looked at does not change any more
+ * @lane: lane that is connected: the members read here do not change any more
  */
 u32 rch_lane_at_once(struct rch_lane *lane)
 {

@@ -163,7 +163,7 @@ static bool put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straigh
 /**
  * rch_lane_send_row - send whole messages one behind the other, straight into frames
  * @lane: attached lane
- * @row: the messages; what is sent is counted there
+ * @row: the messages; bytes that are sent are counted there
  *
  * Ends at the first that must go another way. rch_link_push() must follow, but for the last row.
  * Context: process; does not sleep.

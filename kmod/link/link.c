@@ -4,7 +4,7 @@
  *
  * link_connect.c makes it; link_table.c knows all of them.
  *
- * Taking apart. Whatever ends a link goes through rch_link_fail_locked(), once: the
+ * Taking apart. Each end of a link goes through rch_link_fail_locked(), once: the
  * state becomes DEAD, which stops all sending. break_work has the queue pair fail, so that the peer
  * reaches nothing by it however long the rest takes. And dead_work runs:
  *
@@ -503,7 +503,7 @@ static void take_apart(struct rch_link *link)
 	rch_link_purge(link);
 	flush_work(&link->reap_work);
 	reap(link);
-	/* Before the path goes: who waits for the peer's bytes is a user of it. */
+	/* Before the path goes: a thread that waits for the peer's bytes is a user of it. */
 	tell_lanes(link);
 	wait_for_twin(link);
 	rch_path_destroy(&link->path);
@@ -548,7 +548,7 @@ void rch_link_tick_later(struct rch_link *link)
 	queue_delayed_work(rch_wq, &link->beat.work, link->beat.tick);
 }
 
-/* What has happened at @when, but not later than @now, as if @late jiffies had not been. */
+/* The time of an event at @when, but not later than @now, as if @late jiffies had not been. */
 static unsigned long forgiven(unsigned long when, unsigned long late, unsigned long now)
 {
 	return time_after(when + late, now) ? now : when + late;
@@ -637,7 +637,7 @@ static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 	return true;
 }
 
-/* What is idle keeps little for what may come, and what could not be had is tried again. */
+/* An idle link keeps little for frames to come, and what could not be had is tried again. */
 static void rch_link_care_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(work, struct rch_link, beat.care);

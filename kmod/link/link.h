@@ -4,7 +4,7 @@
  *
  * A link joins two hosts for one pair of trust domains: user ids, in one network
  * namespace on this side. All channels between them share it. A *lane* is a
- * channel's end of it: its numbers, what it has to send, and its window.
+ * channel's end of it: its numbers, the records that it has to send, and its window.
  *
  * Lifetime. A link is referenced by the table until it is taken apart, by each lane,
  * and by whoever looks at it for a moment. A lane lives in its channel; while it is
@@ -17,9 +17,9 @@
  *   path->lock, path->failure.lock
  * A channel's lock is never taken inside link->lock, nor the reverse.
  *
- * Contexts. Frames are received in softirq, on one CPU at a time for each link. What
- * may sleep (connecting, taking apart) runs in work items; connecting and taking
- * apart never run at the same time, as the second waits for the first.
+ * Contexts. Frames are received in softirq, on one CPU at a time for each link. Work that may sleep
+ * (connecting, taking apart) runs in work items; connecting and taking apart never run at the same
+ * time, as the second waits for the first.
  */
 #ifndef _RCH_LINK_H
 #define _RCH_LINK_H
@@ -149,7 +149,7 @@ struct rch_link_terms {
 /**
  * struct rch_link_tx - frames that a link sends, see link_tx.c; protected by the link's lock
  *
- * A frame goes from @open to @ready to @sent, and then to @spare or @pure. What is left is freed
+ * A frame goes from @open to @ready to @sent, and then to @spare or @pure. The rest is freed
  * when the link is DEAD and its path is drained.
  */
 struct rch_link_tx {
@@ -189,7 +189,7 @@ struct rch_link_tx {
 	bool unanswered;
 	/** @scarce: a frame of @pure is about to be posted: its completion is asked for */
 	bool scarce;
-	/** @hello: the next frame is the active side's first, whatever is in it */
+	/** @hello: the next frame is the active side's first, with any contents */
 	bool hello;
 };
 
@@ -240,7 +240,7 @@ struct rch_link_last {
 	bool due;
 	/**
 	 * @closing: there may be CLOSE among them. Written with WRITE_ONCE(). A thread that begins
-	 * to wait reads it without the lock: what it has closed itself it sees
+	 * to wait reads it without the lock: it sees frames that it has closed itself
 	 */
 	bool closing;
 	/** @timer: sets @due */
@@ -320,7 +320,9 @@ struct rch_link_beat {
 	bool doubt;
 	/** @work: heartbeat, idle time; waits for nobody */
 	struct delayed_work work;
-	/** @care: what may wait for memory or the adapter; @work queues it, and ends before it */
+	/**
+	 * @care: work that may wait for memory or the adapter; @work queues it, and ends before it
+	 */
 	struct work_struct care;
 	/** @quiet: nothing was sent when @care was queued; written by @work with WRITE_ONCE() */
 	bool quiet;
@@ -354,7 +356,7 @@ struct rch_return {
 
 /** struct rch_link_returns - what is taken back, one after the other; see link_return.c */
 struct rch_link_returns {
-	/** @lock: protects @line, what is in it, and @busy; an innermost lock */
+	/** @lock: protects @line, its entries, and @busy; an innermost lock */
 	spinlock_t lock;
 	/** @line: as &struct rch_return */
 	struct list_head line;
@@ -419,9 +421,9 @@ struct rch_link {
 	struct rch_link_gather gather;
 	/** @last: last words that are held back */
 	struct rch_link_last last;
-	/** @lanes: channels' ends, and what they have to send */
+	/** @lanes: channels' ends, and the items they have to send */
 	struct rch_link_lanes lanes;
-	/** @rx: what was received */
+	/** @rx: received frames */
 	struct rch_link_rx rx;
 	/**
 	 * @lent: regions of the path that are lent before anybody asks, at most RCH_LENT_MAX; no
@@ -430,7 +432,7 @@ struct rch_link {
 	atomic_t lent;
 	/** @beat: heartbeat, and whether the peer lives */
 	struct rch_link_beat beat;
-	/** @returns: what is taken back from the adapter; by a lock of its own */
+	/** @returns: keys that are taken back from the adapter; by a lock of its own */
 	struct rch_link_returns returns;
 	/** @break_work: puts the queue pair into the error state, ahead of @dead_work */
 	struct work_struct break_work;
@@ -438,7 +440,7 @@ struct rch_link {
 	struct work_struct dead_work;
 	/** @reap_work: tells the channels of @lanes.gone */
 	struct work_struct reap_work;
-	/** @stats: what LIST tells */
+	/** @stats: counters of LIST */
 	struct rch_link_stats stats;
 	/** @faults: faults on purpose */
 	struct rch_link_faults faults;
@@ -509,9 +511,9 @@ struct rch_word {
  * @flow: place in the round
  * @txq: items to send
  * @control_list: in @lanes.control of the link
- * @control: &enum rch_lane_control, what is to be told
+ * @control: &enum rch_lane_control, records that are to be told
  * @later_list: in @last.lanes of the link
- * @last: &enum rch_lane_last, what is held back
+ * @last: &enum rch_lane_last, records that are held back
  * @window: the peer's promise
  * @window_size: @window's first limit; set when connected, and immutable from then on
  * @credit_limit: to be told with RCH_LANE_CREDIT
@@ -521,7 +523,7 @@ struct rch_word {
  * @words: to be told with RCH_LANE_WORDS
  * @accesses: to memory of the peer that are under way: until they have ended nothing is
  *	told after which the peer may take that memory for its own
- * @held_back: what is not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
+ * @held_back: records that are not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
  * @stand: to be told with the bits of RCH_LANE_STAND; for which message is told by the last bits
  *	of its number
  * @returned: to be told with those of RCH_LANE_RETURN, likewise
@@ -595,8 +597,8 @@ struct rch_lane {
  * @next: put the next message into @iter and @msg_flags; the one before it, if there was
  *	one, was sent. Under link->lock. Return: whether there is one
  * @alone: no other is likely to follow
- * @last: nothing else follows on the link: what is sent goes at once, and no rch_link_push()
- *	need follow
+ * @last: nothing else follows on the link: a frame that is sent goes at once, and no
+ *	rch_link_push() need follow
  * @max: bytes of the largest that may be sent so
  * @iter: the message
  * @msg_flags: its flags

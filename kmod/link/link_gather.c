@@ -93,7 +93,7 @@ void rch_link_gather_sent(struct rch_link *link)
 }
 
 /**
- * rch_link_push_locked - send what is in the open frame, and what else is held back
+ * rch_link_push_locked - send what is in the open frame, and all that is held back
  * @link: link, locked
  *
  * If there is no credit for it, it goes when there is. Drops and takes link->lock.

@@ -14,7 +14,7 @@
  * Buffers. A frame that is held has a reference to its page, so the path puts another
  * page in the ring and tells that a buffer is posted. But to the peer the frame is still
  * on the way: a promise of that buffer would be for one frame more than the ring has. So
- * it is a *debt*, which is paid when the frame is handed over: what is posted is told
+ * it is a *debt*, which is paid when the frame is handed over: a posted buffer is told
  * only as far as it is more than the debts. A lost frame never is paid for. A buffer
  * whose promise is withheld is a debt too, until the fault is turned off. Frames without
  * records are left out there: the peer needs their numbers to say that it is alive.

@@ -2,11 +2,11 @@
 /*
  * link_last.c - holds last words back, so that they share a frame
  *
- * Who closes a channel often opens another one, or has others to send on; and who answers
- * CLOSE has nobody who waits for that. So a graceful CLOSE that has nothing before it, and
- * CLOSED, go with whatever the link sends next, but not later than gather_us, nor a quarter of
- * a tick. A program that begins to wait on a channel sends CLOSE before (rch_link_flush()), as
- * the end of one channel may be what the peer's program waits for to go on with another.
+ * A program that closes a channel often opens another one, or has others to send on; and for the
+ * answer to CLOSE nobody waits. So a graceful CLOSE that has nothing before it, and CLOSED, go with
+ * whatever the link sends next, but not later than gather_us, nor a quarter of a tick. A program
+ * that begins to wait on a channel sends CLOSE before (rch_link_flush()), as the end of one channel
+ * may be what the peer's program waits for to go on with another.
  *
  * Until then the lane is in link->last.lanes, and nothing of it in a queue of the link. The timer
  * is left alone when they have gone with something else: it finds none, or some that wait

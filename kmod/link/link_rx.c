@@ -6,7 +6,7 @@
  * counted and dropped, a gap ends the link. Then its records go to their lanes, one by
  * one. All of this runs in softirq, on one CPU at a time for each link.
  *
- * A peer is hostile until proved otherwise. Whatever it sends, the only harm is to
+ * A peer is hostile until proved otherwise. With anything it sends, the only harm is to
  * itself: a broken rule ends the link, with the rule in the error record.
  */
 #include "base/rch.h"
@@ -46,7 +46,7 @@ static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_fr
 
 /*
  * Whether the channel waits for a record of this type at all, whatever its state. Numbers can be
- * guessed: what has not been asked has no answer.
+ * guessed: an RTS that was not sent has no answer.
  */
 static bool in_turn(const struct rch_lane *lane, u8 type)
 {

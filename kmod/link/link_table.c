@@ -21,7 +21,8 @@
  * Links that peers have made in a network namespace, and that have no channel. Those that are
  * being made or ended wait in a pool: a host has so many places of it, and half of the pool is for
  * any user's services. Of the other half the services of one user have so few that others' can be
- * reached, whatever is done to his. It takes an administrator to give a namespace an adapter.
+ * reached, regardless of the links of that user. It takes an administrator to give a namespace an
+ * adapter.
  */
 #define RCH_POOL_MAX 256
 #define RCH_POOL_SHARED (RCH_POOL_MAX / 2)
@@ -37,7 +38,7 @@ u64 rch_boot_id;
 static DEFINE_MUTEX(links_lock); /* protects links and link->list; outermost */
 static LIST_HEAD(links);
 static DECLARE_WAIT_QUEUE_HEAD(links_wait);
-/* How often a link has left the table or become idle; whoever waits for that looks at it. */
+/* How often a link has left the table or become idle; a thread that waits for that looks at it. */
 static atomic_t links_changes;
 
 /**
@@ -306,7 +307,7 @@ static int link_start(struct rch_link *link, struct rdmachan_error *error)
 		return ret;
 	kref_get(&link->ref);
 	link_publish(link);
-	/* What connects has a reference of its own: the namespace may be about to go. */
+	/* A connect has a reference of its own: the namespace may be about to go. */
 	get_net(link->net);
 	queue_delayed_work(rch_link_wq, &link->opening.work, 0);
 	return 0;
@@ -359,7 +360,7 @@ struct rch_link *rch_link_get(const struct rch_link_wish *wish, struct rdmachan_
  * @link: link that the host has just made
  *
  * Links of a peer that was restarted in the meantime lead nowhere. But anybody on its host can say
- * so: what is doubted ends only if it is silent, and soon. And what is said to one user is nothing
+ * so: a doubted link ends only if it is silent, and soon. And words to one user are nothing
  * to another's links: each hears of a restart from his own peers.
  *
  * Context: may sleep.
@@ -550,7 +551,7 @@ static u32 tell_paths(const struct ib_device *dev, u32 port, enum rch_device_new
  * @news: what
  *
  * A device that has failed ends its links: none of its queue pairs will do anything any more, and
- * what connects anew may find another device. What is told of a port ends none: a cable that was
+ * what connects anew may find another device. Events of a port end no link: a cable that was
  * out for less than the dead time costs no channel.
  *
  * Context: may sleep; waits for no link.

@@ -437,7 +437,7 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	/* The other parts of the message have gone: nothing comes that would share this frame. */
 	link->tx.urgent |= !(item->flags & RCH_DATA_F_FIRST);
 	link->tx.prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
-	/* There is room for one: who has lent more closes the others himself. */
+	/* There is room for one: a receiver that has lent more closes the others himself. */
 	if ((link->terms.features & RCH_FEATURE_KEY) && !link->tx.open->key)
 		link->tx.open->key = item->key;
 	if (item == &lane->fin)
@@ -454,7 +454,7 @@ static bool put_large(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	struct rch_txf *txf = container_of(item, struct rch_txf, item);
 	struct rch_record r;
 
-	/* What is in the open frame may be an earlier message of the same lane. */
+	/* The record in the open frame may be an earlier message of the same lane. */
 	if (!open_is_empty(link) && !close_open(link))
 		return false;
 	if (!may_close(link, false))

@@ -71,7 +71,7 @@ void rch_grants_free(struct rch_chan *chan)
  * @chan: channel
  * @cause: &enum rdmachan_cause, why
  *
- * Who has said so has no access under way any more; nor has anybody when the path is
+ * A peer that has said so has no access under way any more; nor has anybody when the path is
  * drained. May be called again.
  */
 void rch_grants_end(struct rch_chan *chan, u32 cause)

@@ -2,13 +2,13 @@
 /*
  * grant.h - grants: memory that is lent to the peer of a channel, or by it
  *
- * What this end lends is a *loan* (grant_lend.c); what the peer lends is *held*
+ * A grant that this end gives is a *loan* (grant_lend.c); one that the peer gives is *held*
  * (grant_hold.c) and accessed (grant_access.c).
  *
  * Lifetime. A channel gets its grants when there is the first one, and they are freed with
  * it. A loan is referenced by the table until it has ended, by its timer while that is
  * pending, by its REVOKE while that waits to be told, and by who waits for its end; it holds the
- * channel, and uses its region. What is held is referenced by the table until it has ended and
+ * channel, and uses its region. A held grant is referenced by the table until it has ended and
  * nobody accesses it, then by its RELEASE until that was told; and by each call that has begun: a
  * number may be another grant's by the next step.
  *
@@ -48,7 +48,7 @@ struct rch_segment;
 /**
  * struct rch_grants - the grants of a channel
  * @chan: channel
- * @loans: what this end lends, by number; its xa_lock protects @ending and the states
+ * @loans: grants that this end lends, by number; its xa_lock protects @ending and the states
  * @last: number of the newest; by who has claimed RCH_CHAN_TX
  * @ending: loans that are to be taken back
  * @back: takes them back; holds the channel while it is in the line of its link
@@ -221,9 +221,9 @@ enum rch_asked_state {
  * struct rch_asked - an atomic operation that the peer's kernel is asked for
  * @list: in the grants' list, or in that of those that wait; by the xa_lock of what is held, as
  *	the next one
- * @state: how it is. Who goes on with the job sets it back when that is over
+ * @state: how it is. A caller that goes on with the job sets it back when that is over
  * @serial: its number
- * @held: what it is done on, until it was, or nothing will be heard of it
+ * @held: the grant it is done on, until it was, or nothing will be heard of it
  * @certain: it was done; by the wait queue's lock of the job, as the next two, but for who
  *	begins, when nobody else knows of it
  * @error: why it was not asked for when it was its turn, or has none; or 0
@@ -251,7 +251,7 @@ struct rch_asked {
  *	but for what is told otherwise
  * @chan: channel
  * @id: number of the grant
- * @right: what is done: %RDMACHAN_RIGHT_READ, WRITE or ATOMIC
+ * @right: the access that is done: %RDMACHAN_RIGHT_READ, WRITE or ATOMIC
  * @start: where it begins
  * @offset: where the next step begins
  * @left: bytes for which there was no step yet
@@ -263,7 +263,7 @@ struct rch_asked {
  * @op: an atomic operation: &enum rdmachan_atomic_op
  * @operand: of it
  * @compare: likewise
- * @value: what was there before
+ * @value: the number that was there before
  * @result: why it goes on no further, an errno below 0; or 0. %-ENOTCONN: the path has
  *	failed, and the channel will soon
  * @stopped: nobody wants the rest of it
@@ -276,7 +276,7 @@ struct rch_asked {
  * @wait: woken when a step, or @asked, has ended, or the path has taken one that had to wait.
  *	Its lock protects what ends them
  * @left_alone: nobody waits for it any more; by the lock of @wait, as the next one
- * @under_way: what has to end before it can be freed
+ * @under_way: work that has to end before it can be freed
  * @work: frees it then
  * @keep: keeps the channel open
  * @drop: gives that back
@@ -336,7 +336,7 @@ struct rch_notice {
  * struct rch_giving - grants that are given with a message
  * @chan: channel
  * @set: regions of the context
- * @ranges: what is lent, checked but for the region
+ * @ranges: the memory that is lent, checked but for the region
  * @ids: the numbers that they get
  * @count: how many
  * @message: bytes that go with them

@@ -11,15 +11,15 @@
  * the program has them: each step pins their pages for as long as it lasts, and is of use in a
  * call of the program only.
  *
- * Who has begun a job takes its steps: rch_job_go_on(), whenever @wait was woken. That is a
- * call that waits, or an operation of a queue. The latter may be left alone, when its queue
- * ends: then the job goes on no further, and is freed when the adapter is done with it.
+ * A caller that has begun a job takes its steps: rch_job_go_on(), whenever @wait was woken. That is
+ * a call that waits, or an operation of a queue. The latter may be left alone, when its queue ends:
+ * then the job goes on no further, and is freed when the adapter is done with it.
  *
  * Atomic operations are done by the peer's adapter, where its owner says so, or asked for
  * by a record and done by its kernel (grant_atomic.c).
  *
- * Error handling. When the path fails, what became of a WRITE is not known, but whoever
- * wrote may write again; what became of an atomic operation is told to be not known.
+ * Error handling. When the path fails, what became of a WRITE is not known, but the writer may
+ * write again; what became of an atomic operation is told to be not known.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -59,7 +59,7 @@ static int step_begin(struct rch_access *access)
 	return 0;
 }
 
-/* Who waits for messages behind it may go on. */
+/* A thread that waits for messages behind it may go on. */
 static void step_posted(struct rch_access *access)
 {
 	struct rch_job *job = access->owner;
@@ -72,7 +72,7 @@ static void step_posted(struct rch_access *access)
 
 /**
  * rch_job_part_over - something that was under way has ended
- * @job: who has begun it may go on, and end it, as soon as the lock is free
+ * @job: the caller that has begun it may go on, and end it, as soon as the lock is free
  */
 void rch_job_part_over(struct rch_job *job)
 {
@@ -104,7 +104,7 @@ static const struct rch_access_ops step_ops = {
 	.end = step_end,
 };
 
-/* Steps, as who has begun the job sees them */
+/* Steps, as the caller that has begun the job sees them */
 
 static struct rch_access *step_number(const struct rch_job *job, u32 number)
 {
@@ -113,7 +113,7 @@ static struct rch_access *step_number(const struct rch_job *job, u32 number)
 
 static bool step_over(const struct rch_access *access)
 {
-	/* pairs with step_end(): what it has ended with is there */
+	/* pairs with step_end(): the result it has ended with is there */
 	return smp_load_acquire(&access->ended);
 }
 
@@ -383,7 +383,7 @@ static int ask_or_answer(struct rch_job *job)
  *
  * Return: 0 when it is over, see @job->result; -EINPROGRESS, then @job->wait tells when there
  * may be more to do; or -EFAULT: the program's memory is not there, and it can be tried again.
- * Who does not may set @job->result to that.
+ * A caller that does not may set @job->result to that.
  */
 int rch_job_go_on(struct rch_job *job)
 {
@@ -548,7 +548,7 @@ int rch_job_begin(struct rch_job *job, u64 length)
 /** rch_job_end - it is over, or was left alone and nothing is under way. May sleep */
 void rch_job_end(struct rch_job *job)
 {
-	/* Who has told of the last end has left it with that. */
+	/* The context that told of the last end has left it with that. */
 	spin_lock_irq(&job->wait.lock);
 	spin_unlock_irq(&job->wait.lock);
 	for (; job->first != job->next; job->first++)
@@ -658,7 +658,9 @@ static void notify(struct rch_job *job, struct rch_notice *notice)
 	notice->sent = true;
 	notice->result = notice->send(job->chan, notice->message, notice->msg_flags, false,
 				      notice->deadline);
-	/* What is done again is to send the message only; the bytes may be others by now. */
+	/*
+	 * The part that is done again is to send the message only; the bytes may be others by now.
+	 */
 	if (notice->result == -ERESTARTSYS)
 		notice->result = -ERESTARTNOHAND;
 }

@@ -8,8 +8,8 @@
  * at a time; others wait for their turn, which whoever ends gives to the next one.
  *
  * Accounting. Answers that a peer does not take are charged to the channel that they are of, some
- * at a time. If a limit is in the way the channel is reset: what was asked for is answered, or told
- * to be uncertain, never left out.
+ * at a time. If a limit is in the way the channel is reset: an operation that was asked for is
+ * answered, or told to be uncertain, never left out.
  */
 #include <linux/slab.h>
 
@@ -68,7 +68,7 @@ static void not_asked(struct rch_asked *asked, int error)
 	spin_unlock_irqrestore(&job->wait.lock, flags);
 }
 
-/* Who waits in a call counts from now on how long the peer takes. */
+/* A thread that waits in a call counts from now on how long the peer takes. */
 static void tell_turn(struct rch_job *job)
 {
 	unsigned long flags;
@@ -83,9 +83,8 @@ static void tell_turn(struct rch_job *job)
 static int ask(struct rch_job *job);
 
 /*
- * A turn is given up: to the first that waits for one, and that is asked for here, as whoever has
- * begun it may be busy with something else. Once the lane is closed none can be, so this comes
- * to an end.
+ * A turn is given up: to the first that waits for one, and that is asked for here, as its owner may
+ * be busy with something else. Once the lane is closed none can be, so this comes to an end.
  */
 static void pass_turn(struct rch_grants *grants)
 {
@@ -286,7 +285,7 @@ static int ask(struct rch_job *job)
 	a.serial = job->asked.serial;
 	rch_wire_atomic_put(job->asked.word.data, &a);
 	rch_lane_word(lane, &job->asked.word);
-	/* What is not sent any more is not answered; nobody else might notice it. */
+	/* A question that is not sent any more is not answered; nobody else might notice it. */
 	if (rch_lane_closed(lane))
 		rch_atomics_end(grants);
 	return 0;

@@ -384,7 +384,7 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 	return ret;
 }
 
-/** rch_held_call_end - the call is over; what is used up is given back */
+/** rch_held_call_end - the call is over; a grant that is used up is given back */
 void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
 {
 	struct rch_grants *grants = grants_of(chan);
@@ -426,7 +426,7 @@ int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 	return ret;
 }
 
-/** rch_held_end - the adapter is done; what has ended meanwhile is given back */
+/** rch_held_end - the adapter is done; a grant that has ended meanwhile is given back */
 void rch_held_end(struct rch_chan *chan, struct rch_held *held)
 {
 	struct rch_grants *grants = grants_of(chan);

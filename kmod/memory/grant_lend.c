@@ -241,7 +241,7 @@ static void close_pieces(struct rch_loan *loan)
 	put_pieces(loan);
 }
 
-/* Of what an adapter says, what programs know: it cannot map such memory, or it has failed. */
+/* The adapter's errors that programs know: it cannot map such memory, or it has failed. */
 static int open_errno(int ret)
 {
 	switch (ret) {
@@ -664,7 +664,7 @@ static int give_claimed(struct rch_giving *giving)
 
 /**
  * rch_loans_give - lend memory, and tell the peer
- * @giving: what; @giving->error tells which limit it was, and what else is known
+ * @giving: what; @giving->error tells which limit it was, and all else that is known
  * @nonblock: do not wait
  * @deadline: how long to wait for room, as of rch_deadline()
  *
@@ -737,7 +737,7 @@ static void tell_end(struct rch_loan *loan)
 		rch_chan_event(chan, event);
 	}
 	atomic_dec(&chan->lent);
-	/* Who reads to the end, which comes behind the last of these. */
+	/* A thread that reads to the end, which comes behind the last of these. */
 	wake_up_interruptible_all(&chan->wait);
 	xa_lock_bh(&loan->grants->loans);
 	WRITE_ONCE(loan->state, RCH_LOAN_ENDED);

@@ -5,9 +5,9 @@
  * Operation. Registering pins all pages, for as long as the program likes; neighbouring
  * ones, such as those of a huge page, become one *chunk*. From then on the chunks are the
  * region, whatever the program maps at the address. Pages are pinned for writing where the
- * program may write to them: then they stay its own, also after fork(), and what it
- * writes there and what the region has is the same. Where it may not they are pinned as
- * they are, and must not be written to.
+ * program may write to them: then they stay its own, also after fork(), and bytes that it writes
+ * there are those of the region. Where it may not they are pinned as they are, and must not be
+ * written to.
  *
  * Accounting. As the RDMA core does it for memory regions of verbs, and in the same
  * account: whole pages, added to what the program's memory has pinned already and
@@ -17,8 +17,8 @@
  * it, and its regions with the context.
  *
  * Error handling. All that can fail happens before a region gets into the table for
- * others to find. A refusal by a limit says in the error record which one it was, what is
- * in use of it, and what was wanted.
+ * others to find. A refusal by a limit says in the error record which one it was, the amount that
+ * is in use of it, and the amount that was wanted.
  */
 #include <linux/backing-dev.h>
 #include <linux/capability.h>
@@ -408,7 +408,7 @@ static int enter(struct rch_regions *set, struct rch_region *region)
  * @addr: where
  * @length: bytes
  * @read_only: it is not to be written to
- * @error: which limit it was, and what else is known
+ * @error: which limit it was, and all else that is known
  *
  * Its number is taken, and nobody finds it by that until rch_region_publish(), or
  * rch_region_abort() undoes all.
@@ -561,7 +561,7 @@ int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bo
  * rch_region_atomics_begin - atomic operations on a region are allowed to a peer
  * @set: set of the region
  * @region: region
- * @by: who does them: an adapter, or NULL: the kernel
+ * @by: the one that does them: an adapter, or NULL: the kernel
  *
  * Return: false when others are done by somebody else: these do not exclude each other.
  */
@@ -632,7 +632,7 @@ void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offs
  * @operand: see @swap
  * @compare: likewise
  *
- * Return: what was there before.
+ * Return: the value that was there before.
  */
 u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
 		      u64 compare)

@@ -38,7 +38,7 @@ struct rch_path;
  * @next: for cyclic allocation
  * @lock: protects @loans, and how atomic operations on its regions are done; innermost,
  *	taken in process context
- * @loans: what is lent of its regions, see grant.h
+ * @loans: grants of its regions, see grant.h
  */
 struct rch_regions {
 	struct kref ref;
@@ -68,7 +68,7 @@ struct rch_regions {
  * @count: of @chunks
  * @room: of both arrays
  * @atomics: grants of it that allow atomic operations
- * @atomics_by: who does these: an adapter, or NULL: the kernel; both protected by
+ * @atomics_by: the one that does these: an adapter, or NULL: the kernel; both protected by
  *	@lock of its set
  * @keys: keys of it that paths keep, see path_key.c; by its lock
  * @asked: a bit for each of its pieces, modulo the bits, that was lent before; atomic, a hint

@@ -2,15 +2,15 @@
 /*
  * record.c - records of channels that came, each for the layer that knows what it means
  *
- * What only a channel has to know is dealt with in channel/, large messages in rndv/, and what is
- * lent in memory/. A message that carries grants is for two of them.
+ * What only a channel has to know is dealt with in channel/, large messages in rndv/, and grants in
+ * memory/. A message that carries grants is for two of them.
  */
 #include "channel/chan.h"
 #include "memory/grant.h"
 #include "message/message.h"
 #include "rndv/rndv.h"
 
-/* What is lent with a message that nobody will receive goes back. */
+/* Memory that is lent with a message that nobody will receive goes back. */
 static noinline_for_stack enum rch_rule rch_record_grants(struct rch_chan *chan,
 							  const struct rch_record *r)
 {

@@ -2,8 +2,8 @@
 /*
  * recv.c - receives a message, by the way that it comes
  *
- * What has come in segments is copied (chan_rx.c). To a thread that waits for a message one may be
- * offered, which is then written to where the thread has room for it (rndv/).
+ * A message that has come in segments is copied (chan_rx.c). To a thread that waits for a message
+ * one may be offered, which is then written to where the thread has room for it (rndv/).
  */
 #include <linux/uio.h>
 
@@ -86,7 +86,10 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		result->grants = false;
 		result->local = false;
 		result->eof = false;
-		/* What is lent comes back with the peer's answer, which may be later than that. */
+		/*
+		 * Memory that is lent comes back with the peer's answer, which may be later than
+		 * that.
+		 */
 		ret = !takes || deadline ? -EAGAIN : rch_chan_recv_lent(chan, to, result);
 		if (ret != -EAGAIN)
 			break;
@@ -100,7 +103,7 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 			ret = rch_chan_recv_placed(chan, &offer, to, result);
 		else
 			rch_chan_unclaim(chan, RCH_CHAN_RX);
-		/* What was offered is not there any more. */
+		/* The message that was offered is not there any more. */
 	} while (ret == -EAGAIN && !nonblock);
 	if (waits)
 		rch_chan_reading_over(chan);
@@ -111,10 +114,10 @@ int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
  * rch_chan_recv_or_offer - receive a message without waiting, or take an offer
  * @chan: channel
  * @to: where to
- * @result: what was found, as of rch_chan_recv()
+ * @result: the result, as of rch_chan_recv()
  * @offer: what was offered
  *
- * Who calls this has announced himself by rch_chan_reading().
+ * The caller has announced itself by rch_chan_reading().
  * Context: process. Return: as rch_chan_recv(); or -EINPROGRESS with @offer: it is the
  * caller's now, and RCH_CHAN_RX stays claimed for him.
  */

@@ -25,7 +25,7 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u16 m
 	int ret = 0;
 
 	do {
-		/* What does not block was checked to fit as a whole. */
+		/* A message that does not block was checked to fit as a whole. */
 		if (!first)
 			ret = nonblock ? rch_chan_tx_check(chan) : rch_chan_tx_wait(chan, deadline);
 		if (!ret)

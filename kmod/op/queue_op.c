@@ -741,7 +741,7 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 {
 	switch (op->sqe.opcode) {
 	case RDMACHAN_OPCODE_RECV:
-		/* What receives many only copies. */
+		/* A receive of many messages only copies. */
 		if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 			return 0;
 		fallthrough;

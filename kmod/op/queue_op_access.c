@@ -139,7 +139,7 @@ static s64 path_failed(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 
-	/* In this order: who has not seen the end waits for it. */
+	/* In this order: a waiter that has not seen the end waits for it. */
 	if (op->on != &chan->wait)
 		rch_queue_await(op, &chan->wait, 0);
 	if (!rch_chan_tx_refused(chan))
@@ -176,7 +176,7 @@ static bool notify(struct rch_op *op)
 	struct iov_iter none;
 	int ret;
 
-	/* In this order: who has not found room waits for it. */
+	/* In this order: a waiter that has not found room waits for it. */
 	if (op->on != &chan->wait)
 		rch_queue_await(op, &chan->wait, EPOLLOUT);
 	iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
@@ -190,8 +190,8 @@ static bool notify(struct rch_op *op)
 }
 
 /*
- * The adapter has all of a WRITE: what goes behind it may, and first the message that goes with
- * it, unless a part has failed. Return: false when that has no room.
+ * The adapter has all of a WRITE: operations behind it may go on, and first the message that goes
+ * with it, unless a part has failed. Return: false when that has no room.
  */
 static bool let_follow(struct rch_op *op)
 {

@@ -7,14 +7,14 @@
  * whose peer is so held back. So an operation never keeps more than itself.
  *
  * Messages that are at hand and fit the next buffers are received as a *row*: the channel is
- * claimed, the buffers are taken and the program is told once for all of them. Whatever is
- * different about a message ends the row, and the message is received by itself.
+ * claimed, the buffers are taken and the program is told once for all of them. A message that is
+ * different in any way ends the row, and the message is received by itself.
  *
- * Buffers may lie in a region, which the operation uses from its preparation to its end. What is
- * copied to them needs no memory of the program's to be present, so no call of it either.
+ * Buffers may lie in a region, which the operation uses from its preparation to its end. A message
+ * that is copied to them needs no memory of the program's to be present, so no call of it either.
  *
  * Buffer ownership. A buffer leaves the pool when its message is complete; an empty message
- * takes none. Whoever runs operations of a queue is alone with its pools.
+ * takes none. The thread that runs operations of a queue is alone with its pools.
  *
  * Error handling. An error is the operation's end, and loses neither message nor buffer;
  * but a buffer whose memory is bad, or not the region's, is taken out, or it would be in the way

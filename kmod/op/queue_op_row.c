@@ -45,7 +45,7 @@ struct send_row {
 	u32 put;
 };
 
-/* Whether the entry is just a SEND: what is wrong with another is not told here. */
+/* Whether the entry is just a SEND: an error of another kind of entry is not told here. */
 static bool is_plain(const struct rdmachan_sqe *sqe)
 {
 	return sqe->opcode == RDMACHAN_OPCODE_SEND &&
@@ -189,7 +189,7 @@ u32 rch_op_row(struct rch_queue *queue, u32 max)
 	}
 	if (send.region)
 		rch_region_unuse(send.region);
-	/* Not before: who knows that all have completed may unregister the region. */
+	/* Not before: a program that knows that all have completed may unregister the region. */
 	if (send.put)
 		rch_queue_told(queue);
 	return send.row.messages;

@@ -79,7 +79,7 @@ static struct rch_place *place_alloc(struct rch_op *op, u32 length)
 		return rch_place_alloc(op->object, op->region, op->sqe.addr, op->file, put_file);
 	if (!can_place(op, length))
 		return NULL;
-	/* What is wrong with the memory, the copy will say. */
+	/* If the memory is bad, the copy says so. */
 	return rch_place_alloc_pinned(op->object, op->sqe.addr, length,
 				      sending ? DMA_TO_DEVICE : DMA_FROM_DEVICE,
 				      op->file, put_file);
@@ -208,13 +208,13 @@ void rch_op_placed_let_go(struct rch_queue *queue)
 		rch_place_let_go(op->place);
 }
 
-/* What has become of the transfer. Return: false when it is not over. */
+/* The outcome of the transfer. Return: false when it is not over. */
 static bool place_end(struct rch_op *op, __poll_t events, int *result)
 {
 	struct rch_chan *chan = op->object;
 	bool over = rch_place_go_on(op->place);
 
-	/* What there is to be told may wait for what the next one has to say. */
+	/* A record may wait for one of the next transfer. */
 	rch_op_unsent(op->queue, chan->lane.link);
 	if (!over) {
 		hold(op);
@@ -438,7 +438,7 @@ s64 rch_op_placed_ahead(struct rch_op *op, struct rch_op *before)
 		hold(op);
 		return -EAGAIN;
 	}
-	/* What has become of it is told when it is its turn. */
+	/* The outcome is told in its turn. */
 	if (sending || op->place->result != -EAGAIN)
 		return 0;
 	place_drop(op);

@@ -7,7 +7,7 @@
  * messages behind it, so that many of them wait in one piece of memory. A large one
  * is a frame of its own: the program's bytes are copied once, straight to where
  * the adapter will read them. Such a frame may be *bare*: then it has neither header nor
- * record, and what these would say is immediate data.
+ * record, and immediate data stands for these.
  */
 #ifndef _RCH_FRAME_H
 #define _RCH_FRAME_H
@@ -18,7 +18,7 @@
 
 /**
  * struct rch_item - one record that waits to be sent
- * @list: in the queue of its lane; whoever has taken it out owns it
+ * @list: in the queue of its lane; the code that has taken it out owns it
  * @frame: it is the first member of a &struct rch_txf, with its bytes in place
  * @fixed: it is part of another object and never freed
  * @type: &enum rch_record_type

@@ -9,7 +9,7 @@
  * Teardown. rch_path_drain() and rch_path_destroy() run in a work item of the owner,
  * when it posts no more and connecting has ended:
  *
- *  1. @stopped is set under @lock. Whoever posts holds @lock and looks at it, so
+ *  1. @stopped is set under @lock. A poster holds @lock and looks at it, so
  *     nothing is posted from here on. This is what ib_drain_qp() asks for.
  *  2. rdma_disconnect() tells the peer. It may fail; then there is nobody to tell. On
  *     iWARP the error state, which closes the connection as well, comes before.
@@ -47,7 +47,7 @@
  */
 #define RCH_RNR_RETRY 7
 #define RCH_RESOLVE_MS 3000
-/* RDMA READs and atomics under way: what waits beyond them waits in the adapter. */
+/* RDMA READs and atomics under way: further ones wait in the adapter. */
 #define RCH_RD_DEPTH 16
 /* How long a path that ends waits for its connection to stand first. */
 #define RCH_RTU_MS 1000
@@ -103,7 +103,7 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 /**
  * rch_path_fail_first - record why the path is unusable, unless that is known
  * @path: path
- * @error: what is to be recorded
+ * @error: the failure that is to be recorded
  *
  * Context: any. Does not tell the owner. Return: whether it was the first.
  */
@@ -186,7 +186,7 @@ static u32 reject_cause(struct rch_path *path, struct rdma_cm_event *event)
 	return RDMACHAN_CAUSE_REJECTED;
 }
 
-/* @cause: what it is if it is none of the failures of this host. */
+/* @cause: the cause if it is none of the failures of this host. */
 static u32 resolve_cause(int status, u32 cause)
 {
 	switch (status) {
@@ -243,7 +243,7 @@ static void cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
 			event->status);
 }
 
-/* Who was let in, and says no then, has gone meanwhile. */
+/* A peer that was let in, and says no then, has gone meanwhile. */
 static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
 	if (path->answer.accepted)
@@ -582,8 +582,9 @@ static int create_qp(struct rch_path *path)
 }
 
 /*
- * Whether the peer is this host, by way of the same adapter. What it says of itself decides
- * nothing: with iWARP it is the address that TCP has found, and else the one that packets go to.
+ * Whether the peer is this host, by way of the same adapter. A name that the peer gives itself
+ * decides nothing: with iWARP it is the address that TCP has found, and else the one that packets
+ * go to.
  */
 static bool leads_here(const struct rch_path *path)
 {

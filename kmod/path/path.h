@@ -157,7 +157,7 @@ struct rch_path_failure {
 
 /** struct rch_path_tail - probes behind the last packets, see path_tail.c */
 struct rch_path_tail {
-	/** @state: what was posted; protected by the path's lock */
+	/** @state: frames that were posted; protected by the path's lock */
 	struct rch_tail state;
 	/** @on: packets may be lost; immutable once the path is set up */
 	bool on;
@@ -171,7 +171,7 @@ struct rch_path_tail {
 
 /** struct rch_path_pace - how much of large messages is under way, see path_pace.c */
 struct rch_path_pace {
-	/** @state: what is; protected by the path's lock; for a guess it is read without */
+	/** @state: the values; protected by the path's lock; for a guess it is read without */
 	struct rch_pace state;
 	/** @on: it is bounded; immutable once the path is set up */
 	bool on;
@@ -268,7 +268,7 @@ struct rch_path {
 	unsigned long patience;
 	/** @empty: receive buffers that could not be replaced; protected by @lock */
 	u32 empty;
-	/** @events: &enum rdmachan_link_event, what was told of the adapter; atomic */
+	/** @events: &enum rdmachan_link_event, events that were told of the adapter; atomic */
 	atomic_t events;
 	/** @address_at: when the own hardware address last changed, in jiffies */
 	unsigned long address_at;
@@ -428,7 +428,7 @@ static inline u8 rch_path_traffic_class(const struct rch_path *path)
 	return READ_ONCE(path->route_class);
 }
 
-/** rch_path_events - &enum rdmachan_link_event: what was told of the adapter */
+/** rch_path_events - &enum rdmachan_link_event: events that were told of the adapter */
 static inline u32 rch_path_events(const struct rch_path *path)
 {
 	return atomic_read(&path->events);

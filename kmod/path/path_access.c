@@ -204,7 +204,7 @@ static void use_slots(struct rch_path *path, struct rch_access *access)
 
 	for (; access; access = next) {
 		ret = begin(path, access);
-		/* Who comes to wait meanwhile does so for those that are under way. */
+		/* A thread that comes to wait meanwhile does so for those that are under way. */
 		if (!ret && list_empty_careful(&path->accesses.turns))
 			break;
 		spin_lock_bh(&path->lock);
@@ -346,7 +346,7 @@ static struct rch_access *take_left(struct rch_path *path)
 	return access;
 }
 
-/** rch_accesses_end - the path is drained: what has not ended does so. Process context */
+/** rch_accesses_end - the path is drained: an access that has not ended does so. Process context */
 void rch_accesses_end(struct rch_path *path)
 {
 	struct rch_access *access;
@@ -525,7 +525,7 @@ void rch_path_accesses_free(struct rch_path *path)
 
 	while (take_one(path))
 		cond_resched();
-	/* Who has put one just now. */
+	/* A context that has put one just now. */
 	wait_event(path->left, !READ_ONCE(path->users));
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++) {
 		list_for_each_entry_safe(access, tmp, &path->accesses.spare[i], list) {
@@ -722,7 +722,7 @@ u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32
 	return length;
 }
 
-/* What is done; by the owner, when it is asked to begin */
+/* The access; by the owner, when it is asked to begin */
 
 /** rch_access_move - READ, or WRITE, at @address of the peer, under @rkey */
 void rch_access_move(struct rch_access *access, u64 address, u32 rkey)
@@ -741,7 +741,7 @@ void rch_access_move(struct rch_access *access, u64 address, u32 rkey)
  * @address: at the peer
  * @rkey: key for it
  * @operand: what to add, or to put there
- * @compare: what must be there for that
+ * @compare: the value that must be there for that
  */
 void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rkey,
 		       u64 operand, u64 compare)

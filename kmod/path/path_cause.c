@@ -3,7 +3,7 @@
  * path_cause.c - why a connection was lost
  *
  * An adapter that cannot send tells that work was not done, and nothing of the reason; or it tries
- * for ever, and the peer seems to be dead. What has changed at this host can be seen all the same.
+ * for ever, and the peer seems to be dead. Changes at this host can be seen all the same.
  */
 #include <linux/jiffies.h>
 #include <rdma/ib_addr.h>
@@ -60,7 +60,7 @@ static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
 /**
  * rch_path_diagnose - why a connection was lost: look for what has changed at this host
  * @path: path that was connected, and is neither connected anew nor destroyed now
- * @error: what is known; a cause that says more replaces the one in it
+ * @error: the record so far; a cause that says more replaces the one in it
  *
  * An adapter tells that a packet did not go, or nothing. May sleep.
  */

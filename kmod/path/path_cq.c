@@ -10,10 +10,10 @@
  * processor sends to itself, raises it instead.
  *
  * Bounds. A softirq of the core's looks at 256 completions at most, of all queues of the
- * processor, and ends with the tick; what is left is for the next one, and where they do not end
- * for ksoftirqd, which is scheduled like any program. A frame is one completion, and has at most
- * as many records as 16 KiB hold. Where the device asks for it the core has it wait for several
- * completions before it interrupts, as many as the load makes useful (DIM).
+ * processor, and ends with the tick; work that is left is for the next one, and where they do not
+ * end for ksoftirqd, which is scheduled like any program. A frame is one completion, and has at
+ * most as many records as 16 KiB hold. Where the device asks for it the core has it wait for
+ * several completions before it interrupts, as many as the load makes useful (DIM).
  *
  * Ownership. The queue belongs to its path, from rch_path_cq_get() to rch_path_cq_put();
  * no queue pair uses it before or after.

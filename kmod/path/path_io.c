@@ -33,8 +33,8 @@
  * @path: path
  * @wc: completion without an error
  *
- * What was read has come from there. What was sent or written was acknowledged, but by iWARP: there
- * it is done as soon as TCP has it. Context: softirq.
+ * Bytes that were read have come from there. Bytes that were sent or written were acknowledged, but
+ * by iWARP: there it is done as soon as TCP has it. Context: softirq.
  */
 void rch_path_wc_ok(struct rch_path *path, const struct ib_wc *wc)
 {
@@ -100,7 +100,7 @@ static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 	path->ops->sent(path, container_of(wc->wr_cqe, struct rch_txf, cqe));
 }
 
-/* What goes with it was put into the work request by the link. */
+/* Immediate data or a key was put into the work request by the link. */
 static enum ib_wr_opcode opcode_of(const struct rch_txf *txf)
 {
 	if (txf->bare)

@@ -16,16 +16,16 @@
  * there are keys only where adapter and processors see the same memory at once: where it had to be
  * handed to and fro, one would undo what another has written.
  *
- * Whoever finds none does with elements: because the path has as many as it may have, for want of
- * memory, or as it is just being made. That is a work item's to do, for it waits for the adapter,
- * which may have much to send before.
+ * A caller that finds none does with elements: because the path has as many as it may have, for
+ * want of memory, or as it is just being made. That is a work item's to do, for it waits for the
+ * adapter, which may have much to send before.
  *
  * Lifetime. A key goes with its path or with its memory, whichever goes first, or when the path
- * needs its place and nobody has used it for a while: who finds it ready and takes it out of
- * the path's list ends it. By then the adapter does not use it: of a path that is destroyed it
- * uses nothing, and of memory that goes there are no accesses. Accesses refer to what is left
- * of a key until they have ended themselves. Memory waits until it has no key, whoever ends the
- * last; a path waits for whoever makes or ends one of its keys, as for any user.
+ * needs its place and nobody has used it for a while: a context that finds it ready and takes it
+ * out of the path's list ends it. By then the adapter does not use it: of a path that is destroyed
+ * it uses nothing, and of memory that goes there are no accesses. Accesses refer to what is left of
+ * a key until they have ended themselves. Memory waits until it has no key, in whichever context
+ * the last ends; a path waits for contexts that make or end one of its keys, as for any user.
  *
  * Locks. keys_lock protects all lists of keys, and their members; process context. path->lock
  * nests in it.
@@ -174,7 +174,7 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
 	return ok;
 }
 
-/* It comes to nothing; what it had is given back. */
+/* It comes to nothing; memory that it had is given back. */
 static void abandon(struct rch_key *key)
 {
 	spin_lock_bh(&keys_lock);

@@ -9,8 +9,8 @@
  * first byte is in its page.
  *
  * Addresses. A memory region that has lost its key keeps the addresses that it was given, of memory
- * that may have gone since: without a key the adapter follows none of them. Who lends the same
- * range of the same mapping again does not have them put there once more.
+ * that may have gone since: without a key the adapter follows none of them. A loan of the same
+ * range of the same mapping does not have them put there once more.
  *
  * Ownership. As of path_mr.c: pages may be let go after the invalidation's completion. If
  * it fails the path has failed, and once that is drained the region is deregistered.

@@ -17,7 +17,7 @@
  * of the invalidation, or the arrival of that frame, of which our own adapter says that it
  * has closed the key. If that fails, the queue pair has failed: then the region is
  * deregistered, but not before the path is drained, because a work request that names it
- * may still be queued. The registrar is not drained: what it was given is waited for.
+ * may still be queued. The registrar is not drained: requests that it was given are waited for.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -208,7 +208,7 @@ static int post_signalled(struct rch_path *path, struct rch_mr *mr, struct ib_se
  * rch_mr_map - give a memory region the next piece of a range
  * @mr: region that is not in use
  * @pages: of it
- * @cursor: what is left of the range, mapped for the device; moved on
+ * @cursor: the part that is left of the range, mapped for the device; moved on
  *
  * Return: 0 or an error.
  */
@@ -233,7 +233,7 @@ int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *curs
  * rch_mr_open_post - begin to let the peer write to the next piece of a range
  * @path: path
  * @mr: region; it may be open for the piece before, and is closed for that first
- * @cursor: what is left of the range, mapped for the path's device; moved on
+ * @cursor: the part that is left of the range, mapped for the path's device; moved on
  * @wait: set when the peer may be told only after the end of @mr->io
  *
  * Return: 0, then address, key and length are those of @mr->mr; or an error.

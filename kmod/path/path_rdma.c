@@ -134,7 +134,8 @@ int rch_io_wait(struct rch_path *path, struct rch_io *io)
 }
 
 /**
- * rch_io_refused - whether an adapter does not do such work requests, whatever it says of itself
+ * rch_io_refused - whether an adapter does not do such work requests, despite its own words of
+ * itself
  * @first: chain that could not be posted
  * @bad: the first of it that was not
  * @ret: why
@@ -207,7 +208,7 @@ static struct rch_write *write_spare(struct rch_path *path)
 	return w;
 }
 
-/** rch_write_get - become one who writes; a user of the path. Return: what it takes, or NULL */
+/** rch_write_get - become one who writes; a user of the path. Return: the resources, or NULL */
 struct rch_write *rch_write_get(struct rch_path *path)
 {
 	struct rch_write *w = write_spare(path);
@@ -231,7 +232,7 @@ struct rch_write *rch_write_get(struct rch_path *path)
 	return w;
 }
 
-/* Whoever is next in the line may have its turn now. */
+/* The writer that is next in the line may have its turn now. */
 static void wake_writers(struct rch_path *path)
 {
 	if (wq_has_sleeper(&path->left))

@@ -3,7 +3,7 @@
  * path_rdma.h - RDMA WRITE over a path
  *
  * One side opens memory to the peer through a memory region of a pool; the other
- * writes there from its own pages. Whoever does either is a *user* of the path
+ * writes there from its own pages. A thread that does either is a *user* of the path
  * between rch_path_enter() and rch_path_leave(): until the last has left, the path is
  * drained at most, and not destroyed.
  */
@@ -144,8 +144,8 @@ struct rch_mr {
 /**
  * struct rch_path_mrs - memory regions that a path opens to the peer for a message, see path_mr.c
  *
- * Regions are made when they are wanted, and kept in the pool as pure/keep.h says. What is left of
- * them ends with the path, as the registrar does.
+ * Regions are made when they are wanted, and kept in the pool as pure/keep.h says. Those that are
+ * left end with the path, as the registrar does.
  */
 struct rch_path_mrs {
 	/**
@@ -277,8 +277,8 @@ struct rch_lend {
 /**
  * struct rch_path_lends - memory regions that a path lends to the peer, see path_lend.c
  *
- * Regions are made when they are wanted, and spare ones kept as pure/keep.h says. What is left of
- * them ends with the path.
+ * Regions are made when they are wanted, and spare ones kept as pure/keep.h says. Those that are
+ * left end with the path.
  */
 struct rch_path_lends {
 	/** @spare: &struct rch_lend of both classes; protected by the path's lock */
@@ -304,7 +304,7 @@ struct rch_path_lends {
 };
 
 /**
- * struct rch_key - a key of own memory, see path_key.c; what changes does so under its lock
+ * struct rch_key - a key of own memory, see path_key.c; code that changes it does so under its lock
  * @number: no other has it, nor will
  * @list: of the path
  * @with: of the memory
@@ -401,7 +401,7 @@ struct rch_access_ops {
  * struct rch_access - an access to the peer's memory: one work request
  * @ops: of the owner; so are those up to @ret
  * @owner: whose it is
- * @held: what is accessed, while the adapter does so
+ * @held: the memory that is accessed, while the adapter does so
  * @charged: bytes that were taken of a limit for it
  * @offset: where in it
  * @length: bytes
@@ -416,9 +416,9 @@ struct rch_access_ops {
  * @waited: it had to wait
  * @class: own memory
  * @iwarp: of the device, for who is no user of the path, as the next four
- * @no_result: what is put where the result of an atomic operation will be, as the device may
- *	lose that: a random number, so that what it finds is another, but for 1 of 2^64. 0: it
- *	loses none
+ * @no_result: the number that is put where the result of an atomic operation will be, as the device
+ *	may lose that: a random number, so the number that it finds is another, but for 1 of 2^64.
+ *	0: it loses none
  * @most: bytes of a work request of the device's
  * @segment_max: bytes of an element, whole pages
  * @sges_max: elements of a work request that writes, or reads

@@ -39,7 +39,7 @@ bool rch_path_tail_bulk(const struct rch_path *path)
 	return path->tail.on && path_tail_writes(path);
 }
 
-/* Whether nothing is missing that a probe may find; what is not known counts as missing. */
+/* Whether nothing is missing that a probe may find; a frame of unknown fate counts as missing. */
 static bool path_tail_arrived(const struct rch_path *path)
 {
 	lockdep_assert_held(&path->lock);

@@ -5,7 +5,7 @@
  * The peer's heartbeat decides when a peer is dead, and no adapter shall give up before. One that
  * tries for ever never does. Any other gives up after so many tries, which together take as long as
  * the dead time, or 17 s where that is longer: a packet that is lost last is missed by nobody but
- * its sender, who waits for one timeout.
+ * its sender, which waits for one timeout.
  *
  * To repeat what is not lost, as when the peer's processor has no time for a while, is not harmless
  * with rxe, which tries for ever: in 6.12 its requester may lose its place in a request of many

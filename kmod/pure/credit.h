@@ -49,7 +49,7 @@ struct rch_depths {
 	u32 send;
 };
 
-/* What is left of @room. */
+/* The remainder of @room. */
 static inline u32 rch_depths_left(u32 room, u32 taken)
 {
 	return room > taken ? room - taken : 0;
@@ -57,7 +57,7 @@ static inline u32 rch_depths_left(u32 room, u32 taken)
 
 /**
  * rch_depths_fit - have no more frames posted than an adapter has room for
- * @d: what is wanted; made less
+ * @d: the length that is wanted; made less
  * @others: work requests that are posted besides
  * @max_wr: work requests of a queue of the adapter's
  * @max_cqe: completions of both queues

@@ -26,7 +26,7 @@ void rch_drr_add(struct rch_drr *d, struct rch_flow *f)
 /**
  * rch_drr_remove - a flow has nothing more to send, or must wait for its window
  * @d: round
- * @f: flow that is in it; what it did not use is forfeit
+ * @f: flow that is in it; unused credit is forfeit
  */
 void rch_drr_remove(struct rch_drr *d, struct rch_flow *f)
 {

@@ -127,7 +127,7 @@ u64 rch_wire_grants_size(const struct rch_grant_info *grants, u32 count, u64 mes
 /**
  * rch_wire_grants_put - write a message that carries grants
  * @buf: with rch_wire_grants_size() bytes of room
- * @grants: what to write, with their keys
+ * @grants: grants to write, with their keys
  * @count: how many
  *
  * Return: where the bytes of the message go.

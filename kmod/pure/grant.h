@@ -76,7 +76,7 @@ struct rch_wire_grant_end {
  * @op: enum rdmachan_atomic_op
  * @address: of the 8 bytes, in the grant's addresses; a multiple of 8
  * @operand: what to add, or to put there
- * @compare: COMPARE_SWAP: what must be there; else 0
+ * @compare: COMPARE_SWAP: the value that must be there; else 0
  * @serial: repeated in the answer
  * @reserved: 0
  */
@@ -94,7 +94,7 @@ struct rch_wire_atomic {
  * struct rch_wire_atomic_done - ATOMIC_DONE
  * @serial: as of ATOMIC
  * @reserved: 0
- * @value: what was there before
+ * @value: the value that was there before
  */
 struct rch_wire_atomic_done {
 	__le32 serial;

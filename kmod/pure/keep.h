@@ -2,9 +2,9 @@
 /*
  * keep.h - how many of what is dear to make a pool keeps for those to come
  *
- * A pool keeps as many as were lately wanted at a time. It looks now and then. What was not wanted
- * for a while goes by halves, one half with each look, so that a burst that comes back after some
- * of it has gone finds the rest.
+ * A pool keeps as many as were lately wanted at a time. It looks now and then. A region that was
+ * not wanted for a while goes by halves, one half with each look, so that a burst that comes back
+ * after some of it has gone finds the rest.
  */
 #ifndef _RCH_PURE_KEEP_H
 #define _RCH_PURE_KEEP_H

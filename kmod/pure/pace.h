@@ -2,11 +2,11 @@
 /*
  * pace.h - how many bytes of large messages are under way at a time
  *
- * What is posted beyond what the wire and the peer take waits in a queue: the adapter's, a
- * switch's. Whatever is posted later waits behind it, and nothing is faster for it. So the bytes
- * under way are bounded by what has been measured: twice the rate times the round trip, as in BBR
- * (N. Cardwell et al., ACM Queue 14(5), 2016). A little more may be, as bytes are posted in batches
- * and the next one must be there when one ends.
+ * A batch that is posted beyond the rate of wire and peer waits in a queue: the adapter's, a
+ * switch's. A frame that is posted later waits behind it, and nothing is faster for it. So the
+ * bytes under way are bounded by what has been measured: twice the rate times the round trip, as in
+ * BBR (N. Cardwell et al., ACM Queue 14(5), 2016). A little more may be, as bytes are posted in
+ * batches and the next one must be there when one ends.
  *
  * The rate is the highest one of late. A batch that takes less than two round trips has found no
  * queue: the wire could have taken more, so it tells nothing but that the rate is not lower. While
@@ -32,7 +32,7 @@
 #define RCH_PACE_BATCH_MAX 524288U
 /** RCH_PACE_QUEUE_MIN - bytes above twice the rate times the round trip, at the least */
 #define RCH_PACE_QUEUE_MIN (2 * RCH_PACE_BATCH_MIN)
-/** RCH_PACE_QUEUE_US - or what is sent in this time, where that is more */
+/** RCH_PACE_QUEUE_US - or the bytes sent in this time, where that is more */
 #define RCH_PACE_QUEUE_US 500U
 /** RCH_PACE_AGE_US - for so long a round trip, and a rate, are believed */
 #define RCH_PACE_AGE_US 10000000U

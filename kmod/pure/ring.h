@@ -3,7 +3,7 @@
  * ring.h - indices of rings that are shared with programs
  *
  * Indices only grow, and wrap around. One of a ring's two is the kernel's own; the other
- * is the program's, who may write anything there. Two that are further apart than the
+ * is the program's, which may write anything there. Two that are further apart than the
  * ring is long contradict each other.
  */
 #ifndef _RCH_PURE_RING_H
@@ -11,7 +11,7 @@
 
 #include "types.h"
 
-/** RCH_RING_LINE - distance of two indices: who writes one does not disturb the other */
+/** RCH_RING_LINE - distance of two indices: a writer of one does not disturb the other */
 #define RCH_RING_LINE		64U
 #define RCH_RING_PRODUCER	(0 * RCH_RING_LINE)
 #define RCH_RING_CONSUMER	(1 * RCH_RING_LINE)

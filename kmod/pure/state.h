@@ -12,9 +12,9 @@
  * @RCH_CHAN_CONNECTING: looks for a link, or has asked the peer to open
  * @RCH_CHAN_WAITING: opened by the peer, waits in a listener's queue
  * @RCH_CHAN_OPEN: in use
- * @RCH_CHAN_PEER_CLOSED: the peer closed; what came may be read
+ * @RCH_CHAN_PEER_CLOSED: the peer closed; messages that came may be read
  * @RCH_CHAN_CLOSING: closed here; the rest is delivered, then CLOSE is sent
- * @RCH_CHAN_FAILED: failed with a cause; what came may be read
+ * @RCH_CHAN_FAILED: failed with a cause; messages that came may be read
  * @RCH_CHAN_DEAD: no file and no link refers to it any more
  * @RCH_CHAN_STATES: how many there are
  */

@@ -20,7 +20,7 @@
  * RCH_TAIL_PROBES - probes behind the last packet; then the adapter's timeout finds what is lost
  *
  * The second finds what the first does not, when that is lost itself. Where the peer's adapter has
- * told of the loss, and this or what was sent again is lost as well, no probe helps: rxe tells
+ * told of the loss, and this or a repeated packet is lost as well, no probe helps: rxe tells
  * once. And rxe's timeout begins anew with each packet.
  */
 #define RCH_TAIL_PROBES 2
@@ -42,7 +42,7 @@ enum rch_tail_step {
 };
 
 /**
- * struct rch_tail - what was posted on a queue pair, and what is known of it
+ * struct rch_tail - the requests posted on a queue pair, and their known state
  * @last: when packets were last posted, probes left out, in nanoseconds
  * @posts: how often; it wraps
  * @probed: @posts when the last probe was posted

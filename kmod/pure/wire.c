@@ -245,7 +245,7 @@ static bool run_goes_on(const struct rch_wire_record *w, u32 chan, u32 left)
  * @c: cursor behind @r; is moved behind the last of them
  * @r: a record that rch_wire_record_next() has found right; @r->run is filled in
  *
- * What is not simply another message of the channel ends the run, and is judged when its
+ * A record that is not simply another message of the channel ends the run, and is judged when its
  * turn comes.
  */
 void rch_wire_run(struct rch_cursor *c, struct rch_record *r)

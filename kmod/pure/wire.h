@@ -54,7 +54,7 @@
 #define RCH_FEATURE_KEY		0x20U
 /** RCH_FEATURE_AHEAD - feature bit, besides STAND: CTS may be for the message behind the next */
 #define RCH_FEATURE_AHEAD	0x40U
-/** RCH_FEATURE_CROSS - feature bit, besides STAND: what is lent may answer an RTS */
+/** RCH_FEATURE_CROSS - feature bit, besides STAND: lent memory may answer an RTS */
 #define RCH_FEATURE_CROSS	0x80U
 /** RCH_FEATURE_DEEP - feature bit, besides AHEAD: CTS may be for any of RCH_LENDS messages */
 #define RCH_FEATURE_DEEP	0x100U
@@ -246,7 +246,7 @@ enum rch_record_type {
 #define RCH_CLOSE_F_RESET	0x01
 #define RCH_CLOSE_F_ALL		RCH_CLOSE_F_RESET
 
-/** RCH_RTS_F_CANCEL - record flag of RTS: it is taken back, whatever CTS has come */
+/** RCH_RTS_F_CANCEL - record flag of RTS: it is taken back, with or without a CTS */
 #define RCH_RTS_F_CANCEL	0x01
 /** RCH_RTS_F_PLACED - record flag of RTS: nothing is asked: the message was written where a
  * standing CTS says; with CANCEL: none was, and none will be

@@ -27,7 +27,7 @@
  * ring: when that is full, it keeps the completion until there is room. So a completion
  * is never lost, and there can be no more than twice the ring.
  *
- * Error handling. What is wrong with an entry is its completion's to tell. The program
+ * Error handling. An entry's error is told by its completion. The program
  * can write anything into the rings: its indices are only compared with ours, see
  * pure/ring.h, and nothing that was written there is read back.
  */
@@ -66,7 +66,7 @@ static u32 completions(const struct rch_queue *queue)
 
 /* Those to be run */
 
-/** rch_queue_kick - there is something to run: who runs has to look, or somebody must */
+/** rch_queue_kick - there is something to run: the runner has to look, or somebody must */
 void rch_queue_kick(struct rch_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
@@ -232,7 +232,7 @@ static void finish(struct rch_op *op, s64 res)
 
 	lockdep_assert_held(&queue->run_lock);
 	rch_op_disarm(op);
-	/* Whoever might have put it into a list has been kept from it just now. */
+	/* A caller that might have put it into a list has been kept from it just now. */
 	if (!list_empty(&op->list) || op->sqe.timeout_ms) {
 		spin_lock_irq(&queue->lock);
 		unlist(op);
@@ -309,7 +309,7 @@ static void run_behind(struct rch_op *op)
 
 /*
  * It is not its turn yet. It waits for what it has begun, if for anything, until then:
- * rch_op_call_up(). What has become of that it tells then, and only what ends it is told now.
+ * rch_op_call_up(). Its outcome is told then, and only an event that ends it is told now.
  */
 static void run_ahead(struct rch_op *op)
 {
@@ -332,9 +332,9 @@ static void start(struct rch_op *op)
 }
 
 /*
- * What is both in a line and among accesses has its places in both at the same time: those with
- * FENCE behind it wait for it, and must not be before it in the line. So have those that are
- * before it in its chain. What is begun later comes behind all of them.
+ * An operation that is both in a line and among accesses has its places in both at the same time:
+ * those with FENCE behind it wait for it, and must not be before it in the line. So have those that
+ * are before it in its chain. Operations that begin later come behind all of them.
  */
 static void reserve(struct rch_queue *queue, struct rch_op *first)
 {
@@ -617,7 +617,7 @@ void rch_queue_work_run(struct work_struct *work)
 {
 	struct rch_queue *queue = container_of(work, struct rch_queue, work);
 
-	/* Who has it will look for what is ready once more: see leave(). */
+	/* The holder of it will look for what is ready once more: see leave(). */
 	if (!mutex_trylock(&queue->run_lock))
 		return;
 	if (mmget_not_zero(queue->mm)) {
@@ -873,10 +873,10 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 
 	lockdep_assert_held(&queue->run_lock);
 	queue->in_call = in_call;
-	/* Without the lock: who does not see it yet wakes us in vain. */
+	/* Without the lock: a waker that does not see it yet wakes us in vain. */
 	if (to_submit)
 		WRITE_ONCE(queue->running, true);
-	/* What waits for room may be what keeps entries from being taken. */
+	/* A completion that waits for room may be what keeps entries from being taken. */
 	rch_queue_flush_done(queue);
 	if (in_call && queue->poller)
 		prepare_late(queue);
@@ -984,8 +984,8 @@ static void leave(struct rch_queue *queue)
 /**
  * rch_queue_enter - submit, run, and wait for completions
  * @queue: queue
- * @args: checked; outputs are set in any case. What is in @out_submitted was taken before, when
- *	the same call was interrupted
+ * @args: checked; outputs are set in any case. As many as @out_submitted says were taken
+ *	before, when the same call was interrupted
  * @deadline: how long to wait, as of rch_deadline()
  *
  * Context: process. Return: 0, -EINVAL, -EPERM, -ETIMEDOUT, -ERESTARTNOHAND or -ERESTARTSYS.

@@ -118,8 +118,8 @@ struct rch_line {
  * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
  * @notice: 1: a message is to be sent behind its access; else 0, or why it was not, an errno
- * @loan: what it takes back, referenced, see queue_op_grant.c; or NULL
  * @to: queue that it has a message for, referenced; or NULL
+ * @loan: the loan that it takes back, referenced, see queue_op_grant.c; or NULL
  * @reading: it was announced to the channel by rch_chan_reading()
  * @stopped: how it ends if its transfer or access comes to nothing, an errno below 0; or 0
  */
@@ -187,7 +187,7 @@ struct rch_op {
  * @await: the queue is closed, and @drop was called: wait until no adapter uses the memory
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
- * @flush: nothing is to be run at the moment: what was put off goes out
+ * @flush: nothing is to be run at the moment: work that was put off goes out
  */
 struct rch_queue_ops {
 	int (*prepare)(struct rch_op *op);
@@ -201,7 +201,7 @@ struct rch_queue_ops {
 };
 
 /**
- * struct rch_mapping - memory that is mapped into the program; what is in it may change
+ * struct rch_mapping - memory that is mapped into the program; its contents may change
  *	at any time
  * @base: where it is in the kernel
  * @pages: its pages
@@ -258,9 +258,9 @@ struct rch_letter {
  * @slots: operations, as many as the completion ring has entries; immutable
  * @lines: table of the first place of each line; by @run_lock
  * @line_bits: its size; immutable
- * @run_lock: who takes entries, or runs operations, and looks for more when it lets go: who finds
- *	it taken leaves what is ready to that one
- * @in_call: who has @run_lock is in a call of the program; by @run_lock
+ * @run_lock: the thread that takes entries, or runs operations, and looks for more when it lets go:
+ *	a thread that finds it taken leaves ready operations to the holder
+ * @in_call: the holder of @run_lock is in a call of the program; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; by @run_lock
  * @cq_told: the program is told of those before this one; written by @run_lock
@@ -290,7 +290,7 @@ struct rch_letter {
  *	@run_lock
  * @holding: operation whose transfer waits for @ops->flush too, or NULL; by @run_lock
  * @wait: woken when something is to be run, or there are completions
- * @async: who gets SIGIO then
+ * @async: the receivers of SIGIO
  * @work: runs operations when nobody is in a call, and there is no poller
  * @poller: thread that looks at the rings, or NULL; immutable
  * @timer: for the first of @times

@@ -4,7 +4,7 @@
  *
  * Operation. A completion is put into the ring and then told: the program finds it by the
  * index, which is stored behind it. Many that are put one after the other are told at once,
- * and who waits for them is woken once.
+ * and their waiters are woken once.
  *
  * Buffer ownership. When the ring is full an operation keeps its completion, and one that
  * goes on is *starved*: it keeps nothing for later but itself. Both wait for room in the
@@ -79,7 +79,7 @@ void rch_queue_told(struct rch_queue *queue)
 	wake_sleepers(queue);
 }
 
-/* Whether something waits for room is the program's to know, who makes it. */
+/* Whether something waits for room is the program's to know, which makes it. */
 static void tell_overflow(struct rch_queue *queue)
 {
 	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved) ||

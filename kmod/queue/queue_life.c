@@ -60,7 +60,7 @@ static int slots_alloc(struct rch_queue *queue)
 	return 0;
 }
 
-/* Whoever had the last reference may sleep. */
+/* The holder of the last reference may sleep. */
 static void queue_free(struct kref *ref)
 {
 	struct rch_queue *queue = container_of(ref, struct rch_queue, ref);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue_line.c - lines of a queue: who comes before whom
+ * queue_line.c - lines of a queue: the order of operations
  *
  * A line is all places with one key, in the order in which they were taken. The queue's table has
  * the first of each, and that one heads the list of the others. What it means to be the first is
@@ -67,7 +67,7 @@ bool rch_line_join(struct rch_queue *queue, struct rch_line *line)
 	return !first;
 }
 
-/** rch_line_leave - give it up. Return: who is the first instead of it; or NULL */
+/** rch_line_leave - give it up. Return: the operation that is first instead of it; or NULL */
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line)
 {
 	struct rch_line *next = NULL;

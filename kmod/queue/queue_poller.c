@@ -26,8 +26,8 @@
  * where the program may, and as nice; memory is charged to the program's. How many there
  * may be is limited besides (quota.c).
  *
- * Rights. The thread has all of them, so it does nothing that asks for any: what does is
- * prepared or run in a call.
+ * Rights. The thread has all of them, so it does nothing that asks for any: an operation that does
+ * is prepared or run in a call.
  */
 #include <linux/cgroup.h>
 #include <linux/fdtable.h>

@@ -3,9 +3,9 @@
  * queue_time.c - operations that shall not wait for longer than they say
  *
  * One timer for each queue, set for the earliest end. When it goes off it only asks for
- * somebody to run operations: who does finds those whose time is over first, one by one,
+ * somebody to run operations: the runner finds those whose time is over first, one by one,
  * and has them complete like those that are cancelled. So the timer is short, however
- * many end at once, and nothing but who runs operations ever ends one.
+ * many end at once, and nothing but the runner of operations ever ends one.
  *
  * An operation that has received a message begins its time anew. That is noted in it and
  * nowhere else: its old end will come, and be found to be none.

@@ -3,8 +3,8 @@
  * queue_wait.c - operations that wait for their object
  *
  * One that is armed is in the wait queue of its object. Whoever wakes that takes it out, under the
- * wait queue's lock, and puts it back among those to be run, under the queue's in that. What is
- * waited for may come before it is armed: so it is looked at once more behind that.
+ * wait queue's lock, and puts it back among those to be run, under the queue's in that. The awaited
+ * event may come before it is armed: so it is looked at once more behind that.
  *
  * One that goes on when it has done a part is likely to wait for the same again, and *stays* in the
  * wait queue the first time it is woken. It need not be looked at once more: it is run after that,

@@ -27,7 +27,7 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, const struct rch_
 	return borrowed;
 }
 
-/* What was the answer is so no longer: another one will come. */
+/* A buffer that was the answer is so no longer: another one will come. */
 static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
 {
 	lockdep_assert_held(&chan->lock);
@@ -66,7 +66,7 @@ static bool return_locked(struct rch_chan *chan, const struct rch_cts *cts)
 	return true;
 }
 
-/* What is lent for the next message; or NULL. */
+/* The buffer lent for the next message; or NULL. */
 static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
 {
 	u64 next = READ_ONCE(chan->counts.tx_messages), placed = chan->rndv_tx.placed_next;
@@ -91,7 +91,7 @@ static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
 
 /*
  * The next message asks for a way, and has one if there is enough memory; the peer knows.
- * Return: what is not enough, and is to be returned; or NULL.
+ * Return: a buffer that is too small, and is to be returned; or NULL.
  */
 static struct rch_borrowed *answer_locked(struct rch_chan *chan)
 {
@@ -185,8 +185,8 @@ void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts)
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @total: its bytes
  *
- * Where crossing is not understood, what is lent for it, or will be before the peer has seen the
- * question, is void.
+ * Where crossing is not understood, a buffer that is lent for it, or will be before the peer has
+ * seen the question, is void.
  */
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 {
@@ -219,7 +219,7 @@ void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
 	chan->rndv_tx.cts_lent = false;
 }
 
-/** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, whatever is lent */
+/** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, lent memory or not */
 bool rch_chan_asks_ahead(const struct rch_chan *chan)
 {
 	return rch_lend_agreed(chan, RCH_FEATURE_CROSS) && !chan->rndv_tx.rts_skip;

@@ -176,7 +176,7 @@ void rch_chan_reading(struct rch_chan *chan)
 /** rch_chan_reading_over - it has one, or waits no more */
 void rch_chan_reading_over(struct rch_chan *chan)
 {
-	/* What has outlived its time for the thread's sake is refused now. */
+	/* An offer that has outlived its time for the thread's sake is refused now. */
 	if (atomic_dec_and_test(&chan->rndv_rx.readers) && READ_ONCE(chan->rndv_rx.offered) &&
 	    !delayed_work_pending(&chan->rndv_rx.offer_work))
 		refuse_offer(chan);

@@ -9,7 +9,7 @@
  * memory.
  *
  * States. An heir WAITS. When the transfer before has its message the first heir's turn has come
- * (TURN): it gets the claim, and what it has lent is for the next message now. When the message
+ * (TURN): it gets the claim, and its lent memory is for the next message now. When the message
  * went another way, or did not come, all heirs are LOST: they take their memory back, and no offer
  * is taken before they have it. So are those behind an heir that gives up, as their messages have
  * other numbers then.
@@ -25,7 +25,7 @@
  * @chan: channel
  *
  * The channel has to end. That closes what is open to the peer, which may be writing there, so it
- * ends with the last transfer, and what is lent only is taken back. Process context.
+ * ends with the last transfer, and memory that is only lent is taken back. Process context.
  */
 void rch_chan_lost(struct rch_chan *chan)
 {
@@ -188,7 +188,7 @@ static bool end_heir(struct rch_chan *chan, struct rch_heir *heir)
 	lose_from(chan, list_next_entry(heir, list));
 	remove_heir(chan, heir);
 	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
-	/* Others are lost; or what is offered may be taken again. */
+	/* Others are lost; or an offered message may be taken again. */
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	if (chan->rndv_rx.offered && !chan->rndv_rx.heirs_lost)
 		wake_up_interruptible_all(&chan->wait);

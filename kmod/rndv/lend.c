@@ -26,8 +26,8 @@
  * Crossing. While memory is lent a sender that has not heard of it may ask for a way (RTS). If
  * there is room for its message it finds its answer on its way already: both leave it at that
  * (RCH_FEATURE_CROSS). The receiver keeps the question (@crossed) until the message was written
- * there, or for the case that what is lent comes back. So asking costs nothing, and a sender need
- * not guess whether it will be lent some. What is too small is given back unused.
+ * there, or for the case that lent memory comes back. So asking costs nothing, and a sender need
+ * not guess whether it will be lent some. Too small a buffer is given back unused.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -78,8 +78,8 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 }
 
 /**
- * rch_lend_possible - whether memory may be lent: nothing of the next message has come but what is
- *	placed, and something may
+ * rch_lend_possible - whether memory may be lent: nothing of the next message has come unless
+ * placed, and something may
  * @chan: channel, locked
  */
 bool rch_lend_possible(const struct rch_chan *chan)
@@ -231,7 +231,7 @@ static bool lent_with(const struct rch_target *target, u32 serial)
 	return target->state == RCH_GRANT_LENT && target->serial == serial;
 }
 
-/* What is lent with that serial; or NULL. */
+/* The buffer lent with that serial; or NULL. */
 static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
 {
 	struct rch_heir *heir;
@@ -246,7 +246,7 @@ static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
 }
 
 /*
- * What there is for the message behind all that have been placed, some of which the transfers may
+ * The buffer for the message behind all that have been placed, some of which the transfers may
  * not have seen; or NULL.
  */
 static struct rch_target *next_target(struct rch_chan *chan)
@@ -308,7 +308,7 @@ bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 	return true;
 }
 
-/* What is lent comes back. Return: whether the question for another way is to be refused. */
+/* A lent buffer comes back. Return: whether the question for another way is to be refused. */
 static bool returned_locked(struct rch_chan *chan, u32 serial)
 {
 	lockdep_assert_held(&chan->lock);

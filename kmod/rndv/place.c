@@ -318,7 +318,7 @@ static bool step(struct rch_place *place)
 	return place->sending ? rch_place_send_step(place) : rch_place_recv_step(place);
 }
 
-/* Have the work look when what is waited for is late. */
+/* Have the work look when the awaited event is late. */
 static void watch(struct rch_place *place)
 {
 	long left = place->deadline - jiffies;
@@ -347,7 +347,7 @@ void rch_place_run(struct rch_place *place)
 /** rch_place_run_by_owner - the same, by the owner, which will run the link */
 void rch_place_run_by_owner(struct rch_place *place)
 {
-	/* Whoever waits for one message has no other to send behind it. */
+	/* A thread that waits for one message has no other to send behind it. */
 	place->by_owner = !place->by_call;
 	rch_place_run(place);
 	place->by_owner = false;
@@ -595,7 +595,7 @@ void rch_place_leave_call(struct rch_place *place)
 	rch_place_leave(place);
 }
 
-/** rch_place_patience - jiffies until what is waited for is late; by the thread that waits */
+/** rch_place_patience - jiffies until the awaited event is late; by the thread that waits */
 long rch_place_patience(const struct rch_place *place)
 {
 	/* The work may go on just now. */

@@ -37,7 +37,7 @@ struct rch_write;
  * @RCH_PLACE_TURN: sending: for its turn to write
  * @RCH_PLACE_WRITING: sending: for the end of what is being written
  * @RCH_PLACE_HOLDING: sending: the same, or for rch_place_let_go(), and then for memory to be
- *	open that is lent for an answer: what tells of that shares a frame with FIN
+ *	open that is lent for an answer: the record that tells of that shares a frame with FIN
  * @RCH_PLACE_WRITTEN: sending: the same as WRITING, and nothing of the message comes behind it
  * @RCH_PLACE_STREAM: sending: for room, as the message goes in segments
  * @RCH_PLACE_FAILING: sending: for the channel to fail, as its path has
@@ -70,7 +70,7 @@ enum rch_place_state {
  * struct rch_place - a message on its way; protected by @lock but where told otherwise
  * @ref: references
  * @lock: see above
- * @work: takes the next step when what is waited for is late, when it is left alone, or when the
+ * @work: takes the next step when the awaited event is late, when it is left alone, or when the
  *	channel or the path has ended
  * @wait: woken when the next step may be possible, for the owner to take it
  * @chan: channel; immutable
@@ -79,14 +79,14 @@ enum rch_place_state {
  * @offset: of the message in it; immutable
  * @pinned: it lies in memory of a program's own, whose pages are pinned in @mem; false once it is
  *	over
- * @by_call: the thread of a call has begun it, and waits. When what is waited for is late that
+ * @by_call: the thread of a call has begun it, and waits. When the awaited event is late that
  *	thread looks, and no work; immutable
  * @path: path of @chan; immutable
  * @keep: keeps the channel open, if not NULL; immutable, but for a thread that leaves
  * @drop: gives that back; likewise
  * @mm_kept: a reference of the program's mm, which has the account of its pages
  * @sending: the direction; immutable
- * @state: what it waits for; written with WRITE_ONCE()
+ * @state: the awaited event; written with WRITE_ONCE()
  * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
  * @left_alone: nobody wants it any more; written with WRITE_ONCE()
  * @mapped: we are a user of the path, with @mem or @key
@@ -94,26 +94,26 @@ enum rch_place_state {
  * @listed: @path_entry is in use: then @write and @mr are not freed
  * @chan_entry: in the channel's wait queue
  * @path_entry: in the path's
- * @deadline: when what is waited for is late, in jiffies; 0 is never. Written with WRITE_ONCE()
+ * @deadline: when the awaited event is late, in jiffies; 0 is never. Written with WRITE_ONCE()
  * @late: it was, and that was dealt with
  * @mem: the message, mapped; @pinned: its pages, pinned until the transfer is over
  * @key: sending: key for all of it; receiving: key in whose mapping it is; or NULL: it is @mem
  * @keyed: sending: the message by that key, as one element
- * @cursor: what is left of that
+ * @cursor: the rest of that
  * @heir: receiving: behind another transfer, whose message comes before; written with
  *	WRITE_ONCE()
  * @as_heir: then; protected by the channel's lock
  * @stands: it goes without RTS and CTS, see lend.c
  * @asked: sending: number of its RTS; 0 is none. Else, and @stands, that of @rts is the other's
  * @rts: the message; receiving and @stands: how much there may be, until it is known
- * @cts: sending: what the peer has opened and is not written; or, @stands, what is lent
+ * @cts: sending: what the peer has opened and is not written; or, @stands, the lent buffer
  * @left: sending: bytes behind what is open
  * @write: sending: its work requests
  * @let_go: sending: FIN waits no longer for what else the program does; written with WRITE_ONCE()
  * @fin: sending: what became of FIN
- * @iter: sending: what is left for segments
+ * @iter: sending: the rest, for segments
  * @first: sending: no segment was queued
- * @mr: receiving: what is open to the peer
+ * @mr: receiving: the memory open to the peer
  * @wait_open: receiving: its registration is waited for
  * @begun: receiving: the peer was told of some memory
  * @counted: receiving: in @lent of the link

@@ -47,7 +47,7 @@ static int rch_call_stops(unsigned long deadline)
 
 /*
  * Take the steps of a transfer until it is over. @may_stop: a signal or the time-out stops it, as
- * far as that is possible. @message: what was sent or received. The reference is consumed.
+ * far as that is possible. @message: the message sent or received. The reference is consumed.
  *
  * Return: its result; when it was stopped, why; or -EINTR: the thread is killed, and the transfer
  * goes on.
@@ -110,7 +110,7 @@ int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_f
 	if (!rch_call_range(from, length, &addr) ||
 	    rch_chan_way(chan, length, false) == RCH_WAY_EAGER)
 		return -EAGAIN;
-	/* What is wrong with the memory, the copy will say. */
+	/* If the memory is bad, the copy says so. */
 	place = rch_place_alloc_pinned(chan, addr, length, DMA_TO_DEVICE, NULL, NULL);
 	if (!place)
 		return -EAGAIN;
@@ -147,7 +147,7 @@ int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 	if (offer->total <= iov_iter_count(to) && rch_call_range(to, offer->total, &addr))
 		place = rch_place_alloc_pinned(chan, addr, offer->total, DMA_FROM_DEVICE,
 					       NULL, NULL);
-	/* What is wrong with the memory, the copy will say: the message may not come. */
+	/* If the memory is bad, the copy says so: the message may not come. */
 	if (!place)
 		goto refuse;
 	/* The program is told first: afterwards the message cannot be kept. */

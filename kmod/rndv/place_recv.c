@@ -7,10 +7,10 @@
  * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
- * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). What is
- * only lent is asked back, and waited for. A peer that is busy with other messages, and does not
- * finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead times;
- * where nobody is left who wants the message, as soon as it is late.
+ * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). Memory
+ * that is only lent is asked back, and waited for. A peer that is busy with other messages, and
+ * does not finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead
+ * times; where nobody is left who wants the message, as soon as it is late.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -22,7 +22,7 @@
 
 /* How many dead times a peer may take from one piece of all its messages to the next. */
 #define FIN_DEADS 4
-/* How many it may have memory for that the program wants back, whatever it does with others. */
+/* How many it may have memory for that the program wants back, regardless of others. */
 #define LAST_DEADS 16
 
 static void received(struct rch_place *place)
@@ -306,7 +306,7 @@ static void lent_over(struct rch_place *place, enum rch_lent lent, const struct 
 	recv_close(place, used ? 0 : -EAGAIN);
 }
 
-/* Have the peer give back what it was lent. It answers, whatever it does with it. */
+/* Have the peer give back what it was lent. It answers in any case. */
 static void recall(struct rch_place *place)
 {
 	const struct rch_cts cts = {
@@ -406,7 +406,8 @@ bool rch_place_recv_step(struct rch_place *place)
  * rch_place_recv_stop - have no message be received, if that is possible still
  * @place: transfer, not over; locked
  *
- * What is only lent is asked back. Return: whether it is stopped: never, as memory may be open.
+ * Memory that is only lent is asked back. Return: whether it is stopped: never, as memory may be
+ * open.
  */
 bool rch_place_recv_stop(struct rch_place *place)
 {

@@ -99,7 +99,7 @@ static void write_failed(struct rch_place *place)
 	rch_place_go_to(place, RCH_PLACE_FAILING, place->chan->lane.link->beat.dead);
 }
 
-/* Behind the last write in the same queue. Return: what there is to be waited for. */
+/* Behind the last write in the same queue. Return: the next state. */
 static enum rch_place_state send_fin(struct rch_place *place)
 {
 	struct rch_lane *lane = &place->chan->lane;

@@ -479,7 +479,9 @@ TEST_F(abi, entry_sizes)
 	EXPECT_EQ(arg.pool_create.out_ring.stride, sizeof(struct rdmachan_buffer));
 }
 
-/* That a program knows grants is for RECV to say; what takes no flags takes not even these. */
+/*
+ * That a program knows grants is for RECV to say; a call that takes no flags takes not even these.
+ */
 TEST_F(abi, flags_of_others)
 {
 	const struct command *c;
@@ -782,7 +784,7 @@ TEST_F(abi, error_record_size)
 	EXPECT_EQ(error.error, ECONNREFUSED);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_NO_SERVICE);
 	EXPECT_EQ(error.size, sizeof(error));
-	/* What has nothing to do with the connection leaves an empty record. */
+	/* A call that has nothing to do with the connection leaves an empty record. */
 	memset(&error, 0xee, sizeof(error));
 	error.size = sizeof(error);
 	EXPECT_ERR(do_recv(self->chan, &connect, 1, NULL,
@@ -1049,7 +1051,7 @@ TEST_F(abi, descriptor_flags)
 	EXPECT_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 }
 
-/* What a call gives cannot be written: either nothing was done, or it was. */
+/* The outputs of a call cannot be written: either nothing was done, or it was. */
 TEST_F(abi, grant_output_nowhere)
 {
 	struct rdmachan_atomic_args *atomic;

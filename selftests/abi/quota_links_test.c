@@ -232,7 +232,7 @@ TEST_F(links, of_all)
 	reached(self, 2, 0);
 }
 
-/* What peers make is charged to who listens, and leaves him the last quarter. */
+/* Channels of peers are charged to the listener's user, and leave him the last quarter. */
 TEST_F(links, that_peers_make)
 {
 	struct rdmachan_error error;

@@ -122,7 +122,7 @@ static struct rdmachan_use use_of(int ctx, enum rdmachan_limit limit)
 #define PENDING(ctx) use_of(ctx, RDMACHAN_LIMIT_PENDING)
 #define BYTES(ctx) use_of(ctx, RDMACHAN_LIMIT_BYTES)
 
-/* Closed channels are delivered in the background. Return: what is left at the end */
+/* Closed channels are delivered in the background. Return: the amount left at the end */
 static uint64_t wait_use(int ctx, enum rdmachan_limit limit, uint64_t want)
 {
 	int64_t until = now_ms() + 10000;
@@ -782,7 +782,7 @@ TEST_F(quota, message_beyond_the_limit)
 		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
 		_exit(harness_failures);
 	}
-	/* Who polls gets no message written straight to its memory. */
+	/* A polling program gets no message written straight to its memory. */
 	EXPECT_EQ(poll_mask(fds[1], POLLIN, 20000), POLLIN | POLLERR | POLLHUP);
 	EXPECT_ERR(do_recv(fds[1], data, LARGE, NULL, DONTWAIT), ENOBUFS);
 	ASSERT_EQ(get_error(fds[1], &error), 0);
@@ -979,7 +979,7 @@ TEST_F(quota, refused_a_thousand_times)
 	EXPECT_GE(do_connect(self->root, SERVICE, NULL), 0);
 }
 
-/* Connects and closes; what is refused must be refused for a limit, and not for ever. */
+/* Connects and closes; a refused connect must be refused for a limit, and not for ever. */
 static int knock(int ctx, uint64_t max)
 {
 	const struct opts o = { .tuning = small };
@@ -1082,7 +1082,7 @@ static long long in_group(void)
 	return atoll(text);
 }
 
-/* What waits to be sent is the memory of who sends, also for memory cgroups. */
+/* A message that waits to be sent is memory of the sender, also for memory cgroups. */
 TEST_F(quota, memory_of_who_sends)
 {
 	const struct opts little = { .tuning = small };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * abi_fuzz.h - a hostile program: cases of calls, and what runs them
+ * abi_fuzz.h - a hostile program: cases of calls, and their runner
  *
  * A case is a list of calls of some threads on a table of file descriptors. It consists
  * of small numbers only, each an index into a table of values of which the first is the

@@ -30,7 +30,7 @@ static bool is_inside(uint32_t offset, size_t size)
 	return offset <= RING_SIZE - size;
 }
 
-/* The completions that nobody has looked at. The rings are there, whatever is in them. */
+/* The completions that nobody has looked at. The rings are there, with any contents. */
 static void harvest(void)
 {
 	const struct rdmachan_ring *cq = &at[RING_CQ];

@@ -2,7 +2,7 @@
 /*
  * campaign.c - makes cases, runs them, and keeps those that execute something new
  *
- * Some processes do so side by side; what they found and what was executed is in memory
+ * Some processes do so side by side; what they found and the code that was executed are in memory
  * that they share. A case that executes a new place is made smaller, and stays; one that
  * only goes a new way between places is kept as it is, for this campaign. Where the kernel
  * does not tell what is executed, cases are made of those of the corpus.
@@ -159,7 +159,7 @@ static bool try_instead(struct abi_case *c, const struct abi_case *other, const 
 	return true;
 }
 
-/* Leave out, and make plain, what does not matter. */
+/* Leave out, and make plain, parts that do not matter. */
 static void minimise(struct abi_case *c, const uint64_t *wanted)
 {
 	struct abi_case less;
@@ -218,7 +218,7 @@ static bool judge(struct abi_case *c, bool smaller)
 	bool goes_new_way = is_new(shared->steps_seen, steps, fresh_steps, COVER_STEPS / 64);
 
 	if (is_new(shared->seen, executed, fresh, words())) {
-		/* What does not happen again was a matter of chance. */
+		/* A finding that does not happen again was a matter of chance. */
 		if (smaller && executes(c, fresh))
 			minimise(c, fresh);
 		keep(c, true);

@@ -71,7 +71,7 @@ int fd_of(unsigned int slot)
 	return fds[slot % SLOTS];
 }
 
-/* What listens does so on the peer's host, if there is one. */
+/* A listener does so on the peer's host, if there is one. */
 int fd_there(unsigned int slot)
 {
 	int twin = twins[slot % SLOTS];
@@ -327,7 +327,7 @@ long engine_fork(struct actor *actor, const struct call *call, unsigned int call
  * The whole case
  */
 
-/* Interrupt who makes the same call as before, or, at last, whoever is left. */
+/* Interrupt who makes the same call as before, or, at last, any that is left. */
 static void interrupt(void)
 {
 	unsigned int i, made;

@@ -2,7 +2,7 @@
 /*
  * mutate.c - makes cases, and others of them
  *
- * Most of a new case is as it should be: what is wrong everywhere gets nowhere.
+ * Most of a new case is as it should be: a case that is wrong everywhere gets nowhere.
  */
 #include <string.h>
 

@@ -135,7 +135,7 @@ static int access_it(struct partner *p, int i)
 	}
 }
 
-/* What nobody is at the other end of any more makes room for another. */
+/* A channel without another end makes room for another. */
 static void send_it(struct partner *p, int i)
 {
 	if (!done(PARTNER_SEND, !do_send(p->chans[i], p->memory, some_length(p), some(p, 2),

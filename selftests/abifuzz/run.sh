@@ -11,7 +11,7 @@
 # came to. The last line has the figures. ABI_FUZZ_SEED and ABI_FUZZ_PROCS set the first seed and the processes that fuzz
 # side by side (3).
 #
-# What was found (calls that end with an error that is not documented, or not at all) is
+# Findings (calls that end with an error that is not documented, or not at all) are
 # in build/abifuzz/round/findings, cases of a round in which the kernel died in "kept";
 # "console.log" of build/abifuzz/out has what it said.
 

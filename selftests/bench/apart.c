@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * apart.c - two hosts of one kernel: what they tell each other beside the wire
+ * apart.c - two hosts of one kernel: their words to each other beside the wire
  */
 #include <sys/mman.h>
 #include <unistd.h>

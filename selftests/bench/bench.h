@@ -20,7 +20,7 @@
 #define CANNOT 4
 /* As perftest's, memory of messages begins with a page. */
 #define PAGE 4096UL
-/* What it is full of. */
+/* Its contents. */
 #define FILL 'r'
 /* Messages that are handed over at once to rings. */
 #define BATCH 256
@@ -81,7 +81,7 @@ struct job {
 
 /**
  * struct end - one process at one end
- * @job: what it has to do
+ * @job: its work
  * @listener: of the server's, -1 at the client
  * @fds: its channels
  * @data: one message, to be sent or received; begins with a page

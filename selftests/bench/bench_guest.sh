@@ -38,7 +38,7 @@ VERBS="ib_send ib_read ib_write"
 # What perftest and the floor are able to send.
 VERBS_MAX=8388608
 FLOOR_MAX=1048576
-# Seconds that a measurement may take; who does not end when told so is killed.
+# Seconds that a measurement may take; a program that does not end when told so is killed.
 LIMIT=120
 LIMITED=(timeout -k 5 "$LIMIT")
 # Where perftest waits for events it takes 16 completions for each, and no more: those of

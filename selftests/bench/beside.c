@@ -94,7 +94,7 @@ void beside_client(struct job *job, unsigned int processes)
 	struct end end;
 
 	(void)processes;
-	/* First: what is registered for RDMA does not bear a fork(). */
+	/* First: memory registered for RDMA does not bear a fork(). */
 	begin_streams(job, send_stream);
 	end_connect(&end, &mine);
 	usleep(LEAD_MS * 1000);

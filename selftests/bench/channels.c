@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * channels.c - channels, by write() and read(), by a queue, from regions, by io_uring, and what
- * is lent on them
+ * channels.c - channels, by write() and read(), by a queue, from regions, by io_uring, and grants
+ * on them
  *
  * "queue_memory" does without regions and calls where "queue" has these: it connects by the queue,
- * and what is lent goes from and to plain memory.
+ * and accesses go from and to plain memory.
  */
 #include <errno.h>
 #include <unistd.h>

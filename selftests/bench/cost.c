@@ -514,7 +514,7 @@ static void run_perftest(const char *verb)
 	end(count);
 }
 
-/* @test: what is between the name of bench and the size */
+/* @test: the text between the name of bench and the size */
 static void run_bench(const char *test, const char *processes)
 {
 	char command[128];

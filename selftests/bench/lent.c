@@ -179,7 +179,7 @@ void give_server(struct job *job, unsigned int processes)
 	end_accept(&end, job);
 	for (i = 0; i < count; i++)
 		check(!grant_release(*end.fds, take_grant(&end)), "release");
-	/* What it has released is still under way. */
+	/* A released grant is still under way. */
 	job->way->recv(*end.fds, &byte, 1);
 	end_close(&end);
 }

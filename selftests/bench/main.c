@@ -152,7 +152,7 @@ static const struct way *find_way(const char *name)
 
 /*
  * Without --serve and --peer the server is a child, here or on the other host of this kernel. There
- * it is not waited for: what it does after the last sample is of no interest.
+ * it is not waited for: its work after the last sample is of no interest.
  */
 enum role { BOTH, APART, CLIENT, SERVER };
 

@@ -116,7 +116,7 @@ static void send_by_rings(struct end *end, uint64_t until)
 	}
 }
 
-/* It wakes for each message: who waits for more sees them late. */
+/* It wakes for each message: a waiter for more sees them late. */
 static void take_by_rings(struct end *end)
 {
 	const struct job *job = end->job;

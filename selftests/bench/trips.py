@@ -197,7 +197,7 @@ def main():
             if way not in ways:
                 continue
             directory = os.path.join(out, part, way)
-            # What another run has measured is no figure of this one.
+            # A measurement of another run is no figure of this one.
             shutil.rmtree(directory, ignore_errors=True)
             os.makedirs(directory)
             why = boot(part, way, payload, directory)

@@ -3,7 +3,8 @@
  * verbs.c - SEND and RECV by verbs, over connections of rdma_cm; sleeps for events
  *
  * Messages are sent from memory that is registered, and received into buffers that are posted ahead
- * of them: what the ends of a benchmark call send() and recv() with only tells how much.
+ * of them: the memory that the ends of a benchmark give to send() and recv() only tells how
+ * much.
  */
 #include <arpa/inet.h>
 #include <errno.h>

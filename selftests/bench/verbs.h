@@ -17,7 +17,7 @@
  * @id: of rdma_cm, with its queue pair
  * @events: its completions wake by this; its descriptor stands for the connection
  * @cq: completions of both kinds
- * @memory: what is sent, and behind it what messages are received into
+ * @memory: the message sent, and behind it the receive buffers
  * @mr: all of that
  * @step: bytes between two messages there
  * @depth: buffers that messages are received into

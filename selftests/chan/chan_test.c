@@ -258,7 +258,7 @@ TEST_F(chan, nonblocking_larger_than_buffer)
 	EXPECT_EQ(read(self->b, data, 2 << 20), 1 << 20);
 }
 
-/* What another call has recorded with the same errno is not said of this one. */
+/* A record of another call with the same errno is not said of this one. */
 TEST_F(chan, each_emsgsize_has_its_own_record)
 {
 	const struct opts limit = {
@@ -306,7 +306,7 @@ TEST_F(chan, full_channel_empties_again)
 	EXPECT_EQ(do_recv(self->b, data, len, NULL, TIMEOUT(20000)), 0);
 }
 
-/* Who does not read stops the own channel only. */
+/* A program that does not read stops the own channel only. */
 TEST_F(chan, slow_reader)
 {
 	struct rdmachan_object one, two;

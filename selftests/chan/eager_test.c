@@ -98,7 +98,7 @@ TEST_F(eager, short_trip_is_no_reason)
 	EXPECT_TRUE(goes_placed(self, UNIT));
 }
 
-/* As far as the peer's frames go; what is larger asks, and is lent memory afterwards. */
+/* As far as the peer's frames go; a larger message asks, and is lent memory afterwards. */
 TEST_F(eager, long_trip_is)
 {
 	EXPECT_TRUE(goes_placed(self, UNIT));

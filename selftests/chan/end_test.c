@@ -77,7 +77,7 @@ TEST_F(end, shutdown_wakes_peer)
 
 	fill_up(self->a, 30000);
 	LATER(100, do_shutdown(self->b, RDMACHAN_SHUTDOWN_RECV));
-	/* What is thrown away there may make room here, a moment before. */
+	/* Messages thrown away there may make room here, a moment before. */
 	while (write(self->a, data, 8) == 8)
 		;
 	EXPECT_EQ(errno, EPIPE);
@@ -190,7 +190,7 @@ static pid_t peer_program(struct fixture_end *self, int *chan, void (*program)(i
 	*chan = do_accept(listener, TIMEOUT(20000));
 	ASSERT_GE(*chan, 0);
 	close(listener);
-	/* Who is killed while it connects has had no channel. */
+	/* A program killed while it connects has had no channel. */
 	close(ready[1]);
 	EXPECT_EQ(read(ready[0], &c, 1), 0);
 	close(ready[0]);
@@ -247,7 +247,7 @@ TEST_F(end, killed_peer_in_large_message)
 	int chan;
 
 	peer = peer_program(self, &chan, do_nothing);
-	/* What is not read keeps the large one from being taken whole. */
+	/* An unread message keeps the large one from being taken whole. */
 	EXPECT_EQ(do_send(chan, data, 700000, 0, NULL), 0);
 	LATER(100, kill(peer, SIGKILL));
 	EXPECT_ERR(do_send(chan, data, 60 << 20, 0, NULL), ECONNRESET);

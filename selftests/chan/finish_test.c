@@ -80,7 +80,7 @@ TEST_F(finish, end_was_found)
 	/* The other direction goes on. */
 	EXPECT_EQ(write(self->b, "back", 4), 4);
 	EXPECT_EQ(read(self->a, back, 8), 4);
-	/* What comes later does not take it back. */
+	/* A later message does not take it back. */
 	close(self->b);
 	self->b = -1;
 	EXPECT_TRUE(wait_state(self->a, RDMACHAN_STATE_PEER_CLOSED, PATIENCE));
@@ -167,7 +167,7 @@ TEST_F(finish, peer_receives_no_more)
 	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_PEER_SHUTDOWN, 2);
 }
 
-/* What is known of the other end is no answer for one that goes on sending. */
+/* The known state of the other end is no answer for one that goes on sending. */
 TEST_F(finish, not_told_before_it_is_asked)
 {
 	send_some(self->a, 1);
@@ -296,7 +296,7 @@ static void *finishes(void *arg)
 	return (void *)(long)do_finish(*(int *)arg, TIMEOUT(PATIENCE));
 }
 
-/* Both at once, and what each receives meanwhile is no hindrance. */
+/* Both at once, and messages received meanwhile are no hindrance. */
 TEST_F(finish, both)
 {
 	pthread_t thread[2];
@@ -619,7 +619,7 @@ TEST_F(finish, abort_with_messages_missing)
 	EXPECT_UNFINISHED(self->a, EPIPE, RDMACHAN_CAUSE_SHUTDOWN, 2);
 }
 
-/* The peer's program has closed: what it has sent is thrown away, which is no end like others. */
+/* The peer's program has closed: its messages are thrown away, which is no end like others. */
 TEST_F(finish, abort_behind_close)
 {
 	struct rdmachan_error error = {};

@@ -17,7 +17,9 @@
 #define SECOND 1000000
 #define DEFAULT 100
 #define ROUNDS 40
-/* What is held back goes after half of gather_us, last words after a sixteenth of the dead time. */
+/*
+ * A message held back goes after half of gather_us, last words after a sixteenth of the dead time.
+ */
 #define HELD_MS (SECOND / 2000)
 #define WORDS_MS (5000 / 16)
 
@@ -77,7 +79,7 @@ static void expect_nothing_held(struct fixture_gather *self,
 {
 	int64_t without, with;
 
-	/* What is made with the first ones is there then. */
+	/* Objects made with the first ones are there then. */
 	rounds(self);
 	without = longest_round(self, rounds, 0);
 	with = longest_round(self, rounds, SECOND);
@@ -268,7 +270,7 @@ TEST_F(gather, queues_hold_nothing)
 	expect_nothing_held(self, queue_rounds);
 }
 
-/* What is held back goes before what closes the channel. */
+/* A message held back goes before what closes the channel. */
 static void close_rounds(struct fixture_gather *self)
 {
 	char back[8];

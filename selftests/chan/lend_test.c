@@ -2,7 +2,7 @@
 /*
  * lend_test.c - reads whose memory is lent before a message asks for it
  *
- * Whatever comes instead of the message, or ends the read: no message is lost or comes twice, and
+ * Anything comes instead of the message, or ends the read: no message is lost or comes twice, and
  * nobody writes to the memory afterwards.
  */
 #include <pthread.h>
@@ -161,7 +161,7 @@ TEST_F(lend, other_sizes)
 	goes_on(self);
 }
 
-/* What is copied comes instead. */
+/* A copied message comes instead. */
 TEST_F(lend, sender_that_does_not_wait)
 {
 	struct reader r;

@@ -25,7 +25,7 @@
 #define MIB 1048576
 #define FIRST_USER 2000
 
-/* Idle ones hold nothing, but what they may hold is charged. */
+/* Idle ones hold nothing, but the bytes they may hold are charged. */
 static const struct opts small = {
 	.tuning = { .send_buffer = RDMACHAN_BUFFER_MIN, .recv_buffer = RDMACHAN_BUFFER_MIN },
 };
@@ -94,7 +94,7 @@ static void connect_pair(int ctx, int listener, int fds[2])
 	ASSERT_GE(fds[1], 0);
 }
 
-/* One byte to and fro: what is made with the first message is there. */
+/* One byte to and fro: objects made with the first message are there. */
 static void exchange(const int fds[2])
 {
 	char byte;
@@ -192,7 +192,7 @@ static void fill_and_empty(const int fds[2])
 	}
 }
 
-/* So often, what is lost each time would be several MiB. What has happened once made caches. */
+/* So often that a loss each time would be several MiB. A first time makes caches. */
 #define OFTEN 100
 
 static long lost_kib(void (*what)(int ctx, const int fds[2]), int ctx, const int fds[2])

@@ -302,8 +302,8 @@ TEST_F(place, bad_source)
 }
 
 /*
- * When a message has been sent its memory is the program's again: what it writes there then does
- * not reach the peer. Many work requests write it, as no two pages are neighbours.
+ * When a message has been sent its memory is the program's again: bytes that it writes there then
+ * do not reach the peer. Many work requests write it, as no two pages are neighbours.
  */
 TEST_F(place, memory_is_ours_again)
 {
@@ -631,7 +631,7 @@ static void *write_slowly(void *arg)
 	return NULL;
 }
 
-/* Who waits for memory holds up nobody else: neither the link nor the other program. */
+/* A waiter for memory holds up nobody else: neither the link nor the other program. */
 TEST(memory_that_waits)
 {
 	struct slow_write w;
@@ -725,7 +725,7 @@ static int pinned(void)
 	return kib;
 }
 
-/* What may not be locked is copied, as if nobody had asked for anything else. */
+/* Memory that may not be locked is copied, as if nobody had asked for anything else. */
 TEST_F(place, limit_of_locked_memory)
 {
 	const struct rlimit limit = { MIB, MIB };

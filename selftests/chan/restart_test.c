@@ -64,7 +64,7 @@ FIXTURE_TEARDOWN(restart)
 	close(self->ctx);
 }
 
-/* What a call is given, and where its member until is. */
+/* The arguments of a call, and the place of its member until. */
 struct waiting {
 	int fd;
 	unsigned int cmd;
@@ -337,7 +337,7 @@ TEST_F_ROWS(restart, stopped_for_longer, kinds)
 		EXPECT_LE(s->ended - s->begun, FIRST_MS + 2 * ALL_MS + 10 * KERNEL_TICK_MS);
 }
 
-/* A handler ends the call, whatever SA_RESTART says. As it is, it goes on; else it begins anew. */
+/* A handler ends the call, regardless of SA_RESTART. As it is, it goes on; else it begins anew. */
 static void interrupt(struct fixture_restart *self, const struct kind *kind, bool restart)
 {
 	struct waiting w = { 0 };
@@ -399,7 +399,7 @@ TEST_F_ROWS(restart, handler_of_continue, kinds)
 	EXPECT_NE(s->until, 0);
 }
 
-/* What a WRITE has written it does not write again: others may have written there since. */
+/* A WRITE does not write the same bytes again: others may have written there since. */
 TEST_F(restart, written_once)
 {
 	struct shared *s = shared_memory();

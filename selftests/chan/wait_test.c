@@ -67,14 +67,14 @@ static uint64_t send_until_full(int chan, uint64_t number)
 	return number;
 }
 
-/* What is sent meanwhile makes room for more: until the peer takes nothing any more. */
+/* A message sent meanwhile makes room for more: until the peer takes nothing any more. */
 static bool is_full(int chan, uint32_t room, struct rdmachan_object *object)
 {
 	ASSERT_EQ(get_object(chan, object), 0);
 	return object->tx_queued >= room;
 }
 
-/* The peer's program takes nothing: what is there goes to the peer until that has no room. */
+/* The peer's program takes nothing: messages go to the peer until that has no room. */
 static bool stalls(int chan)
 {
 	struct rdmachan_object object = {};
@@ -179,7 +179,7 @@ TEST_F_TIMEOUT(waiting, in_rows, 60)
 	close(fds[1]);
 }
 
-/* What waits counts, however small it is. */
+/* A waiting message counts, however small it is. */
 TEST_F(waiting, no_more_than_the_send_buffer)
 {
 	struct rdmachan_object object;
@@ -235,8 +235,8 @@ static int send_fetched_first(int chan, char *page, int number)
 }
 
 /*
- * Bytes that are not in memory when the module looks are copied the long way. What waits then
- * is in order, and no more memory than what is counted, or nearly so.
+ * Bytes that are not in memory when the module looks are copied the long way. The waiting messages
+ * are in order, and no more memory than what is counted, or nearly so.
  */
 TEST_F(waiting, fetched_first)
 {

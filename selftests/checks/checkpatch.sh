@@ -7,9 +7,9 @@
 #
 # Files are named from the top of the tree; without any, all that git knows and has
 # not been told to ignore. What checkpatch-exceptions.txt lists, with its reason, is
-# not reported. What was found in a file is kept until the file, checkpatch.pl or what it
-# is asked changes: it takes two minutes for all. CHECKPATCH names another checkpatch.pl
-# than the lab's. Exit status: 0 nothing was found, 1 something was, 2 cannot run.
+# not reported. Findings in a file are kept until the file, checkpatch.pl or its options change: it
+# takes two minutes for all. CHECKPATCH names another checkpatch.pl than the lab's. Exit status: 0
+# nothing was found, 1 something was, 2 cannot run.
 
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -64,7 +64,7 @@ ask() {
 		places+=("${PLACES[i - 1]}")
 	done
 	[ ${#files[@]} -gt 0 ] || return 0
-	# One more, in which something is wrong, shows that what is wrong is found.
+	# One more, in which something is wrong, shows that an error is found.
 	mkdir "$SCRATCH/wrong"
 	printf '// SPDX-License-Identifier: GPL-2.0\nint  a ;\n' >"$SCRATCH/wrong/wrong.c"
 	(run_checkpatch "${files[@]}" wrong/wrong.c) >"$SCRATCH/found"

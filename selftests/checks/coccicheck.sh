@@ -16,7 +16,7 @@ EXCEPTIONS=selftests/checks/coccicheck-exceptions.txt
 
 die() { echo "coccicheck.sh: $*" >&2; exit 2; }
 
-# look PATCH: what it says, one line each: PATCH: FILE:LINE:... text. A patch tells which
+# look PATCH: its output, one line each: PATCH: FILE:LINE:... text. A patch tells which
 # options it needs.
 look() {
 	local options

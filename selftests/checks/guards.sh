@@ -6,7 +6,7 @@
 # Each check has its input taken away here: no sources, no counts, no log, no list, a tool that says
 # nothing. One that passes then would pass always.
 
-# shellcheck disable=SC2317,SC2030,SC2031 # refuses calls them; what is in parentheses stays there
+# shellcheck disable=SC2317,SC2030,SC2031 # refuses calls them; variables in parentheses stay there
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
@@ -36,8 +36,8 @@ refuses() {
 	echo "ok $number - $name"
 }
 
-# judge STATUS LINE...: what runs.sh makes of a run that has ended so and said these lines; nothing
-# else ran
+# judge STATUS LINE...: the verdict that runs.sh makes of a run that has ended so and said these
+# lines; nothing else ran
 judge() {
 	local status=$1
 
@@ -84,7 +84,7 @@ stage_of_nobody() {
 sys.exit('\n'.join(tests.left_out(tests.Tests('selftests/tests.list'), '$scratch/check.sh')))"
 }
 
-# guest_runs LINE...: what run.sh says of a program of these lines
+# guest_runs LINE...: the line of run.sh about a program of these lines
 guest_runs() {
 	mkdir -p "$scratch/guest"
 	cp selftests/guest/run.sh "$scratch/guest/"

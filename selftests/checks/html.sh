@@ -7,6 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# All pages are read anew (-E): what is remembered of a page has lost its warnings.
+# All pages are read anew (-E): a remembered page has lost its warnings.
 PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 -m sphinx -q -E -W --keep-going -b html Documentation \
 	"${RDMACHAN_BUILD:-build}/html"

@@ -23,7 +23,7 @@ with_locks() {
 	timeout 20 bash -c "set -euo pipefail; . '$lab/lib.sh'; $1" 2>/dev/null
 }
 
-# splat STATUS NAME LINE...: what a look at a log of these lines must end with
+# splat STATUS NAME LINE...: the verdict on a log of these lines
 splat() {
 	local wanted=$1 name=$2 status=0
 

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 import mutants  # noqa: E402 pylint: disable=wrong-import-position
 from points import points  # noqa: E402 pylint: disable=wrong-import-position
 
-# What has no point: each line a line of a file.
+# Changes without a point: each line a line of a file.
 NOTHING = r"""
 /* if (a < b) return 0; */
 // x = 1 + 2;
@@ -57,7 +57,7 @@ again:
 }
 """
 
-# One body, and each change of it as KIND, what is there, and what it becomes.
+# One body, and each change of it as KIND, the old text, and the new.
 SAMPLE = """
 int sample(struct s *p, u32 n)
 {

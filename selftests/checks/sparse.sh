@@ -28,11 +28,12 @@ sources() {
 	} 2>&1 | hash_of -
 }
 
-# check_kernel KERNEL FOUND: what sparse says of our files goes to FOUND, paths as in the tree
+# check_kernel KERNEL FOUND: the output of sparse about our files goes to FOUND, paths as in the
+# tree
 check_kernel() {
 	local checked wanted kernel=$1 found=$2 log=$BUILD/$1/build.log tree=$CACHE/modules/$1 status=0
 
-	# What it finds fails the build, as warnings do.
+	# A finding fails the build, as warnings do.
 	selftests/lab/build.sh "$kernel" "$BUILD/$kernel" C=2 CF=-D__CHECK_ENDIAN__ >/dev/null 2>&1 ||
 		status=$?
 	grep -q " CHECK .*$tree" "$log" || { tail -n 5 "$log" >&2; die "$kernel: nothing was checked"; }

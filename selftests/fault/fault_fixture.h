@@ -54,7 +54,7 @@ FIXTURE_TEARDOWN(fault)
 /**
  * sweep - repeat @call with a fault at its first point, its second, ...
  * @self: fixture
- * @prepare: what must be there for a call; or NULL
+ * @prepare: the object that a call needs; or NULL
  * @call: one system call
  * @judge: of what the call returned, and of what is left; gives the fixture back as
  *	it was

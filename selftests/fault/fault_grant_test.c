@@ -63,7 +63,7 @@ static long call_revoke(struct fixture_fault *self)
 	return grant_revoke(self->a, lent.out_grant, NULL);
 }
 
-/* What has failed has perhaps begun. */
+/* A failed call has perhaps begun. */
 static void judge_revoke(struct fixture_fault *self, long ret)
 {
 	if (ret < 0)
@@ -236,7 +236,7 @@ static long call_accesses(struct fixture_fault *self)
 	return queue_enter(&queue, 4, 0, 0);
 }
 
-/* What has failed for want of memory has changed nothing, or goes again. */
+/* A call that has failed for want of memory has changed nothing, or goes again. */
 static void judge_accesses(struct fixture_fault *self, long ret)
 {
 	struct rdmachan_cqe cqe;
@@ -279,7 +279,7 @@ TEST_F_TIMEOUT(fault, accesses, 300)
 
 static struct rdmachan_grant_args giving;
 
-/* What was submitted completes. Return: how */
+/* Submitted entries complete. Return: how */
 static int64_t complete_one(long ret)
 {
 	struct rdmachan_cqe cqe;

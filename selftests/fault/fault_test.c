@@ -5,7 +5,7 @@
  * Two means of CONFIG_FAULT_INJECTION. A sweep repeats a call and has the first, the
  * second, the third ... allocation or copy that it leads to fail, until it is through
  * without: a call then either succeeds, or gives ENOMEM or EFAULT and has done nothing.
- * What is done in work items and softirq is failed by the allocator's own switches.
+ * Work done in work items and softirq is failed by the allocator's own switches.
  *
  * The tests look at what programs see; that no memory is lost, and that the kernel has
  * nothing to complain of, is seen by leak_check and in its log.
@@ -23,7 +23,7 @@
 #define MARK 4
 #define LONGEST (200 << 10)
 
-/* Users of their own: who has no link yet needs one made. */
+/* Users of their own: a user without a link needs one made. */
 static int next_user = USER + 1;
 
 static char out[LONGEST], back[LONGEST];
@@ -320,7 +320,7 @@ static long call_writev(struct fixture_fault *self)
 	return writev(self->a, iov, 12) == self->length ? 0 : -1;
 }
 
-/* What was sent arrives whole and once; what was not, not in part either. */
+/* A sent message arrives whole and once; any other, not in part either. */
 static void judge_send(struct fixture_fault *self, long ret)
 {
 	struct rdmachan_recv_args recv;
@@ -574,7 +574,7 @@ static long call_flow(struct fixture_fault *self)
 	return queue_enter(&queue, 2, 0, 0);
 }
 
-/* What has failed for want of memory goes again. */
+/* A call that has failed for want of memory succeeds again. */
 static void await_flow(struct fixture_fault *self)
 {
 	struct rdmachan_cqe cqe;

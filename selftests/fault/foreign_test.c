@@ -5,7 +5,7 @@
  * The module does for rxe's sake what no other adapter needs; the fault "foreign" has it leave
  * that. rdmachan_shim has the adapter retire what is done by completions that were polled. So what
  * the module posts is told of as it would be elsewhere, when the queue pair fails above all: all
- * that was not signalled, whatever it was, and its memory must be there. KASAN sees that.
+ * that was not signalled, of any kind, and its memory must be there. KASAN sees that.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@
 #define POINTS_MAX 2000
 #define PATIENCE TIMEOUT(20000)
 
-/* Users of their own: who has no link yet needs one made. */
+/* Users of their own: a user without a link needs one made. */
 static int next_user;
 
 FIXTURE(nomem)
@@ -211,7 +211,7 @@ TEST_F(nomem, port)
 	close(ctx);
 }
 
-/* What is missing at the peer is the peer's lack; here it is ENOMEM. */
+/* A lack at the peer is the peer's; here it is ENOMEM. */
 static void expect_no_connection(struct fixture_nomem *self, int ctx, const char *site,
 				 unsigned int skip, bool at_peer)
 {
@@ -292,7 +292,7 @@ TEST_F(nomem, hello)
 	close(ctx);
 }
 
-/* Who has no memory is not dead, and tells so: neither end of an idle link gets a frame. */
+/* A host without memory is not dead, and tells so: neither end of an idle link gets a frame. */
 TEST_F(nomem, heartbeat)
 {
 	sleep_ms(1000);
@@ -344,7 +344,7 @@ TEST_F(nomem, refusal)
  * Messages
  */
 
-/* What was received and cannot be kept ends the channel, at both ends. */
+/* A received message that cannot be kept ends the channel, at both ends. */
 TEST_F(nomem, segment)
 {
 	/* A channel has room of its own for a smaller one. */
@@ -374,7 +374,7 @@ static size_t random_size(uint64_t *seed)
 	return (value >> 8) % (value & 3 ? 3000 : LONGEST);
 }
 
-/* What was refused for want of memory was not sent, and may be sent again. */
+/* A message refused for want of memory was not sent, and may be sent again. */
 static void send_many(int chan, int count, uint64_t seed)
 {
 	static char data[LONGEST];
@@ -653,7 +653,7 @@ static void judge(const struct life *life)
 	harness_failures++;
 }
 
-/* Each life with a user of its own, who needs a link made; or all on the fixture's link. */
+/* Each life with a user of its own, which needs a link made; or all on the fixture's link. */
 static void sweep(bool anew)
 {
 	int user = next_user - 1, points = 0, errors = 0;

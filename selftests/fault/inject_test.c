@@ -4,8 +4,8 @@
  *
  * On any kernel with debugfs. Frames of checked traffic are lost, changed, late, doubled
  * or out of order, the queue pair fails, credits stay away. What cannot be healed ends
- * the link with a cause that every waiter is told; what can be is not seen at all. After
- * each test nothing may be left of the module's objects, idle links included.
+ * the link with a cause that every waiter is told; a fault that can be healed is not seen at all.
+ * After each test nothing may be left of the module's objects, idle links included.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -321,7 +321,7 @@ TEST_F(inject, skip_every_count)
 }
 
 /*
- * What ends the link
+ * Faults that end the link
  */
 
 static void lose(struct fixture_inject *self, const char *fault)
@@ -447,7 +447,7 @@ TEST_F(inject, kill)
 	}
 }
 
-/* Who waits for what may never come is told too: to read, to write, to poll. */
+/* A waiter for a message that may never come is told too: to read, to write, to poll. */
 TEST_F(inject, kill_waiters)
 {
 	pid_t children[3];
@@ -541,7 +541,7 @@ TEST_F(inject, address_and_silence)
 }
 
 /*
- * What is not seen
+ * Faults that are not seen
  */
 
 TEST_F(inject, duplicate)
@@ -619,7 +619,7 @@ TEST_F(inject, delay_off)
 	EXPECT_EQ(do_recv(self->b, back, 8, NULL, DONTWAIT), 0);
 }
 
-/* Later than the dead time is never; what is held back goes with the link. */
+/* Later than the dead time is never; a frame held back goes with the link. */
 TEST_F(inject, delay_to_death)
 {
 	pid_t children[4];
@@ -717,7 +717,7 @@ static void expect_uncertain(const struct rdmachan_error *error)
 	EXPECT_EQ(error->local.family, AF_INET);
 }
 
-/* Numbers were added, and what there was before is not known; nothing else is lost. */
+/* Numbers were added, and the earlier value is not known; nothing else is lost. */
 TEST_F(inject, forget)
 {
 	const int64_t region = region_register(self->ctx, lent, sizeof(lent), 0, NULL);
@@ -954,7 +954,7 @@ TEST_F(inject, wrap_of_questions)
 			ASSERT_TRUE(queue_wait(&q, &cqe));
 			sent = cqe.user_data == 1 ? cqe.res : sent;
 		}
-		/* Who was refused lately does not ask. */
+		/* A sender that was refused lately does not ask. */
 		if (sent > 0)
 			ASSERT_EQ(do_recv(self->b, back, len, NULL, TIMEOUT(5000)), 0);
 		else
@@ -983,7 +983,7 @@ static void use_up_credits(int from, int to)
 	ASSERT_EQ(errno, ETIMEDOUT);
 }
 
-/* A thread asks where it may write; what comes on another channel then came after that. */
+/* A thread asks where it may write; a message on another channel then came after that. */
 static pid_t ask(struct fixture_inject *self, int chan, int other)
 {
 	struct pollfd pfd = { .fd = chan, .events = POLLOUT };
@@ -1039,7 +1039,9 @@ TEST_F(inject, reset_with_answer_due)
 	close(listener);
 }
 
-/* What had to wait for credit is handed to the adapter in chains, and not frame by frame. */
+/*
+ * Frames that had to wait for credit are handed to the adapter in chains, and not frame by frame.
+ */
 TEST_F(inject, frames_go_in_chains)
 {
 	struct rdmachan_object before, after;

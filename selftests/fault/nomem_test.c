@@ -98,7 +98,7 @@ static void choose_caches(bool chosen)
 	};
 	size_t i;
 
-	/* What makes a queue pair below may be shown in the log: see splat-scan.sh. */
+	/* The maker of a queue pair below may be shown in the log: see splat-scan.sh. */
 	if (chosen)
 		ASSERT_TRUE(put("/dev/kmsg", PURPOSE "from here"));
 	for (i = 0; i < sizeof(caches) / sizeof(*caches); i++)
@@ -174,7 +174,7 @@ static void both_ways(struct fixture_nomem *self, int count)
 		EXPECT_EQ(child_status(children[i]), 0);
 }
 
-/* What has no frame to go in waits for one. */
+/* A record without a frame to go in waits for one. */
 TEST_F(nomem, frames)
 {
 	fail_cache("rch_txf", "40");
@@ -385,7 +385,7 @@ static int accept_live(int listener)
 	}
 }
 
-/* Whoever was refused gets in when there is memory. */
+/* A host that was refused gets in when there is memory. */
 static void connect_at_last(struct fixture_nomem *self, int ctx, int fd)
 {
 	int other, tries = 0;
@@ -525,7 +525,7 @@ static unsigned int loader_points(int nth, int file)
 	return many - atoi(text) + 4;
 }
 
-/* Last of all. Whatever init had made it takes back when it cannot go on. */
+/* Last of all. Init takes back all that it had made when it cannot go on. */
 TEST_TIMEOUT(loading, 300)
 {
 	int nth, failed = 0, file = open_module();

@@ -144,7 +144,7 @@ void lane_enqueue(struct lane *lane, u8 type, u8 flags, u32 length)
 	fuzz_assert(enqueue(lane, type, flags, length));
 }
 
-/** lane_tx_refused - nothing can be sent any more, and who sends finds out */
+/** lane_tx_refused - nothing can be sent any more, and a sender finds out */
 bool lane_tx_refused(const struct lane *lane)
 {
 	return lane->refused || lane->state != RCH_CHAN_OPEN;
@@ -280,7 +280,7 @@ static bool may_shut(const struct lane *lane)
 /** chan_shut_send - a program sends no more */
 void chan_shut_send(struct end *e, struct lane *lane)
 {
-	/* Behind the message of a thread, who finds out. */
+	/* Behind the message of a thread, which finds out. */
 	if (!may_shut(lane) || lane->refused || !chan_sender_stops(e, lane))
 		return;
 	lane->refused = true;

@@ -101,7 +101,7 @@ static bool sender_runs(struct end *e, struct lane *lane)
 	if (!lane->sending)
 		return false;
 	if (lane->wrote) {
-		/* Whoever has written waits for that in any case. */
+		/* A writer waits for that in any case. */
 		if (write_of(e, lane)->length)
 			return false;
 		lane->wrote = false;
@@ -146,7 +146,7 @@ static void link_fails(struct end *e)
 	}
 }
 
-/* Where the adapter looks a key up, and what it does with one that is none. */
+/* Where the adapter looks a key up, and its answer to one that is none. */
 static void write_lands(struct end *from, const struct write *w)
 {
 	struct end *to = from->peer;
@@ -391,7 +391,7 @@ bool chan_reader_stops(struct end *e, struct lane *lane)
 {
 	if (!lane->reader)
 		return true;
-	/* Who has opened his memory cannot be interrupted. */
+	/* A program that has opened its memory cannot be interrupted. */
 	if (lane->grant != GRANT_NONE)
 		return false;
 	reader_leaves(e, lane);

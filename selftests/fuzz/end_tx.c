@@ -21,7 +21,7 @@ static bool wire_room(struct end *e)
 {
 	if (e->closed - e->arrived < WIRE)
 		return true;
-	/* A liar may promise more than there is: what it does not take is lost. */
+	/* A liar may promise more than there is: frames beyond that are lost. */
 	fuzz_assert(!end_trusts(e));
 	e->arrived++;
 	return true;

@@ -4,7 +4,7 @@
  *
  * The header is judged, and the records are walked whatever it says: the walk must
  * rely on nothing but the length that came. The bytes lie where their memory ends.
- * What was found right must be what the encoders write.
+ * Input that was found right must be as the encoders write it.
  */
 #include "fuzz.h"
 
@@ -86,7 +86,7 @@ static void walk_runs(const u8 *data, u32 size)
 	}
 }
 
-/* Take the bytes for something to say: what is encoded is decoded to the same. */
+/* Take the bytes for something to say: an encoded record is decoded to the same. */
 static void say(const u8 *data, size_t size)
 {
 	u8 buf[sizeof(struct rch_wire_open)] __attribute__((aligned(8)));

@@ -59,7 +59,7 @@ static void refusal_check(const u8 *data, size_t size)
 	fuzz_assert(!memcmp(buf, data, sizeof(buf)));
 }
 
-/* Take the bytes for something to say: what is encoded is decoded to the same. */
+/* Take the bytes for something to say: an encoded hello is decoded to the same. */
 static void say(const u8 *data, size_t size)
 {
 	u8 buf[sizeof(struct rch_wire_hello)] __attribute__((aligned(8)));

@@ -15,7 +15,7 @@
 
 #define AGAIN_MOST 8U
 
-/* What is left of the input; zeros behind its end. */
+/* The rest of the input; zeros behind its end. */
 struct input {
 	const u8 *data;
 	size_t left;
@@ -39,7 +39,7 @@ struct lie {
 static struct end ends[2];
 static struct lie lie;
 
-/* The frame as the adapter wrote it: what is behind it is not to be read. */
+/* The frame as the adapter wrote it: memory behind it is not to be read. */
 static void land(struct end *to, const u8 *frame, u32 length)
 {
 	static u8 landing[FRAME_SIZE] __attribute__((aligned(8)));
@@ -314,7 +314,7 @@ static void round_check(struct end *e)
 	fuzz_assert(n == active);
 }
 
-/* What holds for an honest end at any moment, whatever it is told. */
+/* Invariants of an honest end at any moment, for any input. */
 static void lane_check(const struct end *e, struct lane *lane)
 {
 	u64 held = 0;
@@ -353,7 +353,7 @@ static void end_check(struct end *e)
 		lane_check(e, &e->lanes[i]);
 }
 
-/* Time goes by: what can happen without programs does. Return: whether it did. */
+/* Time goes by: all that can happen without programs does. Return: whether it did. */
 static bool wire_settles(struct end *e)
 {
 	u32 before = e->sealed;
@@ -368,7 +368,7 @@ static bool wire_settles(struct end *e)
 	return any || e->sealed != before;
 }
 
-/* A program accepts, and reads, what there is. Return: whether there was any. */
+/* A program accepts, and reads, all there is. Return: whether there was any. */
 static bool program_settles(struct end *e, struct lane *lane, bool close)
 {
 	bool any = chan_threads(e, lane);

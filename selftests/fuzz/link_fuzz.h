@@ -23,7 +23,7 @@
  * @LINK_READ: a program reads a message, or finds none and does not wait
  * @LINK_SHUT_SEND: a program sends no more
  * @LINK_SHUT_RECV: a program reads no more
- * @LINK_CLOSE: a program closes; what waits for a listener is given up
+ * @LINK_CLOSE: a program closes; a channel that waits for a listener is given up
  * @LINK_KILL: a program is killed
  * @LINK_DONE: the adapter has sent what it has
  * @LINK_BEAT: a heartbeat

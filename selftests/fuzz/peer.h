@@ -85,7 +85,7 @@ struct slot {
  * @chan: the module's, or NULL
  * @files: references of its file: the program's, and of what is under way
  * @open: the program has it open
- * @signal: what ends the program
+ * @signal: the signal that ends the program
  * @reading: a thread waits for a message
  * @accepted: the program has it
  * @peer_id: the peer's number
@@ -98,7 +98,7 @@ struct slot {
  * @credit: window that the peer has given
  * @given: grants that the program has given
  * @held: grants that it has been given
- * @slots: what it has begun
+ * @slots: the operations it has begun
  */
 struct end {
 	struct rch_chan *chan;

@@ -2,7 +2,7 @@
 /*
  * peer_do.c - programs that have channels, and what they do with them
  *
- * They do what calls and queues do, by the same functions. Whatever is under way has the
+ * They do what calls and queues do, by the same functions. Each operation under way has the
  * channel's file open, as there.
  */
 #include "peer.h"
@@ -25,7 +25,7 @@ static void file_put(void *file)
 	connecting = chan->state == RCH_CHAN_CONNECTING;
 	kref_get(&chan->ref);
 	rch_chan_release(chan, end->signal);
-	/* As who connects does when it is given up. */
+	/* As a connecting thread does when it is given up. */
 	if (connecting)
 		rch_chan_await_answer(chan);
 	rch_chan_put(chan);

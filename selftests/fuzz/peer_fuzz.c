@@ -2,9 +2,9 @@
 /*
  * peer_fuzz.c - the module's own code, with a peer that says what the input likes
  *
- * Frames come to link_rx.c, and what is behind it is what runs in the kernel: lanes, channels,
+ * Frames come to link_rx.c, and behind it is the kernel's own code: lanes, channels,
  * grants given and held, accesses, memory that is lent and borrowed. Programs use all of that
- * meanwhile. Whatever comes, no memory is touched that is not there, no lock is left, no
+ * meanwhile. For any input, no memory is touched that is not there, no lock is left, no
  * WARN_ON_ONCE() holds; and when the link and the programs have ended, nothing is left: no object,
  * no charge, no use, no key that the peer could use.
  */
@@ -41,7 +41,7 @@ static u32 first_number(u32 choice)
 	return firsts[choice & 7];
 }
 
-/* What is counted begins where the input says, at both sides. */
+/* Counted numbers begin where the input says, at both sides. */
 static void begin_numbers(struct end *end, u32 first)
 {
 	struct rch_grants *grants = rch_grants_get(end->chan, GFP_KERNEL);
@@ -201,7 +201,7 @@ static void queue_check(const struct rch_chan *chan)
 		    rch_window_cost_run(records, bytes));
 }
 
-/* What is held is what is in the table, and what is under way is of it. */
+/* Held grants are those in the table, and accesses under way are of them. */
 static void grants_check(const struct rch_grants *grants)
 {
 	const struct rch_held *held;
@@ -233,7 +233,7 @@ static void answers_check(const struct end *end)
 	const struct rch_word *word;
 	unsigned long id;
 
-	/* What ends takes all with it. */
+	/* An end takes all with it. */
 	if (end->chan->state != RCH_CHAN_OPEN || !lane->id || lane->close_got)
 		return;
 	say_count_open(end, &releases, &answers);

@@ -15,7 +15,7 @@
 #define HOST_SHIFT 14U
 
 /**
- * struct host - what the script lets the adapter do, and what it has done
+ * struct host - what the script lets the adapter do, and its past work
  * @slow: what the adapter is given takes until host_adapter_done()
  * @busy: accesses of the peer's memory wait for their turn
  * @nomem: the allocation that fails, counted down; 0: none does

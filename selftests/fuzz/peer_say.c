@@ -134,7 +134,7 @@ static void heard_records(const struct rch_txf *txf)
 	fuzz_assert(f.seq == txf->seq && f.epoch == peer_link->terms.epoch);
 	rch_wire_cursor_init(&cursor, txf->data, f.length);
 	while (rch_wire_record_more(&cursor)) {
-		/* An honest end breaks no rule, whatever it is told. */
+		/* An honest end breaks no rule, for any input. */
 		fuzz_assert(!rch_wire_record_next(&cursor, &r));
 		end = end_of(r.chan);
 		if (end)
@@ -211,7 +211,7 @@ static void lie_about(struct rch_frame *f, u32 lie)
 	}
 }
 
-/* What was in the frame was taken, or not. */
+/* The contents of the frame were taken, or not. */
 static void said(bool taken)
 {
 	u32 i;
@@ -378,7 +378,7 @@ static void put_atomic(struct end *end, const struct rch_atomic *a)
 	end->said.asked++;
 }
 
-/* What is lent begins at its place in a page. */
+/* Lent memory begins at its place in a page. */
 static u64 first_address(void)
 {
 	return host_region()->addr & (PAGE_SIZE - 1);

@@ -149,7 +149,7 @@ static void payload_copy(void *to, const struct rch_record *r)
 	}
 }
 
-/** fuzz_record_encode - write @r with its bytes to @buf; what it takes in a frame */
+/** fuzz_record_encode - write @r with its bytes to @buf; gives its bytes in a frame */
 u32 fuzz_record_encode(void *buf, const struct rch_record *r)
 {
 	payload_copy(rch_wire_record_put(buf, r), r);

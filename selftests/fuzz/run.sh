@@ -58,8 +58,8 @@ sources() {
 	esac
 }
 
-# Flags that a fuzzer has besides: the kernel's headers are empty files, and what they would have
-# is in kernel.h. Warnings that the kernel's own build has not are not the module's.
+# Flags that a fuzzer has besides: the kernel's headers are empty files, and kernel.h has their
+# contents. Warnings that the kernel's own build has not are not the module's.
 flags() {
 	local header
 

@@ -40,7 +40,7 @@ void seeds_save(const char *kind, const char *name, const void *data, size_t siz
 
 /* Frames: records that are right, then bytes that are spoilt. */
 
-/* Up to four bytes of a frame to be changed, and what is cut off its end. */
+/* Up to four bytes of a frame to be changed, and the part cut off its end. */
 struct spoil {
 	const char *name;
 	u32 at;
@@ -430,7 +430,7 @@ static void link_liar_place_seeds(void)
 	     A(LINK_RUN, 0), ALL_ARRIVES);
 }
 
-/* What was found, by campaigns or by writing this. */
+/* Findings, of campaigns or of writing this. */
 static void found_seeds(void)
 {
 	/* No credit for the answer to RTS, and then a reset that went out ahead of it. */

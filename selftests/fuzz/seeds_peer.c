@@ -254,7 +254,7 @@ static void frame_seeds(void)
 	     HOST_DEAD, 0);
 }
 
-/* What was found by campaigns. */
+/* Findings of campaigns. */
 static void found_seeds(void)
 {
 	/* ACCEPT ahead of OPEN, which then went to the number that the peer had just given. */

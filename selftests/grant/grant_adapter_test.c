@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant_adapter_test.c - grants over adapters that do no atomic operations, whatever they say, or
+ * grant_adapter_test.c - grants over adapters that do no atomic operations, despite their words, or
  * take their time
  */
 #include <sys/resource.h>

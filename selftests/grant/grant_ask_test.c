@@ -129,7 +129,7 @@ static void ask_many(struct fixture_ask *self)
 	ASSERT_EQ(queue_submit(&self->q), MANY);
 	while (sum() < ASKED && now_ms() < until)
 		sleep_ms(1);
-	/* What could come behind them has time to. */
+	/* Records that could come behind them have time to. */
 	sleep_ms(300);
 	EXPECT_EQ(sum(), ASKED);
 	EXPECT_EQ(queue_ready(&self->q), 0);
@@ -158,7 +158,7 @@ TEST_F_TIMEOUT(ask, wait_for_their_turn, 60)
 	inject_off("withhold");
 	EXPECT_EQ(results(self, MANY, 0, 0), MANY);
 	EXPECT_EQ(sum(), MANY);
-	/* What was on its way. */
+	/* The records on their way. */
 	EXPECT_EQ(do_recv(self->holder, &word, 1, NULL, TIMEOUT(10000)), 0);
 }
 
@@ -242,7 +242,10 @@ TEST_F_TIMEOUT(ask, link_killed, 60)
 	inject_off("withhold");
 }
 
-/* Who has no answer for some dead times ends the connection: nobody waits in a call for that. */
+/*
+ * A side without an answer for some dead times ends the connection: nobody waits in a call for
+ * that.
+ */
 TEST_F_TIMEOUT(ask, never_answered, 60)
 {
 	struct rdmachan_error error;

@@ -42,7 +42,7 @@ static void lent_begin(struct fixture_grant *self, struct lent *lent, size_t bef
 	ASSERT_TRUE(grant_held(self->holder, lent->grant));
 }
 
-/* What is beside it is as it was. */
+/* Memory beside it is as it was. */
 static void lent_expect_neighbours(const struct lent *lent, char what)
 {
 	EXPECT_TRUE(is_all(lent->around, lent->before, what));
@@ -248,7 +248,7 @@ TEST_F(grant, own_memory_of_any_kind)
  * Order
  */
 
-/* What was written is there before a message that is sent afterwards. */
+/* Written bytes are there before a message that is sent afterwards. */
 TEST_F_TIMEOUT(grant, write_then_send, 100)
 {
 	static const size_t lens[] = { 8, 4096, 100000, 3 * MIB };
@@ -296,7 +296,7 @@ TEST_F(grant, memory_then_grant)
 	}
 }
 
-/* What was written before a release is there when the owner is told. */
+/* Bytes written before a release are there when the owner is told. */
 TEST_F(grant, write_then_release)
 {
 	char *mine = malloc(MIB);

@@ -116,7 +116,7 @@ TEST_F_TIMEOUT(grant, expires_under_load, 60)
 	}
 }
 
-/* Exactly so many accesses, whoever makes them. */
+/* Exactly so many accesses, by any caller. */
 TEST_F_TIMEOUT(grant, uses_of_many, 60)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_ATOMIC, 0, LENT);

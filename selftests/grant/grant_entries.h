@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * grant_entries.h - the queue of a test of grants, and what is done with its entries
+ * grant_entries.h - the queue of a test of grants, and the use of its entries
  */
 #ifndef _SELFTESTS_GRANT_ENTRIES_H
 #define _SELFTESTS_GRANT_ENTRIES_H
@@ -70,7 +70,7 @@ static inline struct rdmachan_sqe *queue_notify(struct fixture_grant *self, uint
 	return sqe;
 }
 
-/* Bytes that are there, whose message waits for room, and what is behind it. */
+/* Bytes that are there, whose message waits for room, and entries behind it. */
 static inline int hold_up(struct fixture_grant *self, uint32_t grant, const char *word)
 {
 	int count = fill_up(self->holder, 1000);

@@ -123,7 +123,7 @@ static inline bool over_iwarp(void)
 }
 
 /*
- * What was written is in the owner's memory. With iWARP a WRITE is done when it is sent, and its
+ * The written bytes are in the owner's memory. With iWARP a WRITE is done when it is sent, and its
  * bytes have come when a later READ is answered.
  */
 static inline void await_written(int holder, uint32_t grant)

@@ -147,7 +147,7 @@ TEST_F(grant, queue_give_behind_a_message)
 	give_begin(self, &g, 2);
 	submit(2);
 	drain(self->holder, count);
-	/* Who has no call runs what can be run. */
+	/* A queue without a call runs all it can. */
 	sleep_ms(20);
 	EXPECT_EQ(queue_ready(&q), 0);
 	expect_done(1, sizeof(back));
@@ -461,7 +461,7 @@ static uint64_t bytes_in_use(int ctx)
 	return get_info(ctx, &info) ? ~0ULL : info.out_use_bytes.user;
 }
 
-/* Return: what is in use at the end */
+/* Return: the amount in use at the end */
 static uint64_t await_bytes(int ctx, uint64_t want)
 {
 	int64_t until = now_ms() + 10000;
@@ -588,7 +588,7 @@ static void want_memory(struct fixture_grant *self, uint32_t grant, char *mine)
 }
 
 /*
- * The poller leaves that to a call: what it holds until then counts. It does not go to sleep
+ * The poller leaves that to a call: memory held until then counts. It does not go to sleep
  * before, for the call that wakes it would be one to bring the memory.
  */
 TEST_TIMEOUT(queue_limit_poller, 100)

@@ -3,8 +3,8 @@
  * grant_key_test.c - large accesses, and messages, from and to regions whose pages lie anywhere
  *
  * The module keeps keys of such regions for its own adapter, see kmod/path/path_key.c, where that
- * is rxe. Nothing of it is to be seen but in debugfs: what is read and written is what
- * it would be without, and no key outlives its region or its connection.
+ * is rxe. Nothing of it is to be seen but in debugfs: bytes read and written are as without, and no
+ * key outlives its region or its connection.
  */
 #include <pthread.h>
 
@@ -135,7 +135,7 @@ TEST_F_TIMEOUT(grant, key_anywhere_within_a_page, 100)
 	queue_close(&q);
 }
 
-/* What may not be written to can be written from. */
+/* Memory that may not be written to can be written from. */
 TEST_F(grant, key_read_only)
 {
 	char *mine = some(MIB);
@@ -403,7 +403,7 @@ TEST_F_TIMEOUT(grant, key_of_messages, 60)
 	queue_close(&q);
 }
 
-/* What is lent again is so in the mapping of a key, but not more than that, nor too often. */
+/* Memory lent again is so in the mapping of a key, but not more than that, nor too often. */
 TEST_F_TIMEOUT(grant, key_of_what_is_lent, 60)
 {
 	static const size_t lengths[] = { MIB, PIECE - 5001, 300000, 64 * PAGE };
@@ -459,7 +459,7 @@ TEST_F_TIMEOUT(grant, key_of_what_is_lent, 60)
 	free(other);
 }
 
-/* What is lent of the owner's memory, and how. */
+/* The lent part of the owner's memory, and its rights. */
 struct lent {
 	size_t at;
 	size_t length;
@@ -489,7 +489,7 @@ static void use_and_return(struct fixture_grant *self, char *mine, const struct 
 }
 
 /*
- * What is lent again, the same as before, is so without asking where it is; but only if it is
+ * Memory lent again, the same as before, is so without asking where it is; but only if it is
  * the same, and is still there. Memory of other regions has the same places in tables that lie
  * at the same addresses.
  */

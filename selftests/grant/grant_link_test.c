@@ -97,7 +97,7 @@ TEST_F(grant, context_closed)
 	EXPECT_EQ(pinned_bytes(), SIZE);
 }
 
-/* The owner's end of its sending: what is lent stays so; and of its receiving. */
+/* The owner's end of its sending: lent memory stays so; and of its receiving. */
 TEST_F(grant, shut_down)
 {
 	static const uint32_t hows[] = {

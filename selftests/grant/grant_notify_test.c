@@ -114,7 +114,7 @@ TEST_F(grant, notify_refused)
 	EXPECT_ERR(write_notify(self->holder, grant, 0, (void *)8, 8, "x", 1, 0), EFAULT);
 	EXPECT_ERR(write_notify(self->holder, 4711, 0, large, 1, "x", 1, 0), ENOENT);
 	EXPECT_ERR(do_recv(self->owner, large, max, NULL, TIMEOUT(50)), ETIMEDOUT);
-	/* What was written stays, though the message does not go. */
+	/* Written bytes stay, though the message does not go. */
 	EXPECT_ERR(write_notify(self->holder, grant, 0, "abc", 3, (void *)8, 8, 0), EFAULT);
 	await_written(self->holder, grant);
 	EXPECT_EQ(memcmp(self->memory, "abc", 3), 0);
@@ -191,7 +191,7 @@ TEST_F(grant, queue_notify_without_room)
 	expect_message(self->owner, 10);
 	expect_done(1, 3);
 	expect_done(2, 0);
-	/* It is given up: what is behind it goes on. */
+	/* It is given up: operations behind it go on. */
 	count = hold_up(self, grant, "def");
 	queue_cancel(&q, 1, 0, 3);
 	submit(1);
@@ -252,7 +252,7 @@ static void occupy(struct fixture_grant *self, uint32_t grant, uint32_t region)
 			  i * STEP);
 }
 
-/* What comes before a last message. Return: whether there is one that went with a WRITE */
+/* Messages before a last one. Return: whether there is one that went with a WRITE */
 static bool noticed(struct fixture_grant *self, uint16_t flags)
 {
 	struct grant_message got;

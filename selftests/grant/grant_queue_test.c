@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(grant, queue_fair, 100)
  * Order
  */
 
-/* Who has the message finds the bytes. */
+/* A receiver of the message finds the bytes. */
 static void write_then_send(struct fixture_grant *self, size_t len, bool regions)
 {
 	struct own own = { .memory = pages(MIB), .regions = regions };
@@ -258,7 +258,7 @@ TEST_F_TIMEOUT(grant, queue_fence, 120)
 	queue_close(&q);
 }
 
-/* What a fence waits for goes before it, and what that is behind, though they begin later. */
+/* What a fence waits for goes before it, and so do those before that, though they begin later. */
 TEST_F(grant, queue_fence_behind_chain)
 {
 	uint32_t grant = lend(self, MAY_WRITE, 0, SIZE);
@@ -614,8 +614,8 @@ TEST_F_TIMEOUT(grant, queue_cancel_many, 60)
 }
 
 /*
- * Nothing was done of what waits for its turn. What is under way is over when the adapter has done
- * what it has in hand of it, and the rest is not begun.
+ * Nothing was done of what waits for its turn. An access under way is over when the adapter has
+ * done what it has in hand of it, and the rest is not begun.
  */
 TEST_F_TIMEOUT(grant, queue_too_late, 60)
 {
@@ -848,8 +848,8 @@ static void *remove_later(void *arg)
 }
 
 /*
- * The device goes with many in flight: all complete, and what has waited is not lost. It is that of
- * the holder, of the owner, or of both.
+ * The device goes with many in flight: all complete, and an access that has waited is not lost. It
+ * is that of the holder, of the owner, or of both.
  */
 TEST_TIMEOUT(queue_device_removed, 200)
 {

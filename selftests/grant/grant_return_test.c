@@ -67,7 +67,7 @@ TEST_F(grant, returned_to_who_lends)
 	EXPECT_EQ(recv.out_flags, RDMACHAN_RECV_OUT_GRANTS);
 	EXPECT_EQ(recv.out_length, EVENT);
 	child_status(child);
-	/* What was lent is back, and messages come as before. */
+	/* Lent memory is back, and messages come as before. */
 	child = LATER(100, do_send(self->holder, room, len, 0, NULL));
 	EXPECT_EQ(grant_recv(self->owner, room, len, &recv, NULL), 0);
 	EXPECT_EQ(recv.out_length, len);
@@ -209,7 +209,7 @@ TEST_F(grant, holder_sends_no_more)
 }
 
 /*
- * What nobody will read any more is not kept: neither what came, nor what comes. The
+ * A message that nobody will read any more is not kept: neither what came, nor what comes. The
  * second message may come meanwhile, and be refused before the first is thrown away.
  */
 TEST_F(grant, holder_receives_no_more)

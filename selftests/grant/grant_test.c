@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * grant_test.c - grants: what is told of them, and what may be done with them
+ * grant_test.c - grants: their events, and their use
  *
  * The bytes are looked at in grant_data_test.c. How grants end is in grant_return_test.c,
  * and with much going on in grant_end_test.c.
@@ -45,11 +45,11 @@ TEST_F(grant, event)
 		EXPECT_EQ(event.rights, MAY_READ);
 		EXPECT_EQ(event.cause, 0);
 	}
-	/* The last takes two memory regions or more, and what is held counts once. */
+	/* The last takes two memory regions or more, and a held one counts once. */
 	EXPECT_GT(grants_in_use(self->ctx), self->count + 2 * COUNT(lens));
 }
 
-/* Who does atomic operations is told, and only of grants that have the right. */
+/* The side that does atomic operations is told, and only of grants that have the right. */
 TEST_F(grant, rights_are_told)
 {
 	struct rdmachan_grant_event event;
@@ -257,7 +257,7 @@ TEST_F(grant, unknown_to_who_waits)
 	expect_message(self->holder, "", true);
 }
 
-/* Operations of a queue are such calls; what is behind it waits. */
+/* Operations of a queue are such calls; an operation behind it waits. */
 TEST_F(grant, unknown_to_a_queue)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);
@@ -380,7 +380,7 @@ TEST_F(grant, waits_for_the_event)
 }
 
 /*
- * What can be lent
+ * Memory that can be lent
  */
 
 TEST_F(grant, arguments)
@@ -426,7 +426,7 @@ TEST_F(grant, unknown_rights)
 	EXPECT_EQ(grants_in_use(self->ctx), self->count);
 }
 
-/* An element is of the size that is told: what was not known then is 0. */
+/* An element is of the size that is told: a member not known then is 0. */
 TEST_F(grant, size_of_ranges)
 {
 	struct { struct rdmachan_grant_range range; uint64_t more; } large[3];
@@ -663,7 +663,7 @@ TEST_F(grant, large_ones_count_more)
 	const struct opts told = { .error = &error };
 	uint32_t grant = lend(self, MAY_READ, 0, SIZE);
 
-	/* What is held is one. */
+	/* A held grant is one. */
 	used = grants_in_use(self->ctx) - before;
 	EXPECT_GE(used, SIZE / (2 * MIB) + 1);
 	set_parameter("all_grants", 2 * used - 2);

@@ -65,7 +65,7 @@ transfer() {
 
 packets() { cat "/sys/class/infiniband/$LAB_PEER_RDMA/ports/1/hw_counters/$1"; }
 
-# Nothing is lost, so that whatever is sent again is so in vain.
+# Nothing is lost, so any packet sent again is so in vain.
 far() {
 	local before
 

@@ -11,7 +11,7 @@ cp -r /test /tmp/flow && cd /tmp/flow || exit 1
 export LD_LIBRARY_PATH=/tmp/flow BUILD=/tmp/flow
 export RDMACHAN_HOST=${LAB_PEER_IP:-$LAB_IP} RDMACHAN_HOST6=${LAB_PEER_IP6:-${LAB_IP6%/*}}
 export RDMACHAN_THERE=${LAB_PEER_IP:+lab-on b}
-# What is a race is tried less often here than on a host.
+# A race is tried less often here than on a host.
 export RDMACHAN_ROUNDS=${RDMACHAN_ROUNDS:-5}
 [ $# -gt 0 ] || set -- flow_test.sh transfer_test.sh relay_test.sh contract_test.sh
 exec sh run.sh "$@"

@@ -3,7 +3,7 @@
 #
 # pair_b.sh TEST - host b's part of a test of two hosts, see pair_a.sh
 
-# Nothing was lost, so that whatever was sent again was so in vain.
+# Nothing was lost, so any packet sent again was so in vain.
 few_repeated() {
 	for counters in /sys/class/infiniband/*/ports/1/hw_counters; do
 		repeated=$(cat "$counters/duplicate_request")

@@ -47,7 +47,7 @@ run() {
 	name=${1%%:*}
 	word=${1#"$name"}
 	begun=$(date +%s)
-	# What it says is seen at once: it may never end.
+	# Its output is seen at once: it may never end.
 	{
 		"$here/$name" ${word:+"${word#:}"} 2>&1
 		echo $? >"$scratch/status"

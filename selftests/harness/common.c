@@ -419,7 +419,7 @@ int connect_again(int ctx)
 	return chan;
 }
 
-/* Whether those of earlier tests are gone soon, and what they were charged for. */
+/* Whether those of earlier tests are gone soon, and their charges. */
 bool await_channels(int ctx, uint64_t count)
 {
 	int64_t until = now_ms() + 10000;
@@ -608,7 +608,7 @@ bool time_is_virtual(void)
 
 /*
  * For loops that wait for somebody else without a call that sleeps: where time is virtual nobody
- * else would ever run. Elsewhere nothing happens, so that what races goes on racing.
+ * else would ever run. Elsewhere nothing happens, so that races go on.
  */
 void let_time_pass(void)
 {

@@ -117,7 +117,7 @@ static inline bool fault_within_module(bool only)
 	return true;
 }
 
-/* A context of another user, who has links of his own. */
+/* A context of another user, with links of his own. */
 static inline int fault_ctx_of(int user)
 {
 	int ctx;

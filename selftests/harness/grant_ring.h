@@ -71,7 +71,7 @@ static inline struct rdmachan_sqe *queue_release(struct queue *q, int fd, uint32
 	return sqe;
 }
 
-/* What was there before an atomic operation. */
+/* The value before an atomic operation. */
 static inline uint64_t queue_value(const struct rdmachan_cqe *cqe)
 {
 	return cqe->length | (uint64_t)cqe->buffer << 32;

@@ -235,7 +235,7 @@ static inline void harness_show_stacks(void)
 	fflush(stdout);
 }
 
-/* What is left of @timeout_s seconds since @begun; never negative. */
+/* The rest of @timeout_s seconds since @begun; never negative. */
 static inline struct timespec harness_left(const struct timespec *begun, int timeout_s)
 {
 	struct timespec now, left;

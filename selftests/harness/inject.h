@@ -93,7 +93,7 @@ static inline unsigned long inject_done(const char *fault)
 	return strtoul(done + 5, NULL, 10);
 }
 
-/* How often it might have happened: with skip, what is to be counted. */
+/* How often it might have happened: with skip, the count. */
 static inline unsigned long inject_seen(const char *fault)
 {
 	char text[256], *seen;

@@ -19,7 +19,7 @@
  * @chan: channel
  * @data: where to
  * @room: bytes there
- * @got: what read() has returned
+ * @got: the result of read()
  * @error: errno then
  */
 struct reader {
@@ -50,7 +50,7 @@ static inline void reader_begin(struct reader *r, int chan, char *data, size_t r
 	await_sleep(&r->tid);
 }
 
-/* Return: what read() has returned; errno is as it was then. */
+/* Return: the result of read(); errno is as it was then. */
 static inline ssize_t reader_end(struct reader *r)
 {
 	pthread_join(r->thread, NULL);

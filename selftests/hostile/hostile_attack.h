@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hostile_attack.h - the scene of an attack: a lying peer, what it has of the module,
- * and an honest channel on another link that must not notice
+ * hostile_attack.h - the scene of an attack: a lying peer, its hold on the module, and an honest
+ * channel on another link that must not notice
  */
 #ifndef RDMACHAN_HOSTILE_ATTACK_H
 #define RDMACHAN_HOSTILE_ATTACK_H
@@ -47,7 +47,7 @@ struct attack {
 	bool plain;
 	/* None for the message behind the next. */
 	bool single;
-	/* What is lent may answer a question. */
+	/* Lent memory may answer a question. */
 	bool crossing;
 	/* For more messages than the next and the one behind. */
 	bool deep;

@@ -125,7 +125,7 @@ int lies_in_bare(struct attack *a, bool passive)
 	return wrong;
 }
 
-/* Tell that all buffers are posted, on the link as it is. Return: what is made of that. */
+/* Tell that all buffers are posted, on the link as it is. Return: the module's verdict. */
 int tell_full(struct attack *a)
 {
 	const struct bare_lie told = { .want = RCH_RULE_CHANNEL, .length = 64, .count = 1,

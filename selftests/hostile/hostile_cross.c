@@ -2,7 +2,7 @@
 /*
  * hostile_cross.c - a peer that asks for a way while it is lent memory for that very message
  *
- * What is lent answers the question: nothing else does, until it was used or has come back.
+ * Lent memory answers the question: nothing else does, until it was used or has come back.
  */
 #include "hostile_lender.h"
 
@@ -92,7 +92,7 @@ TEST_F(crossing, asks_and_finds_ahead)
 	EXPECT_TRUE(second_filled(l, 3));
 }
 
-/* What is lent comes back: now the question is answered, by the receive that lent. */
+/* Lent memory comes back: now the question is answered, by the receive that lent. */
 TEST_F(crossing, asks_and_gives_back)
 {
 	struct attack *a = &self->a;
@@ -112,7 +112,7 @@ TEST_F(crossing, asks_and_gives_back)
 	EXPECT_EQ(result(l, a, TAG), 100);
 }
 
-/* The question is taken back, and what is lent stays. */
+/* The question is taken back, and lent memory stays. */
 TEST_F(crossing, asks_and_does_not)
 {
 	struct attack *a = &self->a;
@@ -257,7 +257,7 @@ static void expect_data(struct lender *l, struct attack *a, u32 serial)
 	lender_end(l, a);
 }
 
-/* What is too small goes back at once, and the question stays open. */
+/* Too small a buffer goes back at once, and the question stays open. */
 TEST_F(scene, is_asked_and_lends_less)
 {
 	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE - 1, 5, 0 };
@@ -273,7 +273,7 @@ TEST_F(scene, is_asked_and_lends_less)
 	expect_data(&l, a, serial);
 }
 
-/* What was lent before the question, and is too small, goes back with it. */
+/* A buffer that was lent before the question, and is too small, goes back with it. */
 TEST_F(scene, has_lent_less)
 {
 	const struct rch_cts cts = { 0x1000, 0x12345678, SIZE - 1, 5, 0 };

@@ -2,7 +2,7 @@
 /*
  * hostile_deep.c - memory that is lent for many messages ahead, and a peer that lies about it
  *
- * What is lent for a message is void unless the one before was placed, whatever became of those
+ * Memory lent for a message is void unless the one before was placed, whatever became of those
  * before that.
  */
 #include "hostile_lender.h"
@@ -15,11 +15,11 @@
 #define DEPTH 6
 
 /**
- * struct deep - the lender, and what it has lent
+ * struct deep - the lender, and its lent memory
  * @l: lender; its own memory is not used
  * @memory: of RECEIVES receives
  * @region: where it lies
- * @cts: what was lent, by message
+ * @cts: the lent memory, by message
  */
 struct deep {
 	struct lender l;
@@ -33,7 +33,7 @@ static void receive_at(struct deep *d, struct attack *a, u32 i)
 	region_recv(&d->l.q, a->victim, d->region, i * PIECE, PIECE, 100 + i);
 }
 
-/* What was lent last for this message. */
+/* The memory lent last for this message. */
 static struct rch_cts lent_for(struct attack *a, u32 message)
 {
 	const struct heard *heard;
@@ -137,7 +137,7 @@ TEST_F(deep, many_at_once)
 	lent_for(a, RECEIVES);
 }
 
-/* Who has agreed upon one ahead is lent no more. */
+/* A side that has agreed upon one ahead is lent no more. */
 TEST_F(scene, not_for_who_has_one)
 {
 	struct attack *a = &self->a;

@@ -498,8 +498,8 @@ static u32 state_of_link(struct attack *a, u32 link)
 }
 
 /*
- * What has failed takes nothing any more, however long it takes to be taken apart: here the module
- * waits for word that the connection stands, and then for nothing else.
+ * A link that has failed takes nothing any more, however long it takes to be taken apart: here the
+ * module waits for word that the connection stands, and then for nothing else.
  */
 TEST_F_TIMEOUT(scene, failed_before_it_stands, 60)
 {

@@ -23,7 +23,7 @@ void hostile_hello(struct hostile *h, u32 service)
 		.next_seq = next_random(&seed),
 		.frame_size = HOSTILE_BUFFER,
 		.dead_ms = 5000,
-		/* Tests of bare frames ask for them; what programs lend no peer can close. */
+		/* Tests of bare frames ask for them; memory of programs no peer can close. */
 		.features = RCH_FEATURES & ~(RCH_FEATURE_BARE | RCH_FEATURE_KEY),
 		.domain = HOSTILE_DOMAIN,
 		.service = service,

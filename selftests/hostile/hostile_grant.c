@@ -95,7 +95,7 @@ static bool reach(struct loan *loan, struct attack *a, int opcode, s64 offset, u
 	bool ok;
 
 	memset(data, 0xaa, sizeof(data));
-	/* What was said before has gone: then this is the only one under way. */
+	/* Earlier frames have gone: then this is the only one under way. */
 	if (!HOSTILE_UNTIL(&a->h, !a->h.busy, 5000))
 		return false;
 	loan->slot = hostile_reach(&a->h, opcode, loan->got.start + offset, key_of(loan), data,
@@ -103,7 +103,7 @@ static bool reach(struct loan *loan, struct attack *a, int opcode, s64 offset, u
 	if (!loan->slot)
 		return false;
 	ok = HOSTILE_UNTIL(&a->h, !a->h.busy, 5000) && !a->h.ended;
-	/* What was not lent has not come, whatever the adapter says of it. */
+	/* Memory that was not lent has no bytes, regardless of the words of it. */
 	EXPECT_TRUE(ok || is_filled(loan->slot, len, 0xaa));
 	return ok;
 }
@@ -204,7 +204,7 @@ static void await_key(u32 turn)
 }
 
 /*
- * What was lent before is lent in the mapping of a larger part of its region. The peer gets no
+ * Memory lent before is lent in the mapping of a larger part of its region. The peer gets no
  * more of that.
  */
 TEST_F_TIMEOUT(scene, more_than_is_lent_again, 120)
@@ -358,7 +358,7 @@ static void never_answers(struct attack *a)
 	begun = tick_ms();
 	pthread_create(&r.thread, NULL, revoke_thread, &r);
 	ASSERT_TRUE(await_revoke(a));
-	/* What is written meanwhile is written by who may. */
+	/* Bytes written meanwhile are written by a side that may. */
 	EXPECT_TRUE(write_lent(&loan, a, 0, 8));
 	while (!__atomic_load_n(&r.done, __ATOMIC_ACQUIRE) && now_ms() < begun + 80000) {
 		if (a->h.ended)
@@ -390,7 +390,7 @@ TEST_F(scene, never_answers_and_wants_heartbeats)
 	never_answers(&self->a);
 }
 
-/* Neither does it answer when the program ends the channel: who receives must not be held. */
+/* Neither does it answer when the program ends the channel: a receiver must not be held. */
 TEST_F(scene, abort_is_never_answered)
 {
 	struct attack *a = &self->a;

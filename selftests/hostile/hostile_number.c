@@ -4,7 +4,7 @@
  *
  * Numbers wrap around, and are compared as serial numbers: of two, one is ahead. So a peer comes
  * back to a number by steps each of which is ahead of the one before; or it repeats numbers, leaves
- * some out, or takes them from the past. Each row is what is numbered, what is said of it, and how
+ * some out, or takes them from the past. Each row is a numbered thing, the words about it, and how
  * that ends: by the rule that was broken, or not at all.
  */
 #include <errno.h>

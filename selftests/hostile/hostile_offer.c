@@ -2,7 +2,8 @@
 /*
  * hostile_offer.c - lies of a peer that lends memory to the module
  *
- * Whatever it says it lends, the module's program gets its errors, and the module is as before.
+ * For any memory it claims to lend, the module's program gets its errors, and the module is as
+ * before.
  */
 #include <errno.h>
 #include <poll.h>
@@ -456,7 +457,7 @@ TEST_F_TIMEOUT(scene, a_number_used_again, 60)
 	attack_disconnect(a);
 }
 
-/* A grant whose key is worth nothing: who uses it is told so. */
+/* A grant whose key is worth nothing: its user is told so. */
 TEST_F(scene, an_offer_that_is_none)
 {
 	struct rdmachan_grant_event event;

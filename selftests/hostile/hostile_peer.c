@@ -338,7 +338,9 @@ TEST_F_ROWS(scene, more_than_the_window_by, lengths)
 	attack_disconnect(a);
 }
 
-/* Who closes with much unread makes no room for more: CLOSE comes, and nothing before it. */
+/*
+ * A side that closes with much unread makes no room for more: CLOSE comes, and nothing before it.
+ */
 TEST_F(scene, closing_makes_no_room)
 {
 	struct attack *a = &self->a;
@@ -404,7 +406,7 @@ TEST_F_ROWS(scene, read_tells, numbers)
 	send_to_it(a);
 	frame_begin(&f);
 	frame_read(&f, a->victim_no, row->messages);
-	/* What is told first holds. */
+	/* The first word holds. */
 	frame_read(&f, a->victim_no, SENT - row->messages);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	expect_missing(a, row->missing, RDMACHAN_CAUSE_PEER_SHUTDOWN);
@@ -454,7 +456,7 @@ TEST_F(scene, never_accepted)
 	EXPECT_EQ(credit->limit, PREY_BUFFER + 2 * 16064);
 }
 
-/* Gives no credit for ever: who sends waits, memory does not grow, nobody else waits. */
+/* Gives no credit for ever: a sender waits, memory does not grow, nobody else waits. */
 TEST_F(scene, credits_withheld)
 {
 	struct attack *a = &self->a;
@@ -488,7 +490,7 @@ TEST_F(scene, credits_withheld)
 	free(f);
 }
 
-/* The same with the smallest frames: what waits is sent in such, however it has waited. */
+/* The same with the smallest frames: messages that waited are sent in such. */
 TEST_F(scene, small_frames_withheld)
 {
 	static const size_t sizes[] = { 1, 1, 900, 4000, 1, 1000, 984, 985, 4000, 1 };
@@ -573,7 +575,7 @@ TEST_F_TIMEOUT(scene, replayed_frames, 120)
 	EXPECT_TRUE(!a->h.ended);
 }
 
-/* What RDMA can do besides SEND */
+/* The abilities of RDMA besides SEND */
 
 struct trick {
 	const char *name;

@@ -110,7 +110,7 @@ TEST_F(port, of_the_first_namespace)
 	close(first);
 }
 
-/* Whoever is bound to it may listen at any time. */
+/* A program that is bound to it may listen at any time. */
 TEST_F(port, bound)
 {
 	take(self, AF_INET);

@@ -70,7 +70,7 @@ static void prey_end(struct prey *p, struct attack *a)
 
 	ibv_dereg_mr(p->mr);
 	attack_disconnect(a);
-	/* What is under way on a link that ends goes on until it has. */
+	/* An access under way on a link that ends goes on until it has. */
 	while (region_unregister(p->ctx, p->region) && errno == EBUSY && now_ms() < until)
 		sleep_ms(10);
 	EXPECT_EQ(region_unregister(p->ctx, p->region), -1);
@@ -161,7 +161,7 @@ static void cancel(struct prey *p, struct attack *a)
 /*
  * Memory that is not the peer's to give: the adapter finds out, and the link ends. With iWARP
  * the peer's adapter finds out, maybe when the stream has taken all bytes and the SEND is over;
- * and what there is room for it has written by then.
+ * and it has written all there is room for by then.
  */
 
 struct gift {
@@ -233,7 +233,9 @@ TEST_F(scene, lent_while_it_asks)
 	prey_end(&p, a);
 }
 
-/* What it wants back is what is for the message that it names, though another has that number. */
+/*
+ * The memory it wants back is that for the message that it names, though another has that number.
+ */
 TEST_F(scene, lends_twice_with_one_number)
 {
 	const struct rch_cts back = { .serial = 5, .message = 1 };

@@ -3,8 +3,8 @@
  * hostile_stand.c - lies about memory that was lent before anybody asked for it
  *
  * The module lends a receive's memory, and the peer says that it wrote what it did not, or
- * writes when it must not any more. Or the peer lends, what it has not. Whatever it does,
- * memory is the program's own again once its operation has completed.
+ * writes when it must not any more. Or the peer lends memory that it has not. In all cases memory
+ * is the program's own again once its operation has completed.
  */
 #include <poll.h>
 #include <signal.h>
@@ -495,7 +495,7 @@ TEST_F_ROWS(scene, closed_when_it_was_too_late, closed_late)
 	lender_end(&l, a);
 }
 
-/* What is closed is not what the frame tells of. */
+/* The closed memory is not that of the frame's record. */
 
 enum closing_lie {
 	CLOSED_BY_NOTHING,
@@ -653,7 +653,7 @@ TEST_F(ahead, ahead_as_it_should_be)
 	EXPECT_TRUE(second_filled(l, 3));
 }
 
-/* The message before comes as DATA: what was lent ahead is wanted back, and kept until then. */
+/* The message before comes as DATA: memory lent ahead is wanted back, and kept until then. */
 TEST_F(ahead, ahead_of_data)
 {
 	struct attack *a = &self->a;
@@ -678,8 +678,8 @@ TEST_F(ahead, ahead_of_data)
 }
 
 /*
- * What asks for a way while something is taken back is answered when that has been given back, and
- * not before: by the receive that it was lent for, or by one of another queue.
+ * A sender that asks for a way while something is taken back is answered when that has been given
+ * back, and not before: by the receive that it was lent for, or by one of another queue.
  */
 static void ask_meanwhile(struct attack *a, struct lender *l, struct queue *other,
 			  bool another, const struct rch_cts *ahead)
@@ -873,7 +873,7 @@ TEST_F_ROWS(ahead, lies_ahead, lies_ahead)
 		EXPECT_LT(second, 0);
 }
 
-/* What was lent ahead is wanted back, and the peer does not say a word about it. */
+/* Memory lent ahead is wanted back, and the peer does not say a word about it. */
 TEST_F(scene, ahead_never_given_back)
 {
 	struct attack *a = &self->a;
@@ -896,7 +896,7 @@ TEST_F(scene, ahead_never_given_back)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
-/* What is said of it is wrong. */
+/* The words about it are wrong. */
 
 enum lie {
 	WRONG_NUMBER,
@@ -974,8 +974,8 @@ TEST_F(lender, lends_what_it_has_not)
 }
 
 /*
- * What is lent for other messages, or is too small, is not used; nor what is lent ahead, when no
- * message before is placed.
+ * Memory that is lent for other messages, or is too small, is not used; nor is memory lent ahead,
+ * when no message before is placed.
  */
 static const struct {
 	const char *name;
@@ -1003,7 +1003,7 @@ TEST_F_ROWS(lender, lends_for, useless)
 	ASSERT_TRUE(queue_wait(&l->q, &cqe));
 }
 
-/* What was never lent is given back, each time. */
+/* Memory never lent is given back, each time. */
 TEST_F(lender, wants_back_what_it_has_not_lent)
 {
 	const struct rch_cts lent = { 0x1000, 0x12345678, SIZE, 5, 0 };
@@ -1027,7 +1027,7 @@ TEST_F(lender, wants_back_what_it_has_not_lent)
 	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
 }
 
-/* Who has not agreed upon it must not. */
+/* A side that has not agreed upon it must not. */
 static const struct {
 	const char *name;
 	bool plain;

@@ -142,7 +142,7 @@ static void make_qp(struct hostile *h)
 		post_recv(h, i);
 }
 
-/* Destroy the id and what it has. */
+/* Destroy the id and its resources. */
 static void drop_id(struct hostile *h)
 {
 	if (h->qp) {

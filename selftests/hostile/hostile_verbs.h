@@ -3,8 +3,8 @@
  * hostile_verbs.h - a peer of the module that is a program: one queue pair, and as much
  * of the protocol as an honest peer needs
  *
- * What is sent is the caller's. A frame is built honestly, may then be spoiled in any
- * way, and goes out as it is. What comes is always taken as an honest peer takes it.
+ * Sent frames are the caller's. A frame is built honestly, may then be spoiled in any
+ * way, and goes out as it is. Received frames are always taken as an honest peer takes them.
  *
  * The program's own contexts and channels are of this host, and the peer's ids and queue pair of
  * the other one, if there is one.
@@ -77,7 +77,9 @@ struct hostile {
 	u32 from;
 	/* Never says that the connection stands: there is no RTU. */
 	bool mute;
-	/* READs that may be under way to this end, and from it: what is asked for, and agreed. */
+	/*
+	 * READs that may be under way to this end, and from it: the numbers asked for, and agreed.
+	 */
 	u8 reads_in;
 	u8 reads_out;
 	u8 agreed_in;

@@ -10,7 +10,7 @@
 # DIR/kmod/rdmachan.ko is the module, and DIR/kmod/kunit/rdmachan_kunit.ko the suites
 # where the kernel has KUnit. There is no BTF in it, which would ask for pahole. For a
 # KERNEL there are DIR/floor/rdmachan_floor.ko besides, which only benchmarks use, and
-# DIR/shim/rdmachan_shim.ko, which only tests use; and what is compiled is kept in the cache: of
+# DIR/shim/rdmachan_shim.ko, which only tests use; and compiled code is kept in the cache: of
 # another clone's sources only what differs is compiled again. Warnings (W=1) of our own files
 # are errors.
 
@@ -54,10 +54,10 @@ copy() {
 
 # build_in_cache ARGUMENT...: for the kernel "name", and bring all to "out"
 #
-# Another clone's files are older or newer than what was compiled, and the same or not: what
-# is the same keeps its time here. Of Debian's headers all are old, so that another kernel
-# than the last, or compiler, begins anew; so does a build after one that was interrupted. What
-# was found in a file is found again.
+# Another clone's files are older or newer than what was compiled, and the same or not: a file that
+# is the same keeps its time here. Of Debian's headers all are old, so that another kernel than the
+# last, or compiler, begins anew; so does a build after one that was interrupted. A finding in a
+# file is found again.
 build_in_cache() {
 	local status=0 kernel work key
 

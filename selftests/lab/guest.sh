@@ -74,7 +74,7 @@ parse_arguments() {
 	[ ${#COMMAND[@]} -gt 0 ] || die "no command"
 }
 
-# What is in the second archive takes the place of what the first has by that name.
+# A file in the second archive takes the place of what the first has by that name.
 put_few_gids() {
 	local modules=$2/usr/lib/modules
 

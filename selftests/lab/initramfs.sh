@@ -71,7 +71,7 @@ add_programs() {
 	# libc opens this one by name when a thread exits.
 	add_file "$root" /usr/lib/x86_64-linux-gnu/libgcc_s.so.1
 	ln -s dash "$root/usr/bin/sh"
-	# What is there already wins: busybox's ip is not iproute2's.
+	# A program that is there already wins: busybox's ip is not iproute2's.
 	cp /bin/busybox "$root/usr/bin/busybox"
 	for applet in $(busybox --list); do
 		[ -e "$root/usr/bin/$applet" ] || [ -e "$root/usr/sbin/$applet" ] ||

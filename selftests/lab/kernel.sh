@@ -17,7 +17,7 @@
 # checkpatch             scripts/checkpatch.pl of the newest 6.12 source, and coccinelle
 #
 # Any other series that the archive holds works in the place of these numbers.
-# Nothing is installed. What is there already is used as it is; --update asks
+# Nothing is installed. A source that is there already is used as it is; --update asks
 # the archive for a newer one of the series.
 #
 # Each directory holds, as far as it makes sense for its kind:
@@ -173,11 +173,11 @@ mend_register_room() {
 	sed -i -E 's/(HOST_FP_SIZE, )2696\)/\112288)/' "$1/arch/x86/um/user-offsets.c"
 }
 
-# Where time is virtual it passes only while all sleep, so that who looks again and again until
-# somebody else has done something looks for ever. rxe does so in two places, and says
+# Where time is virtual it passes only while all sleep, so that a thread that looks again and again
+# until somebody else has done something looks for ever. rxe does so in two places, and says
 # cond_resched() between two looks; here it sleeps for a microsecond. Others say cpu_relax(), which
-# is a nanosecond in User Mode Linux when time is virtual: a thousand times as much, so that
-# a thread that polls for seconds does it for a second at most.
+# is a nanosecond in User Mode Linux when time is virtual: a thousand times as much, so that a
+# thread that polls for seconds does it for a second at most.
 mend_waits_by_looking() {
 	local task=$1/drivers/infiniband/sw/rxe/rxe_task.c
 	local processor=$1/arch/x86/um/asm/processor.h

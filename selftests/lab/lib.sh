@@ -19,7 +19,7 @@ die() { say "$*"; exit 2; }
 declare -gA LAB_LOCKS=()
 
 # Take the lock $1 (a name) until the process ends. Builds of the same thing by
-# two people wait for each other and the second finds it done. Whoever has it may
+# two people wait for each other and the second finds it done. The holder may
 # take it again: several kernels come from one archive.
 lab_lock() {
 	local fd

@@ -23,7 +23,7 @@ GUEST="qemu-system-x86 busybox-static dash iproute2 python3 rdma-core
 # A kernel built from source, and the checkers of "make check".
 CHECK="flex bison libssl-dev perftest libibverbs-dev librdmacm-dev liburing-dev
        sparse coccinelle shellcheck gcovr netcat-openbsd python3-docutils"
-# Debian's default version of each, whatever that is.
+# Debian's default version of each, of any number.
 FUZZ="clang libclang-rt-dev llvm python3"
 DOCS="python3-sphinx"
 
@@ -37,7 +37,7 @@ missing() {
 	done
 }
 
-# What apt says, some hundred lines, is shown when it fails.
+# The output of apt, some hundred lines, is shown when it fails.
 as_root() {
 	local said status=0
 

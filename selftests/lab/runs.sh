@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# runs.sh - runs that go on side by side, what they have said, and the sum of it
+# runs.sh - runs that go on side by side, their output, and the sum of it
 #
 # Sourced by check.sh, which sets "out" to a folder for their logs.
 
@@ -10,7 +10,7 @@
 passed=0 failed=0 skipped=0
 # What failed, told again at the end.
 failures=()
-# Of each run that goes on: what it is called, how it is judged, and its weight.
+# Of each run that goes on: its name, how it is judged, and its weight.
 declare -A name_of judge_of weight_of
 # On two processors there is room for two guests that compute.
 room=$(($(nproc) * 3))
@@ -59,8 +59,8 @@ not_ok() {
 		/^(not )?ok / { count = 0 }'
 }
 
-# unkept_plan LOG: whether less or more numbered tests than announced have told how they ended. What
-# is nested, as the kernel's own is, does not announce all.
+# unkept_plan LOG: whether less or more numbered tests than announced have told how they ended. A
+# nested result, as the kernel's own is, does not announce all.
 unkept_plan() {
 	tr -d '\r' <"$1" | awk '
 		/^ *# Subtest: / { nested = 1 }

@@ -87,8 +87,8 @@ main() {
 	kernel=$(kernel_dir "$KERNEL")
 	grep -qs '^CONFIG_UML_TIME_TRAVEL_SUPPORT=y' "$kernel/build/.config" ||
 		die "$KERNEL has no virtual time: it lacks CONFIG_UML_TIME_TRAVEL_SUPPORT"
-	# Without a pause between grace periods the thread that makes them may go on for ever: what waits
-	# for them runs when it sleeps, or when time passes.
+	# Without a pause between grace periods the thread that makes them may go on for ever:
+	# waiting callbacks run when it sleeps, or when time passes.
 	append="time-travel=inf-cpu seccomp=on rcutree.gp_init_delay=1 lab.hosts=$HOSTS lab.delay=$DELAY"
 	[ -z "$CABLE" ] || append+=" lab.cable=$(cable_words)"
 	if [ "$SEED" != 0 ]; then

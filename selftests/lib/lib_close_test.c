@@ -2,7 +2,7 @@
 /*
  * lib_close_test.c - threads in calls that others want to end
  *
- * close() does not wake them, as with sockets: what is open stays so until they return.
+ * close() does not wake them, as with sockets: an open file stays so until they return.
  * rdmachan_shutdown() does, and so does an event that is waited for besides.
  */
 #include <poll.h>
@@ -79,7 +79,7 @@ static void wait_queue(struct waiter *w)
 	}
 }
 
-/* What can be waited for without a call on it: 2 if it was the event that came. */
+/* Events that can be waited for without a call on it: 2 if it was the event that came. */
 static void wait_both(struct waiter *w)
 {
 	struct pollfd fds[] = { { w->fd, POLLIN, 0 }, { w->event, POLLIN, 0 } };
@@ -167,7 +167,7 @@ TEST_F(lib, shutdown_wakes_a_sender)
 	EXPECT_EQ(w.error, EPIPE);
 }
 
-/* All at once, as who ends a channel does: two that receive, one that sends. */
+/* All at once, as a program that ends a channel does: two that receive, one that sends. */
 TEST_F(lib, shutdown_wakes_all)
 {
 	struct waiter in[2] = {

@@ -10,7 +10,7 @@
 
 #define STACK 65536
 
-/* Child of a test: what it is for is in these. */
+/* Child of a test: its purpose is in these. */
 static struct rdmachan_queue *queue;
 static struct rdmachan_pool *pool;
 
@@ -151,7 +151,7 @@ TEST_F(lib, own_queue_of_a_child)
 	go_on(self);
 }
 
-/* It closes what it has inherited, and what it has mapped there stays. */
+/* It closes what it has inherited, and its mappings there stay. */
 static int close_inherited(struct rdmachan_sqe *sqe)
 {
 	char *place = (char *)((uintptr_t)sqe & ~(PAGE - 1));

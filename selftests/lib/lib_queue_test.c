@@ -385,7 +385,7 @@ TEST_F(lib, submitting_and_waiting)
 	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000), 2);
 	EXPECT_DONE(self->q, 1, 0);
 	EXPECT_DONE(self->q, 2, 0);
-	/* What was taken was taken. */
+	/* Taken entries were taken. */
 	nop(self->q, 3);
 	begun = tick_ms();
 	EXPECT_ERR(rdmachan_queue_submit_and_wait(self->q, 2, 30), ETIMEDOUT);
@@ -406,7 +406,7 @@ TEST_F(lib, submitting_and_waiting)
 	EXPECT_DONE(self->q, 6, 0);
 }
 
-/* What is not taken goes out with the next call. */
+/* An entry that is not taken goes out with the next call. */
 TEST_F(lib, more_entries_than_operations)
 {
 	struct rdmachan_queue *q = rdmachan_queue_open(self->ctx, 8, 2, NULL);
@@ -481,7 +481,7 @@ static void look_amid_a_chain(struct fixture_lib *self, struct rdmachan_queue *q
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	while (!waiting_bytes(self->b) && now_ms() < until)
 		sleep_ms(1);
-	/* With none at hand, who waits submits; a poller may not have come to the first yet. */
+	/* With none at hand, a waiter submits; a poller may not have come to the first yet. */
 	while (!rdmachan_queue_cq_ready(q) && now_ms() < until)
 		sleep_ms(1);
 	sqe = entry(q, 3);
@@ -615,7 +615,7 @@ TEST_F(lib, messages_into_a_pool_in_a_region)
 	rdmachan_pool_close(pool);
 }
 
-/* Pools are not mistaken for each other, and what ends such a RECV is told. */
+/* Pools are not mistaken for each other, and the end of such a RECV is told. */
 TEST_F(lib, two_pools)
 {
 	struct rdmachan_pool *pools[2];

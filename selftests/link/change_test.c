@@ -191,8 +191,8 @@ static bool await_events(int chan, uint32_t mask, uint32_t events)
 
 /*
  * The peer's interface is down for a moment, so that both ends of the cable are; rxe would lose a
- * queue pair that sends over an interface that is down, and the peer sends nothing. What this end
- * sends meanwhile arrives when the cable is back.
+ * queue pair that sends over an interface that is down, and the peer sends nothing. Messages sent
+ * by this end meanwhile arrive when the cable is back.
  */
 TEST_F_TIMEOUT(change, cable_that_bounces, LIMIT_S)
 {
@@ -234,7 +234,7 @@ TEST_F_TIMEOUT(change, own_mtu, LIMIT_S)
 	struct rdmachan_error error;
 
 	set_mtu(SMALL_MTU);
-	/* What is small goes on. */
+	/* Small messages go on. */
 	talk(self->ends[0], self->ends[1]);
 	do_send(self->ends[0], data, 3000, 0, TIMEOUT(5000));
 	expect_end(self->ends[0], &smaller);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * class_test.c - the traffic class of packets: what is asked for, and what is on the wire
+ * class_test.c - the traffic class of packets: the one asked for, and the one on the wire
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -71,7 +71,7 @@ static void pair_close(int fds[2])
 	close(fds[1]);
 }
 
-/* What goes over the interface of this host, both ways. */
+/* The packets that go over the interface of this host, both ways. */
 static int tap_open(void)
 {
 	struct sockaddr_ll on = {
@@ -88,8 +88,8 @@ static int tap_open(void)
 
 /*
  * Return: the traffic class of a packet of RoCE to a queue pair of a program's or the module's; or
- * -1. Connection managers talk to queue pair 1; what one says of connections that it has forgotten
- * is of class 0.
+ * -1. Connection managers talk to queue pair 1; words of one about connections that it has
+ * forgotten are of class 0.
  */
 static int class_of(const uint8_t *packet, size_t length)
 {
@@ -127,7 +127,7 @@ static void tap_count(int tap, int class, struct packets *packets)
 	}
 }
 
-/* The module's default, what CONNECT asks for, and what the packets are of. */
+/* The module's default, the one CONNECT asks for, and that of the packets. */
 static const struct on_wire {
 	const char *name;
 	uint32_t preset;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * conn_test.c - connections: whom a program reaches, and what takes them away
+ * conn_test.c - connections: the peers that a program reaches, and the faults that end them
  *
  * Tests that take the device away come last.
  */
@@ -74,7 +74,7 @@ TEST(nobody_listens)
 	}
 }
 
-/* A link that is being made for a service of nobody's is refused, and who waits for it is not. */
+/* A link that is being made for a service of nobody's is refused, and a waiter for it is not. */
 TEST(beside_one_that_is_refused)
 {
 	const struct opts nonblock = { .flags = RDMACHAN_FD_F_NONBLOCK };
@@ -138,8 +138,8 @@ TEST(no_module_there)
 }
 
 /*
- * Whoever has connected is told something that is no answer of iWARP. Where the length of private
- * data would be are zeros: siw (7.2) dies of another length in what it has not understood.
+ * A program that has connected is told something that is no answer of iWARP. Where the length of
+ * private data would be are zeros: siw (7.2) dies of another length in what it has not understood.
  */
 static void *other_server(void *arg)
 {
@@ -597,7 +597,7 @@ TEST(peer_wants_a_privileged_port)
 	EXPECT_EQ(error.op, RDMACHAN_OP_CONNECT);
 	pair_up(ctx, fds, NULL);
 	talk(fds[0], fds[1]);
-	/* What was not asked for stays. */
+	/* A part that was not asked for stays. */
 	set_parameter("peer_privileged_port", 0);
 	set_parameter("own_privileged_port", 0);
 	talk(fds[0], fds[1]);

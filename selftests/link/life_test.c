@@ -55,7 +55,7 @@ static int rounds(void)
 	return number_of("LIFE_ROUNDS", 3);
 }
 
-/* Whether a channel or a connect may end so when what it needs is taken away. */
+/* Whether a channel or a connect may end so when its resources are taken away. */
 static bool tells_of_an_end(int code, const struct rdmachan_error *error)
 {
 	switch (code) {

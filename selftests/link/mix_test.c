@@ -35,7 +35,7 @@ enum way { HERE_TO_THERE, THERE_TO_HERE, WAYS };
  * @number: of all flows; the contents are made of it
  * @ends: descriptors: of the end that sends, or accesses, and of the other
  * @to_ctx: a context of that other's host
- * @reads: what is lent is read as well as written
+ * @reads: lent memory is read as well as written
  * @count: messages that were sent, and received, or accesses; shared with the children
  */
 struct flow {

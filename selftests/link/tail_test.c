@@ -98,7 +98,7 @@ TEST_F(tail, message_and_probe)
 	EXPECT_EQ(lost_for(self, 64, "cut ab", PROBE_MS + 1), 2 * PROBE_MS + FOUND_MS);
 }
 
-/* What takes thirty times as long as it did is not sent again. */
+/* A message that takes thirty times as long as it did is not sent again. */
 TEST_F(tail, merely_late)
 {
 	long long again = hw_counter("duplicate_request");

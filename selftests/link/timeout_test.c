@@ -3,7 +3,7 @@
  * timeout_test.c - the module's time-outs, each as it is when nobody sets it
  *
  * All run where time is virtual, and are exact there: an end comes when the time is over, and so
- * much later at most as what ends it looks, which is a timer or the tick of the link.
+ * much later at most as the code that ends it looks, which is a timer or the tick of the link.
  */
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -382,7 +382,7 @@ TEST_F(time, cut_while_connecting)
 }
 
 /*
- * What was lost meanwhile comes within the dead time. rxe sends again in equal intervals; what
+ * A message lost meanwhile comes within the dead time. rxe sends again in equal intervals; what
  * carries siw does so 0.2, 0.6, 1.4, 3.0 and 6.2 s later.
  */
 TEST_F(time, cut_for_less_than_the_dead_time)
@@ -454,7 +454,7 @@ TEST_F_TIMEOUT(time, idle_after_another_channel, LIMIT_S)
 	await_idle(self, leave(fds));
 }
 
-/* What has a channel is not idle, however quiet that is. */
+/* A link with a channel is not idle, however quiet that is. */
 TEST_F_TIMEOUT(time, quiet_is_not_idle, LIMIT_S)
 {
 	int fds[2];
@@ -505,7 +505,7 @@ TEST_F_TIMEOUT(time, linger, LIMIT_S)
 	ASSERT_EQ(get_error(fds[1], &error), 0);
 	EXPECT_EQ(error.error, ECONNRESET);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESET);
-	/* What was sent and not received is thrown away here, and not held by anybody there. */
+	/* A message sent and not received is thrown away here, and not held by anybody there. */
 	EXPECT_TRUE(await_channels(self->ctx, 1));
 	close(fds[1]);
 }

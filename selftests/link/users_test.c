@@ -221,7 +221,7 @@ static int connect_and_accept(int ctx, int listener, int64_t *longest, int *ther
 	return chan;
 }
 
-/* Each time another user, who has no link yet. */
+/* Each time another user, without a link yet. */
 static void work(int listener, uid_t user, struct longest *l)
 {
 	static char memory[LENT];

@@ -3,7 +3,7 @@
  * ahead_test.c - several sends and receives of large messages on a channel at a time
  *
  * The second of them does what it can while the first goes on: it lends its memory, or writes.
- * Whatever comes instead, or is cancelled: messages come in order, each once, to the receives in
+ * Anything comes instead, or is cancelled: messages come in order, each once, to the receives in
  * their order, and nobody writes to memory whose receive is over.
  */
 #include <errno.h>
@@ -120,7 +120,7 @@ static bool is_untouched(const struct traffic *t, uint32_t i, uint32_t from)
 	return true;
 }
 
-/* What is wrong with a message: where, and with what message there else. */
+/* The fault of a message: where, and with what message there else. */
 static void tell_wrong(const struct traffic *t, uint32_t i, uint32_t len, uint32_t number)
 {
 	const unsigned char *slot = (unsigned char *)slot_of(t->self->to, i);
@@ -269,7 +269,7 @@ static void stream(struct traffic *t, uint32_t count, uint32_t window)
 	}
 }
 
-/* All but what begins before anybody knows that large messages come goes without a copy. */
+/* All but messages that begin before anybody knows that large ones come goes without a copy. */
 TEST_F(region, stream)
 {
 	struct rdmachan_object object;
@@ -338,7 +338,7 @@ static void goes_on(struct traffic *t)
 	ASSERT_EQ(t->got, got + 6);
 }
 
-/* The first of two comes another way; what was lent for the second is taken back. */
+/* The first of two comes another way; memory lent for the second is taken back. */
 TEST_F(region, first_is_small)
 {
 	struct traffic *t = traffic_new(self);
@@ -528,7 +528,7 @@ TEST_F(region, sends_complete_in_order)
 	free(t);
 }
 
-/* What is copied has to wait for room; nothing that is written overtakes it. */
+/* A copied message has to wait for room; nothing that is written overtakes it. */
 TEST_F(region, waits_for_room)
 {
 	struct traffic *t = traffic_new(self);
@@ -549,7 +549,7 @@ TEST_F(region, waits_for_room)
 	free(t);
 }
 
-/* Two queues on a channel: what comes to each comes in the order of its receives. */
+/* Two queues on a channel: messages to each come in the order of its receives. */
 TEST_F(region, two_queues)
 {
 	struct traffic *t = traffic_new(self);
@@ -612,7 +612,7 @@ TEST_F(region, reader_beside)
 		go(t);
 		begin_send(t, LEN);
 		go(t);
-		/* What is not for the second is there for who reads. */
+		/* Messages not for the second are there for a reader. */
 		while (!mine) {
 			ASSERT_TRUE(queue_wait(&self->q, &cqe));
 			mine = cqe.user_data >> 32 == RECV && cqe.res == LEN;

@@ -3,8 +3,8 @@
  * pace_test.c - large messages keep the wire busy, and build no queue
  *
  * Four channels carry messages of 256 KiB over a cable of 1 Gbit/s, in virtual time. On a fifth a
- * small message goes there and back now and then: it waits for what is under way. What is under way
- * follows the cable, and shares it with others.
+ * small message goes there and back now and then: it waits for what is under way. The amount under
+ * way follows the cable, and shares it with others.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -152,7 +152,7 @@ TEST_F(pace, rate_changes)
 	EXPECT_GE(carried_in(self, 1000), 1000 * GBIT_MS);
 }
 
-/* The other host has connected as well: what it asks for comes by a link of its own. */
+/* The other host has connected as well: its channel comes by a link of its own. */
 TEST_F(pace, two_links_share)
 {
 	const struct rdmachan_addr here = own_address();

@@ -74,7 +74,7 @@ TEST_F(region, sizes)
 	EXPECT_EQ(sent_placed(self), i);
 }
 
-/* What is larger than the send buffer is refused, whether it could be placed or not. */
+/* A message larger than the send buffer is refused, whether it could be placed or not. */
 TEST_F(region, too_large)
 {
 	one(self, LEN, 0);

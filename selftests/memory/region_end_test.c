@@ -91,7 +91,7 @@ TEST_F_TIMEOUT(region, receive_cancelled, 120)
 			continue;
 		}
 		EXPECT_EQ(recv, -ECANCELED);
-		/* What was lent to the peer is asked back first. */
+		/* Memory lent to the peer is asked back first. */
 		EXPECT_TRUE(cancel == 1 || cancel == -EALREADY);
 		cancelled++;
 		memset(self->to, 0x77, MIB);
@@ -225,7 +225,7 @@ TEST_F(region, send_cancelled_in_the_buffer)
 	free(back);
 }
 
-/* What was not told of is with the channel, or the channel has failed. */
+/* A message not told of is with the channel, or the channel has failed. */
 static bool goes_on(int chan, uint64_t first, uint64_t last)
 {
 	char *back = pages(MIB);

@@ -15,7 +15,7 @@
 #define MORE RDMACHAN_CQE_F_MORE
 #define BUFFER RDMACHAN_CQE_F_BUFFER
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
-/* What was not received into. */
+/* Memory that was not received into. */
 #define UNTOUCHED 0x5a
 
 static bool is_filled(const char *data, size_t len)
@@ -91,7 +91,7 @@ static struct rdmachan_object counts(int chan)
 	return object;
 }
 
-/* Anywhere in the region, and what is around it is as before. From a region, or from elsewhere. */
+/* Anywhere in the region, and memory around it is as before. From a region, or from elsewhere. */
 TEST_F(region, pool_sizes)
 {
 	static const size_t sizes[] = {
@@ -156,7 +156,7 @@ TEST_F(region, pool_rows)
 	cancel(self, 5);
 }
 
-/* What is bad amid good ones ends it there: those before it have come, and those behind wait. */
+/* A bad buffer amid good ones ends it there: those before it have come, and those behind wait. */
 TEST_F(region, pool_row_with_a_bad_buffer)
 {
 	struct pool pool;
@@ -407,7 +407,7 @@ TEST_F(region, pool_by_a_poller)
 	queue_close(&q);
 }
 
-/* Entries and indices change all the time, to what is in the region and what is not. */
+/* Entries and indices change all the time, to places in the region and outside. */
 static void scribble_region(struct pool *pool, uint64_t random)
 {
 	struct rdmachan_buffer *buffer = pool_entry(pool, random);
@@ -428,7 +428,7 @@ TEST_F_TIMEOUT(region, pool_under_a_hostile_writer, 120)
 
 	make_pool(self, &pool);
 	ASSERT_EQ(region_unregister(self->ctx, self->to_id), 0);
-	/* Not all of those pages: what is around it has the same neighbours in memory. */
+	/* Not all of those pages: memory around it has the same neighbours in memory. */
 	region = region_of(self->ctx, self->to + MIB + 100, MIB);
 	scribbler_begin(&s, &pool, scribble_region);
 	recv_many(&self->q, self->b, &pool, region, 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * region_test.c - regions: what can be one, what counts, and messages from and to them
+ * region_test.c - regions: memory that can be one, counts, and messages from and to them
  *
  * How they end in the middle of messages is in region_end_test.c.
  */
@@ -74,7 +74,7 @@ TEST_F(region, numbers)
 	EXPECT_EQ(pinned_bytes(), self->pinned);
 }
 
-/* A message from one region to the other; @first: who comes first. */
+/* A message from one region to the other; @first: the order. */
 static void one_message(struct fixture_region *self, size_t len, size_t from, size_t to,
 			bool recv_first)
 {
@@ -164,7 +164,7 @@ TEST_F(region, scattered)
 	EXPECT_EQ(two[0], 1);
 }
 
-/* What is no region at the other end. */
+/* Numbers of no region at the other end. */
 TEST_F(region, with_other_memory)
 {
 	char *plain = malloc(SIZE);
@@ -327,7 +327,7 @@ TEST_F(region, pages_stay)
 	EXPECT_EQ(region_unregister(self->ctx, region), 0);
 }
 
-/* After fork() the region is the parent's memory, whoever writes first. */
+/* After fork() the region is the parent's memory, in any order of writes. */
 TEST_F(region, fork)
 {
 	char back[8];
@@ -422,7 +422,7 @@ TEST_F(region, unregister_in_use)
 	EXPECT_EQ(read(self->b, self->to, SIZE), MIB);
 }
 
-/* The context is closed: what is under way has its region, what comes next has none. */
+/* The context is closed: an operation under way has its region, a later one has none. */
 TEST_F(region, context_closed)
 {
 	region_recv(&self->q, self->b, self->to_id, 0, SIZE, 1);
@@ -676,8 +676,8 @@ static bool await_keys(int least, int most)
 }
 
 /*
- * The adapter finds some pieces by itself, and more of them by a key. What is sent from single
- * pages gets one; what is sent from a huge page, or received there, needs none.
+ * The adapter finds some pieces by itself, and more of them by a key. A message sent from single
+ * pages gets one; one sent from a huge page, or received there, needs none.
  */
 TEST_F(region, huge_pages_are_pieces)
 {
@@ -738,7 +738,7 @@ TEST_F(region, files_in_memory)
 	memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ASSERT_TRUE(memory != MAP_FAILED);
 	both_ways(self, memory, MIB);
-	/* What is received goes to the file. */
+	/* Received data goes to the file. */
 	munmap(memory, MIB);
 	memory = mmap(NULL, MIB, PROT_READ, MAP_SHARED, fd, 0);
 	EXPECT_TRUE(is_random(memory, MIB, 11));

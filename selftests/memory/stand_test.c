@@ -2,7 +2,7 @@
 /*
  * stand_test.c - receives into regions whose memory is lent before a message asks for it
  *
- * Whatever comes instead of the message, or ends the receive: each operation completes
+ * Anything comes instead of the message, or ends the receive: each operation completes
  * once, no message is lost or comes twice, and nobody writes to its memory afterwards.
  */
 #include <pthread.h>
@@ -225,7 +225,7 @@ TEST_F(region, lends_with_the_message)
 
 static const size_t sizes[] = { 32768, 65535, 65536, MIB - 1, MIB, MIB + 1, SIZE };
 
-/* What is lent is as long as one key reaches: larger messages ask. */
+/* Lent memory is as long as one key reaches: larger messages ask. */
 TEST_F(region, all_sizes)
 {
 	struct rdmachan_object object;
@@ -259,7 +259,7 @@ TEST_F(region, small_message_instead)
 	goes_on(self);
 }
 
-/* So do those that others write, who ask on their own. */
+/* So do those that others write, which ask on their own. */
 TEST_F(region, thread_writes_instead)
 {
 	char *data = malloc(LEN);
@@ -305,7 +305,7 @@ TEST_F(region, message_too_large_for_it)
 	goes_on(self);
 }
 
-/* What was cancelled ends when the peer has said that it will not write there. */
+/* A cancelled operation ends when the peer has said that it will not write there. */
 TEST_F(region, cancelled)
 {
 	int64_t res[4] = {};

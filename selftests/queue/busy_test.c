@@ -47,7 +47,7 @@ static void on_alarms(bool on)
 	setitimer(ITIMER_REAL, on ? &each : &none, NULL);
 }
 
-/* What ends a wait ends it while the thread looks, too. */
+/* An event that ends a wait ends it while the thread looks, too. */
 TEST_F(queue, busy_ends)
 {
 	int64_t begun = tick_ms();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue_cancel_test.c - queues: what is cancelled just as it is over
+ * queue_cancel_test.c - queues: operations cancelled just as they are over
  *
  * Either is right, but an operation says which it was, and nothing is lost or comes twice. When
- * an operation is cancelled follows from how the last one ended, so that both are met, and what
- * is between them most of all.
+ * an operation is cancelled follows from how the last one ended, so that both are met, and the
+ * moments between them most of all.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static const struct opts small = {
 };
 
 /*
- * @ns: about when what is raced with comes
+ * @ns: about when the raced event comes
  * @over, @cancelled: how often it was first, and was not
  * @told, @res: completions that were read and not asked for yet, by their operation
  */
@@ -248,7 +248,7 @@ static void expect_end(int fd)
 		ASSERT_TRUE(recv.out_flags & RDMACHAN_RECV_OUT_EOF);
 }
 
-/* Who has accepted a connection that was cancelled finds its end. */
+/* A server that accepted a connection that was cancelled finds its end. */
 static void accept_cancelled(int listener)
 {
 	int fd;
@@ -385,7 +385,7 @@ static void race_send(struct race *race, struct flow *flow)
 		EXPECT_EQ(race->res[FIRST], SIZE);
 		note_sent(flow);
 	}
-	/* What comes behind it may not be that. */
+	/* A completion behind it may not be that. */
 	message[0] = 0;
 	ASSERT_EQ(read(flow->answers[0], &done, 1), 1);
 }
@@ -712,7 +712,7 @@ static void hold_end(struct hold *hold)
 	EXPECT_EQ(result(&hold->race, HOLDS), 4);
 }
 
-/* What was ready is cancelled, and that is all that it says. */
+/* A ready operation is cancelled, and that is all that it says. */
 static void expect_cancelled(struct hold *hold)
 {
 	hold_end(hold);

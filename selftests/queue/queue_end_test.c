@@ -152,7 +152,7 @@ TEST_F(queue, cancel_races)
 	EXPECT_TRUE(result);
 }
 
-/* What will fail, when it is its turn, must not keep the queue until then. */
+/* An operation that will fail in its turn must not keep the queue until then. */
 TEST_F(queue, entries_that_name_the_queue)
 {
 	struct rdmachan_info info;
@@ -262,7 +262,7 @@ TEST_F(queue, indices_that_cannot_be)
 #define HOSTILE_BUFFERS 64
 #define HOSTILE_GUARD (2 * HOSTILE_BYTES)
 
-/* Calls that entries point to. What is received at their addresses reaches nothing else. */
+/* Calls that entries point to. Data received at their addresses reaches nothing else. */
 struct calls {
 	struct rdmachan_connect_args connect;
 	struct rdmachan_grant_args grant;
@@ -280,7 +280,7 @@ struct scribbler {
 	int peer;
 	uint32_t region_there;
 	/*
-	 * A region, read-only and not; behind it the submission ring, and nothing: whatever is
+	 * A region, read-only and not; behind it the submission ring, and nothing: for any data
 	 * received there, the program itself is spared.
 	 */
 	char *memory;

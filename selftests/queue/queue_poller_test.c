@@ -352,7 +352,10 @@ TEST_F(queue, poller_asks_for_a_call)
 	EXPECT_EQ(queue_flags(&q), RDMACHAN_RING_F_ENTER);
 	EXPECT_CQE(&q, 0, 1);
 	EXPECT_EQ(queue_flags(&q), 0);
-	/* What makes file descriptors; and the memory of this one is looked at in the call. */
+	/*
+	 * Operations that make file descriptors; and the memory of this one is looked at in the
+	 * call.
+	 */
 	fill_in(&connect, SERVICE, NULL);
 	queue_add(&q, OP(ACCEPT), listener, 1);
 	queue_connect(&q, &connect, 2);
@@ -599,7 +602,7 @@ static void send_late(struct later *later, uint8_t flags)
 	if (!wait_readable(later->q.fd, 10000) ||
 	    !(queue_flags(&later->q) & RDMACHAN_RING_F_ENTER))
 		_exit(1);
-	/* What the call takes itself goes behind what the poller has taken. */
+	/* Entries that the call takes itself go behind what the poller has taken. */
 	queue_send(&later->q, later->chan, "later", 5, 2)->flags = flags;
 	if (queue_enter(&later->q, 1, 2, 10000) < 0)
 		_exit(2);

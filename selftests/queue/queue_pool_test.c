@@ -455,7 +455,7 @@ TEST_F(queue, ring_is_full)
 	queue_close(&q);
 }
 
-/* Who waits for room can be cancelled, and then keeps nobody from it. */
+/* A waiter for room can be cancelled, and then keeps nobody from it. */
 TEST_F(queue, ring_is_full_and_cancelled)
 {
 	struct rdmachan_cqe cqe;

@@ -115,7 +115,7 @@ static int spoil(struct rdmachan_sqe *sqe, uint32_t how, int queue, void *gone)
 	}
 }
 
-/* Whatever is different about an entry, those before it and behind it are sent. */
+/* For any difference of an entry, those before it and behind it are sent. */
 TEST_F(queue, different_entries_among_sends)
 {
 	char *gone = fresh_pages(4096);
@@ -445,7 +445,7 @@ TEST_F(queue, small_buffer_among_others)
 	EXPECT_EQ(pool_left(&pool), 1);
 }
 
-/* What is left of a run after a row is a run: calls find it, and so does the next row. */
+/* The rest of a run after a row is a run: calls find it, and so does the next row. */
 TEST_F(queue, rows_and_calls_take_turns)
 {
 	struct pool pool;

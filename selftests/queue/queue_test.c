@@ -222,7 +222,7 @@ TEST_F(queue, epoll_edge_of_a_flag)
 	close(epoll);
 }
 
-/* What is not present cannot be fetched behind the program's back: it is asked to call. */
+/* Memory that is not present cannot be fetched behind the program's back: it is asked to call. */
 TEST_F(queue, memory_that_is_not_present)
 {
 	char *cold = fresh_pages(1 << 20);
@@ -269,7 +269,7 @@ TEST_F(queue, memory_that_never_comes)
 	EXPECT_EQ(read(self->b, back, 8), 1);
 }
 
-/* Nothing else comes after that: who has read, or written, tells those who could not. */
+/* Nothing else comes after that: a thread that has read, or written, tells those who could not. */
 TEST_F(queue, goes_on_when_another_has_read)
 {
 	struct stuck s;
@@ -432,7 +432,7 @@ TEST_F(queue, timeout_and_signal)
 	EXPECT_EQ(queue_enter_got(&self->q, 1, 2, 20, &submitted), -1);
 	EXPECT_EQ(errno, ETIMEDOUT);
 	EXPECT_EQ(submitted, 1);
-	/* What was submitted must not be submitted again. */
+	/* A submitted entry must not be submitted again. */
 	on_alarm(50, true);
 	queue_add(&self->q, OP(NOP), 0, 2);
 	errno = 0;
@@ -470,7 +470,7 @@ TEST_F(queue, sends_in_order)
 	static char big[64 << 10], back[64 << 10];
 	uint32_t i, count, small[32];
 
-	/* What is present can be sent although nobody is in a call. */
+	/* Memory that is present can be sent although nobody is in a call. */
 	memset(big, 1, sizeof(big));
 	count = fill_up(self->a, sizeof(big));
 	ASSERT_GT(count, 0);
@@ -494,7 +494,7 @@ TEST_F(queue, sends_in_order)
 }
 
 /*
- * What is submitted together shares frames, although the link is idle: as it always seems
+ * Messages submitted together share frames, although the link is idle: as it always seems
  * to be where rxe completes a frame before posting returns (6.1).
  */
 TEST_F(queue, sends_share_frames)
@@ -822,7 +822,7 @@ TEST_F(queue, chain_that_waits)
 	EXPECT_EQ(memcmp(back, "ping", 4), 0);
 }
 
-/* What is known to be wrong needs no call to be told. */
+/* An entry known to be wrong needs no call to be told. */
 /* A chain is not cut because others have all operations: it waits for its last one as well. */
 TEST_F(queue, chain_that_has_no_place)
 {
@@ -882,7 +882,7 @@ static void *send_when_taken(void *arg)
 	return NULL;
 }
 
-/* What had no place is taken while the call waits. */
+/* An entry without a place is taken while the call waits. */
 TEST_F(queue, taken_while_it_waits)
 {
 	struct rdmachan_enter_args out;

@@ -305,7 +305,7 @@ TEST_F(queue, ends_while_the_ring_is_full)
 	struct queue q;
 	int i;
 
-	/* What is present needs no call. */
+	/* Memory that is present needs no call. */
 	memset(memory, 1, sizeof(memory));
 	ASSERT_EQ(queue_open(self->ctx, &q, 2, 2), 0);
 	ASSERT_EQ(pool_open(&q, &pool, 8), 0);

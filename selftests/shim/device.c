@@ -2,7 +2,7 @@
 /*
  * device.c - devices come and go, and tell of events on demand
  *
- * Lifetime. What is remembered of a device stays until the module goes, as somebody may still be in
+ * Lifetime. The record of a device stays until the module goes, as somebody may still be in
  * one of its operations. Each queue pair that is watched holds the module, so that it can go only
  * when there is none; and then it waits for all who are in a function of its own.
  */
@@ -147,7 +147,7 @@ static void __exit shim_exit(void)
 	WRITE_ONCE(going, true);
 	ib_unregister_client(&shim_client);
 	wait_event(left, !atomic_read(&inside));
-	/* Whoever has left is out of the function as well, and what was freed meanwhile is. */
+	/* A caller that has left is out of the function as well, and memory freed meanwhile is. */
 	synchronize_rcu();
 	rcu_barrier();
 	list_for_each_entry_safe(d, tmp, &devices, list)

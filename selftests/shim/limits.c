@@ -2,7 +2,7 @@
 /*
  * limits.c - what an adapter can, and no more
  *
- * A limit is both told and kept to: what is asked beyond it fails, as it does with an adapter. The
+ * A limit is both told and kept to: a request beyond it fails, as it does with an adapter. The
  * software adapters themselves have their own copies of what they can.
  */
 #include <linux/module.h>

@@ -24,7 +24,7 @@
  * @dev: the device, or one that was there
  * @present: it has not gone; protected by the mutex of device.c
  * @ops: its operations
- * @attrs: what it says of itself
+ * @attrs: its own attributes
  */
 struct shim_device {
 	struct list_head list;
@@ -92,7 +92,7 @@ void shim_enter(void);
 void shim_leave(void);
 void shim_each_device(void (*call)(struct shim_device *d));
 
-/* limits.c: what devices say of themselves, and keep to */
+/* limits.c: the attributes of devices, which keep to them */
 void shim_limits_apply(struct shim_device *d);
 void shim_limits_port(struct ib_port_attr *attr);
 int shim_limits_qp(const struct ib_device *dev, const struct ib_qp_init_attr *attr);

@@ -18,7 +18,7 @@
 #define COUNTER 64
 #define PATTERN 0x6b
 
-/* What comes with a WRITE: shorter than a hello or a receipt. */
+/* The message with a WRITE: shorter than a hello or a receipt. */
 struct notice {
 	uint64_t offset;
 	uint64_t length;

@@ -20,7 +20,7 @@ enum { TAG_SEND = 0, TAG_RECV = 100 };
 enum way { WAY_PLAIN, WAY_POOL, WAY_REGION };
 
 /**
- * struct queued - a session's queue, and what is under way there
+ * struct queued - a session's queue, and its operations under way
  * @out: messages under way, by place
  * @sent: places that are in use
  * @next_send: where the next message goes: they complete in the order in which they were submitted

@@ -93,7 +93,7 @@ class Seed:
         self.order = 0
         os.makedirs(folder, exist_ok=True)
 
-    # What was done, with the clock of the journals.
+    # The actions, with the clock of the journals.
 
     def deed(self, *words):
         self.deeds.append(f"{time.monotonic_ns() // 1000} {' '.join(map(str, words))}")
@@ -146,7 +146,7 @@ class Seed:
 
     def begin_cable(self, fault):
         if fault["what"] == "reorder":
-            # What is reordered goes ahead of what the cable delays.
+            # A reordered packet goes ahead of what the cable delays.
             self.cable("delay", 2, fault["side"])
         word, value = fault["what"], fault.get("value")
         self.cable(word, *([] if value is None else [value]), fault["side"])
@@ -452,7 +452,7 @@ def main():
             keep(args.out, seed)
             new_devices(hosts)
     print(f"# all: {total}")
-    # What is not counted proves nothing.
+    # A count that is missing proves nothing.
     if skipped * 4 > len(seeds):
         print(f"# {skipped} of {len(seeds)} seeds do not count: these are too many")
         failed += 1

@@ -49,7 +49,7 @@ ERRNOS = {
     errno.ENOSPC: "total-limit",
 }
 
-# A silent peer: what each end may find out, and what connects meanwhile.
+# A silent peer: the findings that each end may have, and connections meanwhile.
 SILENCE = "peer-dead disconnected unreachable timeout address transport"
 # What explains what: by what was done, the causes at the host, or of the program, to which it was
 # done, and those at the other end. Cables are both hosts' matter.
@@ -60,7 +60,7 @@ EXPLAINED = {
                "disconnected peer-dead unreachable timeout no-module rejected transport"),
     # The device gives up what it sent meanwhile, maybe when the address is there again.
     "address": ("own-address no-device address transport " + SILENCE, SILENCE),
-    # Large packets that come are dropped there, and what is behind them waits.
+    # Large packets that come are dropped there, and packets behind them wait.
     "mtu": ("mtu " + SILENCE, SILENCE),
     "kill": ("", "peer-killed peer-reset no-service"),
     "quit": ("", "peer-closed peer-shutdown peer-reset none"),
@@ -235,7 +235,7 @@ class Judge:
         self.killed, self.stops, self.status = {}, {}, {}
         self.started = []
         self._read_deeds(deeds)
-        # What was heard last may be so old, and the end is told so much later.
+        # The last frame may be so old, and the end is told so much later.
         dead = max([plan.params.get("dead_ms", 5000)] +
                    [fault["value"] for fault in plan.faults.values()
                     if fault["what"] == "param" and fault["name"] == "dead_ms"])
@@ -389,7 +389,7 @@ class Judge:
             at += 1
         self.figures.count("messages", len(receiver.received))
         self.figures.count("bytes", sum(got[1] for got in receiver.received))
-        # Who ends its own direction finds the end there.
+        # A side that ends its own direction finds the end there.
         if receiver.eof and not receiver.quit and len(receiver.received) < len(sender.accepted):
             self.find(where, f"{len(sender.accepted)} were accepted, {len(receiver.received)} "
                              "received, and then the end")
@@ -441,7 +441,7 @@ class Judge:
             missing = len(sender.accepted) - len(receiver.received)
             if missing <= 0:
                 continue
-            # A receipt has no receipt: who has sent it, and has all else, knows no more.
+            # A receipt has no receipt: a side that has sent it, and has all else, knows no more.
             ends = (receiver,) if missing == 1 and sender.verdict == "ok" else (sender, receiver)
             for end in ends:
                 if not (end.reported or end.quit or self._was_killed(end) or

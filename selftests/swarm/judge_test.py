@@ -61,7 +61,7 @@ class Story:
                  for name, lines in self.journals.items()}
         return judge.Judge(planner.Plan.parse(self.plan), "\n".join(self.deeds), texts).judge()[0]
 
-    # What may be done to them
+    # The faults allowed on them
 
     def lines(self, name, word):
         """Where the lines with this word are."""

@@ -40,11 +40,11 @@ enum quit { QUIT_NONE, QUIT_SHUT, QUIT_EXIT, QUIT_CLOSE, QUIT_REVOKE };
  *	as they like
  * @min: shortest message
  * @max: longest message
- * @pause_us: what an end waits before each message
+ * @pause_us: the pause before each message
  * @depth: sends that may be under way, where the way knows that
  * @sessions: how many the client has
  * @start_ms: when the client begins
- * @gap_ms: what it waits between two
+ * @gap_ms: the pause between two
  * @connect_ms: its patience in connecting, 0: the module's
  * @quit_session: the session that this program ends early, 0: none
  * @quit_after: after so many messages of both directions

@@ -114,7 +114,7 @@ class Maker:
         self.length = self.dice.among(3000, 9000)
         self.hosts = HOSTS[:self.dice.weighted({2: 3, 3: 3, 4: 2})]
         self.lines = [Line("swarm", seed=seed, hosts=len(self.hosts))]
-        # When what is the only one of its kind is free again.
+        # The time when the only one of its kind is free again.
         self.busy = {}
 
     def plan(self):

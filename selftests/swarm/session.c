@@ -105,7 +105,10 @@ int64_t session_pause(const struct session *session)
 	return left > 0 ? left : 0;
 }
 
-/* The bytes are the caller's to free. They are written down as what may have been sent from now. */
+/*
+ * The bytes are the caller's to free. They are written down as messages that may have been sent
+ * from now.
+ */
 enum next session_next(struct session *session, struct message *message)
 {
 	uint64_t seed, sum;

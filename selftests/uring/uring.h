@@ -29,7 +29,7 @@ FIXTURE(uring)
 	struct io_uring ring;
 };
 
-/* What was completed, by tag. */
+/* The completions, by tag. */
 static struct {
 	bool there;
 	int res;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * uring_end_test.c - io_uring: large messages, what is cancelled, and how it all ends
+ * uring_end_test.c - io_uring: large messages, cancelled ones, and how it all ends
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -58,7 +58,7 @@ TEST_F(uring, large_write_asynchronous)
 	big_write(self, IOSQE_ASYNC);
 }
 
-/* What io_uring holds pinned has no address in the program: the message is copied. */
+/* Memory that io_uring holds pinned has no address in the program: the message is copied. */
 TEST_F(uring, large_fixed)
 {
 	size_t len = 8 * MIB;

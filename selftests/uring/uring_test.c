@@ -233,7 +233,7 @@ static void is_told(int ep, uint32_t events)
 	close(ep);
 }
 
-/* Nothing comes after that: who has read, or written, tells those who could not. */
+/* Nothing comes after that: a thread that has read, or written, tells those who could not. */
 TEST_F(uring, told_when_another_has_read)
 {
 	struct stuck s;

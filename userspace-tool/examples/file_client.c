@@ -24,7 +24,7 @@
 /* Two RECVs, and a SEND for each file. */
 #define ENTRIES		128
 
-/* User data; what was received has none. */
+/* User data; a received message has none. */
 #define ASKED		1
 
 static struct rdmachan_queue *queue;

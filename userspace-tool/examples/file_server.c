@@ -39,7 +39,7 @@
 #define BUFFERS		16
 #define TIMEOUT_MS	30000
 #define RETRY_MS	1000
-/* What is sent by copy must fit the send buffer, and this fits the smallest. */
+/* A message that is copied must fit the send buffer, and this fits the smallest. */
 #define COPY_MAX	RDMACHAN_BUFFER_MIN
 
 struct client;
@@ -63,7 +63,7 @@ struct client {
 	int file;
 	uint64_t offset;	/* of what is sent next */
 	uint64_t size;
-	void *part;		/* what is being sent of it */
+	void *part;		/* the part that is being sent */
 	size_t length;
 	uint32_t region;
 	int registered;
@@ -117,7 +117,7 @@ static void want_requests(struct client *client)
 	client->receiving = 1;
 }
 
-/* What it has under way ends soon; then go_on() closes it. */
+/* Its operations under way end soon; then go_on() closes it. */
 static void lose(struct client *client, const char *why)
 {
 	struct rdmachan_error err = { 0 };
@@ -408,7 +408,7 @@ static int complete_one(void)
 	return 1;
 }
 
-/* Messages may come as fast as they are looked at: what was prepared must go out all the same. */
+/* Messages may come as fast as they are looked at: prepared entries must go out all the same. */
 static void serve(void)
 {
 	int i;
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	ctx = rdmachan_open();
 	if (ctx < 0)
 		die(RDMACHAN_DEVICE_PATH, NULL);
-	/* So that each message fits a buffer: who sends a larger one gets EMSGSIZE. */
+	/* So that each message fits a buffer: the sender of a larger one gets EMSGSIZE. */
 	options.tuning.message_max = FILE_NAME_MAX;
 	listener = rdmachan_listen(ctx, service, &options, &err);
 	if (listener < 0)

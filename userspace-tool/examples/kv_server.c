@@ -5,7 +5,7 @@
  *	cc kv_server.c -o kv_server $(pkg-config --cflags --libs librdmachan)
  *	./kv_server 5022
  *
- * Whoever connects is lent the whole table, to be read. This program does nothing when a
+ * Each client is lent the whole table, to be read. This program does nothing when a
  * client looks for a word; it is asked by "key=value" to set one, and answers when it has.
  * The other end is kv_client.c.
  */
@@ -52,7 +52,7 @@ static const char *set(char *text)
 		return "the table is full";
 	memcpy(entry->key, text, strlen(text) + 1);
 	memcpy(entry->value, value, strlen(value) + 1);
-	/* Whoever finds the new sum finds what it is of. */
+	/* A reader of the new sum finds its data. */
 	__atomic_store_n(&entry->sum, kv_sum(entry), __ATOMIC_RELEASE);
 	return "ok";
 }

@@ -22,7 +22,7 @@
 
 #define ENTRIES		1024
 #define CLIENTS_MAX	(ENTRIES - 1)
-/* No more than the smallest send buffer: what is larger would not be sent by a queue. */
+/* No more than the smallest send buffer: a larger one would not be sent by a queue. */
 #define MESSAGE_MAX	RDMACHAN_BUFFER_MIN
 #define RETRY_MS	1000
 

@@ -17,8 +17,8 @@
  *
  * Conventions of all functions:
  *
- *  - Those that make a file descriptor return it, the others 0 or what is said
- *    there; -1 is failure, with errno set. linux/rdmachan.h lists the errors.
+ *  - Those that make a file descriptor return it, the others 0 or a number told there; -1 is
+ *    failure, with errno set. linux/rdmachan.h lists the errors.
  *  - @err may be NULL. Otherwise it is filled in on failure and needs no
  *    preparation: &rdmachan_error.cause tells why, rdmachan_explain() in words.
  *    A failure that has nothing to do with the connection (say, EINVAL) has
@@ -104,7 +104,7 @@ struct rdmachan_options {
  *	programs: taken by rdmachan_sendv(), filled in by rdmachan_recvv()
  * @reserved: Must be 0
  * @length: Bytes of the message, filled in by rdmachan_recvv(), also when it
- *	fails with EMSGSIZE: what is needed
+ *	fails with EMSGSIZE: the bytes needed
  */
 struct rdmachan_transfer {
 	size_t size;
@@ -262,8 +262,7 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
  * @err: why it failed, or NULL
  *
  * Return: 0 when the channel is open (or was, and has ended by a close), -1 otherwise.
- * EINPROGRESS: it is still being connected; others as rdmachan_connect(), or what has
- * ended it since.
+ * EINPROGRESS: it is still being connected; others as rdmachan_connect(), or the errno of its end.
  */
 int rdmachan_connected(int chan, struct rdmachan_error *err);
 
@@ -273,8 +272,8 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * @how: &enum rdmachan_shutdown_how: one or both directions, or %RDMACHAN_SHUTDOWN_ABORT
  *
  * After %RDMACHAN_SHUTDOWN_SEND the peer reads what was sent and then finds the
- * end; rdmachan_finish() waits for that. %RDMACHAN_SHUTDOWN_ABORT ends the channel at once: what
- * is under way is thrown away, and the peer's program is told that the channel was reset.
+ * end; rdmachan_finish() waits for that. %RDMACHAN_SHUTDOWN_ABORT ends the channel at once: data
+ * under way is thrown away, and the peer's program is told that the channel was reset.
  *
  * It wakes threads that wait in calls on the channel: those that receive find the end (0),
  * and those that send EPIPE. Operations of queues complete likewise. A message that is just being
@@ -492,7 +491,7 @@ struct rdmachan_events {
  * rdmachan_grant() - lend a piece of a region to the peer
  * @chan: channel
  * @ctx: context that the region belongs to
- * @range: what is lent, and how; &rdmachan_grant_range.out_grant is filled in
+ * @range: the memory to lend, and its rights; &rdmachan_grant_range.out_grant is filled in
  * @err: why it failed, or NULL
  *
  *	struct rdmachan_grant_range range = {
@@ -518,7 +517,7 @@ int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
  * rdmachan_grant_many() - lend several pieces, with a message
  * @chan: channel
  * @ctx: context that the regions belong to
- * @ranges: what is lent; each &rdmachan_grant_range.out_grant is filled in
+ * @ranges: the pieces to lend; each &rdmachan_grant_range.out_grant is filled in
  * @count: their number, 1 to %RDMACHAN_GRANTS_MAX
  * @iov: the pieces of the message
  * @iov_count: their number, 0 for none
@@ -544,7 +543,7 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
  *	%RDMACHAN_GRANTS_MAX
  * @transfer: flags and timeout_ms are used, msg_flags and length (of events and message
  *	together) are filled in; or NULL
- * @events: what was received, which lies in @buffer
+ * @events: the received message, which lies in @buffer
  * @err: why it failed, or NULL
  *
  * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
@@ -899,7 +898,7 @@ void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
  *    %RDMACHAN_CQE_F_BUFFER, and the buffer is the program's again: look at that flag whether
  *    or not it is a success. The message stays.
  *  - ENOMSG: the message begins with events of grants, and stays: see rdmachan_queue_events().
- *  - ECANCELED, ETIMEDOUT, or what has ended the channel.
+ *  - ECANCELED, ETIMEDOUT, or the error that ended the channel.
  *
  * To end it, submit rdmachan_queue_prep_cancel(), wait for the completion without
  * %RDMACHAN_CQE_F_MORE, and only then close the channel and free what the user data points to.
@@ -1012,7 +1011,7 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
  * It has a completion of its own, with its own &rdmachan_sqe.user_data, besides those of what
  * it cancels, which come with ECANCELED. It needs a place like any other operation: see
  * rdmachan_queue_open(). It completes with the number of those that were cancelled; ENOENT:
- * there was none; EALREADY: what there is completes by itself.
+ * there was none; EALREADY: the operation completes by itself.
  */
 void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
 
@@ -1103,7 +1102,7 @@ void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t gr
  * rdmachan_queue_prep_grant() - prepare an entry: lend memory, with a message
  * @sqe: entry
  * @chan: channel
- * @grant: what is lent, with its size set, no flags and no timeout; it must stay until the
+ * @grant: the memory to lend, with its size set, no flags and no timeout; it must stay until the
  *	operation has completed, with all that it points to, and its context open. The numbers of
  *	the grants are told in its ranges
  */
@@ -1146,16 +1145,16 @@ void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t u
  * rdmachan_queue_value() - what an atomic operation has found
  * @cqe: its completion, a success
  *
- * Return: what was there before.
+ * Return: the value that was there before.
  */
 uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
 
 /**
  * rdmachan_queue_events() - tell events of grants from the message that they came with
  * @cqe: completion of receiving, a success
- * @buffer: what was received into, at a multiple of 8 if there are events; with a pool it is the
- *	buffer whose id is &rdmachan_cqe.buffer
- * @events: what was received, which lies in @buffer
+ * @buffer: the buffer that was received into, at a multiple of 8 if there are events; with a pool
+ *	it is the buffer whose id is &rdmachan_cqe.buffer
+ * @events: the received message, which lies in @buffer
  *
  * What rdmachan_recv_events() is for rdmachan_recv(). Only an entry to which
  * %RDMACHAN_RECV_F_GRANTS was added receives messages that begin with events. It receives

@@ -508,7 +508,7 @@ int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_co
 }
 
 /*
- * A call that submits nothing new, as who looks may not have prepared what was got, or be in the
+ * A call that submits nothing new, as the caller may not have prepared what was got, or be in the
  * middle of a chain. Entries that were submitted before go on.
  */
 static int enter_to_look(struct rdmachan_queue *queue)
@@ -550,7 +550,7 @@ int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe *
 	if (!ready && !load(&queue->cq, queue->cq.at.flags))
 		return 0;
 	if (!ready || call_needed(queue)) {
-		/* Where there is one, whatever is wrong with the call is told by a later one. */
+		/* Where there is one, an error of the call is told by a later one. */
 		if (enter_to_look(queue) < 0 && !ready)
 			return -1;
 		ready = rdmachan_queue_cq_ready(queue);

@@ -216,7 +216,7 @@ lend_size() { lend --size 4m --rights write --output "$tmp/b" "$@"; }
 
 put_lends() { lend_size --once && put_it && it put "$@" && ends lend 0 && cmp "$tmp/b" "$tmp/random"; }
 
-# What is to be written comes later than the memory is back.
+# The data to be written comes later than the memory is back.
 put_ends_early()
 {
 	hold

@@ -151,7 +151,7 @@ static void test_grants(void)
 	   strstr(text, "the grant has ended (EKEYREVOKED)"), "a grant that has ended");
 }
 
-/* What a call has wanted, where nothing is wrong with the connection. */
+/* The aim of a call, where nothing is wrong with the connection. */
 static const struct {
 	uint32_t error;
 	uint32_t op;

@@ -11,7 +11,7 @@
  *
  * The ends of channels are in fake_channel.c, grants in fake_grant.c, queues in fake_queue.c.
  *
- * Kept simple: what has begun to be sent or received is finished, O_NONBLOCK or not;
+ * Kept simple: a transfer that has begun is finished, O_NONBLOCK or not;
  * timeouts count for the beginning only; tuning is ignored, but for message_max.
  */
 #include <dlfcn.h>

@@ -167,7 +167,7 @@ usage()
 	[ $? -eq 2 ]
 }
 
-# What is no option is told of, and shown with its escapes.
+# A wrong option is told of, and shown with its escapes.
 wrong_option()
 {
 	usage send "$1" && grep -qF "rdmachan: \"$2\" is no option here" "$tmp/log" &&
@@ -238,7 +238,7 @@ refused()
 	refuses '/^ \* rdmachan_busy_poll() -/d' 'rdmachan_busy_poll: has no comment'
 }
 
-# warned COMMAND...: what it says of any page.
+# warned COMMAND...: its output for any page.
 warned()
 {
 	local page said=0

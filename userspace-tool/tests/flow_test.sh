@@ -114,7 +114,7 @@ server()
 	listening "$service"
 }
 
-# Input of both ends, and what each must have got in the end.
+# Input of both ends, and the expected output of each in the end.
 relay()
 {
 	local option=$1 a=$tmp/a b=$tmp/b status
@@ -203,7 +203,7 @@ send_files()
 	[ "$(stat -c %a "$tmp/to/small")" = "$(stat -c %a "$tmp/from/small")" ]
 }
 
-# What is refused does not keep the others from being sent.
+# A refused file does not keep the others from being sent.
 send_existing()
 {
 	rm "$tmp/to/small"

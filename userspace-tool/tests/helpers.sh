@@ -110,7 +110,7 @@ is_listening()
 
 listening() { await is_listening "$1"; }
 
-# An input, "$tmp/hold", that stays open until it is released; what is written to the descriptor
+# An input, "$tmp/hold", that stays open until it is released; data written to the descriptor
 # "hold" comes there. A second one is called "other".
 hold()
 {
@@ -129,7 +129,7 @@ release()
 	unset "$name"
 }
 
-# is_read [NAME]: what was written to it was read
+# is_read [NAME]: all that was written to it was read
 is_read()
 {
 	local name=${1:-hold}
@@ -137,9 +137,9 @@ is_read()
 	! read -r -t 0 -u "${!name}"
 }
 
-# start NAME INPUT OUTPUT COMMAND...: what it says is in "NAME.err", its number in pids[NAME].
-# Signals are for the command itself; it may be interrupted, which a shell denies its jobs, and
-# what has begun this shell as a job. What it begins ends with it.
+# start NAME INPUT OUTPUT COMMAND...: its output is in "NAME.err", its number in pids[NAME].
+# Signals are for the command itself; it may be interrupted, which a shell denies its jobs, and the
+# parent that began this shell as a job. Its children end with it.
 start()
 {
 	local name=$1 input=$2 output=$3

@@ -122,7 +122,7 @@ static void terminal_close(struct terminal *terminal)
 	close(terminal->master);
 }
 
-/* What is on the terminal since the last time. */
+/* The output on the terminal since the last time. */
 static const char *screen(const struct terminal *terminal, char *text, size_t size)
 {
 	struct pollfd one = { .fd = terminal->master, .events = POLLIN };

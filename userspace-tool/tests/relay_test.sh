@@ -46,7 +46,7 @@ way()
 # So many bytes of what is sent that there are always more than a pipe takes
 some() { echo $((RANDOM * 32768 % (size - (1 << 20)) + RANDOM % 1000)); }
 
-# What comes is what was sent
+# The output is the input
 
 # exchange OPTION A B
 exchange()
@@ -70,7 +70,7 @@ nothing()
 	[ ! -s "$tmp/b" ]
 }
 
-# What comes goes through a filter, which answers only at the end of it.
+# The data goes through a filter, which answers only at the end of it.
 # shellcheck disable=SC2016 # for the inner shell
 filter()
 {
@@ -243,8 +243,8 @@ waits()
 	ends connect 0 && ends peer 0 && silent connect
 }
 
-# The peer has received all there was, and ends. Nobody waits for more input then; what there is
-# of it is lost.
+# The peer has received all there was, and ends. Nobody waits for more input then; the rest of it is
+# lost.
 leaves()
 {
 	hold

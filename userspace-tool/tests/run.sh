@@ -11,7 +11,7 @@ here=$(dirname "$0")
 log=$(mktemp)
 trap 'rm -f "$log" "$log.one" "$log.status"' EXIT
 
-# One program; what it has said is in "one". One that dies says so by its exit code only, or by
+# One program; its output is in "one". One that dies says so by its exit code only, or by
 # having told of less tests than it announces at its end.
 run_one() {
 	name=$(basename "$1")

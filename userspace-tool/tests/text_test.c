@@ -73,7 +73,7 @@ static void test_columns(void)
 	cut_is("abe\314\201xyzw", 6, "abe\314\201...");
 }
 
-/* Nothing harmful is left, whatever there is; it fits, and what was shown stays as it is. */
+/* Nothing harmful is left in any case; it fits, and shown text stays as it is. */
 static void test_noise(void)
 {
 	char text[40], out[40 * TEXT_ESCAPED + 1], again[sizeof(out)];

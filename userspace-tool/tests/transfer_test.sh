@@ -125,8 +125,8 @@ fails()
 
 says() { grep -qF -- "$1" "$tmp/err"; }
 
-# receiver SERVICE COMMAND...: the command and its arguments are to run "rdmachan recv"; what it
-# says is in "server", what it stores in "$dir"
+# receiver SERVICE COMMAND...: the command and its arguments are to run "rdmachan recv"; its output
+# is in "server", what it stores in "$dir"
 receiver()
 {
 	local service=$1
@@ -341,7 +341,8 @@ killed()
 	holds "$name" "${name}0" "${name}1" .rdmachan-0123456789ABCDEF "${name}fg" small
 }
 
-# What is told to be in use ends after it has cleaned: it must not have taken what another one has.
+# A file that is told to be in use ends after it has cleaned: it must not have taken what another
+# one has.
 two_receivers()
 {
 	local first

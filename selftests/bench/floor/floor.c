@@ -13,7 +13,7 @@
  * that sleeps, is woken by the completion, and sends. With reply=1 the completion
  * handlers send, and no thread is woken.
  *
- * Error handling. Whatever fails ends the run: the two ends are drained, which wakes
+ * Error handling. Any failure ends the run: the two ends are drained, which wakes
  * whoever waits for a message.
  */
 #include <linux/completion.h>
@@ -87,7 +87,7 @@ struct floor;
  * @sent: completion of a send
  * @received: completion of the receive
  * @event: rdma_cm has told something
- * @cm_status: what that was: 0, or an error
+ * @cm_status: the result: 0, or an error
  * @message: a message has come, or @failed is set
  * @failed: something has failed, or the end is being drained
  * @sends: how many there were

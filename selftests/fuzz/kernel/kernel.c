@@ -50,7 +50,7 @@ struct page *kernel_page(const void *bytes, size_t length, size_t size)
 
 	page->refs = 1;
 	page->size = size;
-	/* No byte more than came: what is behind them is not to be read. */
+	/* No byte more than came: bytes behind them are not to be read. */
 	page->memory = kmalloc(length, 0);
 	memcpy(page->memory, bytes, length);
 	return page;

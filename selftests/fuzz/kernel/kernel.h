@@ -3,10 +3,10 @@
  * kernel.h - as much of the kernel as the module's code needs to run in a program on the host
  *
  * There is one thread. Softirq, works and timers run when the fuzzer says so, one behind the other;
- * so a lock is there to be seen held where it must be, and free where a caller may sleep. What
- * would wait, and has nothing to wait for, is a defect of the fuzzer's script. Memory is the C
- * library's, so that the sanitizers see each use after the end; kfree_rcu() frees when a step of
- * the script is over.
+ * so a lock is there to be seen held where it must be, and free where a caller may sleep. A wait
+ * that has nothing to wait for is a defect of the fuzzer's script. Memory is the C library's, so
+ * that the sanitizers see each use after the end; kfree_rcu() frees when a step of the script is
+ * over.
  *
  * run.sh puts an empty file in the place of each header of the kernel, and includes this one ahead
  * of all others.
@@ -77,7 +77,7 @@
 #define cpu_to_be32(x) htobe32(x)
 #define NSEC_PER_USEC 1000L
 
-/* What must not be */
+/* A thing that must not be */
 #define WARN_ON_ONCE(cond)							\
 ({										\
 	bool __bad = !!(cond);							\
@@ -422,7 +422,7 @@ void *kernel_xa_next(const struct xarray *xa, unsigned long *index);
 int kernel_xa_alloc(struct xarray *xa, u32 *id, u32 *next);
 void kernel_xa_destroy(struct xarray *xa);
 
-/* Threads that wait: there are none, but what is to be called when they would be woken is. */
+/* Threads that wait: there are none, but functions to be called when they would be woken are. */
 typedef struct wait_queue_head { spinlock_t lock; struct list_head head; } wait_queue_head_t;
 typedef struct wait_queue_entry wait_queue_entry_t;
 struct wait_queue_entry {
@@ -546,7 +546,7 @@ struct iov_iter { u8 *bytes; size_t count; bool user; };
 #define iov_iter_revert(iter, n) ((iter)->bytes -= (n), (iter)->count += (n))
 size_t kernel_copy_from(void *to, size_t len, struct iov_iter *from);
 
-/* RDMA: what is looked at, and no adapter */
+/* RDMA: the parts that are looked at, and no adapter */
 enum ib_wc_status { IB_WC_SUCCESS, IB_WC_GENERAL_ERR };
 enum dma_data_direction { DMA_BIDIRECTIONAL, DMA_TO_DEVICE, DMA_FROM_DEVICE };
 #define IB_SEND_SIGNALED 1

@@ -10,7 +10,7 @@
 #   lab.host=NAME     host name
 #   lab.net=KIND      veth, dummy, none, hosts (hosts.sh), or the name of an existing interface
 #   lab.hosts=N       how many hosts, with lab.net=hosts; lab.delay=US between two of them,
-#                     lab.cable=WORD,VALUE,... what is wrong with the cables from the start
+#                     lab.cable=WORD,VALUE,... the faults of the cables from the start
 #   lab.ip= lab.ip6=  addresses with prefix lengths
 #   lab.mac= lab.mtu=
 #   lab.provider=P    rxe, siw or none: the RDMA device is called P0
