@@ -298,6 +298,7 @@ static void sim_begin(struct sim *sim, const struct link_case *lc, u64 seed)
 
 		rch_credit_init(&s->c, lc->first[i], lc->depth[!i],
 				lc->first[!i], lc->depth[i]);
+		rch_credit_tell_often(&s->c, (seed + i) & 2);
 		s->posted = lc->depth[i];
 		s->held_pure = 0;
 		s->held_data = 0;
@@ -422,16 +423,21 @@ static void credit_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rch_credit_room(&c, true), 0);
 }
 
-/* A tell is due from a quarter of the ring on, for either of its two reasons. */
+/*
+ * A tell is due from a quarter of the ring on, or from an eighth of a larger one, for either of its
+ * two reasons.
+ */
 static void credit_due(struct kunit *test)
 {
 	static const u32 depths[] = { 8, 9, 11, 12, 32, 1000, 4096 };
 	struct rch_credit c;
-	u32 i, n;
+	u32 i, n, each;
 
-	for (i = 0; i < ARRAY_SIZE(depths); i++) {
-		rch_credit_init(&c, 0, 8, 0xfffffffe, depths[i]);
-		for (n = 0; n < depths[i] / 4; n++) {
+	for (i = 0; i < 2 * ARRAY_SIZE(depths); i++) {
+		rch_credit_init(&c, 0, 8, 0xfffffffe, depths[i / 2]);
+		rch_credit_tell_often(&c, i % 2);
+		each = depths[i / 2] / (i % 2 && depths[i / 2] > 12 ? 8 : 4);
+		for (n = 0; n < each; n++) {
 			KUNIT_EXPECT_FALSE(test, rch_credit_must_tell(&c));
 			rch_credit_received(&c);
 		}

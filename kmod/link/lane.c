@@ -732,6 +732,16 @@ u32 rch_lane_at_once(struct rch_lane *lane)
 	return min3(frames, lane->window_size, (u64)U32_MAX);
 }
 
+/*
+ * Where messages wait for credit, two that fit a frame share one. Each is copied once more for
+ * that, and of the credit there is, each takes half at most.
+ */
+static bool shares_frame(struct rch_lane *lane, u32 len)
+{
+	return READ_ONCE(lane->queued) &&
+	       2 * rch_wire_space(len) <= rch_wire_space(rch_lane_segment_max(lane));
+}
+
 /**
  * rch_lane_item - get an item to fill
  * @lane: attached lane
@@ -752,7 +762,7 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
 	/* Others wait already, and more are likely to. */
 	if (whole && len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
 		size = RCH_BEHIND_ROOM;
-	if (len <= RCH_ITEM_MAX) {
+	if (len <= RCH_ITEM_MAX || (whole && shares_frame(lane, len))) {
 		item = rch_item_alloc(len, size, gfp);
 		if (!item)
 			return NULL;
@@ -789,12 +799,18 @@ bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags)
 	return lane->peer_id <= rch_wire_bare_chan_max(terms->features & RCH_FEATURE_LIMIT);
 }
 
-/** rch_lane_bare_saves - whether a message needs a packet less if it is a bare frame */
-bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len)
+/**
+ * rch_lane_bare_saves - whether a message needs a packet less if it is a bare frame
+ * @lane: attached lane, whose peer is known
+ * @len: its length
+ *
+ * One that is to share a frame with others needs no frame of its own instead.
+ */
+bool rch_lane_bare_saves(struct rch_lane *lane, u32 len)
 {
 	u32 mtu = lane->link->path.mtu;
 
-	return len && (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
+	return len && !shares_frame(lane, len) && (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
 }
 
 /** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */

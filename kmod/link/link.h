@@ -808,7 +808,7 @@ int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 u32 rch_lane_at_once(struct rch_lane *lane);
 bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags);
-bool rch_lane_bare_saves(const struct rch_lane *lane, u32 len);
+bool rch_lane_bare_saves(struct rch_lane *lane, u32 len);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
 			       void **data);

@@ -33,6 +33,11 @@
 /* While fewer frames than this are in flight, an open frame is sent at once. */
 #define RCH_FLIGHT_IDLE 2
 #define RCH_SIGNAL_EACH 8
+/*
+ * From a round trip of so many microseconds on, credit is told twice as often: the peer waits for
+ * it, and frames that only tell it cost little beside that.
+ */
+#define RCH_TRIP_LONG_US 2000
 
 static u32 in_flight(const struct rch_link *link)
 {
@@ -558,7 +563,9 @@ static void probe_end(struct rch_link *link)
 	us = clamp(us, 1ULL, RCH_TRIP_NONE - 1ULL);
 	rch_trip_measured(&link->probe.trip, us, jiffies_to_msecs(jiffies));
 	link->probe.at = 0;
-	rch_path_tail_trip(&link->path, rch_trip_us(&link->probe.trip));
+	us = rch_trip_us(&link->probe.trip);
+	rch_path_tail_trip(&link->path, us);
+	rch_credit_tell_often(&link->credit, us >= RCH_TRIP_LONG_US);
 }
 
 /*

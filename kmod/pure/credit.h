@@ -9,7 +9,7 @@
  *
  * The last RCH_CREDIT_RESERVE numbers below the limit are kept for *pure*
  * frames, which carry no records and only tell numbers: one is sent when a quarter
- * of the ring is untold, or as a heartbeat. The buffers of pure frames are posted
+ * of the ring is untold (or an eighth, see rch_credit_tell_often()), or as a heartbeat. The buffers of pure frames are posted
  * again at once. The very last number is only for a frame that raises the limit;
  * so a promise can always travel, whatever programs do and however frames cross:
  *
@@ -89,6 +89,7 @@ static inline bool rch_depths_fit(struct rch_depths *d, u32 others, u32 max_wr, 
  * @told_limit: the highest @rx_limit told to the peer. @rx_limit is behind it while
  *	the buffer of a duplicate is not posted again
  * @rx_depth: our ring size
+ * @tell_each: so many frames are untold at most
  */
 struct rch_credit {
 	u32 tx_next;
@@ -100,6 +101,7 @@ struct rch_credit {
 	u32 told_next;
 	u32 told_limit;
 	u32 rx_depth;
+	u32 tell_each;
 };
 
 /** enum rch_arrival - what a sequence number means to its receiver */
@@ -129,6 +131,20 @@ static inline void rch_credit_init(struct rch_credit *c, u32 tx_first,
 	c->told_next = rx_first;
 	c->told_limit = c->rx_limit;
 	c->rx_depth = rx_depth;
+	c->tell_each = rx_depth / 4;
+}
+
+/**
+ * rch_credit_tell_often - how much of the ring may be untold
+ * @c: credits
+ * @often: an eighth of the ring, and not a quarter
+ *
+ * What is untold is what the peer cannot send of. Two frames are untold at the least, which is a
+ * quarter of a ring of 8: pure frames count as well, and must not answer each other for ever.
+ */
+static inline void rch_credit_tell_often(struct rch_credit *c, bool often)
+{
+	c->tell_each = c->rx_depth / (often && c->rx_depth >= 16 ? 8 : 4);
 }
 
 /** rch_credit_raised - whether our limit is ahead of what the peer was told */
@@ -232,8 +248,8 @@ static inline void rch_credit_tell_ack(struct rch_credit *c)
 static inline bool rch_credit_must_tell(const struct rch_credit *c)
 {
 	return (rch_credit_raised(c) &&
-		c->rx_limit - c->told_limit >= c->rx_depth / 4) ||
-	       c->rx_next - c->told_next >= c->rx_depth / 4;
+		c->rx_limit - c->told_limit >= c->tell_each) ||
+	       c->rx_next - c->told_next >= c->tell_each;
 }
 
 #endif /* _RCH_PURE_CREDIT_H */

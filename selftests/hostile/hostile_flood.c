@@ -664,6 +664,7 @@ TEST_F(scene, restarted_for_another_user)
 
 static void *remove_now(void *arg)
 {
+	(void)arg;
 	return (void *)(long)remove_device();
 }
 
