@@ -333,7 +333,8 @@ struct rdmachan_addr {
  *	(enum rdma_cm_event_type); 0 if there was none
  * @cm_status: Status of that event: an errno below 0, or a reason of rejection
  *	above 0
- * @detail: A number that belongs to @cause
+ * @detail: A number that belongs to @cause. If that has none, and a channel could not be connected:
+ *	the messages that were sent on it all the same, see %RDMACHAN_CONNECT_F_EARLY
  * @service: Service of the channel, 0 when it is not known
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @local: Local address
@@ -597,11 +598,12 @@ enum rdmachan_fd_flags {
  * @RDMACHAN_CONNECT_F_EARLY: Do not wait for the peer's answer: the call returns at once, with or
  *	without %RDMACHAN_FD_F_NONBLOCK, and messages may be sent meanwhile, up to
  *	%RDMACHAN_EARLY_BYTES. They go with the request to open the channel, and the program that
- *	accepts it gets them. What is more waits until the channel is open, or gives EAGAIN, and
- *	so does a receive. If the channel cannot be opened, the detail of the error record is the
- *	number of messages that were sent and not delivered, but where the cause has a detail of
- *	its own; %RDMACHAN_QUERY tells tx_messages in any case. When the connection ends before
- *	the peer has answered, some of them may have been delivered; they are not sent again
+ *	accepts it gets them. A message beyond that waits until the channel is open, or gives
+ *	EAGAIN, and so does a receive. If the channel cannot be opened, the detail of the error
+ *	record is the number of messages that were sent and not delivered, but where the cause has
+ *	a detail of its own; %RDMACHAN_QUERY tells tx_messages in any case. When the connection
+ *	ends before the peer has answered, some of them may have been delivered; they are not sent
+ *	again
  */
 enum rdmachan_connect_flags {
 	RDMACHAN_CONNECT_F_EARLY = 1 << 8,

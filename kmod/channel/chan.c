@@ -310,11 +310,12 @@ void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
 void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
-	/* What may have been delivered is not sent once more. */
+	/* A message that may have been delivered is not sent once more. */
 	bool sent = rch_lane_sent_early(lane), retry, attached;
 
 	spin_lock_bh(&chan->lock);
-	retry = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan) && !sent;
+	retry = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan) && !sent &&
+		error->cause != RDMACHAN_CAUSE_UNLOAD;
 	if (retry)
 		record_error(chan, error);
 	spin_unlock_bh(&chan->lock);
@@ -447,7 +448,7 @@ void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error,
 		rch_chan_await_answer(chan);
 }
 
-/** rch_chan_linger - the file is closed, and what was sent is to be delivered. Any context */
+/** rch_chan_linger - the file is closed, and the messages are to be delivered. Any context */
 void rch_chan_linger(struct rch_chan *chan)
 {
 	chan->ends.overdue = false;

@@ -131,8 +131,8 @@ struct rch_chan_early {
 	/** @wanted: CONNECT has asked for that; set before connecting begins, then immutable */
 	bool wanted;
 	/**
-	 * @lock: of @live, and of the lane while that may be made anew; held by who sends a message
-	 * early, and while the lane is attached. Outside of the channel's lock
+	 * @lock: of @live, and of the lane while that may be made anew; held while a message is
+	 * taken, and while the lane is attached. Outside of the channel's lock
 	 */
 	struct mutex lock;
 	/** @live: the lane is attached, and takes messages; protected by @lock */
@@ -299,7 +299,7 @@ struct rch_chan {
 	struct list_head backlog;
 	/** @opening: connecting */
 	struct rch_chan_opening opening;
-	/** @early: what is sent meanwhile */
+	/** @early: messages that are sent meanwhile */
 	struct rch_chan_early early;
 
 	/** @lock: protects all that follows, but where a part or a member tells otherwise */
@@ -444,7 +444,7 @@ int rch_chan_connect(struct rch_chan *chan);
 void rch_chan_connect_start(struct rch_chan *chan);
 void rch_chan_connect_look(struct rch_chan *chan);
 
-/* chan_early.c APIs: what is sent while a channel is being connected; process context */
+/* chan_early.c APIs: messages before the channel is open; process context */
 int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 msg_flags,
 			bool nonblock, unsigned long deadline);
 int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * chan_early.c - what is sent while a channel is being connected
+ * chan_early.c - messages that are sent while a channel is being connected
  *
  * Operation. A program that asks for it in CONNECT sends whole messages before the peer has
  * answered. They are copied, and kept with the channel; as soon as its lane is attached to a link
  * each is queued there as well, and goes behind OPEN by this side's number. The lane's window is
- * RCH_EARLY_MAX until ACCEPT tells a larger one. What is more, or larger than a frame, waits for
- * that as it would without this.
+ * RCH_EARLY_MAX until ACCEPT tells a larger one. A message beyond that, or larger than a frame,
+ * waits for ACCEPT as any message of a program that does not ask.
  *
  * Copies are kept because a link may end before OPEN has left, and a peer may name another trust
  * domain: then all are sent anew, on another link. They are never sent twice to where they may have
  * been delivered: a channel whose link ends behind one of them, without an answer, fails.
  *
- * Locks. @early.lock is held while the lane is attached or used by who sends, so that it is not
- * made anew meanwhile. Whether a message is taken is decided under the channel's lock, as the
+ * Locks. @early.lock is held while the lane is attached, and while a sender uses it, so that it is
+ * not made anew meanwhile. Whether a message is taken is decided under the channel's lock, as the
  * answer comes in softirq.
  *
- * Error handling. What was taken and is not delivered is told by the record of the failure, whose
- * detail is the number of messages, unless its cause has another.
+ * Error handling. The record of a failure tells how many messages were taken and not delivered: its
+ * detail is their number, unless its cause has another.
  */
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -240,7 +240,7 @@ static int early_attach(struct rch_chan *chan, struct rch_link *link)
 }
 
 /**
- * rch_chan_early_attach - attach the channel's lane, with what was sent early
+ * rch_chan_early_attach - attach the channel's lane, with the early messages
  * @chan: channel that is being connected
  * @link: link that is UP
  *
@@ -276,7 +276,7 @@ bool rch_chan_given_up(const struct rch_chan *chan)
  * @chan: channel, locked; its @ends.released is set here
  * @signal: as of rch_chan_release()
  *
- * What was accepted is delivered, if it can be.
+ * Messages that were accepted are delivered, if they can be.
  */
 bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 {

@@ -274,11 +274,11 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 /**
  * rch_chan_early_got - DATA came whose sender may not know that the channel is open
  * @chan: channel that the peer has opened
- * @r: its record, with RCH_DATA_F_EARLY; within what may come so
+ * @r: its record, with RCH_DATA_F_EARLY; within RCH_EARLY_MAX
  * @page: the page it is in
  *
- * The sender does not know either what is too large here. Softirq. Return: the rule that was
- * broken, or RCH_RULE_OK.
+ * The sender does not know the largest message that is taken here, so one that is larger breaks no
+ * rule. Softirq. Return: the rule that was broken, or RCH_RULE_OK.
  */
 enum rch_rule rch_chan_early_got(struct rch_chan *chan, const struct rch_record *r,
 				 struct page *page)
@@ -302,7 +302,7 @@ static noinline_for_stack void early_too_large(struct rch_chan *chan)
 		      chan->peer_message_max);
 	rch_link_where(chan->lane.link, &error);
 	rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESET, 0);
-	/* One that is closed has nobody else who waits for the answer. */
+	/* No other thread waits for the answer when the file is closed. */
 	if (READ_ONCE(chan->state) == RCH_CHAN_CLOSING)
 		rch_chan_await_answer(chan);
 }
@@ -337,13 +337,13 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 	fits = rch_chan_early_end(chan);
 	wanted = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan);
 	spin_unlock(&chan->lock);
-	/* What waits in the lane goes as soon as that is connected. */
+	/* Items that wait in the lane go as soon as that is connected. */
 	if (!fits || !wanted)
 		rch_lane_refuse(&chan->lane);
 	rch_lane_connected(&chan->lane, accept.chan, accept.window);
 	rch_chan_early_free(chan);
 	state = opened(chan);
-	/* Who gave up may have closed the channel, or not yet. */
+	/* A program that gave up may have closed the channel, or not yet. */
 	if (state != RCH_CHAN_OPEN && state != RCH_CHAN_CLOSING)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	else if (!fits)

@@ -294,7 +294,7 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	lane->control &= ~control;
 	if (control == RCH_LANE_OPEN) {
 		WRITE_ONCE(lane->opened, true);
-		/* What may come before the answer goes behind it at once. */
+		/* Early messages go behind it at once. */
 		flow_update(lane);
 	}
 	if (control == RCH_LANE_RESET) {
@@ -314,7 +314,7 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 	}
 }
 
-/** rch_lane_connected - the peer's number and window are known: what waits may be sent */
+/** rch_lane_connected - the peer's number and window are known: items that wait may go */
 void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 {
 	spin_lock_bh(&lane->link->lock);

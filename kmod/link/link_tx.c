@@ -260,7 +260,7 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 		return NULL;
 	payload = rch_wire_record_put(txf->data + txf->used, r);
 	txf->used += rch_wire_space(r->length);
-	/* Who waits for the answer to a message that goes before ACCEPT waits for all of this. */
+	/* A program waits for the answer to an early message, and so for all of this. */
 	if (r->type != RCH_REC_DATA || (r->flags & RCH_DATA_F_EARLY)) {
 		link->tx.urgent = true;
 		link->tx.prompt |= has_plenty(link);

@@ -212,7 +212,7 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 	return ret ?: (s64)op->sqe.length;
 }
 
-/* The channel has the message, and the operation waits for what becomes of connecting. */
+/* The channel has the message, and the operation waits until connecting has ended. */
 static s64 early_outcome(const struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;

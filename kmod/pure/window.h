@@ -14,8 +14,8 @@
 /** RCH_WINDOW_RECORD - what a record costs besides its bytes */
 #define RCH_WINDOW_RECORD	64U
 /**
- * RCH_EARLY_MAX - what may be sent before ACCEPT is known, by cost; the first limit of no window
- *	is below that
+ * RCH_EARLY_MAX - cost of all messages that may be sent before ACCEPT is known; the first limit of
+ *	no window is below that
  */
 #define RCH_EARLY_MAX		16384U
 /**

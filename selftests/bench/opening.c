@@ -86,7 +86,7 @@ void open_server(struct job *job, unsigned int processes)
 	}
 }
 
-/* Connecting, a message and its answer. What is not told to wait for connecting does not. */
+/* Connecting, a message and its answer. Where it can the message does not wait for connecting. */
 void ask_client(struct job *job, unsigned int processes)
 {
 	uint64_t *samples = make_samples(job->count), begun, trip;
@@ -128,6 +128,6 @@ void ask_server(struct job *job, unsigned int processes)
 		check(*end.fds >= 0, "accept");
 		job->way->pattern->answer(&end, 1);
 	}
-	/* Until the client ends: what it has open stays so. */
+	/* Until the client ends: its connections stay open. */
 	pause();
 }

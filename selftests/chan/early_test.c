@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "common.h"
@@ -17,10 +18,11 @@
 #include "ring.h"
 
 #define NOBODY (SERVICE + 7)
+#define ALICE 1000
 /* One way, and there and back. */
 #define CABLE_MS 10
 #define TRIP_NS (2LL * CABLE_MS * 1000000)
-/* What the hosts do besides, which is far less than a trip. */
+/* For the work of the hosts, which is far less than a trip. */
 #define WORK_NS 1000000
 #define PATIENCE 20000
 /* Messages of this size that may be sent early, and bytes of the largest. */
@@ -32,7 +34,7 @@
 #define EARLY_NONBLOCK \
 	(&(struct opts){ .flags = RDMACHAN_CONNECT_F_EARLY | RDMACHAN_FD_F_NONBLOCK })
 
-/* What is not looked at. */
+/* Bytes that no test looks at. */
 static char scrap[64];
 
 FIXTURE(early)
@@ -135,6 +137,7 @@ static pid_t answer_one(struct fixture_early *self)
 	ASSERT_EQ(do_send(chan, "ping", 4, 0, TIMEOUT(PATIENCE)), 0);
 	/* Until the answer was taken. */
 	EXPECT_EQ(read(chan, data, sizeof(data)), 0);
+	fflush(stdout);
 	_exit(harness_failures ? 1 : 0);
 }
 
@@ -170,7 +173,7 @@ TEST_F(early, one_trip)
 	child = answer_one(self);
 	EXPECT_TRIPS(ask(self, NULL), 2);
 	EXPECT_EQ(child_status(child), 0);
-	/* Until what closed it is acknowledged: an answer waits for frames that are under way. */
+	/* Until its last frames are acknowledged: an answer waits for frames that are under way. */
 	sleep_ms(2000);
 	child = answer_one(self);
 	EXPECT_TRIPS(ask(self, EARLY), 1);
@@ -224,7 +227,7 @@ TEST_F(early, one_trip_by_a_queue)
 	queue_close(&q);
 }
 
-/* The first channel between two hosts: what is sent waits for the link, and goes with it. */
+/* The first channel between two hosts: messages wait for the link, and go with it. */
 TEST_F(early, one_trip_less_without_a_link)
 {
 	int64_t plain, early;
@@ -311,7 +314,7 @@ TEST_F(early, what_waits_goes_before_what_is_sent_later)
 	close(b);
 }
 
-/* What does not fit waits, or gives EAGAIN; and so does a receive. */
+/* A message that does not fit waits, or gives EAGAIN; and so does a receive. */
 TEST_F(early, as_much_as_fits)
 {
 	char data[SIZE] = {};
@@ -353,7 +356,7 @@ TEST_F(early, only_who_asks)
 	close(a);
 }
 
-/* Nobody sees it before it is accepted; and what came is there then. */
+/* No program sees them before the channel is accepted. */
 TEST_F(early, waits_to_be_accepted)
 {
 	struct rdmachan_object object;
@@ -374,6 +377,50 @@ TEST_F(early, waits_to_be_accepted)
 	close(b);
 }
 
+static int send_three_to(struct fixture_early *self, uint32_t service, const struct opts *o)
+{
+	int a = do_connect(self->ctx, service, o);
+
+	ASSERT_GE(a, 0);
+	send_numbered(a, 1, SIZE);
+	send_numbered(a, 2, 0);
+	send_numbered(a, 3, SIZE);
+	return a;
+}
+
+/* The peer names another trust domain, and keeps nothing: all goes there, once. */
+TEST_F(early, redirected)
+{
+	int ready[2], b;
+	char c, word = 'g';
+	pid_t child;
+
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	ASSERT_EQ(pipe(ready), 0);
+	have_link(self);
+	child = fork();
+	if (!child) {
+		enter_peer();
+		ASSERT_EQ(setuid(ALICE), 0);
+		self->listener = do_listen(open_ctx(), SERVICE + 1, NULL);
+		ASSERT_GE(self->listener, 0);
+		ASSERT_EQ(write(ready[1], &word, 1), 1);
+		b = accept_one(self);
+		expect_numbered(b, 1, SIZE);
+		expect_numbered(b, 2, 0);
+		expect_numbered(b, 3, SIZE);
+		EXPECT_EQ(read(b, scrap, sizeof(scrap)), 0);
+		EXPECT_ERR(do_accept(self->listener, TIMEOUT(1000)), ETIMEDOUT);
+		fflush(stdout);
+		_exit(harness_failures ? 1 : 0);
+	}
+	ASSERT_EQ(read(ready[0], &c, 1), 1);
+	b = send_three_to(self, SERVICE + 1, EARLY);
+	EXPECT_TRUE(wait_state(b, RDMACHAN_STATE_OPEN, PATIENCE));
+	close(b);
+	EXPECT_EQ(child_status(child), 0);
+}
+
 /* Refused: told, with the number of messages. */
 
 static void expect_lost(int chan, int error, uint32_t cause, uint64_t detail, uint64_t sent)
@@ -390,17 +437,6 @@ static void expect_lost(int chan, int error, uint32_t cause, uint64_t detail, ui
 	EXPECT_EQ(object.tx_messages, sent);
 	EXPECT_ERR(write(chan, "x", 1), error);
 	EXPECT_ERR(read(chan, scrap, sizeof(scrap)), error);
-}
-
-static int send_three_to(struct fixture_early *self, uint32_t service, const struct opts *o)
-{
-	int a = do_connect(self->ctx, service, o);
-
-	ASSERT_GE(a, 0);
-	send_numbered(a, 1, SIZE);
-	send_numbered(a, 2, 0);
-	send_numbered(a, 3, SIZE);
-	return a;
 }
 
 TEST_F(early, nobody_listens)
@@ -459,7 +495,7 @@ TEST_F(early, no_answer_in_time)
 	expect_lost(a, ETIMEDOUT, RDMACHAN_CAUSE_TIMEOUT, 3, 3);
 	close(a);
 	cable("mend");
-	/* The adapter sends once more what it was given. */
+	/* The adapter sends the frames once more. */
 	a = accept_one(self);
 	EXPECT_TRUE(wait_state(a, RDMACHAN_STATE_FAILED, PATIENCE));
 	close(a);
@@ -475,10 +511,10 @@ TEST_F(early, link_ends_before_the_answer)
 		SKIP("the cable is not ours");
 	set_parameter("dead_ms", 1000);
 	have_link(self);
-	/* What goes there does, and nothing comes back. */
+	/* Frames go there, and none come back. */
 	cable("cut ba");
 	a = send_three_to(self, SERVICE, EARLY);
-	expect_lost(a, ETIMEDOUT, RDMACHAN_CAUSE_PEER_DEAD, 3, 3);
+	expect_lost(a, EHOSTDOWN, RDMACHAN_CAUSE_PEER_DEAD, 3, 3);
 	cable("mend");
 	close(a);
 	/* They came once. */
@@ -494,7 +530,7 @@ TEST_F(early, link_ends_before_the_answer)
 	set_parameter("dead_ms", 5000);
 }
 
-/* Larger than what the peer takes, which is known only when it has answered. */
+/* Larger than the peer takes, which is known only when it has answered. */
 TEST_F(early, larger_than_the_peer_takes)
 {
 	const struct opts small = { .tuning = { .message_max = SIZE - 1 } };
@@ -630,7 +666,7 @@ TEST_F(early, killed)
 	if (!child)
 		come_and_be_killed(self);
 	ASSERT_EQ(waitpid(child, NULL, 0), child);
-	/* What had left is there, and then the channel is reset. */
+	/* Messages that had left are there, and then the channel is reset. */
 	b = accept_one(self);
 	expect_numbered(b, 1, SIZE);
 	expect_numbered(b, 2, 0);

@@ -2,9 +2,10 @@
 /*
  * hostile_early.c - messages that a peer sends before it knows that its channel is open
  *
- * Each row is what the peer says, all in one frame, and how that ends: by the rule that was broken,
- * or not at all; and how many messages the program gets of the channel that was opened last.
+ * Each row has the records that the peer sends, and how that ends: by the rule that was broken, or
+ * not at all; and how many messages the program gets of the channel that was opened last.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@
 #define WHOLE (RCH_DATA_F_FIRST | RCH_DATA_F_LAST)
 #define EARLY (WHOLE | RCH_DATA_F_EARLY)
 
-/* What is said: OPEN, for PREY or for what nobody offers; or DATA. */
+/* A record: OPEN, for PREY or for a service that no program offers; or DATA. */
 struct said {
 	u8 type;
 	u8 flags;
@@ -168,7 +169,7 @@ TEST_F_ROWS(scene, early, early_rows)
 	close(chan);
 }
 
-/* Who has used the number that ACCEPT gave knows it. */
+/* A peer that has used the number of ACCEPT knows it. */
 TEST_F(scene, early_when_it_is_late)
 {
 	const struct said opens = OPENS(FIRST_NO);
@@ -198,7 +199,7 @@ TEST_F(scene, early_when_it_is_late)
 	close(chan);
 }
 
-/* What a program does not read is bounded by its buffers, however many channels are opened. */
+/* The backlog bounds the messages that are kept, however many channels are opened. */
 TEST_F(scene, early_for_a_full_backlog)
 {
 	struct attack *a = &self->a;
@@ -228,7 +229,7 @@ TEST_F(scene, early_for_a_full_backlog)
 	}
 }
 
-/* Larger than what the program takes: the channel is reset, and the link is as it was. */
+/* Larger than the program takes: the channel is reset, and the link is as it was. */
 TEST_F(scene, early_and_too_large)
 {
 	const struct opts small = { .tuning = { .message_max = 8 } };
@@ -252,14 +253,14 @@ TEST_F(scene, early_and_too_large)
 	ASSERT_TRUE(attack_heard(a));
 	chan = do_accept(listener, TIMEOUT(5000));
 	ASSERT_GE(chan, 0);
-	/* What came before it is there. */
+	/* The message before it is there. */
 	EXPECT_EQ(read(chan, data, sizeof(data)), 8);
 	EXPECT_ERR(read(chan, data, sizeof(data)), EMSGSIZE);
 	close(chan);
 	close(listener);
 }
 
-/* A channel that nobody accepts is reset with its listener; what comes then is thrown away. */
+/* A channel that no program accepts is reset with its listener; messages are thrown away then. */
 TEST_F(scene, early_behind_the_reset)
 {
 	const struct said opens = OPENS(FIRST_NO);
@@ -282,6 +283,90 @@ TEST_F(scene, early_behind_the_reset)
 	say_open(&f, &opens);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	ASSERT_TRUE(attack_heard(a));
+}
+
+/* The module as the opener */
+
+#define ASKED 3000U
+/* Frames that have no room for it. */
+#define SMALL_FRAME 1024U
+
+static const struct {
+	const char *name;
+	u32 frame_size;
+	/* It is not agreed upon. */
+	bool plain;
+	u32 reject;
+	/* DATA that comes before the answer, and in all. */
+	u32 early;
+	u32 all;
+} answers[] = {
+	{ "accepts", 0, false, 0, 2, 2 },
+	{ "refuses", 0, false, RCH_REJECT_BACKLOG, 2, 2 },
+	{ "does_not_know_it", 0, true, 0, 0, 2 },
+	/* In segments, which may not come early, nor may the message behind them. */
+	{ "has_small_frames", SMALL_FRAME, false, 0, 0, 5 },
+};
+
+/* Our side takes the request, and the module may open its channels. */
+static bool be_connected_to(struct attack *a)
+{
+	u8 data[sizeof(struct rch_wire_hello)];
+
+	if (attack_invite(a))
+		return false;
+	rch_wire_hello_put(data, &a->h.mine);
+	return !hostile_accept(&a->h, data, sizeof(data)) &&
+	       HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_OPEN] == 1, 5000);
+}
+
+static void answer_open(struct attack *a, u32 reason)
+{
+	struct rch_record r = {
+		.chan = hostile_find(&a->h, RCH_REC_OPEN, 0)->first,
+		.type = RCH_REC_REJECT,
+		.length = sizeof(struct rch_wire_reject),
+	};
+	static struct frame f;
+
+	frame_begin(&f);
+	if (reason)
+		rch_wire_pair_put(frame_add(&f, &r), reason, 0);
+	else
+		frame_accept(&f, r.chan, VICTIM_MINE);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+}
+
+TEST_F_ROWS(scene, asked_and, answers)
+{
+	struct rdmachan_addr addr = peer_address();
+	struct attack *a = &self->a;
+	struct opts o = prey_opts;
+	static char data[ASKED];
+	struct rdmachan_error error;
+
+	a->late = row->plain;
+	a->frame_size = row->frame_size;
+	hostile_begin(&a->h);
+	ASSERT_EQ(hostile_listen(&a->h), 0);
+	o.flags = RDMACHAN_CONNECT_F_EARLY;
+	addr.port = htons(HOSTILE_PORT);
+	a->victim = do_connect_to(a->ctx, &addr, PREY, &o);
+	ASSERT_GE(a->victim, 0);
+	ASSERT_EQ(write(a->victim, data, ASKED), (ssize_t)ASKED);
+	ASSERT_EQ(write(a->victim, data, 8), 8);
+	ASSERT_TRUE(be_connected_to(a));
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_OPEN, 0)->flags, row->plain ? 0 : RCH_OPEN_F_EARLY);
+	hostile_beat(&a->h, 300);
+	EXPECT_EQ(a->h.count[RCH_REC_DATA], row->early);
+	answer_open(a, row->reject);
+	EXPECT_TRUE(wait_state(a->victim, row->reject ? RDMACHAN_STATE_FAILED :
+			       RDMACHAN_STATE_OPEN, 5000));
+	hostile_beat(&a->h, 300);
+	EXPECT_EQ(a->h.count[RCH_REC_DATA], row->all);
+	EXPECT_EQ(a->h.data_bytes, ASKED + 8);
+	ASSERT_EQ(get_error(a->victim, &error), 0);
+	EXPECT_EQ(error.detail, row->reject ? 2 : 0);
 }
 
 TEST_HARNESS_MAIN
