@@ -45,6 +45,7 @@ check_static() {
 
 	beside static/layers "$here/checks/layers.py"
 	beside static/rst "$here/checks/rst.py"
+	beside static/abi "$here/checks/abi.py"
 	beside static/list "$here/tests.py" verify
 	beside static/mutants "$here/checks/mutants.py"
 	for name in checkpatch guards html kerneldoc lab shell; do

@@ -21,9 +21,12 @@
  * name its functions as the commands; only that of %RDMACHAN_INFO is what is told.
  *
  * Every structure starts with its size, which the caller sets to sizeof() of
- * the structure it was compiled with. A structure may be longer than the module
- * knows as long as the unknown part is zero, and as short as the first published
- * version. Inputs come first, outputs are named ``out_*`` and are ignored on
+ * the structure it was compiled with. That is from what the first version had
+ * (``RDMACHAN_*_SIZE_1``) to a page, and may be more than the module knows as long as the
+ * unknown part is zero; what the program's structure has not counts as zero. Of outputs the
+ * module writes as much as both know, and not a byte behind. In a record that is output only
+ * (&struct rdmachan_error, &struct rdmachan_object) the size is set to how much that is.
+ * Inputs come first, outputs are named ``out_*`` and are ignored on
  * input. Reserved members must be zero.
  *
  * Unless the description of a call says otherwise its errors are:
@@ -59,7 +62,7 @@
  * there when its time ends, and how far it has come; any other end of the call sets it to 0
  * again. So after EINTR, and only then, it is not 0: the same call with the structure as it
  * is goes on with the rest of its time, and with 0 in *until* it begins anew. A structure
- * without *until*, that of an older program, or one that cannot be written to, gives EINTR.
+ * that cannot be written to gives EINTR.
  *
  * A call that can fail because of the connection has a member error_ptr: either
  * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
@@ -2132,5 +2135,49 @@ struct rdmachan_pool_create_args {
 };
 
 #define RDMACHAN_POOL_CREATE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_POOL_CREATE)
+
+/**
+ * DOC: sizes of first versions
+ *
+ * For each structure there is what it had in its first version: a program that is compiled with
+ * members that came later may so say how much a module of that version knows. A structure that
+ * begins with its size, or whose size is told elsewhere (devices, objects, ranges, entries of
+ * rings), may grow at its end, and no other: neither one that is part of others (addresses, use,
+ * tuning, rings) nor an event of grants.
+ */
+
+#define RDMACHAN_ADDR_SIZE_1			28
+#define RDMACHAN_ERROR_SIZE_1			200
+#define RDMACHAN_DEVICE_SIZE_1			152
+#define RDMACHAN_USE_SIZE_1			32
+#define RDMACHAN_INFO_SIZE_1			480
+#define RDMACHAN_TUNING_SIZE_1			16
+#define RDMACHAN_LISTEN_SIZE_1			48
+#define RDMACHAN_ACCEPT_SIZE_1			64
+#define RDMACHAN_CONNECT_SIZE_1			88
+#define RDMACHAN_SEND_SIZE_1			48
+#define RDMACHAN_RECV_SIZE_1			56
+#define RDMACHAN_SHUTDOWN_SIZE_1		8
+#define RDMACHAN_FINISH_SIZE_1			32
+#define RDMACHAN_BUSY_POLL_SIZE_1		8
+#define RDMACHAN_OBJECT_SIZE_1			384
+#define RDMACHAN_QUERY_SIZE_1			24
+#define RDMACHAN_LIST_SIZE_1			40
+#define RDMACHAN_REGION_REGISTER_SIZE_1		40
+#define RDMACHAN_REGION_UNREGISTER_SIZE_1	16
+#define RDMACHAN_GRANT_RANGE_SIZE_1		48
+#define RDMACHAN_GRANT_SIZE_1			64
+#define RDMACHAN_GRANT_EVENT_SIZE_1		32
+#define RDMACHAN_RELEASE_SIZE_1			16
+#define RDMACHAN_REVOKE_SIZE_1			32
+#define RDMACHAN_ACCESS_SIZE_1			72
+#define RDMACHAN_ATOMIC_SIZE_1			56
+#define RDMACHAN_SQE_SIZE_1			64
+#define RDMACHAN_CQE_SIZE_1			32
+#define RDMACHAN_RING_SIZE_1			48
+#define RDMACHAN_QUEUE_CREATE_SIZE_1		136
+#define RDMACHAN_ENTER_SIZE_1			40
+#define RDMACHAN_BUFFER_SIZE_1			16
+#define RDMACHAN_POOL_CREATE_SIZE_1		80
 
 #endif /* _UAPI_RDMACHAN_H */

@@ -13,9 +13,6 @@
 #include "call/call.h"
 #include "channel/chan.h"
 
-/* The members of the first version of the interface, without any that is added behind them. */
-#define RCH_ERROR_MIN offsetofend(struct rdmachan_error, device)
-
 /** rch_error_out - give the program the error record it asked for, if it did */
 int rch_error_out(u64 ptr, const struct rdmachan_error *error)
 {
@@ -27,7 +24,7 @@ int rch_error_out(u64 ptr, const struct rdmachan_error *error)
 		return 0;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < RCH_ERROR_MIN)
+	if (size < RDMACHAN_ERROR_SIZE_1)
 		return -EINVAL;
 	/* The program may use its record again, and has no more bytes than it said. */
 	out.size = min_t(u32, size, sizeof(out));
@@ -44,7 +41,7 @@ int rch_error_check(u64 ptr)
 		return 0;
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	return size < RCH_ERROR_MIN ? -EINVAL : 0;
+	return size < RDMACHAN_ERROR_SIZE_1 ? -EINVAL : 0;
 }
 
 /* Errors that say nothing of the connection leave an empty record. */

@@ -13,8 +13,6 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 
-/* What the first version of the interface had. */
-#define RCH_RANGE_MIN offsetofend(struct rdmachan_grant_range, __reserved)
 #define RIGHTS (RDMACHAN_RIGHT_READ | RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC)
 
 /**
@@ -118,7 +116,7 @@ static int rch_grant_check(const struct rdmachan_grant_args *grant)
 	if (grant->flags & ~RDMACHAN_IO_F_DONTWAIT)
 		return -EOPNOTSUPP;
 	if (!grant->count || grant->count > RDMACHAN_GRANTS_MAX ||
-	    grant->range_size < RCH_RANGE_MIN || grant->range_size > PAGE_SIZE ||
+	    grant->range_size < RDMACHAN_GRANT_RANGE_SIZE_1 || grant->range_size > PAGE_SIZE ||
 	    grant->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
 		return -EINVAL;
 	return rch_error_check(grant->error_ptr);

@@ -45,18 +45,13 @@ struct rch_command {
 	int (*run)(struct rch_call *call);
 };
 
-#define RCH_COMMAND(_cmd, _type, _last, _run)			\
+#define RCH_COMMAND(_cmd, _type, _min_size, _run)		\
 	{							\
 		.cmd = (_cmd),					\
 		.size = sizeof(struct _type),			\
-		.min_size = offsetofend(struct _type, _last),	\
+		.min_size = (_min_size),			\
 		.run = (_run),					\
 	}
-
-/* The members of the first version of the interface, without any that is added behind them. */
-#define RCH_ENTER_MIN offsetofend(struct rdmachan_enter_args, out_complete)
-#define RCH_OBJECT_MIN offsetofend(struct rdmachan_object, rx_placed)
-#define RCH_DEVICE_MIN offsetofend(struct rdmachan_device, links)
 
 /*
  * Give the program the outputs before what cannot be undone: a caller that gets EFAULT has lost
@@ -124,7 +119,7 @@ static int run_info(struct rch_call *call)
 
 	if (info->flags)
 		return -EOPNOTSUPP;
-	if (info->devices_max && info->device_size < RCH_DEVICE_MIN)
+	if (info->devices_max && info->device_size < RDMACHAN_DEVICE_SIZE_1)
 		return -EINVAL;
 	info->out_abi = RDMACHAN_ABI_VERSION;
 	info->out_protocol = RCH_WIRE_VERSION;
@@ -437,7 +432,7 @@ static int query(struct rdmachan_query_args *query, struct rch_object *obj,
 	if (query->object_ptr) {
 		if (get_user(size, (u32 __user *)u64_to_user_ptr(query->object_ptr)))
 			return -EFAULT;
-		if (size < RCH_OBJECT_MIN)
+		if (size < RDMACHAN_OBJECT_SIZE_1)
 			return -EINVAL;
 		rch_object_describe(obj, &about);
 		if (object_out(query->object_ptr, size, &about))
@@ -477,7 +472,7 @@ static int run_list(struct rch_call *call)
 	if (list->flags & ~RDMACHAN_LIST_F_ALL)
 		return -EOPNOTSUPP;
 	if (!list->objects_max || list->objects_max > 65536 || list->__reserved ||
-	    list->object_size < RCH_OBJECT_MIN || list->object_size > PAGE_SIZE ||
+	    list->object_size < RDMACHAN_OBJECT_SIZE_1 || list->object_size > PAGE_SIZE ||
 	    after > U32_MAX)
 		return -EINVAL;
 	if (all && !ns_capable(ctx->net->user_ns, CAP_NET_ADMIN))
@@ -560,7 +555,7 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 
 	if (get_user(size, &user->size))
 		return -EFAULT;
-	if (size < RCH_ENTER_MIN)
+	if (size < RDMACHAN_ENTER_SIZE_1)
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
@@ -582,7 +577,7 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 		return -EFAULT;
 	ret = rch_queue_enter(queue, &enter, until.deadline);
 	until.begun = enter.out_submitted;
-	ret = rch_until_end(&until, ret, size < sizeof(enter) ? NULL : &user->until);
+	ret = rch_until_end(&until, ret, &user->until);
 	/* Any of the last three may be EINTR to the program. */
 	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND &&
 	    ret != -ERESTARTSYS)
@@ -669,40 +664,46 @@ static int run_pool_create(struct rch_call *call)
 }
 
 static const struct rch_command ctx_commands[] = {
-	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, out_version, run_info),
-	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, __reserved, run_listen),
-	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, __reserved, run_connect),
-	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, __reserved, run_list),
-	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, out_cq, run_queue_create),
-	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register_args, __reserved,
-		    run_region_register),
-	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister_args, region,
-		    run_region_unregister),
+	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, RDMACHAN_INFO_SIZE_1, run_info),
+	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, RDMACHAN_LISTEN_SIZE_1, run_listen),
+	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, RDMACHAN_CONNECT_SIZE_1, run_connect),
+	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, RDMACHAN_LIST_SIZE_1, run_list),
+	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, RDMACHAN_QUEUE_CREATE_SIZE_1,
+		    run_queue_create),
+	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register_args,
+		    RDMACHAN_REGION_REGISTER_SIZE_1, run_region_register),
+	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister_args,
+		    RDMACHAN_REGION_UNREGISTER_SIZE_1, run_region_unregister),
 };
 
 static const struct rch_command listener_commands[] = {
-	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept_args, __reserved2, run_accept),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, error_ptr, run_query_listener),
+	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept_args, RDMACHAN_ACCEPT_SIZE_1, run_accept),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_listener),
 };
 
 static const struct rch_command chan_commands[] = {
-	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, error_ptr, run_send),
-	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, out_msg_flags, run_recv),
-	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown_args, how, run_shutdown),
-	RCH_COMMAND(RDMACHAN_FINISH, rdmachan_finish_args, until, run_finish),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, error_ptr, run_query_chan),
-	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, usecs, run_busy_poll_chan),
-	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, error_ptr, rch_run_grant),
-	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release_args, __reserved, rch_run_release),
-	RCH_COMMAND(RDMACHAN_REVOKE, rdmachan_revoke_args, error_ptr, rch_run_revoke),
-	RCH_COMMAND(RDMACHAN_READ, rdmachan_access_args, error_ptr, rch_run_read),
-	RCH_COMMAND(RDMACHAN_WRITE, rdmachan_access_args, error_ptr, rch_run_write),
-	RCH_COMMAND(RDMACHAN_ATOMIC, rdmachan_atomic_args, out_value, rch_run_atomic),
+	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, RDMACHAN_SEND_SIZE_1, run_send),
+	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, RDMACHAN_RECV_SIZE_1, run_recv),
+	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown_args, RDMACHAN_SHUTDOWN_SIZE_1,
+		    run_shutdown),
+	RCH_COMMAND(RDMACHAN_FINISH, rdmachan_finish_args, RDMACHAN_FINISH_SIZE_1, run_finish),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_chan),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,
+		    run_busy_poll_chan),
+	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, RDMACHAN_GRANT_SIZE_1, rch_run_grant),
+	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release_args, RDMACHAN_RELEASE_SIZE_1,
+		    rch_run_release),
+	RCH_COMMAND(RDMACHAN_REVOKE, rdmachan_revoke_args, RDMACHAN_REVOKE_SIZE_1, rch_run_revoke),
+	RCH_COMMAND(RDMACHAN_READ, rdmachan_access_args, RDMACHAN_ACCESS_SIZE_1, rch_run_read),
+	RCH_COMMAND(RDMACHAN_WRITE, rdmachan_access_args, RDMACHAN_ACCESS_SIZE_1, rch_run_write),
+	RCH_COMMAND(RDMACHAN_ATOMIC, rdmachan_atomic_args, RDMACHAN_ATOMIC_SIZE_1, rch_run_atomic),
 };
 
 static const struct rch_command queue_commands[] = {
-	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create_args, out_ring, run_pool_create),
-	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, usecs, run_busy_poll_queue),
+	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create_args, RDMACHAN_POOL_CREATE_SIZE_1,
+		    run_pool_create),
+	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,
+		    run_busy_poll_queue),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */

@@ -57,7 +57,7 @@ struct rch_until {
  * @fd: a file descriptor to give out once the structure was copied back
  * @new_file: its file
  * @until: when it ends
- * @until_at: the member for that in the program's structure, if it has one
+ * @until_at: the member for that in the program's structure; NULL if the call has no timeout
  * @copy_back: copy the structure back although the call fails
  * @copied: the structure is with the program already, or has no outputs
  */

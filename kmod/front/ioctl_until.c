@@ -86,7 +86,6 @@ int rch_call_until(struct rch_call *call, u64 *member, u32 timeout_ms)
 		return ret;
 	/* That is what the program gets with the outputs. */
 	*member = 0;
-	if (at + sizeof(*member) <= call->user_size)
-		call->until_at = (u64 __user *)((u8 __user *)call->user + at);
+	call->until_at = (u64 __user *)((u8 __user *)call->user + at);
 	return 0;
 }

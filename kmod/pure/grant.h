@@ -35,6 +35,8 @@ struct rch_wire_grants {
 	__le32 reserved;
 };
 
+static_assert(sizeof(struct rch_wire_grants) == 8, "on the wire");
+
 /**
  * struct rch_wire_grant - a grant
  * @id: number that the owner gave it: higher, as sequence numbers are, than any before on
@@ -70,6 +72,8 @@ struct rch_wire_grant_end {
 	__le32 cause;
 };
 
+static_assert(sizeof(struct rch_wire_grant_end) == 8, "on the wire");
+
 /**
  * struct rch_wire_atomic - ATOMIC
  * @id: number of the grant
@@ -90,6 +94,8 @@ struct rch_wire_atomic {
 	__le32 reserved;
 };
 
+static_assert(sizeof(struct rch_wire_atomic) == 40, "on the wire");
+
 /**
  * struct rch_wire_atomic_done - ATOMIC_DONE
  * @serial: as of ATOMIC
@@ -101,6 +107,8 @@ struct rch_wire_atomic_done {
 	__le32 reserved;
 	__le64 value;
 };
+
+static_assert(sizeof(struct rch_wire_atomic_done) == 16, "on the wire");
 
 /* The same in the host's byte order. */
 

@@ -297,6 +297,8 @@ struct rch_wire_open {
 	__le32 reserved;
 };
 
+static_assert(sizeof(struct rch_wire_open) == 24, "on the wire");
+
 /**
  * struct rch_wire_accept - ACCEPT
  * @chan: number that the accepting side gave the channel
@@ -308,6 +310,8 @@ struct rch_wire_accept {
 	__le32 message_max;
 	__le64 window;
 };
+
+static_assert(sizeof(struct rch_wire_accept) == 16, "on the wire");
 
 /**
  * enum rch_reject - why an OPEN or a connection is refused
@@ -347,6 +351,8 @@ struct rch_wire_reject {
 	__le32 domain;
 };
 
+static_assert(sizeof(struct rch_wire_reject) == 8, "on the wire");
+
 /**
  * struct rch_wire_credit - CREDIT
  * @limit: the window's new limit
@@ -354,6 +360,8 @@ struct rch_wire_reject {
 struct rch_wire_credit {
 	__le64 limit;
 };
+
+static_assert(sizeof(struct rch_wire_credit) == 8, "on the wire");
 
 /**
  * struct rch_wire_read - READ
@@ -363,6 +371,8 @@ struct rch_wire_credit {
 struct rch_wire_read {
 	__le64 messages;
 };
+
+static_assert(sizeof(struct rch_wire_read) == 8, "on the wire");
 
 /**
  * struct rch_wire_close - CLOSE
@@ -374,6 +384,8 @@ struct rch_wire_close {
 	__le32 cause;
 	__le32 detail;
 };
+
+static_assert(sizeof(struct rch_wire_close) == 8, "on the wire");
 
 /**
  * struct rch_wire_rts - RTS
@@ -390,6 +402,8 @@ struct rch_wire_rts {
 	__le32 reserved;
 };
 
+static_assert(sizeof(struct rch_wire_rts) == 16, "on the wire");
+
 /**
  * struct rch_wire_cts - CTS
  * @addr: where the next bytes of the message go
@@ -405,6 +419,8 @@ struct rch_wire_cts {
 	__le32 serial;
 	__le32 message;
 };
+
+static_assert(sizeof(struct rch_wire_cts) == 24, "on the wire");
 
 /**
  * struct rch_wire_hello - private data of REQ and REP
@@ -463,6 +479,8 @@ struct rch_wire_refusal {
 	__le32 reason;
 	__le32 detail;
 };
+
+static_assert(sizeof(struct rch_wire_refusal) == 16, "on the wire");
 
 /* The same in the host's byte order, for the rest of the module. */
 

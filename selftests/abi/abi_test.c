@@ -111,58 +111,60 @@ struct command {
 	int flags;
 };
 
-#define COMMAND_GROWN(name, cmd, kinds, type, first, result, flags) \
+#define COMMAND(name, cmd, kinds, type, first, result, flags) \
 	{ name, cmd, kinds, sizeof(struct type), first, result, -1, flags }
-#define COMMAND(name, cmd, kinds, type, result, flags) \
-	COMMAND_GROWN(name, cmd, kinds, type, sizeof(struct type), result, flags)
-#define COMMAND_FD(name, cmd, kinds, type, result, flags)		\
-	{								\
-		name, cmd, kinds, sizeof(struct type), sizeof(struct type), result, \
-		offsetof(struct type, out_fd), flags			\
-	}
-#define COMMAND_TIMED(name, cmd, kinds, type, result) \
-	COMMAND_GROWN(name, cmd, kinds, type, offsetof(struct type, until), result, FLAGS(type))
+#define COMMAND_FD(name, cmd, kinds, type, first, result, flags) \
+	{ name, cmd, kinds, sizeof(struct type), first, result, offsetof(struct type, out_fd), \
+	  flags }
 #define FLAGS(type) ((int)offsetof(struct type, flags))
 
 /* With what prepare() gives each: the errno, or 0. */
 static const struct command commands[] = {
-	COMMAND_GROWN("INFO", RDMACHAN_INFO, CTX, rdmachan_info, 152, 0,
-		      FLAGS(rdmachan_info)),
-	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen_args, 0,
+	COMMAND("INFO", RDMACHAN_INFO, CTX, rdmachan_info, RDMACHAN_INFO_SIZE_1, 0,
+		FLAGS(rdmachan_info)),
+	COMMAND_FD("LISTEN", RDMACHAN_LISTEN, CTX, rdmachan_listen_args, RDMACHAN_LISTEN_SIZE_1, 0,
 		   FLAGS(rdmachan_listen_args)),
-	{ "CONNECT", RDMACHAN_CONNECT, CTX, sizeof(struct rdmachan_connect_args),
-	  offsetof(struct rdmachan_connect_args, until), 0,
-	  offsetof(struct rdmachan_connect_args, out_fd), FLAGS(rdmachan_connect_args) },
-	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list_args, 0, FLAGS(rdmachan_list_args)),
-	COMMAND_TIMED("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept_args, ETIMEDOUT),
-	COMMAND_TIMED("SEND", RDMACHAN_SEND, CHAN, rdmachan_send_args, 0),
-	COMMAND_TIMED("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, EAGAIN),
-	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query_args, 0,
-		FLAGS(rdmachan_query_args)),
-	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create_args, 0,
-		   FLAGS(rdmachan_queue_create_args)),
-	COMMAND_TIMED("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter_args, 0),
-	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create_args, 0,
-		FLAGS(rdmachan_pool_create_args)),
-	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register_args, 0,
-		FLAGS(rdmachan_region_register_args)),
-	COMMAND_GROWN("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
-		      rdmachan_region_unregister_args, 8, ENOENT,
-		      FLAGS(rdmachan_region_unregister_args)),
-	COMMAND_TIMED("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant_args, 0),
-	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release_args, ENOENT,
-		FLAGS(rdmachan_release_args)),
-	COMMAND_TIMED("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke_args, ENOENT),
-	COMMAND_GROWN("READ", RDMACHAN_READ, CHAN, rdmachan_access_args, 48, 0,
-		      FLAGS(rdmachan_access_args)),
-	COMMAND_GROWN("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access_args, 48, 0,
-		      FLAGS(rdmachan_access_args)),
-	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic_args, 0,
+	COMMAND_FD("CONNECT", RDMACHAN_CONNECT, CTX, rdmachan_connect_args,
+		   RDMACHAN_CONNECT_SIZE_1, 0, FLAGS(rdmachan_connect_args)),
+	COMMAND("LIST", RDMACHAN_LIST, CTX, rdmachan_list_args, RDMACHAN_LIST_SIZE_1, 0,
+		FLAGS(rdmachan_list_args)),
+	COMMAND("ACCEPT", RDMACHAN_ACCEPT, LISTENER, rdmachan_accept_args, RDMACHAN_ACCEPT_SIZE_1,
+		ETIMEDOUT, FLAGS(rdmachan_accept_args)),
+	COMMAND("SEND", RDMACHAN_SEND, CHAN, rdmachan_send_args, RDMACHAN_SEND_SIZE_1, 0,
+		FLAGS(rdmachan_send_args)),
+	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, RDMACHAN_RECV_SIZE_1, EAGAIN,
+		FLAGS(rdmachan_recv_args)),
+	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER, rdmachan_query_args,
+		RDMACHAN_QUERY_SIZE_1, 0, FLAGS(rdmachan_query_args)),
+	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create_args,
+		   RDMACHAN_QUEUE_CREATE_SIZE_1, 0, FLAGS(rdmachan_queue_create_args)),
+	COMMAND("ENTER", RDMACHAN_ENTER, QUEUE, rdmachan_enter_args, RDMACHAN_ENTER_SIZE_1, 0,
+		FLAGS(rdmachan_enter_args)),
+	COMMAND("POOL_CREATE", RDMACHAN_POOL_CREATE, QUEUE, rdmachan_pool_create_args,
+		RDMACHAN_POOL_CREATE_SIZE_1, 0, FLAGS(rdmachan_pool_create_args)),
+	COMMAND("REGION_REGISTER", RDMACHAN_REGION_REGISTER, CTX, rdmachan_region_register_args,
+		RDMACHAN_REGION_REGISTER_SIZE_1, 0, FLAGS(rdmachan_region_register_args)),
+	COMMAND("REGION_UNREGISTER", RDMACHAN_REGION_UNREGISTER, CTX,
+		rdmachan_region_unregister_args, RDMACHAN_REGION_UNREGISTER_SIZE_1, ENOENT,
+		FLAGS(rdmachan_region_unregister_args)),
+	COMMAND("GRANT", RDMACHAN_GRANT, CHAN, rdmachan_grant_args, RDMACHAN_GRANT_SIZE_1, 0,
+		FLAGS(rdmachan_grant_args)),
+	COMMAND("RELEASE", RDMACHAN_RELEASE, CHAN, rdmachan_release_args, RDMACHAN_RELEASE_SIZE_1,
+		ENOENT, FLAGS(rdmachan_release_args)),
+	COMMAND("REVOKE", RDMACHAN_REVOKE, CHAN, rdmachan_revoke_args, RDMACHAN_REVOKE_SIZE_1,
+		ENOENT, FLAGS(rdmachan_revoke_args)),
+	COMMAND("READ", RDMACHAN_READ, CHAN, rdmachan_access_args, RDMACHAN_ACCESS_SIZE_1, 0,
+		FLAGS(rdmachan_access_args)),
+	COMMAND("WRITE", RDMACHAN_WRITE, CHAN, rdmachan_access_args, RDMACHAN_ACCESS_SIZE_1, 0,
+		FLAGS(rdmachan_access_args)),
+	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic_args, RDMACHAN_ATOMIC_SIZE_1, 0,
 		FLAGS(rdmachan_atomic_args)),
-	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll_args, 0, -1),
-	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown_args, 0, -1),
-	COMMAND("FINISH", RDMACHAN_FINISH, CHAN, rdmachan_finish_args, EAGAIN,
-		FLAGS(rdmachan_finish_args)),
+	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll_args,
+		RDMACHAN_BUSY_POLL_SIZE_1, 0, -1),
+	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown_args,
+		RDMACHAN_SHUTDOWN_SIZE_1, 0, -1),
+	COMMAND("FINISH", RDMACHAN_FINISH, CHAN, rdmachan_finish_args, RDMACHAN_FINISH_SIZE_1,
+		EAGAIN, FLAGS(rdmachan_finish_args)),
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -619,10 +621,9 @@ TEST_F(abi, output_nowhere)
 }
 
 /* Programs of the first version have records that are shorter, and use them again. */
-#define UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
-#define FIRST_ERROR ((uint32_t)UP_TO(struct rdmachan_error, device))
-#define FIRST_OBJECT ((uint32_t)UP_TO(struct rdmachan_object, rx_placed))
-#define FIRST_DEVICE ((uint32_t)UP_TO(struct rdmachan_device, links))
+#define FIRST_ERROR RDMACHAN_ERROR_SIZE_1
+#define FIRST_OBJECT RDMACHAN_OBJECT_SIZE_1
+#define FIRST_DEVICE RDMACHAN_DEVICE_SIZE_1
 
 static bool is_guarded(const void *record, uint32_t size)
 {
@@ -769,7 +770,7 @@ TEST_F(abi, receive_to_nowhere)
 
 TEST_F(abi, error_record_size)
 {
-	struct rdmachan_error error = { .size = offsetof(struct rdmachan_error, limit) - 1 };
+	struct rdmachan_error error = { .size = RDMACHAN_ERROR_SIZE_1 - 1 };
 	struct rdmachan_connect_args connect;
 
 	fill_connect(&connect, SERVICE + 1, NULL);
@@ -884,7 +885,7 @@ TEST_F(abi, message_flags)
 
 TEST_F(abi, list_arguments)
 {
-	const uint32_t least = offsetof(struct rdmachan_object, tx_regions);
+	const uint32_t least = RDMACHAN_OBJECT_SIZE_1;
 	const uint32_t most = sysconf(_SC_PAGESIZE);
 	struct rdmachan_object *objects = calloc(1, most);
 	struct rdmachan_list_args list = {

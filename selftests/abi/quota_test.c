@@ -847,7 +847,6 @@ TEST_F(quota, set_at_run_time)
 TEST_F(quota, info_tells)
 {
 	const struct opts o = { .tuning = small };
-	struct rdmachan_info info = { .size = offsetof(struct rdmachan_info, out_use_contexts) };
 	int listener, a, b;
 
 	ASSERT_EQ(set("user_channels", 77), 0);
@@ -877,10 +876,6 @@ TEST_F(quota, info_tells)
 	EXPECT_EQ(CHANNELS(self->root).all, 2);
 	EXPECT_EQ(BYTES(self->root).user, 128 * KIB);
 	EXPECT_EQ(BYTES(self->root).all, 256 * KIB);
-	/* A program that was compiled before there were limits. */
-	EXPECT_EQ(ioctl(self->alice, RDMACHAN_INFO, &info), 0);
-	EXPECT_EQ(info.out_channels, 2);
-	EXPECT_EQ(info.out_use_channels.all_max, 0);
 }
 
 /* A closed channel that is not delivered costs what it did when it was open. */

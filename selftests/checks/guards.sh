@@ -139,6 +139,11 @@ harness_word() {
 }
 
 refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch/empty"
+echo "#include <linux/types.h>" >"$scratch/empty.h"
+refuses "a header without structures" "only 0 structures" selftests/checks/abi.py "$scratch/empty.h"
+sed 's/RDMACHAN_OP_RECV = 5/RDMACHAN_OP_RECV = 6/' uapi/rdmachan.h >"$scratch/changed.h"
+refuses "a number that has changed" "RDMACHAN_OP_RECV was 5 and is 6" \
+	selftests/checks/abi.py "$scratch/changed.h"
 refuses "pages that are not there" "no pages" selftests/checks/rst.py "$scratch/empty"
 refuses "a script that is not there" "failed" selftests/checks/shell.sh "$scratch/none.sh"
 refuses "a kernel-doc that says nothing" "does not find" \
