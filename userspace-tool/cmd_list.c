@@ -72,8 +72,8 @@ static void add_listener(struct table *table, const struct rdmachan_object *obje
 	table_add(table, "%s", rdmachan_state_name(object->state));
 	add_uid(table, object->uid);
 	table_add(table, "%u", object->channels);
-	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
-	table_add(table, "%" PRIu64, (uint64_t)object->tx_messages);
+	table_add(table, "%" PRIu64, (uint64_t)object->offered);
+	table_add(table, "%" PRIu64, (uint64_t)object->accepted);
 }
 
 static void add_channel(struct table *table, const struct rdmachan_object *object)
@@ -119,12 +119,12 @@ static void add_queue(struct table *table, const struct rdmachan_object *object)
 {
 	table_add(table, "%" PRIu64, (uint64_t)object->id);
 	add_uid(table, object->uid);
-	table_add(table, "%u", object->send_buffer);
-	table_add(table, "%u", object->recv_buffer);
-	table_add(table, "%u", object->channels);
-	table_add(table, "%" PRIu64, (uint64_t)object->tx_messages);
-	table_add(table, "%" PRIu64, (uint64_t)object->rx_messages);
-	table_add(table, "%" PRIu64, (uint64_t)object->tx_stalls);
+	table_add(table, "%u", object->sq_entries);
+	table_add(table, "%u", object->cq_entries);
+	table_add(table, "%u", object->operations);
+	table_add(table, "%" PRIu64, (uint64_t)object->sq_taken);
+	table_add(table, "%" PRIu64, (uint64_t)object->cq_completions);
+	table_add(table, "%" PRIu64, (uint64_t)object->cq_overflows);
 }
 
 static void add_region(struct table *table, const struct rdmachan_object *object)

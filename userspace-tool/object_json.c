@@ -59,6 +59,17 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 	json_number(json, "rx_regions", object->rx_regions);
 }
 
+static void json_queue(struct json *json, const struct rdmachan_object *object)
+{
+	json_number(json, "operations", object->operations);
+	json_number(json, "sq_entries", object->sq_entries);
+	json_number(json, "cq_entries", object->cq_entries);
+	json_number(json, "pools", object->pools);
+	json_number(json, "sq_taken", object->sq_taken);
+	json_number(json, "cq_completions", object->cq_completions);
+	json_number(json, "cq_overflows", object->cq_overflows);
+}
+
 void object_json(const struct rdmachan_object *object, struct json *json)
 {
 	char rights[RIGHTS_MAX];
@@ -94,5 +105,8 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_string(json, "rights", rights_text(object->rights, rights));
 	json_number(json, "cookie", object->cookie);
 	json_traffic(json, object);
+	json_queue(json, object);
+	json_number(json, "offered", object->offered);
+	json_number(json, "accepted", object->accepted);
 	json_end(json);
 }

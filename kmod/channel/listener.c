@@ -50,8 +50,8 @@ static void listener_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->state = RDMACHAN_STATE_OPEN;
 	out->service = listener->service;
 	out->channels = listener->count;
-	out->rx_messages = listener->offered;
-	out->tx_messages = listener->taken;
+	out->offered = listener->offered;
+	out->accepted = listener->taken;
 	out->send_buffer = listener->tuning.send_buffer;
 	out->recv_buffer = listener->tuning.recv_buffer;
 	spin_unlock_bh(&listener->lock);

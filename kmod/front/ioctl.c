@@ -460,6 +460,15 @@ static int run_query_listener(struct rch_call *call)
 	return query(&call->arg.query, &listener->object, &error);
 }
 
+static int run_query_queue(struct rch_call *call)
+{
+	struct rch_queue *queue = call->file->private_data;
+	struct rdmachan_error error = { .size = sizeof(error) };
+
+	call->copied = true;
+	return query(&call->arg.query, &queue->object, &error);
+}
+
 static int run_list(struct rch_call *call)
 {
 	struct rdmachan_list_args *list = &call->arg.list;
@@ -700,6 +709,7 @@ static const struct rch_command chan_commands[] = {
 };
 
 static const struct rch_command queue_commands[] = {
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_queue),
 	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create_args, RDMACHAN_POOL_CREATE_SIZE_1,
 		    run_pool_create),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,

@@ -107,12 +107,13 @@ static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
 
 	out->state = RDMACHAN_STATE_OPEN;
 	out->active = !!queue->poller;
-	out->channels = READ_ONCE(queue->under_way);
-	out->tx_messages = READ_ONCE(queue->taken);
-	out->rx_messages = READ_ONCE(queue->completed);
-	out->tx_stalls = READ_ONCE(queue->overflows);
-	out->send_buffer = queue->sq.count;
-	out->recv_buffer = queue->cq.count;
+	out->operations = READ_ONCE(queue->under_way);
+	out->sq_entries = queue->sq.count;
+	out->cq_entries = queue->cq.count;
+	out->pools = READ_ONCE(queue->pool_count);
+	out->sq_taken = READ_ONCE(queue->taken);
+	out->cq_completions = READ_ONCE(queue->completed);
+	out->cq_overflows = READ_ONCE(queue->overflows);
 }
 
 static const struct rch_object_ops object_ops = {

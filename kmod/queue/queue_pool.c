@@ -60,7 +60,8 @@ static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 	}
 	/* mmap() finds it without a lock. */
 	smp_store_release(&queue->pools[queue->pool_count], pool);
-	return queue->pool_count++;
+	WRITE_ONCE(queue->pool_count, queue->pool_count + 1);
+	return queue->pool_count - 1;
 }
 
 /**
@@ -146,7 +147,8 @@ void rch_pools_free(struct rch_queue *queue)
 	struct rch_pool *pool;
 
 	while (queue->pool_count) {
-		pool = queue->pools[--queue->pool_count];
+		WRITE_ONCE(queue->pool_count, queue->pool_count - 1);
+		pool = queue->pools[queue->pool_count];
 		rch_mapping_free(&pool->ring);
 		kfree(pool);
 	}

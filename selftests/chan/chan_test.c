@@ -704,12 +704,12 @@ TEST_F(chan, waiting_channel_listed)
 		ASSERT_EQ(get_object(listener, &object), 0);
 		EXPECT_EQ(object.kind, RDMACHAN_KIND_LISTENER);
 		EXPECT_EQ(object.channels, 1);
-		EXPECT_EQ(object.rx_messages, i + 1);
-		EXPECT_EQ(object.tx_messages, i);
+		EXPECT_EQ(object.offered, i + 1);
+		EXPECT_EQ(object.accepted, i);
 		close(do_accept(listener, NULL));
 		ASSERT_EQ(get_object(listener, &object), 0);
 		EXPECT_EQ(object.channels, 0);
-		EXPECT_EQ(object.tx_messages, i + 1);
+		EXPECT_EQ(object.accepted, i + 1);
 		close(chan);
 	}
 }

@@ -932,9 +932,25 @@ static bool last_queue(int ctx, struct rdmachan_object *found)
 	return there;
 }
 
+/* Each member is of its own kind. */
+static void expect_queue(const struct rdmachan_object *about)
+{
+	EXPECT_EQ(about->operations, 2);
+	EXPECT_EQ(about->sq_taken, 3);
+	EXPECT_EQ(about->cq_completions, 1);
+	EXPECT_EQ(about->cq_overflows, 0);
+	EXPECT_EQ(about->sq_entries, 8);
+	EXPECT_EQ(about->cq_entries, 16);
+	EXPECT_EQ(about->pools, 0);
+	EXPECT_EQ(about->channels, 0);
+	EXPECT_EQ(about->tx_messages, 0);
+	EXPECT_EQ(about->send_buffer, 0);
+}
+
 TEST_F(queue, queues_are_listed)
 {
 	struct rdmachan_object about;
+	struct pool pool;
 	struct queue q;
 	char back[64];
 	uint64_t id;
@@ -950,12 +966,16 @@ TEST_F(queue, queues_are_listed)
 	EXPECT_GT(about.id, id);
 	EXPECT_EQ(about.state, RDMACHAN_STATE_OPEN);
 	EXPECT_EQ(about.uid, getuid());
-	EXPECT_EQ(about.channels, 2);
-	EXPECT_EQ(about.tx_messages, 3);
-	EXPECT_EQ(about.rx_messages, 1);
-	EXPECT_EQ(about.tx_stalls, 0);
-	EXPECT_EQ(about.send_buffer, 8);
-	EXPECT_EQ(about.recv_buffer, 16);
+	expect_queue(&about);
+	/* A queue tells the same of itself. */
+	memset(&about, 0xee, sizeof(about));
+	ASSERT_EQ(get_object(q.fd, &about), 0);
+	EXPECT_EQ(about.kind, RDMACHAN_KIND_QUEUE);
+	expect_queue(&about);
+	ASSERT_EQ(pool_open(&q, &pool, 4), 0);
+	ASSERT_EQ(get_object(q.fd, &about), 0);
+	EXPECT_EQ(about.pools, 1);
+	pool_close(&pool);
 	queue_close(&q);
 	ASSERT_TRUE(last_queue(self->ctx, &about));
 	EXPECT_EQ(about.id, id);

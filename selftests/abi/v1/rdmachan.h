@@ -1036,29 +1036,25 @@ enum rdmachan_link_event {
  * @peer_claimed_uid: User id at the peer as the peer's host claims, which nothing proves; ~0 when
  *	unknown
  * @active: 1 when this side made the connection (queues: when it has a poller)
- * @channels: Channels of a link, channels waiting at a listener, operations of a queue that
- *	are under way
+ * @channels: Channels of a link, channels waiting at a listener
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @frame_size: Bytes of a frame that was agreed upon
  * @local: Local address
  * @peer: Peer's address
  * @device: Name of the RDMA device
  * @created_ns: When the object was made, on CLOCK_REALTIME
- * @tx_messages: Messages accepted for sending (listeners: channels accepted; queues:
- *	entries taken)
+ * @tx_messages: Messages accepted for sending
  * @tx_bytes: Bytes of them
- * @rx_messages: Messages read by the program (listeners: channels offered; queues:
- *	completions in the ring, ever)
+ * @rx_messages: Messages read by the program
  * @rx_bytes: Bytes of them
  * @tx_frames: Frames sent on the link
  * @rx_frames: Frames received on the link
  * @tx_queued: Bytes that wait to be sent
  * @rx_queued: Bytes that wait to be read
  * @rx_next: Bytes of the next message that can be read, 0 when there is none
- * @tx_stalls: How often sending waited for the peer's window (links: for credit; queues:
- *	how often a completion found the ring full)
- * @send_buffer: Send buffer in bytes (queues: entries of the submission ring)
- * @recv_buffer: Receive buffer in bytes (queues: entries of the completion ring)
+ * @tx_stalls: How often sending waited for the peer's window (links: for credit)
+ * @send_buffer: Send buffer in bytes
+ * @recv_buffer: Receive buffer in bytes
  * @peer_message_max: Largest message that the peer takes
  * @tx_placed: Messages of @tx_messages that were written straight into the memory of the
  *	peer's program, and copied nowhere
@@ -1080,7 +1076,16 @@ enum rdmachan_link_event {
  * @traffic_class: Links, channels: class of the packets that this host sends, 0 to 255: with
  *	InfiniBand and RoCE that of the route, else what CONNECT has asked for
  * @events: Links, channels: &enum rdmachan_link_event, since the link was made
+ * @operations: Queues: operations that are under way
+ * @sq_entries: Queues: entries of the submission ring
+ * @cq_entries: Queues: entries of the completion ring
+ * @pools: Queues: pools of buffers
  * @__reserved: 0
+ * @sq_taken: Queues: entries taken of the submission ring, ever
+ * @cq_completions: Queues: completions put into the ring, ever
+ * @cq_overflows: Queues: how often a completion found the ring full
+ * @offered: Listeners: channels that peers have opened, ever
+ * @accepted: Listeners: channels of these that programs have accepted
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -1132,11 +1137,20 @@ struct rdmachan_object {
 	__u32 mtu;
 	__u32 traffic_class;
 	__u32 events;
+	__u32 operations;
+	__u32 sq_entries;
+	__u32 cq_entries;
+	__u32 pools;
 	__u32 __reserved;
+	__aligned_u64 sq_taken;
+	__aligned_u64 cq_completions;
+	__aligned_u64 cq_overflows;
+	__aligned_u64 offered;
+	__aligned_u64 accepted;
 };
 
 /**
- * struct rdmachan_query_args - ioctl(RDMACHAN_QUERY) on a channel or a listener
+ * struct rdmachan_query_args - ioctl(RDMACHAN_QUERY) on a channel, a listener or a queue
  * @size: sizeof(struct rdmachan_query_args)
  * @flags: Must be 0
  * @object_ptr: Address of a &struct rdmachan_object whose size member is set,
@@ -1144,7 +1158,10 @@ struct rdmachan_object {
  * @error_ptr: Address of a &struct rdmachan_error whose size member is set, or
  *	0: the last error record. For a channel that was connected without blocking
  *	this is the question that SO_ERROR answers for a socket; asking does not
- *	clear it
+ *	clear it. Listeners and queues have none: it is empty
+ *
+ * %RDMACHAN_INFO tells of a context, and %RDMACHAN_LIST of links, regions and grants, which
+ * have no file descriptors.
  *
  * Errors: as in "rules of the interface".
  */
@@ -2090,7 +2107,7 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_SHUTDOWN_SIZE_1		8
 #define RDMACHAN_FINISH_SIZE_1			32
 #define RDMACHAN_BUSY_POLL_SIZE_1		8
-#define RDMACHAN_OBJECT_SIZE_1			384
+#define RDMACHAN_OBJECT_SIZE_1			440
 #define RDMACHAN_QUERY_SIZE_1			24
 #define RDMACHAN_LIST_SIZE_1			40
 #define RDMACHAN_REGION_REGISTER_SIZE_1		40
