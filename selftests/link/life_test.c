@@ -56,7 +56,7 @@ static int rounds(void)
 }
 
 /* Whether a channel or a connect may end so when its resources are taken away. */
-static bool tells_of_an_end(int code, const struct rdmachan_error *error)
+static bool tells_of_an_end(int code)
 {
 	switch (code) {
 	case ECONNRESET:
@@ -73,7 +73,7 @@ static bool tells_of_an_end(int code, const struct rdmachan_error *error)
 
 static void note(const char *what, const struct rdmachan_error *error)
 {
-	if (!score->calm && tells_of_an_end(errno, error))
+	if (!score->calm && tells_of_an_end(errno))
 		return;
 	printf("# %s: errno %d (%s), cause %u, detail %llu\n", what, errno, strerror(errno),
 	       error->cause, (unsigned long long)error->detail);
