@@ -252,6 +252,14 @@ static const struct {
 		"The system has no file descriptor left.",
 		"See /proc/sys/fs/file-nr, and raise fs.file-max.",
 	} },
+	{ EDQUOT, ANY, {
+		"The user has as many objects of this kind as one user may have.",
+		"Close what is not needed; \"rdmachan info\" tells use and limits, which root may raise.",
+	} },
+	{ ENOSPC, ANY, {
+		"All users together have as much as may be, or the queue has as many pools as it can.",
+		"Close what is not needed; \"rdmachan info\" tells use and limits, which root may raise.",
+	} },
 	{ ENOBUFS, RECV, {
 		"A message is there, and the pool has no buffer for it. The message stays.",
 		"Give buffers away by rdmachan_pool_add(), then receive again.",
@@ -291,6 +299,10 @@ static const struct {
 	{ EHOSTUNREACH, ANY, {
 		"The name of the host has no address, or no way leads there.",
 		"Check the spelling, and that \"ping\" reaches it.",
+	} },
+	{ EHOSTDOWN, ANY, {
+		"The peer's host does not answer, or not any more.",
+		"rdmachan_query() has the record that tells why. Connect again when the host is back.",
 	} },
 	{ ENODEV, ANY, {
 		"No RDMA device is there for this.",

@@ -192,6 +192,8 @@ static const struct {
 	{ EINTR, RDMACHAN_OP_RECV, "Receiving from", "A signal came first", "same call again" },
 	{ EINTR, RDMACHAN_OP_CONNECT, "Connecting to", "given up", "Connect again" },
 	{ EFAULT, RDMACHAN_OP_REGISTER, "Registering a region failed", "no memory", "READ_ONLY" },
+	{ EDQUOT, RDMACHAN_OP_LISTEN, "Listening", "as many objects", "rdmachan info" },
+	{ EHOSTDOWN, RDMACHAN_OP_SEND, "Sending to", "does not answer", "Connect again" },
 	{ EMFILE, RDMACHAN_OP_OPEN, "Opening a channel to", "no file descriptor left",
 	  "ulimit -n" },
 	{ ENOBUFS, RDMACHAN_OP_RECV, "Receiving from", "the pool has no buffer",
