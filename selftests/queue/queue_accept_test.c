@@ -104,13 +104,35 @@ TEST_F(queue, accepts_as_there_is_room)
 	EXPECT_EQ(queue_flags(&q), 0);
 	for (i = 0; i < 3; i++)
 		close(accepted(&q, 1));
-	/* A ring that is full with no channel waiting is no overflow. */
-	for (i = 0; i < 3; i++)
-		queue_add(&q, OP(NOP), 0, 2);
-	EXPECT_EQ(queue_submit(&q), 3);
-	EXPECT_EQ(queue_flags(&q), 0);
 	for (i = 0; i < 7; i++)
 		close(ends[i]);
+	queue_close(&q);
+	close(listener);
+}
+
+/* A full ring is no overflow before a channel waits. */
+TEST_F(queue, accepts_with_a_full_ring)
+{
+	int listener = do_listen(self->peer, SERVICE, NULL), end, i;
+	struct queue q;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 4, 4), 0);
+	for (i = 0; i < 4; i++)
+		queue_add(&q, OP(NOP), 0, 2);
+	EXPECT_EQ(queue_submit(&q), 4);
+	accept_many(&q, listener, 0, 1);
+	EXPECT_EQ(queue_submit(&q), 1);
+	EXPECT_EQ(queue_flags(&q), 0);
+	end = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(end, 0);
+	EXPECT_EQ(queue_enter(&q, 0, 0, 0), 0);
+	EXPECT_EQ(queue_flags(&q), RDMACHAN_RING_F_OVERFLOW);
+	for (i = 0; i < 4; i++)
+		EXPECT_CQE(&q, 2, 0);
+	EXPECT_EQ(queue_enter(&q, 0, 1, 10000), 0);
+	EXPECT_EQ(queue_flags(&q), 0);
+	close(accepted(&q, 1));
+	close(end);
 	queue_close(&q);
 	close(listener);
 }
