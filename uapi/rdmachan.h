@@ -55,14 +55,13 @@
  * Timeouts are in milliseconds; 0 stands for "no limit" (%RDMACHAN_CONNECT: for
  * the default of the module).
  *
- * A program that is stopped and continued, traced, or frozen with the system does not
- * notice: where no handler runs, the kernel makes the interrupted call again, and the time
- * of the call ends when it would have ended without that. A structure with a timeout has
- * the member *until* for this. It is 0 when a call begins. A call that is interrupted keeps
- * there when its time ends, and how far it has come; any other end of the call sets it to 0
- * again. So after EINTR, and only then, it is not 0: the same call with the structure as it
- * is goes on with the rest of its time, and with 0 in *until* it begins anew. A structure
- * that cannot be written to gives EINTR.
+ * A program that is stopped and continued, traced, or frozen with the system does not notice. Where
+ * no handler runs, the kernel makes the interrupted call again, and the time of the call ends when
+ * it would have ended without that. A structure with a timeout has the member *until* for this. It
+ * is 0 when a call begins. A call that is interrupted keeps there when its time ends, and how far
+ * it has come; any other end of the call sets it to 0 again. So after EINTR, and only then, it is
+ * not 0: the same call with the structure as it is goes on with the rest of its time, and with 0 in
+ * *until* it begins anew. A structure that cannot be written to gives EINTR.
  *
  * A call that can fail because of the connection has a member error_ptr: either
  * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
@@ -1338,16 +1337,15 @@ struct rdmachan_region_unregister_args {
 /**
  * DOC: grants
  *
- * A *grant* lends a piece of a region to the program at the other end of a channel: the
- * *owner* gives it with %RDMACHAN_GRANT, and the *holder* may then read it
- * (%RDMACHAN_READ), write to it (%RDMACHAN_WRITE) or update it (%RDMACHAN_ATOMIC), as its
- * rights say, without the owner's doing anything. The bytes are moved by RDMA READ, RDMA
- * WRITE and atomic operations (InfiniBand Architecture Specification 1, chapters 9.4 and
- * 10.6) under a key that neither program ever sees. Control of the memory goes with the
- * grant: it comes back when the holder releases it (%RDMACHAN_RELEASE), when the owner
- * revokes it (%RDMACHAN_REVOKE), when it expires or is used up, and when the channel ends.
- * Once the owner is told so the key is invalid: whatever the peer's host does, it cannot
- * get at the memory any more.
+ * A *grant* lends a piece of a region to the program at the other end of a channel. The *owner*
+ * gives it with %RDMACHAN_GRANT, and the *holder* may then read it (%RDMACHAN_READ), write to it
+ * (%RDMACHAN_WRITE) or update it (%RDMACHAN_ATOMIC), as its rights say, without the owner's doing
+ * anything. The bytes are moved by RDMA READ, RDMA WRITE and atomic operations (InfiniBand
+ * Architecture Specification 1, chapters 9.4 and 10.6) under a key that neither program ever sees.
+ * Control of the memory goes with the grant: it comes back when the holder releases it
+ * (%RDMACHAN_RELEASE), when the owner revokes it (%RDMACHAN_REVOKE), when it expires or is used up,
+ * and when the channel ends. Once the owner is told so the key is invalid: whatever the peer's host
+ * does, it cannot get at the memory any more.
  *
  * Both are told by *events* (&struct rdmachan_grant_event) in the channel's messages: a
  * message that begins with events is received by who sets %RDMACHAN_IO_F_GRANTS. That a
@@ -1653,19 +1651,18 @@ struct rdmachan_atomic_args {
 /**
  * DOC: rings of a queue
  *
- * A queue has two rings, each mapped into the program by mmap() on the queue's file
- * descriptor: the submission ring, in which the program puts entries and the kernel
- * takes them, and the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE
- * tells where in the mapping the parts of a ring are. Indices are 32 bits wide, only
- * grow, and wrap around; entry number i is at place i & (entries - 1), that many strides behind
- * the first. They need not begin at 0: a program begins with what it finds in the ring.
+ * A queue has two rings, each mapped into the program by mmap() on the queue's file descriptor.
+ * They are the submission ring, in which the program puts entries and the kernel takes them, and
+ * the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE tells where in the mapping the
+ * parts of a ring are. Indices are 32 bits wide, only grow, and wrap around; entry number i is at
+ * place i & (entries - 1), that many strides behind the first. They need not begin at 0: a program
+ * begins with the one it finds in the ring.
  *
- * Who puts entries writes them, and then stores the new producer index with *release*;
- * the taker of them loads the producer index with *acquire*, reads them, and then stores
- * the new consumer index with *release*, which the other side loads with *acquire*
- * before it writes over them. Nobody ever writes the other's index. The kernel does not
- * trust what it finds: it keeps its own copy of its indices, copies an entry before it
- * looks at it, and writes its index anew with each step.
+ * Who puts entries writes them, and then stores the new producer index with *release*. The taker of
+ * them loads the producer index with *acquire*, reads them, and then stores the new consumer index
+ * with *release*, which the other side loads with *acquire* before it writes over them. Nobody ever
+ * writes the other's index. The kernel does not trust what it finds: it keeps its own copy of its
+ * indices, copies an entry before it looks at it, and writes its index anew with each step.
  */
 
 /** RDMACHAN_QUEUE_ENTRIES_MAX - most entries of a ring */
@@ -2128,7 +2125,7 @@ struct rdmachan_buffer {
  * The kernel copies the entry when there is a message for it.
  *
  * A pool of as many buffers as the completion ring has entries, and as the program keeps besides
- * after it has moved the ring's consumer index, never runs empty: while the ring is full no message
+ * after it has moved the ring's consumer index, never runs empty. While the ring is full no message
  * takes a buffer.
  *
  * Errors, besides those of "rules of the interface":

@@ -13,7 +13,7 @@
  *
  * and so on for the next file, until the sender shuts down. After "ready" there is exactly one
  * more verdict for each file. A receiver that finds in the midst of the data that it cannot store
- * the file says so at once, and drops what comes up to the TRAILER or ABORT; a sender that has
+ * the file says so at once, and drops what comes up to the TRAILER or ABORT. A sender that has
  * read that sends no more of it but the ABORT. So the connection goes on whatever becomes of one
  * file. Who breaks these rules gets a verdict and is read from no more.
  *

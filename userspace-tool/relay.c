@@ -8,9 +8,9 @@
  *
  * Ends. A direction ends well when its end was reached: the peer's program has received all that
  * was read from the input, and all that the peer has sent was written to the output. A side
- * that cannot go on for a reason of its own, such as a full disk, aborts the channel, so that
- * the peer does not take what it got, or what it sent, for the whole. If it is the peer that
- * receives no more, its messages are still written out.
+ * that cannot go on for a reason of its own, such as a full disk, aborts the channel. So the peer
+ * does not take what it got, or what it sent, for the whole. If it is the peer that receives no
+ * more, its messages are still written out.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * text.h - text that others wrote, on its way to a terminal or a log
  *
  * Names of files and devices, and whatever a peer or user says, may hold what makes a terminal
- * do something, or what shows another text than there is: control characters, bytes that are
- * no UTF-8, marks that turn the direction of writing, characters without a width. None of that
+ * do something, or what shows another text than there is. These are control characters, bytes that
+ * are no UTF-8, marks that turn the direction of writing, characters without a width. None of that
  * is ever printed: it is escaped as in C, "\x1b" and "\u009b".
  */
 #ifndef TEXT_H

@@ -6,16 +6,16 @@
  * the module as a whole. An object carries its *charge*, which knows what was taken for
  * it: ending the charge gives back just that, whatever happened between.
  *
- * Bytes are those that a channel may make the kernel hold, not those it holds: its two
- * buffers, from its making to its end, and what its peer is promised beyond the receive
- * buffer while a larger message comes. The window is a promise that cannot be taken
- * back, so the room must be there before; and sending and receiving count nothing that
- * channels share. Besides: events of grants, adapters' memory regions of grants that are given,
- * grants that are held, buffers of pools, accesses that wait for a slot, and answers to atomic
- * operations that the peer has not taken.
+ * Bytes are those that a channel may make the kernel hold, not those it holds. These are its two
+ * buffers, from its making to its end, and what its peer is promised beyond the receive buffer
+ * while a larger message comes. The window is a promise that cannot be taken back, so the room must
+ * be there before; and sending and receiving count nothing that channels share. Besides: events of
+ * grants, adapters' memory regions of grants that are given, and grants that are held. Likewise
+ * buffers of pools, accesses that wait for a slot, and answers to atomic operations that the peer
+ * has not taken.
  *
  * What a peer makes, channels that it opens, grants that it gives, and links, is charged to the
- * user as well, but not the last quarter of what he may have: that is for what his own programs
+ * user as well, but not the last quarter of his limit. That is for what his own programs
  * make.
  *
  * A user may make user namespaces, with many user ids of his. Their objects are his as well: each

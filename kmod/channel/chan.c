@@ -3,7 +3,7 @@
  * chan.c - a channel's life
  *
  * Ending. close() of a channel in use puts CLOSE behind what waits to be sent and
- * leaves the rest to the background: the peer answers CLOSED, the link then drops the
+ * leaves the rest to the background. The peer answers CLOSED, the link then drops the
  * lane's reference, which is the last. If the data cannot be delivered within the
  * linger time, or the program was killed, CLOSE is sent at once with the reset flag and
  * the data that waits is thrown away. If the link ends first, the lane goes with it.

@@ -394,8 +394,8 @@ struct rch_rx_row {
  * Locks. None is called with chan->lock or the link's, so that they may take both.
  *
  * Lifetime. A constant of the module's. rch_chan_init() is given it before there are links, devices
- * and files, and so before the first channel is made; it never changes, and needs no lock to be
- * read. rch_chan_exit() comes when links, devices and files are gone and all work is done: then the
+ * and files, and so before the first channel is made. It never changes, and needs no lock to be
+ * read. rch_chan_exit() comes when links, devices and files are gone and all work is done. Then the
  * last channel has been told of its @free, and RCU has only its memory left to give back, which
  * calls none of these and is waited for. So the functions outlive each channel, as the module does.
  */

@@ -9,9 +9,9 @@
  * changes, when the channel is closed, and at the deadline.
  *
  * A link is looked for RCH_CONNECT_TRIES times at most, until the deadline, a signal, or
- * the channel's close. Four things lead to another try: the link ended before the peer answered (it
- * was idle, or made for a service that nobody listens for); the service belongs to another trust
- * domain, which the peer names; the peer was restarted; the link failed, and was not made for this
+ * the channel's close. Four things lead to another try. The link ended before the peer answered (it
+ * was idle, or made for a service that nobody listens for). The service belongs to another trust
+ * domain, which the peer names. The peer was restarted. The link failed, and was not made for this
  * channel. link_connect.c tries a smaller MTU.
  *
  * Giving up. When the program gives up while the peer's answer is still to come, the

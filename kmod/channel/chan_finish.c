@@ -2,8 +2,8 @@
 /*
  * chan_finish.c - how much the peer's program has received
  *
- * Operation. The peer tells the number of messages that its program has received as soon as it
- * will receive no more: by READ when the program has found the end behind them or has shut
+ * Operation. The peer tells the number of messages that its program has received as soon as it will
+ * receive no more. It does so by READ when the program has found the end behind them or has shut
  * receiving down, and by CLOSE when it has closed. The first of these counts. Compared with the
  * number of messages that were accepted here it says whether any are missing, wherever these are:
  * unread at the peer, under way, or still in the send buffer.

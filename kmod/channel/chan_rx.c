@@ -16,7 +16,7 @@
  *
  * Error handling. A record that the channel's state does not allow is the peer's fault
  * and ends the link. If there is no memory to keep a record, or a limit is in the way of
- * a message that is larger than the receive buffer, the channel is reset: a message that
+ * a message that is larger than the receive buffer, the channel is reset. A message that
  * cannot be delivered is told, never left out.
  */
 #include <linux/uio.h>

@@ -3,7 +3,7 @@
  * chan_tx.c - what is sent on a channel: whether it may be, segments, rows of small messages
  *
  * Operation. A message that does not go straight into the link's frame is cut into segments, each
- * copied once into memory that is posted as it is, and queued with the channel; the send buffer
+ * copied once into memory that is posted as it is, and queued with the channel. The send buffer
  * bounds what may wait there. A message belongs to one sender from its first segment to its last,
  * by RCH_CHAN_TX. Which way a message takes is chosen above, in message/send.c.
  */

@@ -4,7 +4,7 @@
  *
  * A segment is a part of a large message, or a *run*: small messages of one channel, one
  * behind the other in a frame. A run is kept as it came, headers and all, and its first
- * message is taken off by looking at the next header; so a message of a run costs neither
+ * message is taken off by looking at the next header. So a message of a run costs neither
  * an allocation nor a place in a list.
  *
  * A few unread bytes must not hold a whole frame: a small record is copied, and the page of

@@ -2,10 +2,11 @@
 /*
  * debugfs.c - files for those who test the module: rdmachan in debugfs
  *
- * In inject one file for each fault of inject.h, and one that counts them; in keys how many keys
- * of own memory there are, see path_key.c; in items how many pieces of memory with messages that
- * wait, those in frames apart; in sets how many sets of regions. Only root reads and writes them.
- * Nothing depends on their being there: a kernel may have no debugfs, or be locked down.
+ * In inject one file for each fault of inject.h, and one that counts them. The file keys tells how
+ * many keys of own memory there are, see path_key.c. The file items tells how many pieces of memory
+ * with messages that wait, those in frames apart; in sets how many sets of regions. Only root reads
+ * and writes them. Nothing depends on their being there: a kernel may have no debugfs, or be locked
+ * down.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

@@ -37,7 +37,7 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 }
 
 /*
- * Whether a message that cannot be sent without waiting could be with it: it is larger
+ * Whether a message that cannot be sent without waiting could be with it. It is larger
  * than the send buffer, but not than the peer takes, which is known. io_uring, which only tries
  * first, then has a thread of its own wait. That is no failure, and leaves no record.
  */

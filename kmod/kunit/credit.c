@@ -42,10 +42,9 @@ struct sim {
 };
 
 /*
- * The two rings, the first number of each side, and how programs and the module
- * behave: @pin, that a frame's buffer comes back only when its data is read, which
- * may take for ever; else it comes back (or is replaced) by and by. @beat, that
- * heartbeats are sent whenever one pleases.
+ * The two rings, the first number of each side, and how programs and the module behave. @pin says
+ * that a frame's buffer comes back only when its data is read, which may take for ever; else it
+ * comes back (or is replaced) by and by. @beat, that heartbeats are sent whenever one pleases.
  */
 struct link_case {
 	const char *name;

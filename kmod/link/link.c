@@ -4,9 +4,9 @@
  *
  * link_connect.c makes it; link_table.c knows all of them.
  *
- * Taking apart. Each end of a link goes through rch_link_fail_locked(), once: the
- * state becomes DEAD, which stops all sending. break_work has the queue pair fail, so that the peer
- * reaches nothing by it however long the rest takes. And dead_work runs:
+ * Taking apart. Each end of a link goes through rch_link_fail_locked(), once. The state becomes
+ * DEAD, which stops all sending. By break_work the queue pair fails, so that the peer reaches
+ * nothing by it however long the rest takes. And dead_work runs:
  *
  *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
  *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
@@ -461,7 +461,7 @@ static void rch_link_reap_work(struct work_struct *work)
 
 /*
  * When both ends of a link from this host to itself have been drained, rxe has nothing
- * to pass from one queue pair to the other; see settle_qp() in path.c for why that must
+ * to pass from one queue pair to the other. See settle_qp() in path.c for why that must
  * be before either is destroyed.
  */
 static void wait_for_twin(struct rch_link *link)
@@ -556,8 +556,8 @@ static unsigned long forgiven(unsigned long when, unsigned long late, unsigned l
 
 /*
  * The dead time is one in which the peer could have been heard. A tick that comes late by
- * more than its period tells that this host stood still, or had no processor to spare: then
- * nobody has taken what the peer sent, either, and that time does not count.
+ * more than its period tells that this host stood still, or had no processor to spare. Then nobody
+ * has taken what the peer sent, either, and that time does not count.
  */
 static void forgive_own_delay(struct rch_link *link)
 {
@@ -573,7 +573,7 @@ static void forgive_own_delay(struct rch_link *link)
 
 /*
  * Whether the peer gives no sign of life. A path may be so slow that no frame comes for the dead
- * time, or the peer's adapter be stuck with what it has to send: as long as it acknowledges what
+ * time, or the peer's adapter be stuck with what it has to send. As long as it acknowledges what
  * this side sends, reads and writes the peer is not dead. That may go on when there is no module
  * behind it any more: see is_stalled().
  */

@@ -26,9 +26,9 @@
 #define RCH_FIRST_EPOCH 1
 
 /*
- * Whether peers may close keys here. The adapter must do so with none but the very key, once
- * it is registered: siw looks at the number of the region alone, so that a peer could close a
- * key that is just being registered, and have memory opened behind our back.
+ * Whether peers may close keys here. The adapter must do so with none but the very key, once it is
+ * registered. But siw looks at the number of the region alone, so that a peer could close a key
+ * that is just being registered, and have memory opened behind our back.
  */
 static bool closes_keys(const struct ib_device *dev)
 {

@@ -3,7 +3,7 @@
  * link_inject.c - what injected faults do to a link
  *
  * Where. A reliable connection loses nothing, so all of this is done to frames that have
- * come, before the link looks at them: for its rules it makes no difference where on the
+ * come, before the link looks at them. For its rules it makes no difference where on the
  * way a frame was lost. Only the queue pair's failure is a real one.
  *
  * Who hands frames over. Completions do, one after the other; and @hold_work, when a

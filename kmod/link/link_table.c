@@ -3,8 +3,8 @@
  * link_table.c - all links: found, counted, ended together
  *
  * The table has a reference to each link in it. A link leaves it last of all when it is
- * taken apart (link.c), so whoever must see the end of links, because their device, their
- * network namespace or the module goes, kills them and waits until they have left.
+ * taken apart (link.c). Code that must see the end of links, as their device, network namespace or
+ * the module goes, kills them and waits until they have left.
  */
 #include <linux/in.h>
 #include <linux/jiffies.h>

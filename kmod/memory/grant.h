@@ -7,10 +7,10 @@
  *
  * Lifetime. A channel gets its grants when there is the first one, and they are freed with
  * it. A loan is referenced by the table until it has ended, by its timer while that is
- * pending, by its REVOKE while that waits to be told, and by who waits for its end; it holds the
+ * pending, by its REVOKE while that waits to be told, and by the waiters for its end. It holds the
  * channel, and uses its region. A held grant is referenced by the table until it has ended and
- * nobody accesses it, then by its RELEASE until that was told; and by each call that has begun: a
- * number may be another grant's by the next step.
+ * nobody accesses it, then by its RELEASE until that was told. Each call that has begun has a
+ * reference too: a number may be another grant's by the next step.
  *
  * Locks. The xa_lock of each table protects what is in it, and is taken in softirq; nothing
  * of ours is taken inside it. The lock of a region's set is outer to it; chan->lock and

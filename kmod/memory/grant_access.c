@@ -7,9 +7,9 @@
  * program's, a step has three parts: copying from the program, the adapter's work,
  * copying to the program. The grant is busy in the second only, and not while the step waits
  * for its turn. So a revocation waits for what the adapter has in hand, and finds the job
- * undone between two steps. Instead of copying, more than a few bytes are read or written where
- * the program has them: each step pins their pages for as long as it lasts, and is of use in a
- * call of the program only.
+ * undone between two steps. Instead of copying, more than a few bytes are read or written where the
+ * program has them. Each step pins their pages for as long as it lasts, and is of use in a call of
+ * the program only.
  *
  * A caller that has begun a job takes its steps: rch_job_go_on(), whenever @wait was woken. That is
  * a call that waits, or an operation of a queue. The latter may be left alone, when its queue ends:

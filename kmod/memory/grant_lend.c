@@ -4,7 +4,7 @@
  *
  * Operation. A loan is made - region, mapping, memory regions with fresh keys - and given
  * with a message, both when the program has nothing more to say. It goes back in two steps. First
- * comes the holder's word that nobody there accesses it any more: RELEASE, which also
+ * comes the holder's word that nobody there accesses it any more. That is RELEASE, which also
  * answers REVOKE; or CLOSE or CLOSED of the channel, which are not sent while anybody does;
  * or the end of the path. Then the keys are made invalid, and only after that the owner
  * is told: his event, or the end of his REVOKE. A key is never made invalid under an access

@@ -13,7 +13,7 @@
  * account: whole pages, added to what the program's memory has pinned already and
  * compared with RLIMIT_MEMLOCK, unless it has CAP_IPC_LOCK. Two regions with one page count
  * it twice. Besides, all regions of a user, of whatever programs, are bound together by the
- * parameter user_pinned_mib, or RLIMIT_MEMLOCK if that is more: the account of a program ends with
+ * parameter user_pinned_mib, or RLIMIT_MEMLOCK if that is more. The account of a program ends with
  * it, and its regions with the context.
  *
  * Error handling. All that can fail happens before a region gets into the table for

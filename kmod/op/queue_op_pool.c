@@ -2,9 +2,9 @@
 /*
  * queue_op_pool.c - one RECV for many messages, into buffers of a pool
  *
- * Operation. A message is received like any other, into the first buffer of the pool, when
- * there is room for its completion: as long as there is none it stays with its channel,
- * whose peer is so held back. So an operation never keeps more than itself.
+ * Operation. A message is received like any other, into the first buffer of the pool, when there is
+ * room for its completion. As long as there is none it stays with its channel, whose peer is so
+ * held back. So an operation never keeps more than itself.
  *
  * Messages that are at hand and fit the next buffers are received as a *row*: the channel is
  * claimed, the buffers are taken and the program is told once for all of them. A message that is

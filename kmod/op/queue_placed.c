@@ -5,9 +5,9 @@
  * Operation. Small messages are copied as others are. Large ones are handed to a transfer
  * (place.c), and the operation waits for the end of that instead of its channel. A region's
  * pages are there, so nothing here ever needs a call of the program. Pages of the program's own
- * are pinned in one, when a transfer begins: a SEND as it is first run, a RECV when a message is
- * offered, or when the last one was placed, so that it is worth lending memory for the next. Where
- * there is no call, and where pages cannot be pinned, the message is copied.
+ * are pinned in one, when a transfer begins. That is for a SEND as it is first run, a RECV when a
+ * message is offered, or when the last one was placed, so that it is worth lending memory for the
+ * next. Where there is no call, and where pages cannot be pinned, the message is copied.
  *
  * Ownership. An operation uses its region from its preparation to its end; a transfer
  * does so itself, and holds the channel's file, for it may outlive the operation: when the

@@ -3,10 +3,10 @@
  * device.c - RDMA devices come and go
  *
  * Our client is registered after the connection manager's, so on removal of a device
- * it is told first: all paths on the device are destroyed before the connection
+ * it is told first. All paths on the device are destroyed before the connection
  * manager looks for ids that are still bound to it. Until it does, it goes on giving
- * the device to who asks; that none of them becomes a path is seen to by
- * rch_device_bind(), or programs that connect anew at once would keep it for ever.
+ * the device to those that ask. None of them becomes a path, which rch_device_bind() sees to; else
+ * programs that connect anew at once would keep it for ever.
  *
  * What a device's driver tells comes from work items of the core's, not always in order: so what
  * the core knows of the port counts. It is passed on without a lock of this file.

@@ -3,7 +3,7 @@
  * frame.h - what is sent: items that wait, and the frames that carry them
  *
  * A channel's data waits as *items*, one for each DATA record. A small item has
- * its bytes behind it and is copied into a frame that others share; it may have room for
+ * its bytes behind it and is copied into a frame that others share. It may have room for
  * messages behind it, so that many of them wait in one piece of memory. A large one
  * is a frame of its own: the program's bytes are copied once, straight to where
  * the adapter will read them. Such a frame may be *bare*: then it has neither header nor

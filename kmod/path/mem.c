@@ -3,7 +3,7 @@
  * mem.c - pins and maps a program's memory
  *
  * The pins last no longer than a call of the program, or an operation of its queue, but a peer can
- * prolong both, and a message may have 1 GiB: unlike those of direct I/O, which are as many pages
+ * prolong both, and a message may have 1 GiB. Unlike those of direct I/O, which are as many pages
  * as one request has, they could take a machine's memory out of reclaim. So they are charged
  * to the program's limit of locked memory, as the RDMA core does with those of regions.
  * Beyond it the message is copied.

@@ -257,7 +257,7 @@ static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 /*
  * A bond has failed over to an interface with another hardware address. Others connect anew then
  * (nvme, xprtrdma, rds): their requests would be lost only when their time is over. Whether packets
- * still get through the queue pair is known to the adapter alone: one that is bonded by its driver
+ * still get through the queue pair is known to the adapter alone. One that is bonded by its driver
  * has moved the queue pair along, rxe looks the address up for each packet; another would send from
  * the old address. So the link goes on, and its heartbeats decide, which costs its dead time where
  * nothing gets through, and nothing where it does.

@@ -3,22 +3,22 @@
  * path_access.c - RDMA READ, RDMA WRITE and atomics on memory that the peer lends
  *
  * Operation. Own memory of an access is room of the kernel's, or pages that are mapped for it, or
- * memory that has a key: what a program's own memory makes others wait for is over before it is
+ * memory that has a key. What a program's own memory makes others wait for is over before it is
  * submitted, or comes after it has ended. An access that is submitted gets one of the path's
- * *slots*, or waits for its *turn*: its channel's, and then its own in that. When it has a
- * slot its owner is asked where it goes; so what is waiting can still be refused, and is not
- * busy with anything. It ends once, in softirq, and its slot is the next one's.
+ * *slots*, or waits for its *turn*: its channel's, and then its own in that. When it has a slot its
+ * owner is asked where it goes; so what is waiting can still be refused, and is not busy with
+ * anything. It ends once, in softirq, and its slot is the next one's.
  *
  * iWARP. What an RDMA READ gives is written by the peer, under a key: the memory is registered
  * for that, and the access ends with the end of the registration.
  *
  * Error handling. An access whose work requests may be queued although they have failed ends
- * when the path is drained; so does one whose completion never comes, as siw may lose the last
+ * when the path is drained. So does one whose completion never comes, as siw may lose the last
  * when its device goes (seen with 6.12).
  *
  * Ownership. An access is a user of the path from rch_access_open() to its end. Before and
  * after that its owner may have to wait for a program's memory, for as long as that pleases, and
- * the path does not wait for him: when it is destroyed it takes what it has of those that were
+ * the path does not wait for him. When it is destroyed it takes what it has of those that were
  * got, which then are *orphans*, and of no use but for what has been read. The path keeps some
  * that were put, to be got again: their room stays mapped.
  */
@@ -708,7 +708,7 @@ static u32 step(const struct rch_access *access, bool read)
  * @length: bytes that are wanted, not 0
  *
  * siw puts a small answer to an RDMA READ behind its header at once, and when the bytes lie in
- * two pages takes the wrong ones (siw_try_1seg(), 6.1 to 7.2): so these are asked for one page
+ * two pages takes the wrong ones (siw_try_1seg(), 6.1 to 7.2). So these are asked for one page
  * after the other. Any context.
  */
 u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length)
@@ -762,8 +762,8 @@ void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rk
  * @access: it has ended, with 0
  *
  * When rxe gets a frame once more that it has had, it acknowledges all up to the last atomic
- * operation behind that, and the other end takes this for the end of the operation too, if the
- * answer was lost, or is late (6.1 to 7.2).
+ * operation behind that. The other end takes this for the end of the operation too, if the answer
+ * was lost, or is late (6.1 to 7.2).
  */
 bool rch_access_lost(const struct rch_access *access)
 {

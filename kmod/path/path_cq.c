@@ -3,14 +3,14 @@
  * path_cq.c - the completion queue of a path
  *
  * Operation. The core looks at completions in softirq, which its handler raises. Most
- * adapters call that in an interrupt or with softirqs off, so that the softirq runs at
- * once. rxe of newer kernels calls it in a work item: a softirq that is raised neither in an
- * interrupt nor with softirqs off (in_interrupt() is the core's condition, too) wakes
- * ksoftirqd, which costs two switches for each frame. An interrupt of our own, which this
- * processor sends to itself, raises it instead.
+ * adapters call that in an interrupt or with softirqs off, so that the softirq runs at once. But
+ * rxe of newer kernels calls it in a work item. A softirq that is raised neither in an interrupt
+ * nor with softirqs off (in_interrupt() is the core's condition, too) wakes ksoftirqd, which costs
+ * two switches for each frame. An interrupt of our own, which this processor sends to itself,
+ * raises it instead.
  *
  * Bounds. A softirq of the core's looks at 256 completions at most, of all queues of the
- * processor, and ends with the tick; work that is left is for the next one, and where they do not
+ * processor, and ends with the tick. Work that is left is for the next one, and where they do not
  * end for ksoftirqd, which is scheduled like any program. A frame is one completion, and has at
  * most as many records as 16 KiB hold. Where the device asks for it the core has it wait for
  * several completions before it interrupts, as many as the load makes useful (DIM).

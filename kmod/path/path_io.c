@@ -5,9 +5,9 @@
  * Operation. Frames to send are posted in chains, one doorbell each. Their owner
  * decides which are signalled; a completion stands for all before it. Receive
  * buffers are single frames. When one has been filled and somebody still refers to
- * it, the buffer is handed over with its page and another page takes its place: one
- * that was read meanwhile (@handed of the path), or a new one. So a slow reader never
- * holds back the ring.
+ * it, the buffer is handed over with its page and another page takes its place. That is one that
+ * was read meanwhile (@handed of the path), or a new one. So a slow reader never holds back the
+ * ring.
  *
  * Buffer ownership. A frame to send belongs to the adapter from rch_path_post()
  * until the owner of the path learns of its completion, or the path is drained. A

@@ -4,9 +4,9 @@
  *
  * Operation. A work request takes few elements, and the pages of a region may be scattered: one
  * for 128 KiB is all that rxe does without a key. With a key of the adapter's it is one for a MiB,
- * from and to anywhere. Making that costs about what it saves for 1 MiB, so it is kept: for each
- * path, as keys belong to that, and for each *piece* of a region, as many pages as a key may
- * have. Nobody else learns it, and it is good for local access only.
+ * from and to anywhere. Making that costs about what it saves for 1 MiB, so it is kept. There is
+ * one for each path, as keys belong to that, and for each *piece* of a region, as many pages as a
+ * key may have. Nobody else learns it, and it is good for local access only.
  *
  * The mapping of its memory also serves who lets the peer at some of that: making one takes more
  * than all else, where pages are many. Such a key must stay until the peer is kept out, and that of
@@ -21,7 +21,7 @@
  * adapter, which may have much to send before.
  *
  * Lifetime. A key goes with its path or with its memory, whichever goes first, or when the path
- * needs its place and nobody has used it for a while: a context that finds it ready and takes it
+ * needs its place and nobody has used it for a while. A context that finds it ready and takes it
  * out of the path's list ends it. By then the adapter does not use it: of a path that is destroyed
  * it uses nothing, and of memory that goes there are no accesses. Accesses refer to what is left of
  * a key until they have ended themselves. Memory waits until it has no key, in whichever context

@@ -4,8 +4,8 @@
  *
  * One listener for each network namespace, on one port for both address families.
  *
- * Refusing. With iWARP the end of the TCP connection comes right behind the words. siw does not
- * hear them when both arrive before its own call to connect is over, as they do on one host: that
+ * Refusing. With iWARP the end of the TCP connection comes right behind the words. The words are
+ * lost to siw when both arrive before its own call to connect is over, as they do on one host: that
  * call gets a moment. The connection manager of iWARP handles one request after the other, of all
  * users of the host, so that its handler must not sleep for that. It leaves the id to refuse_work,
  * which refuses and destroys it when the moment is over. Until then the id keeps its listener, and

@@ -8,10 +8,10 @@
  * queue's order puts the opening before the frame that names the key.
  *
  * Registrar. When a packet was lost, rxe begins again with the oldest work request that
- * is not acknowledged, and does all that follow once more, local ones too (6.1 to 7.2):
- * it finds the key invalid, and the queue pair fails. There the path gets a second
- * queue pair, which sends nothing, for local work requests alone. As no order holds
- * between two queue pairs, whoever opens a region waits for that.
+ * is not acknowledged, and does all that follow once more, local ones too (6.1 to 7.2). It finds
+ * the key invalid, and the queue pair fails. There the path gets a second queue pair, which sends
+ * nothing, for local work requests alone. As no order holds between two queue pairs, whoever opens
+ * a region waits for that.
  *
  * Ownership. Pages may be unpinned when no adapter can touch them: after the completion
  * of the invalidation, or the arrival of that frame, of which our own adapter says that it
@@ -325,8 +325,8 @@ static struct rch_mr *mr_spare(struct rch_path *path, u32 keeps)
 /*
  * Those in the pool are closed: by an invalidation that has completed, or by the peer, which had
  * written there; or they never were open. So the adapter is done with their registration. But its
- * driver may have taken note of nothing since the last completion that it was asked for, and when
- * the queue pair fails tell of a registration before that as of one that was flushed: that
+ * driver may have taken note of nothing since the last completion that it was asked for. When the
+ * queue pair fails it may tell of a registration before that as of one that was flushed. That
  * completion is the path's.
  */
 static void mrs_keep(struct rch_path *path, u32 keeps)

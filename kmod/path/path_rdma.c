@@ -8,8 +8,8 @@
  *
  * Completions. Only the last work request of a batch tells whoever waits. Those before
  * it share a silent completion, for they complete one by one when the queue is flushed,
- * and the memory they are in may be freed as soon as the last has come. siw may lose
- * the last when its device goes (seen with 6.12); but none comes when the path is drained.
+ * and the memory they are in may be freed as soon as the last has come. The last may be lost by siw
+ * when its device goes (seen with 6.12); but none comes when the path is drained.
  *
  * Ownership. Pages may be unpinned after the last completion of a batch.
  */

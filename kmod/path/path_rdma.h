@@ -232,7 +232,7 @@ struct rch_path_writes {
 	/**
 	 * @flags: of each such work request; immutable once the path is set up. Over iWARP a work
 	 * request is over when TCP has the data, and siw hands over the program's pages themselves
-	 * when it is not to signal the end; what the program writes there afterwards then reaches
+	 * when it is not to signal the end. What the program writes there afterwards then reaches
 	 * the peer. So there each one is signalled
 	 */
 	int flags;

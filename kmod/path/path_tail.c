@@ -7,9 +7,9 @@
  * volume 1, C9-88), and the peer's adapter acknowledges it. When something before it is missing,
  * the adapter says so instead, and the own one sends that again.
  *
- * No probe follows a request of several packets. rxe may lose its place in such a one when it is
- * sent again while acknowledgements of the first try come (pure/ack.h), and a probe has it sent
- * again soon: cables that lose 2 % and repeat 1 %, and one of 4 Mbit/s, ended connections.
+ * No probe follows a request of several packets. With one, rxe may lose its place in such a one
+ * when it is sent again while acknowledgements of the first try come (pure/ack.h), and a probe has
+ * it sent again soon. Cables that lose 2 % and repeat 1 %, and one of 4 Mbit/s, ended connections.
  *
  * Where packets cannot be lost there are none: on iWARP, whose TCP does the same, and between
  * two queue pairs of one adapter.

@@ -4,11 +4,11 @@
  *
  * The peer's heartbeat decides when a peer is dead, and no adapter shall give up before. One that
  * tries for ever never does. Any other gives up after so many tries, which together take as long as
- * the dead time, or 17 s where that is longer: a packet that is lost last is missed by nobody but
+ * the dead time, or 17 s where that is longer. A packet that is lost last is missed by nobody but
  * its sender, which waits for one timeout.
  *
  * To repeat what is not lost, as when the peer's processor has no time for a while, is not harmless
- * with rxe, which tries for ever: in 6.12 its requester may lose its place in a request of many
+ * with rxe, which tries for ever. In 6.12 its requester may lose its place in a request of many
  * packets when acknowledgements of the first try come during the second, and the connection ends.
  * So there the timeout is 537 ms, as that of rdma_cm itself. It is less where four tries would not
  * fit into the dead time; but not below 134 ms.

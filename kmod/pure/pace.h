@@ -12,10 +12,11 @@
  * queue: the wire could have taken more, so it tells nothing but that the rate is not lower. While
  * no batch has found one, the bound is RCH_PACE_MAX, as it is at the most.
  *
- * The round trip is measured when nothing is under way, as a queue of our own would make it longer:
- * when bytes are posted after a pause, and every ten seconds, when no batch is posted until nothing
- * is under way. Where batches take far longer than they should, others have filled the queue, and
- * the round trip is measured sooner: with a longer one more is under way, so that a share is kept.
+ * The round trip is measured when nothing is under way, as a queue of our own would make it longer.
+ * That is when bytes are posted after a pause, and every ten seconds, when no batch is posted until
+ * nothing is under way. Where batches take far longer than they should, others have filled the
+ * queue, and the round trip is measured sooner: with a longer one more is under way, so that a
+ * share is kept.
  *
  * Nothing here is locked. Times are microseconds of a clock that does not wrap.
  */

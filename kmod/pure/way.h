@@ -9,12 +9,12 @@
  * trip.
  *
  * rch_way() is asked last. A message is copied without asking it if the caller must not block
- * (message/send.c), if it is not in one piece of memory (rch_call_range()), if its pages cannot be
- * pinned, and if the peer refuses, as no program there waits for it (rndv/cts.c).
+ * (message/send.c), if it is not in one piece of memory (rch_call_range()), or if its pages cannot
+ * be pinned. So it is if the peer refuses, as no program there waits for it (rndv/cts.c).
  *
  * The size decides, where the pages lie, and the longer of the copies and the round trip. A
  * program that sends from pages of its own waits until the peer has them, which is a round trip
- * even where the peer has lent memory; so where round trips are long its messages are eager, as
+ * even where the peer has lent memory. So where round trips are long its messages are eager, as
  * far as one round trip's frames go.
  *
  * The device decides by what it can: one that lends no memory has every message copied, as its host

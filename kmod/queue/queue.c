@@ -332,8 +332,8 @@ static void start(struct rch_op *op)
 }
 
 /*
- * An operation that is both in a line and among accesses has its places in both at the same time:
- * those with FENCE behind it wait for it, and must not be before it in the line. So have those that
+ * An operation that is both in a line and among accesses has its places in both at the same time.
+ * Those with FENCE behind it wait for it, and must not be before it in the line. So have those that
  * are before it in its chain. Operations that begin later come behind all of them.
  */
 static void reserve(struct rch_queue *queue, struct rch_op *first)

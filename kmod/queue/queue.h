@@ -9,9 +9,9 @@
  * holds a queue, and no operation holds the file of one: there are no cycles.
  *
  * Locks, outermost first: @run_lock, which who takes entries or runs operations holds,
- * also while it touches the program's memory, but in rch_queue_wq only with faults
- * disabled; then the locks of channels and listeners, their wait queues; then @lock,
- * taken by their wake-ups in any context; then @wait.
+ * also while it touches the program's memory, but in rch_queue_wq only with faults disabled. Then
+ * the locks of channels and listeners, their wait queues; then @lock, taken by their wake-ups in
+ * any context; then @wait.
  */
 #ifndef _RCH_QUEUE_H
 #define _RCH_QUEUE_H

@@ -14,7 +14,7 @@
  *   LOAD flags: call if WAKEUP           LOAD producer: stay if it has moved
  *
  * Lifetime. The thread ends with the queue, before anything of it is given back. It has
- * the program's memory only while it looks, two ticks at most at a time: one that never
+ * the program's memory only while it looks, two ticks at most at a time. One that never
  * let go of it would keep the queue's mappings, and so the queue and itself, for ever. It
  * finds out that the program is gone when it wants the memory again.
  *

@@ -3,7 +3,7 @@
  * cts.c - has a large message written straight to where it is wanted
  *
  * Operation. An RTS of the peer is kept for receivers of this program that wait for
- * messages, or, for a moment, if they did so last; a program that polls or
+ * messages, or, for a moment, if they did so last. A program that polls or
  * does not block gets the message as DATA, so that poll() need not lie. The transfer of the one
  * that takes it opens memory piece by piece through a memory region (CTS), and waits for each piece
  * (FIN).

@@ -3,14 +3,14 @@
  * place_recv.c - transfers: the steps of the receiver
  *
  * Open, wait for FIN, close. Memory that is open before anybody has asked for it is told of in
- * lend.c, and the heirs of a transfer in heir.c: they lend while the other goes on, and have
+ * lend.c, and the heirs of a transfer in heir.c. They lend while the other goes on, and have
  * claimed nothing until their turn comes.
  *
  * Error handling. Receiving cannot be stopped once memory is open to the peer: the peer's
  * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). Memory
  * that is only lent is asked back, and waited for. A peer that is busy with other messages, and
  * does not finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead
- * times; where nobody is left who wants the message, as soon as it is late.
+ * times. Where nobody is left who wants the message, as soon as it is late.
  */
 #include "base/rch.h"
 #include "channel/chan.h"

@@ -12,7 +12,7 @@
 # side by side (3).
 #
 # Findings (calls that end with an error that is not documented, or not at all) are
-# in build/abifuzz/round/findings, cases of a round in which the kernel died in "kept";
+# in build/abifuzz/round/findings, cases of a round in which the kernel died in "kept". In
 # "console.log" of build/abifuzz/out has what it said.
 
 set -euo pipefail

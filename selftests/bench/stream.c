@@ -3,7 +3,7 @@
  * stream.c - messages one way without a pause, and when each arrives
  *
  * The sender goes on for a time, not for a number of messages, and always has as many under way as
- * the way takes: the receiver's stamps tell what a round trip carries in the steady middle. To look
+ * the way takes. The receiver's stamps tell what a round trip carries in the steady middle. To look
  * at the clock takes a quarter of a microsecond where time is virtual, and shifts what is measured:
  * of small messages only each so many is stamped.
  */

@@ -3,7 +3,7 @@
  * gather_test.c - small messages, and last words, that are held back to share a frame
  *
  * Most tests set gather_us so high that a message which is held back although it must not
- * be takes a quarter of a second, and compare so many with as many when none is held back. Where
+ * be takes a quarter of a second. They compare so many with as many when none is held back. Where
  * time is virtual both take the same time; elsewhere nothing is known of that.
  */
 #include <poll.h>

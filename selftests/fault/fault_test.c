@@ -3,9 +3,9 @@
  * fault_test.c - the kernel runs out of memory, or cannot reach the program's
  *
  * Two means of CONFIG_FAULT_INJECTION. A sweep repeats a call and has the first, the
- * second, the third ... allocation or copy that it leads to fail, until it is through
- * without: a call then either succeeds, or gives ENOMEM or EFAULT and has done nothing.
- * Work done in work items and softirq is failed by the allocator's own switches.
+ * second, the third ... allocation or copy that it leads to fail, until it is through without. A
+ * call then either succeeds, or gives ENOMEM or EFAULT and has done nothing. Work done in work
+ * items and softirq is failed by the allocator's own switches.
  *
  * The tests look at what programs see; that no memory is lost, and that the kernel has
  * nothing to complain of, is seen by leak_check and in its log.

@@ -4,7 +4,7 @@
  *
  * What fault_test.c and nomem_test.c do with the kernel's fault injection, here with the
  * module's, on any kernel. Each kind of allocation fails by itself, and then the first,
- * the second, the third ... of all that a channel needs from open() to close(): a call
+ * the second, the third ... of all that a channel needs from open() to close(). A call
  * either works, or fails with an errno that says so and has done nothing, and the next
  * one works. After each test nothing may be left of the module's objects.
  */

@@ -86,7 +86,7 @@ static void mend_cache(const char *cache)
 }
 
 /*
- * Caches that the module uses. Others must be left out: below the module there are
+ * Caches that the module uses. Others must be left out. Below the module there are
  * places that complain of having no memory, or never recover from it, as rxe does when
  * it has none for a packet of the connection manager's.
  */

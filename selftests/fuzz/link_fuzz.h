@@ -3,7 +3,7 @@
  * link_fuzz.h - the language of link_fuzz.c, for seeds.c too
  *
  * An input is LINK_SETUP bytes that choose the rings, the first numbers, the windows
- * and whether end 1 lies, and then steps: a byte with the end in bit 7, the lane in
+ * and whether end 1 lies, and then steps. A step is a byte with the end in bit 7, the lane in
  * bits 5 and 6, and the step in the others; for some, bytes that belong to it. Numbers
  * of steps are never given to others, as inputs are kept.
  */

@@ -5,7 +5,7 @@
  * Frames come to link_rx.c, and behind it is the kernel's own code: lanes, channels,
  * grants given and held, accesses, memory that is lent and borrowed. Programs use all of that
  * meanwhile. For any input, no memory is touched that is not there, no lock is left, no
- * WARN_ON_ONCE() holds; and when the link and the programs have ended, nothing is left: no object,
+ * WARN_ON_ONCE() holds. And when the link and the programs have ended, nothing is left: no object,
  * no charge, no use, no key that the peer could use.
  */
 #include "base/rch.h"

@@ -2,9 +2,10 @@
 /*
  * peer_fuzz.h - the language of peer_fuzz.c, for seeds.c too
  *
- * An input is PEER_SETUP bytes, and then steps: a byte with the step, a byte with the channel in
- * bits 0 and 1, the slot of what the step begins in bits 2 to 4, and PEER_GO in bit 7; for some,
- * bytes that belong to it. Numbers of steps are never given to others, as inputs are kept.
+ * An input is PEER_SETUP bytes, and then steps. A step is a byte with the step, a byte with the
+ * channel in bits 0 and 1, the slot of what the step begins in bits 2 to 4, and PEER_GO in bit 7;
+ * for some, bytes that belong to it. Numbers of steps are never given to others, as inputs are
+ * kept.
  *
  * A number that the peer says is a byte: what becomes of the last one of its sort in bits 0 to 2
  * (enum peer_trick), and how much in the others.

@@ -3,7 +3,7 @@
  * grant_ask_test.c - many atomic operations that the owner's kernel does, and cannot answer
  *
  * The holder takes no frames for a while. Those that it has asked for until then have been done,
- * and are so many at most that their owner can keep the answers; all others wait, and can be
+ * and are so many at most that their owner can keep the answers. All others wait, and can be
  * cancelled, or come to nothing when the channel ends. Where the adapter does atomic operations
  * there is nobody to be asked.
  */

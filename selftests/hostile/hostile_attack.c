@@ -443,9 +443,9 @@ int attack_verdict(struct attack *a, int chan)
 
 /*
  * Whether the link has ended because the peer used memory that is not its own, and the record says
- * so. rxe of 6.12 and before has no event for that, and only flushes work. siw has the same event
- * for a READ that it refuses and for an answer that TCP does not take; and that the stream ends may
- * be seen first.
+ * so. Of this rxe of 6.12 and before has no event for that, and only flushes work. The adapter siw
+ * has the same event for a READ that it refuses and for an answer that TCP does not take; and that
+ * the stream ends may be seen first.
  */
 bool attack_blamed(struct attack *a)
 {

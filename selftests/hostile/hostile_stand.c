@@ -679,7 +679,8 @@ TEST_F(ahead, ahead_of_data)
 
 /*
  * A sender that asks for a way while something is taken back is answered when that has been given
- * back, and not before: by the receive that it was lent for, or by one of another queue.
+ * back, and not before. The answer comes by the receive that it was lent for, or by one of another
+ * queue.
  */
 static void ask_meanwhile(struct attack *a, struct lender *l, struct queue *other,
 			  bool another, const struct rch_cts *ahead)

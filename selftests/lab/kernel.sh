@@ -174,7 +174,7 @@ mend_register_room() {
 }
 
 # Where time is virtual it passes only while all sleep, so that a thread that looks again and again
-# until somebody else has done something looks for ever. rxe does so in two places, and says
+# until somebody else has done something looks for ever. It is so in two places of rxe, and says
 # cond_resched() between two looks; here it sleeps for a microsecond. Others say cpu_relax(), which
 # is a nanosecond in User Mode Linux when time is virtual: a thousand times as much, so that a
 # thread that polls for seconds does it for a second at most.
@@ -191,8 +191,8 @@ mend_waits_by_looking() {
 }
 
 # Sanitizers keep the stack of each allocation. To find it, User Mode Linux takes each word on the
-# stack and asks whether a module has code at that address, and lockdep checks each of these calls:
-# that is two thirds of the time. Here only words are asked for that point into the kernel's text or
+# stack and asks whether a module has code at that address, and lockdep checks each of these calls.
+# That is two thirds of the time. Here only words are asked for that point into the kernel's text or
 # into memory of vmalloc(), where modules are.
 mend_stack_walk() {
 	local walk=$1/arch/um/kernel/stacktrace.c

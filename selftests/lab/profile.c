@@ -2,9 +2,9 @@
 /*
  * profile.c - a plugin for QEMU: how often each piece of the guest's code ran
  *
- * Counts instructions between two marks that a program of the guest executes, see
- * profile_mark() in ../mark.h, and writes lines "ADDRESS INSTRUCTIONS TIMES" to the file that
- * the argument out= names, one for each block that was translated. One virtual CPU.
+ * Counts instructions between two marks that a program of the guest executes, see profile_mark() in
+ * ../mark.h. It writes lines "ADDRESS INSTRUCTIONS TIMES" to the file that the argument out= names,
+ * one for each block that was translated. One virtual CPU.
  */
 #include <inttypes.h>
 #include <stdbool.h>

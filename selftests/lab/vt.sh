@@ -22,8 +22,8 @@
 #
 # Hosts are network namespaces of one User Mode Linux kernel, rxe in each, on cables that
 # "lab-cable" makes worse or better at any time (its comment has the words). "lab-on HOST COMMAND"
-# runs a command on another host; names like b and b6 are its addresses. siw knows no namespaces:
-# there is one host then, which talks to itself over a wire of the same length.
+# runs a command on another host; names like b and b6 are its addresses. With siw there are no
+# namespaces: there is one host then, which talks to itself over a wire of the same length.
 #
 # The last line tells how long it took on both clocks.
 

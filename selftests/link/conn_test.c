@@ -756,8 +756,8 @@ TEST(heartbeats_while_many_connect)
 }
 
 /*
- * A channel that is written to and closed in the moment in which it opens is delivered as
- * any other: for as long as it may linger, and not only for as long as one that gave up.
+ * A channel that is written to and closed in the moment in which it opens is delivered as any
+ * other. That is for as long as it may linger, and not only for as long as one that gave up.
  */
 TEST(closed_as_soon_as_open)
 {

@@ -2,7 +2,7 @@
 /*
  * timeout_test.c - the module's time-outs, each as it is when nobody sets it
  *
- * All run where time is virtual, and are exact there: an end comes when the time is over, and so
+ * All run where time is virtual, and are exact there. An end comes when the time is over, and so
  * much later at most as the code that ends it looks, which is a timer or the tick of the link.
  */
 #include <poll.h>

@@ -3,7 +3,7 @@
  * users_test.c - two users who do their worst, and a third who wants to work
  *
  * Each of the two connects to hosts that never answer and gives up, lends memory and takes it
- * back, registers memory and unregisters it, and sends to a program that does not receive; one of
+ * back, registers memory and unregisters it, and sends to a program that does not receive. One of
  * these at a time, and all together, from several processes. What the third does takes no longer
  * then than the bounds below, which Documentation/security.rst has. Processors are not what is
  * shared here: in virtual time computing takes none.

@@ -506,8 +506,9 @@ TEST_F(region, more_channels_than_keys)
 }
 
 /*
- * Where a message is. siw takes the bytes from the program's pages even after it has said that they
- * are sent, as TCP has the pages then and not the bytes: with it, the next message is elsewhere.
+ * Where a message is. The adapter siw takes the bytes from the program's pages even after it has
+ * said that they are sent, as TCP has the pages then and not the bytes. With it, the next message
+ * is elsewhere.
  */
 static uint64_t place_of(uint64_t number)
 {

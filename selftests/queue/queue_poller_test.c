@@ -138,7 +138,7 @@ TEST_F(queue, poller_create_checks)
 
 /*
  * The least time for each of so many CONNECTs, which are looked at in a call, behind as many
- * entries that wait for a call for another reason: to be told what is wrong with them.
+ * entries that wait for a call for another reason. They are to be told what is wrong with them.
  */
 static uint64_t connect_behind(struct fixture_queue *self, uint32_t count)
 {

@@ -3,10 +3,10 @@
  * shim.h - a module for tests that stands between rdmachan and a software adapter
  *
  * It puts functions of its own into the table of operations that each RDMA device has, and changes
- * what the device says of itself: rxe and siw then behave as adapters do that are not at hand. Its
- * parameters choose how. All are 0 by default, and then nothing is changed but what a completion
- * with an error has besides its status and wr_cqe. They can be written at any time, and hold for
- * what is made from then on.
+ * what the device says of itself. So rxe and siw then behave as adapters do that are not at hand.
+ * Its parameters choose how. All are 0 by default, and then nothing is changed but what a
+ * completion with an error has besides its status and wr_cqe. They can be written at any time, and
+ * hold for what is made from then on.
  *
  * It must be loaded before the module that is tested. Only the kernel's queue pairs of the type RC
  * are concerned: those of programs and of the connection manager are left alone.

@@ -3,10 +3,9 @@
  * error.c - error records and options, in and out of a call
  *
  * Structures of linux/rdmachan.h may grow. A program is compiled with one size of
- * them and this library with one, so the size a function writes belongs to its
- * symbol version: when a structure grows, the functions that write it get a new
- * version in librdmachan.map, and the old ones keep the old size. tests/abi_test.c
- * watches the sizes.
+ * them and this library with one, so the size a function writes belongs to its symbol version. When
+ * a structure grows, the functions that write it get a new version in librdmachan.map, and the old
+ * ones keep the old size. tests/abi_test.c watches the sizes.
  */
 #include <errno.h>
 #include <string.h>

@@ -293,7 +293,7 @@ int rdmachan_shutdown(int chan, uint32_t how);
  *
  * The peer's program has received everything when it has found the end, or when it has received
  * all messages and closes the channel. It need not know of this call. Only after this call has
- * succeeded does a program know that nothing it has sent is lost; a send that succeeds, and
+ * succeeded does a program know that nothing it has sent is lost. A send that succeeds, and
  * close(), say that the module will deliver the message as long as both hosts live.
  *
  * Messages can be received meanwhile by another thread, and afterwards. poll() shows POLLPRI
@@ -576,8 +576,8 @@ int rdmachan_release(int chan, uint32_t grant);
  * When it returns 0 without that flag nobody else reads or writes the memory any more. It
  * does not depend on the peer's program.
  *
- * There is an event of it as well, flag or not (%RDMACHAN_GRANT_RETURNED), unless one came before:
- * the next message of the channel may be that event, and a function that receives plain messages
+ * There is an event of it as well, flag or not (%RDMACHAN_GRANT_RETURNED), unless one came before.
+ * The next message of the channel may be that event, and a function that receives plain messages
  * only fails with ENOMSG then. So use rdmachan_recv_events() on a channel on which memory is lent.
  *
  * Return: 0, also when it has ended already; or -1. ENOENT: no such grant was ever given.
@@ -688,7 +688,7 @@ int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t co
  *
  * What an entry names must stay until its operation has completed: the memory, and the file
  * descriptor as well. A descriptor is looked up when the entry is taken, and by then it could
- * be that of another channel: a poller takes entries later, and without one those for which
+ * be that of another channel. A poller takes entries later, and without one those for which
  * there was no place wait in the ring.
  *
  * A child that was forked has not the rings of its parent's queues. Each function that would
@@ -779,7 +779,7 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * submits: rdmachan_queue_submit(), rdmachan_queue_submit_and_wait(), or
  * rdmachan_queue_wait_cqe() if that has to wait. Set &rdmachan_sqe.user_data before
  * or after one of the functions that prepare it, and &rdmachan_sqe.flags and
- * &rdmachan_sqe.timeout_ms, as needed, after it: these functions leave nothing else of what was
+ * &rdmachan_sqe.timeout_ms, as needed, after it. These functions leave nothing else of what was
  * in the entry, so one may be prepared anew.
  *
  * The entries of a chain (%RDMACHAN_SQE_F_LINK) are to be submitted together: submit first
@@ -902,8 +902,8 @@ void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
  *
  * To end it, submit rdmachan_queue_prep_cancel(), wait for the completion without
  * %RDMACHAN_CQE_F_MORE, and only then close the channel and free what the user data points to.
- * close() alone does not end the channel: messages come with user data of what was freed, and
- * the peer does not see an end.
+ * Closing alone does not end the channel: messages come with user data of what was freed, and the
+ * peer does not see an end.
  *
  * Messages are copied into the buffers. To have large ones come without a copy, use
  * rdmachan_queue_prep_recv_region(). Neither %RDMACHAN_SQE_F_LINK nor
@@ -922,9 +922,9 @@ void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
  *
  * As rdmachan_queue_prep_recv_pool(), one after the other, into buffers that lie in a region: no
  * message waits for a call of the program, and copying costs less. It ends for the same reasons,
- * but with ERANGE, as the other with EFAULT, when the first buffer does not lie within the region;
- * and at once with ENOENT, EPERM or EACCES: there is no such region, it is another program's, or it
- * is read-only. The region is in use until it has ended.
+ * but with ERANGE, as the other with EFAULT, when the first buffer does not lie within the region.
+ * It ends at once with ENOENT, EPERM or EACCES: there is no such region, it is another program's,
+ * or it is read-only. The region is in use until it has ended.
  */
 void rdmachan_queue_prep_recv_pool_region(struct rdmachan_sqe *sqe, int chan,
 					  const struct rdmachan_pool *pool, uint32_t region);
@@ -1295,11 +1295,11 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
  * channels, and so has each that the program keeps after rdmachan_queue_cqe_seen(). When the ring
  * is full, messages stay with their channels and take none. So cq_entries of
  * rdmachan_queue_open() and as many as the program keeps at a time are enough, and the pool never
- * runs empty: with cq_entries of 256, 256 buffers if each is given away again before its completion
- * is said to be seen, and 264, in a pool of 512, if eight threads keep one each. The former are
- * 1 MiB with buffers of 4 KiB, for one channel or ten thousand. With fewer it works as well, but
- * each time that the pool is empty when a message comes, all that receive from it and have one end
- * with ENOBUFS, and are to be submitted again.
+ * runs empty. With cq_entries of 256, these are 256 buffers if each is given away again before its
+ * completion is said to be seen, and 264, in a pool of 512, if eight threads keep one each. The
+ * former are 1 MiB with buffers of 4 KiB, for one channel or ten thousand. With fewer it works as
+ * well, but each time that the pool is empty when a message comes, all that receive from it and
+ * have one end with ENOBUFS, and are to be submitted again.
  *
  * Return: the pool, or NULL. ENOSPC: the queue has %RDMACHAN_QUEUE_POOLS_MAX of them; EINVAL:
  * @entries is no power of two, or too large; ENOBUFS, ENOSPC: the user's buffers and queues, or

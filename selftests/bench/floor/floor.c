@@ -7,7 +7,7 @@
  * half of the median round trip. A guest that counts instructions has one nanosecond for
  * each. Everything is taken apart again before the module is loaded.
  *
- * Operation. It does as little as verbs allow, which is why it is a floor: nothing is
+ * Operation. It does as little as verbs allow, which is why it is a floor. Nothing is
  * copied, there is no flow control since the one receive is posted again before the
  * message is answered, and one send in SIGNAL_EACH is signalled. Each end has a thread
  * that sleeps, is woken by the completion, and sends. With reply=1 the completion
