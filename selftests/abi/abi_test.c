@@ -942,7 +942,7 @@ TEST_F(abi, info)
 	EXPECT_LT(info.out_port, 32768);
 	EXPECT_GE(info.out_protocol, 1);
 	/* All groups of calls, by bits without holes. */
-	EXPECT_EQ(info.out_calls, 0xff);
+	EXPECT_EQ(info.out_calls, 0xfff);
 	EXPECT_GE(info.out_devices, 1);
 	EXPECT_GE(info.out_dead_ms, 200);
 	EXPECT_GE(info.out_connect_ms, 100);

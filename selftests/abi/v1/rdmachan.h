@@ -55,14 +55,13 @@
  * Timeouts are in milliseconds; 0 stands for "no limit" (%RDMACHAN_CONNECT: for
  * the default of the module).
  *
- * A program that is stopped and continued, traced, or frozen with the system does not
- * notice: where no handler runs, the kernel makes the interrupted call again, and the time
- * of the call ends when it would have ended without that. A structure with a timeout has
- * the member *until* for this. It is 0 when a call begins. A call that is interrupted keeps
- * there when its time ends, and how far it has come; any other end of the call sets it to 0
- * again. So after EINTR, and only then, it is not 0: the same call with the structure as it
- * is goes on with the rest of its time, and with 0 in *until* it begins anew. A structure
- * that cannot be written to gives EINTR.
+ * A program that is stopped and continued, traced, or frozen with the system does not notice. Where
+ * no handler runs, the kernel makes the interrupted call again, and the time of the call ends when
+ * it would have ended without that. A structure with a timeout has the member *until* for this. It
+ * is 0 when a call begins. A call that is interrupted keeps there when its time ends, and how far
+ * it has come; any other end of the call sets it to 0 again. So after EINTR, and only then, it is
+ * not 0: the same call with the structure as it is goes on with the rest of its time, and with 0 in
+ * *until* it begins anew. A structure that cannot be written to gives EINTR.
  *
  * A call that can fail because of the connection has a member error_ptr: either
  * 0 or the address of a &struct rdmachan_error, whose size member is set. It is
@@ -79,7 +78,7 @@
 /**
  * RDMACHAN_ABI_VERSION - version of the interface, which grows and never breaks
  *
- * What has a bit in &enum rdmachan_calls does not change it.
+ * An addition that has a bit in &enum rdmachan_calls does not change it.
  */
 #define RDMACHAN_ABI_VERSION	1
 
@@ -327,7 +326,7 @@ struct rdmachan_addr {
  * @size: In: sizeof(struct rdmachan_error). Out: bytes the module has filled in, not more
  * @error: The errno that went with it, positive; 0 when there was no error
  * @cause: &enum rdmachan_cause, the most likely cause
- * @op: &enum rdmachan_op, what was tried
+ * @op: &enum rdmachan_op, the operation that was tried
  * @time_ns: When, on CLOCK_REALTIME, in nanoseconds
  * @wc_status: Completion status (enum ib_wc_status), for
  *	%RDMACHAN_CAUSE_TRANSPORT, else 0
@@ -336,15 +335,16 @@ struct rdmachan_addr {
  *	(enum rdma_cm_event_type); 0 if there was none
  * @cm_status: Status of that event: an errno below 0, or a reason of rejection
  *	above 0
- * @detail: A number that belongs to @cause
+ * @detail: A number that belongs to @cause. If that has none, and a channel could not be connected:
+ *	the messages that were sent on it all the same, see %RDMACHAN_CONNECT_F_EARLY
  * @service: Service of the channel, 0 when it is not known
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @local: Local address
  * @peer: Peer's address
  * @device: Name of the RDMA device, empty when it is not known
  * @limit: Where a limit was in the way: the most there may be; bytes, or objects
- * @used: What there was of it already
- * @needed: What would have been needed besides
+ * @used: The use of it at that time
+ * @needed: The amount that was needed besides
  */
 struct rdmachan_error {
 	__u32 size;
@@ -408,7 +408,7 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted. As many
  *	links of a user may be neither up nor gone: those that channels have given up, too
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and what comes beyond them of a message that is larger; the
+ *	receive buffers, and the bytes beyond them of a message that is larger; the
  *	rings of queues, with the operations that can be under way; and what the adapter's memory
  *	regions for grants that are given take, and events and grants that are held
  * @RDMACHAN_LIMIT_QUEUES: queues
@@ -459,6 +459,10 @@ enum rdmachan_limit {
  *	%RDMACHAN_SHUTDOWN_ABORT
  * @RDMACHAN_CALLS_TRAFFIC_CLASS: &rdmachan_connect_args.traffic_class; a module without it refuses
  *	all but 0
+ * @RDMACHAN_CALLS_QUEUE_IOV: %RDMACHAN_SQE_F_IOV
+ * @RDMACHAN_CALLS_ACCEPT_MANY: %RDMACHAN_ACCEPT_F_MULTISHOT
+ * @RDMACHAN_CALLS_QUEUE_MESSAGE: %RDMACHAN_OPCODE_MESSAGE
+ * @RDMACHAN_CALLS_PEEK: %RDMACHAN_IO_F_PEEK
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -469,6 +473,10 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE_GRANT = 1 << 5,
 	RDMACHAN_CALLS_FINISH = 1 << 6,
 	RDMACHAN_CALLS_TRAFFIC_CLASS = 1 << 7,
+	RDMACHAN_CALLS_QUEUE_IOV = 1 << 8,
+	RDMACHAN_CALLS_ACCEPT_MANY = 1 << 9,
+	RDMACHAN_CALLS_QUEUE_MESSAGE = 1 << 10,
+	RDMACHAN_CALLS_PEEK = 1 << 11,
 };
 
 /**
@@ -584,6 +592,25 @@ enum rdmachan_fd_flags {
 	RDMACHAN_FD_F_NONBLOCK = 1 << 1,
 };
 
+/** RDMACHAN_EARLY_BYTES - of messages that are sent before a channel is open; each costs 64 more */
+#define RDMACHAN_EARLY_BYTES	16384U
+
+/**
+ * enum rdmachan_connect_flags - flags of %RDMACHAN_CONNECT besides &enum rdmachan_fd_flags
+ * @RDMACHAN_CONNECT_F_EARLY: Do not wait for the peer's answer: the call returns at once, with or
+ *	without %RDMACHAN_FD_F_NONBLOCK, and messages may be sent meanwhile, up to
+ *	%RDMACHAN_EARLY_BYTES. They go with the request to open the channel, and the program that
+ *	accepts it gets them. A message beyond that waits until the channel is open, or gives
+ *	EAGAIN, and so does a receive. If the channel cannot be opened, the detail of the error
+ *	record is the number of messages that were sent and not delivered, but where the cause has
+ *	a detail of its own; %RDMACHAN_QUERY tells tx_messages in any case. When the connection
+ *	ends before the peer has answered, some of them may have been delivered; they are not sent
+ *	again
+ */
+enum rdmachan_connect_flags {
+	RDMACHAN_CONNECT_F_EARLY = 1 << 8,
+};
+
 /** RDMACHAN_BUFFER_MIN - smallest send and receive buffer of a channel, bytes */
 #define RDMACHAN_BUFFER_MIN	(64U << 10)
 /** RDMACHAN_BUFFER_MAX - largest send and receive buffer of a channel, bytes */
@@ -694,7 +721,7 @@ struct rdmachan_accept_args {
 /**
  * struct rdmachan_connect_args - ioctl(RDMACHAN_CONNECT) on a context
  * @size: sizeof(struct rdmachan_connect_args)
- * @flags: &enum rdmachan_fd_flags
+ * @flags: &enum rdmachan_fd_flags and &enum rdmachan_connect_flags
  * @service: Service number, 1 to 0xfffffffe
  * @timeout_ms: How long to try, 1 to 3600000; 0 is the default of the module
  * @addr: Address of the peer host
@@ -708,8 +735,8 @@ struct rdmachan_accept_args {
  * @__reserved: Must be 0
  * @until: 0; see "rules of the interface"
  *
- * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK is set: then
- * @out_fd is valid at once, the call returns 0, and the channel becomes writable
+ * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY is
+ * set: then @out_fd is valid at once, the call returns 0, and the channel becomes writable
  * when it is open or has failed.
  *
  * Errors, besides those of "rules of the interface":
@@ -750,10 +777,14 @@ struct rdmachan_connect_args {
  * @RDMACHAN_IO_F_DONTWAIT: do not block, as if the file had O_NONBLOCK
  * @RDMACHAN_IO_F_GRANTS: RECV: the program knows grants: it takes messages that begin with
  *	events (&struct rdmachan_grant_event) as well
+ * @RDMACHAN_IO_F_PEEK: RECV: only look: the message stays, of whatever size and kind it is. As many
+ *	of its bytes as the buffers have room for are copied; out_length tells all of them, and
+ *	%RDMACHAN_RECV_OUT_GRANTS that it begins with events
  */
 enum rdmachan_io_flags {
 	RDMACHAN_IO_F_DONTWAIT = 1 << 0,
 	RDMACHAN_IO_F_GRANTS = 1 << 1,
+	RDMACHAN_IO_F_PEEK = 1 << 3,
 };
 
 /** RDMACHAN_MSG_FLAGS_MASK - message flags that belong to the two programs */
@@ -820,7 +851,7 @@ enum rdmachan_recv_out {
  * @iov_count: Elements of the array, 0 to 1024
  * @timeout_ms: How long to wait for a message; 0 is without limit
  * @error_ptr: Address of a &struct rdmachan_error, or 0
- * @out_length: Bytes of the message. Valid with EMSGSIZE as well: what is needed
+ * @out_length: Bytes of the message. Valid with EMSGSIZE as well: the bytes needed
  * @out_flags: &enum rdmachan_recv_out
  * @out_msg_flags: Message flags given by the sender
  * @until: 0; see "rules of the interface"
@@ -828,7 +859,7 @@ enum rdmachan_recv_out {
  * Errors, besides those of "rules of the interface":
  *
  *  - EMSGSIZE: The message is larger than the buffers. It stays; see @out_length.
- *  - ENOMSG: What comes next begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
+ *  - ENOMSG: The next message begins with events of grants, and %RDMACHAN_IO_F_GRANTS is not
  *    set. It stays. A read() fails so as well. Such an event comes also of a grant that this
  *    program has revoked itself, whether %RDMACHAN_REVOKE has waited or not.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
@@ -855,15 +886,15 @@ struct rdmachan_recv_args {
 
 /**
  * enum rdmachan_shutdown_how - directions
- * @RDMACHAN_SHUTDOWN_RECV: receive no more; what is queued and what comes is
- *	thrown away, and the peer's sends fail with EPIPE
+ * @RDMACHAN_SHUTDOWN_RECV: receive no more; messages that are queued or come are thrown away, and
+ *	the peer's sends fail with EPIPE
  * @RDMACHAN_SHUTDOWN_SEND: send no more; the peer reads to the end of what was
  *	sent and then finds the end
- * @RDMACHAN_SHUTDOWN_ABORT: end the channel at once, in both directions. What waits to be sent
- *	and what has arrived is thrown away. Calls of the peer's program fail with
+ * @RDMACHAN_SHUTDOWN_ABORT: end the channel at once, in both directions. Messages that wait to be
+ *	sent, or have arrived, are thrown away. Calls of the peer's program fail with
  *	%RDMACHAN_CAUSE_PEER_RESET, and calls of this one with %RDMACHAN_CAUSE_SHUTDOWN. For a
- *	program that has received messages and then cannot do with them what it was to do:
- *	close() would tell the peer that all is well
+ *	program that has received messages and then cannot do with them what it was to do: close()
+ *	would tell the peer that all is well
  */
 enum rdmachan_shutdown_how {
 	RDMACHAN_SHUTDOWN_RECV = 1 << 0,
@@ -879,9 +910,9 @@ enum rdmachan_shutdown_how {
  *
  * Shutting down what is shut down already succeeds.
  *
- * It wakes threads that wait in calls on the channel, and operations of queues: what receives
- * finds the end, what sends EPIPE. One that is in the middle of moving a message goes on, and is
- * waited for. That is how to end calls of other threads before close(), which does not.
+ * It wakes threads that wait in calls on the channel, and operations of queues: receivers find the
+ * end, senders EPIPE. One that is in the middle of moving a message goes on, and is waited for.
+ * That is how to end calls of other threads before close(), which does not.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -951,7 +982,7 @@ struct rdmachan_finish_args {
  * holds for calls that wait for a message or for their turn on a channel, and for
  * %RDMACHAN_ENTER on a queue; not for poll(), and not for what others have begun to wait
  * for. Looking ends early when the processor is wanted by another thread, when a signal
- * comes, and with the call's own timeout. It is the channel's, whoever has it open; one
+ * comes, and with the call's own timeout. It is the channel's, in whichever program; one
  * that is accepted begins with 0.
  *
  * Errors, besides those of "rules of the interface":
@@ -989,7 +1020,7 @@ enum rdmachan_kind {
  * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues: always)
  * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
  * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
- * @RDMACHAN_STATE_CLOSING: closed here; what was accepted is being delivered
+ * @RDMACHAN_STATE_CLOSING: closed here; accepted messages are being delivered
  * @RDMACHAN_STATE_FAILED: failed, see the error record
  */
 enum rdmachan_state {
@@ -1029,7 +1060,7 @@ enum rdmachan_link_event {
  *	object's is given again only after all others that are free
  * @link_id: Number of the link that a channel uses, 0 when it has none yet
  * @state: &enum rdmachan_state
- * @shutdown: &enum rdmachan_shutdown_how: what is shut down here
+ * @shutdown: &enum rdmachan_shutdown_how: the directions shut down here
  * @peer_shutdown: The same, by the peer
  * @service: Service, 0 for links
  * @uid: User id of the owner, in the user namespace of the caller
@@ -1306,16 +1337,15 @@ struct rdmachan_region_unregister_args {
 /**
  * DOC: grants
  *
- * A *grant* lends a piece of a region to the program at the other end of a channel: the
- * *owner* gives it with %RDMACHAN_GRANT, and the *holder* may then read it
- * (%RDMACHAN_READ), write to it (%RDMACHAN_WRITE) or update it (%RDMACHAN_ATOMIC), as its
- * rights say, without the owner's doing anything. The bytes are moved by RDMA READ, RDMA
- * WRITE and atomic operations (InfiniBand Architecture Specification 1, chapters 9.4 and
- * 10.6) under a key that neither program ever sees. Control of the memory goes with the
- * grant: it comes back when the holder releases it (%RDMACHAN_RELEASE), when the owner
- * revokes it (%RDMACHAN_REVOKE), when it expires or is used up, and when the channel ends.
- * Once the owner is told so the key is invalid: whatever the peer's host does, it cannot
- * get at the memory any more.
+ * A *grant* lends a piece of a region to the program at the other end of a channel. The *owner*
+ * gives it with %RDMACHAN_GRANT, and the *holder* may then read it (%RDMACHAN_READ), write to it
+ * (%RDMACHAN_WRITE) or update it (%RDMACHAN_ATOMIC), as its rights say, without the owner's doing
+ * anything. The bytes are moved by RDMA READ, RDMA WRITE and atomic operations (InfiniBand
+ * Architecture Specification 1, chapters 9.4 and 10.6) under a key that neither program ever sees.
+ * Control of the memory goes with the grant: it comes back when the holder releases it
+ * (%RDMACHAN_RELEASE), when the owner revokes it (%RDMACHAN_REVOKE), when it expires or is used up,
+ * and when the channel ends. Once the owner is told so the key is invalid: whatever the peer's host
+ * does, it cannot get at the memory any more.
  *
  * Both are told by *events* (&struct rdmachan_grant_event) in the channel's messages: a
  * message that begins with events is received by who sets %RDMACHAN_IO_F_GRANTS. That a
@@ -1533,8 +1563,8 @@ enum rdmachan_write_flags {
  * @timeout_ms: How long to wait for room for the message; 0 is without limit; likewise
  * @until: 0; see "rules of the interface"
  *
- * Waits until the adapter has done it. What a READ gave was the owner's memory at some time
- * during the call, each byte for itself. What a WRITE has written is seen by the owner before
+ * Waits until the adapter has done it. The data of a READ was the owner's memory at some time
+ * during the call, each byte for itself. The bytes of a WRITE are seen by the owner before
  * any message that is sent on the channel afterwards, and before the grant is back. With
  * iWARP a WRITE is done when it is sent: whether the owner's adapter takes it is not known
  * then, and a refusal ends the connection. O_NONBLOCK has no meaning, and the wait can be
@@ -1592,7 +1622,7 @@ enum rdmachan_atomic_op {
  * @operand: See @op
  * @compare: See @op; else 0
  * @error_ptr: Address of a &struct rdmachan_error, or 0
- * @out_value: What was there before
+ * @out_value: The value that was there before
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -1621,19 +1651,18 @@ struct rdmachan_atomic_args {
 /**
  * DOC: rings of a queue
  *
- * A queue has two rings, each mapped into the program by mmap() on the queue's file
- * descriptor: the submission ring, in which the program puts entries and the kernel
- * takes them, and the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE
- * tells where in the mapping the parts of a ring are. Indices are 32 bits wide, only
- * grow, and wrap around; entry number i is at place i & (entries - 1), that many strides behind
- * the first. They need not begin at 0: a program begins with what it finds in the ring.
+ * A queue has two rings, each mapped into the program by mmap() on the queue's file descriptor.
+ * They are the submission ring, in which the program puts entries and the kernel takes them, and
+ * the completion ring, the other way round. %RDMACHAN_QUEUE_CREATE tells where in the mapping the
+ * parts of a ring are. Indices are 32 bits wide, only grow, and wrap around; entry number i is at
+ * place i & (entries - 1), that many strides behind the first. They need not begin at 0: a program
+ * begins with the one it finds in the ring.
  *
- * Who puts entries writes them, and then stores the new producer index with *release*;
- * who takes them loads the producer index with *acquire*, reads them, and then stores
- * the new consumer index with *release*, which the other side loads with *acquire*
- * before it writes over them. Nobody ever writes the other's index. The kernel does not
- * trust what it finds: it keeps its own copy of its indices, copies an entry before it
- * looks at it, and writes its index anew with each step.
+ * Who puts entries writes them, and then stores the new producer index with *release*. The taker of
+ * them loads the producer index with *acquire*, reads them, and then stores the new consumer index
+ * with *release*, which the other side loads with *acquire* before it writes over them. Nobody ever
+ * writes the other's index. The kernel does not trust what it finds: it keeps its own copy of its
+ * indices, copies an entry before it looks at it, and writes its index anew with each step.
  */
 
 /** RDMACHAN_QUEUE_ENTRIES_MAX - most entries of a ring */
@@ -1643,14 +1672,18 @@ struct rdmachan_atomic_args {
  * enum rdmachan_opcode - operations of a queue
  * @RDMACHAN_OPCODE_NOP: Succeeds with 0. fd must be 0
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
- *	the channel fd. Succeeds with its bytes
+ *	the channel fd. Succeeds with its bytes. One that is sent while the channel is being
+ *	connected (%RDMACHAN_CONNECT_F_EARLY) completes when that has ended, with the error if it
+ *	was not delivered; messages behind it do not wait for that
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
- *	rdmachan_fd_flags. Succeeds with a file descriptor: %RDMACHAN_QUERY tells the peer
+ *	rdmachan_fd_flags and &enum rdmachan_accept_flags. Succeeds with a file descriptor:
+ *	%RDMACHAN_QUERY tells the peer
  * @RDMACHAN_OPCODE_CONNECT: Connect as the &struct rdmachan_connect_args at addr tells, whose
  *	length is in it and whose out_fd is not written. fd must be -1. A poller leaves it to a
- *	call to look at it. Succeeds with a file descriptor
+ *	call to look at it. Succeeds with a file descriptor; with %RDMACHAN_CONNECT_F_EARLY at
+ *	once
  * @RDMACHAN_OPCODE_SHUTDOWN: Shut the channel fd down as op_flags tell, which are &enum
  *	rdmachan_shutdown_how. Succeeds with 0
  * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that
@@ -1659,12 +1692,12 @@ struct rdmachan_atomic_args {
  *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
  *	messages just being written from or to a region, or whose memory is lent to the
  *	peer, or accesses that were begun, which complete by themselves: the latter two soon,
- *	with -ECANCELED if not with a message, or what was accessed
+ *	with -ECANCELED if not with a message, or the bytes accessed
  *
  * @RDMACHAN_OPCODE_READ: READ length bytes at grant_offset of the grant, which is held on the
  *	channel fd, to addr. Succeeds with its bytes
- * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. What is
- *	submitted after it on the channel, and sent or released, arrives after it. With
+ * @RDMACHAN_OPCODE_WRITE: WRITE length bytes at addr there. Succeeds with its bytes. A message or a
+ *	release that is submitted after it on the channel arrives after it. With
  *	%RDMACHAN_WRITE_F_NOTIFY in op_flags an empty message that has msg_flags goes with it
  * @RDMACHAN_OPCODE_FETCH_ADD: Add operand to the 64 bits at grant_offset of the grant. Succeeds
  *	with 0, and length and buffer of the completion are what was there before
@@ -1679,8 +1712,13 @@ struct rdmachan_atomic_args {
  *	Succeeds with 0 when the memory is the owner's alone. If it is cancelled, or its time is
  *	over, the revocation goes on
  * @RDMACHAN_OPCODE_FINISH: FINISH on the channel fd, behind what is sent. Succeeds with 0 when the
- *	peer's program has received all. What is to be sent after it fails with EPIPE, also if it
+ *	peer's program has received all. A SEND after it fails with EPIPE, also if it
  *	is cancelled or its time is over
+ * @RDMACHAN_OPCODE_MESSAGE: Put a completion into the ring of the queue fd, of whichever program,
+ *	or this queue itself: user_data there is target, res is length, at most 0xffffffff, and
+ *	flags are %RDMACHAN_CQE_F_MESSAGE. Succeeds with 0. Fails with EBADF when that queue is
+ *	closed, and with ENOSPC when its ring has no room; with 0 the completion is not lost, and
+ *	comes behind those of earlier MESSAGEs of this queue. Who holds the file descriptor may send
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
  * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
@@ -1703,6 +1741,7 @@ enum rdmachan_opcode {
 	RDMACHAN_OPCODE_GRANT = 12,
 	RDMACHAN_OPCODE_REVOKE = 13,
 	RDMACHAN_OPCODE_FINISH = 14,
+	RDMACHAN_OPCODE_MESSAGE = 15,
 };
 
 /**
@@ -1711,15 +1750,22 @@ enum rdmachan_opcode {
  *	the next completes with -ECANCELED, and so does what that one is linked to. A
  *	chain ends with the last entry that one call of %RDMACHAN_ENTER takes. It is taken
  *	whole, when so many operations can begin, unless more are never under way at a time
- * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and
- *	what is submitted after it begins when it has completed. In a chain only on the
- *	first entry, for all of it. A CANCEL without this flag does not wait
+ * @RDMACHAN_SQE_F_DRAIN: Begins when all that was submitted before has completed, and any that is
+ *	submitted after it begins when it has completed. In a chain only on the first entry, for all
+ *	of it. A CANCEL without this flag does not wait
  * @RDMACHAN_SQE_F_SKIP_SUCCESS: There is a completion only if the operation fails
  * @RDMACHAN_SQE_F_FENCE: Begins when all accesses (READ, WRITE, FETCH_ADD, COMPARE_SWAP) that
  *	were submitted before, for the same channel, have completed. For operations of channels
  *	but RECV
  * @RDMACHAN_SQE_F_REGION: SEND, RECV, READ and WRITE: addr counts from the beginning of the
  *	region whose number is region; with %RDMACHAN_RECV_F_MULTISHOT that of the pool's buffers
+ * @RDMACHAN_SQE_F_IOV: SEND and RECV: the message is in pieces: addr is the address of an array of
+ *	struct iovec, also with %RDMACHAN_SQE_F_REGION, and length is how many elements it has, 0 to
+ *	1024. The array is copied when the entry is taken: from then on it is the program's again,
+ *	but where a poller has found no memory there (%RDMACHAN_RING_F_ENTER): from a later call on.
+ *	With %RDMACHAN_SQE_F_REGION each iov_base counts from the beginning of the region. Such a
+ *	message is copied, unless a single piece has all of its bytes. Not with
+ *	%RDMACHAN_RECV_F_MULTISHOT (EINVAL)
  */
 enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_LINK = 1 << 0,
@@ -1727,6 +1773,7 @@ enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_SKIP_SUCCESS = 1 << 2,
 	RDMACHAN_SQE_F_FENCE = 1 << 3,
 	RDMACHAN_SQE_F_REGION = 1 << 4,
+	RDMACHAN_SQE_F_IOV = 1 << 5,
 };
 
 /**
@@ -1747,6 +1794,19 @@ enum rdmachan_recv_flags {
 };
 
 /**
+ * enum rdmachan_accept_flags - flags of ACCEPT, none of which is one of &enum rdmachan_fd_flags
+ * @RDMACHAN_ACCEPT_F_MULTISHOT: Accept channels, one after the other. Each completes with its file
+ *	descriptor and %RDMACHAN_CQE_F_MORE. While the completion ring is full channels wait with
+ *	the listener. It ends with a completion without %RDMACHAN_CQE_F_MORE: when it was
+ *	cancelled, or with an error, among them EMFILE and ENFILE: then the channel that was to be
+ *	accepted goes on waiting. It cannot have %RDMACHAN_SQE_F_LINK, though it may be the last of
+ *	a chain, nor %RDMACHAN_SQE_F_SKIP_SUCCESS (EINVAL)
+ */
+enum rdmachan_accept_flags {
+	RDMACHAN_ACCEPT_F_MULTISHOT = 1 << 8,
+};
+
+/**
  * enum rdmachan_cancel_flags - flags of CANCEL
  * @RDMACHAN_CANCEL_F_ALL: all operations with that user data, not the first one only
  */
@@ -1759,15 +1819,16 @@ enum rdmachan_cancel_flags {
  * @opcode: &enum rdmachan_opcode
  * @flags: &enum rdmachan_sqe_flags
  * @__reserved: Must be 0
- * @fd: File descriptor of a channel or listener; 0 for NOP, and -1 for CONNECT and CANCEL. It is
- *	looked up when the entry is taken or, where a poller cannot, in a later call
+ * @fd: File descriptor of a channel or listener, or MESSAGE: of a queue; 0 for NOP, and -1 for
+ *	CONNECT and CANCEL. It is looked up when the entry is taken or, where a poller cannot, in a
+ *	later call
  * @addr: An address in the program
  * @operand: FETCH_ADD, COMPARE_SWAP: instead of @addr
- * @length: How many bytes are there
+ * @length: How many bytes are there; MESSAGE: result that is told
  * @compare: COMPARE_SWAP: instead of @length
  * @msg_flags: Message flags, at most %RDMACHAN_MSG_FLAGS_MASK
  * @op_flags: Flags that belong to the operation
- * @target: User data that is looked for
+ * @target: User data that is looked for; MESSAGE: that is told
  * @grant_offset: Where in the grant, instead of @target
  * @user_data: Comes back in the completion
  * @timeout_ms: How long the operation may wait, of any kind; 0 is without limit. Then it
@@ -1815,12 +1876,15 @@ __extension__ struct rdmachan_sqe {
  * @RDMACHAN_CQE_F_BUFFER: RECV: a buffer was taken out of the pool: buffer tells which. The
  *	last completion has it, too, with -EFAULT and -ERANGE: the buffer is the program's again
  * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
+ * @RDMACHAN_CQE_F_MESSAGE: of no entry of this queue: a MESSAGE, of this queue or of another, has
+ *	put it into the ring. user_data and res are what it says
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
 	RDMACHAN_CQE_F_EOF = 1 << 1,
 	RDMACHAN_CQE_F_BUFFER = 1 << 2,
 	RDMACHAN_CQE_F_GRANTS = 1 << 3,
+	RDMACHAN_CQE_F_MESSAGE = 1 << 4,
 };
 
 /**
@@ -1829,7 +1893,7 @@ enum rdmachan_cqe_flags {
  * @res: What the operation succeeded with, or an errno below 0
  * @flags: &enum rdmachan_cqe_flags
  * @msg_flags: RECV: message flags given by the sender
- * @length: RECV: bytes of the message; with -EMSGSIZE as well: what is needed. FETCH_ADD and
+ * @length: RECV: bytes of the message; with -EMSGSIZE as well: the bytes needed. FETCH_ADD and
  *	COMPARE_SWAP: the low 32 bits of what was there before
  * @buffer: With %RDMACHAN_CQE_F_BUFFER: id of the buffer. FETCH_ADD and COMPARE_SWAP: the high
  *	32 bits of what was there before. Else it must be ignored
@@ -1837,12 +1901,15 @@ enum rdmachan_cqe_flags {
  * An operation fails with what the call of the same name fails with, and besides with:
  *
  *  - EBADF, ENOTTY: There is no such file descriptor, or it is of another kind. A queue
- *    is of another kind.
+ *    is of another kind, but for MESSAGE.
  *  - EINVAL: A member that must be 0 is not, or one is out of its range.
  *  - EOPNOTSUPP: The operation or one of its flags is not known to this module.
  *  - ENOENT, EPERM: There is no such region, or it is another program's.
  *  - ERANGE: addr and length lie not within the region.
  *  - EACCES: RECV into a region that is %RDMACHAN_REGION_F_READ_ONLY.
+ *  - ENOBUFS, ENFILE: With %RDMACHAN_SQE_F_IOV: as many bytes as may be (%RDMACHAN_LIMIT_BYTES). An
+ *    array of more than 15 elements takes 16 for each; one whose pieces are in a region takes 16
+ *    for each piece that lies together in the machine's memory.
  *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
@@ -1999,7 +2066,7 @@ enum rdmachan_enter_flags {
  * @out_complete: Entries of the completion ring; valid with those too
  * @until: 0; see "rules of the interface"
  *
- * What is wrong with a single entry is told by its completion, and not by this call.
+ * The error of a single entry is told by its completion, and not by this call.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -2058,7 +2125,7 @@ struct rdmachan_buffer {
  * The kernel copies the entry when there is a message for it.
  *
  * A pool of as many buffers as the completion ring has entries, and as the program keeps besides
- * after it has moved the ring's consumer index, never runs empty: while the ring is full no message
+ * after it has moved the ring's consumer index, never runs empty. While the ring is full no message
  * takes a buffer.
  *
  * Errors, besides those of "rules of the interface":
