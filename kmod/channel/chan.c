@@ -280,12 +280,17 @@ void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
 {
 	struct rdmachan_error error = {};
+	struct rch_link *link;
 
 	rch_error_set(&error, op, cause, detail);
-	if (chan->lane.link)
-		rch_link_where(chan->lane.link, &error);
+	/* While it is being connected its link may change: a link is freed by RCU. */
+	rcu_read_lock();
+	link = READ_ONCE(chan->lane.link);
+	if (link)
+		rch_link_where(link, &error);
 	else
 		rch_addr_from_sockaddr(&error.peer, &chan->peer);
+	rcu_read_unlock();
 	spin_lock_bh(&chan->lock);
 	if (chan->state != RCH_CHAN_FAILED)
 		record_error(chan, &error);
@@ -621,6 +626,9 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	 * request of io_uring that is told in vain too often gets a thread that waits.
 	 */
 	mask = rch_chan_poll_mask(chan) & polled[bit];
+	/* One that is not open yet may take the next message all the same. */
+	if (bit == RCH_CHAN_TX && rch_chan_may_send_early(chan))
+		mask = polled[bit];
 	/* Who aborts throws away what has arrived, also where nobody can receive it yet. */
 	if (mask || READ_ONCE(chan->rndv_rx.offered) ||
 	    (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_ABORT))

@@ -206,7 +206,7 @@ static int connect_link_came(struct rch_chan *chan)
 /* The peer has answered, or does not: @why, -ETIMEDOUT or -ERESTARTSYS. */
 static int connect_answer_came(struct rch_chan *chan, int why)
 {
-	bool retry, given_up, waiting;
+	bool retry, waiting, dead;
 	u32 domain;
 	int ret;
 
@@ -216,11 +216,14 @@ static int connect_answer_came(struct rch_chan *chan, int why)
 	waiting = chan->state == RCH_CHAN_CONNECTING;
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
 	/* One that was opened, and closed at once, may linger. */
-	given_up = waiting || chan->state == RCH_CHAN_DEAD;
+	dead = chan->state == RCH_CHAN_DEAD;
 	spin_unlock_bh(&chan->lock);
 	if (retry)
 		return connect_try_again(chan, domain);
-	if (given_up)
+	/* A program that is gone sends no more: of its messages none leaves from here on. */
+	if (dead)
+		rch_lane_refuse(&chan->lane);
+	if (waiting || dead)
 		rch_chan_await_answer(chan);
 	if (!waiting)
 		return ret;

@@ -271,6 +271,14 @@ bool rch_chan_given_up(const struct rch_chan *chan)
 	return smp_load_acquire(&chan->ends.released) && !READ_ONCE(chan->early.lingers);
 }
 
+/* No later than connecting would have ended, or than an open channel lingers. */
+static unsigned long early_linger_until(const struct rch_chan *chan)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(chan->tuning.linger_ms);
+
+	return time_before(until, chan->opening.deadline) ? until : chan->opening.deadline;
+}
+
 /**
  * rch_chan_early_linger - the file is closed: whether the channel goes on connecting all the same
  * @chan: channel, locked; its @ends.released is set here
@@ -285,6 +293,8 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 	lockdep_assert_held(&chan->lock);
 	lingers = chan->state == RCH_CHAN_CONNECTING && chan->early.count && !signal &&
 		  chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
+	if (lingers)
+		chan->opening.deadline = early_linger_until(chan);
 	WRITE_ONCE(chan->early.lingers, lingers);
 	/* pairs with that of rch_chan_given_up() */
 	smp_store_release(&chan->ends.released, true);

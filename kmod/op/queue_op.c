@@ -216,14 +216,17 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 static s64 early_outcome(const struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
+	enum rch_chan_state state = smp_load_acquire(&chan->state);
 	struct rdmachan_error error;
 
-	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
+	if (state == RCH_CHAN_CONNECTING)
 		return -EAGAIN;
-	rch_chan_error_get(chan, &error);
 	if (!READ_ONCE(chan->early.lost))
 		return op->sqe.length;
-	/* The record may be about to be made, and wakes it then. */
+	/* The record is about to be made, and wakes it then: what is there now is of another failure. */
+	if (state == RCH_CHAN_OPEN)
+		return -EAGAIN;
+	rch_chan_error_get(chan, &error);
 	return error.error ? -(int)error.error : -EAGAIN;
 }
 

@@ -648,6 +648,26 @@ TEST_F(early, close_without_lingering)
 	talk_again(self);
 }
 
+/* To a host that does not answer: no longer than it lingers, whatever time CONNECT has. */
+TEST_F(early, close_lingers_as_told)
+{
+	const struct opts o = {
+		.flags = RDMACHAN_CONNECT_F_EARLY, .timeout_ms = 3600000, .tuning.linger_ms = 300,
+	};
+	int64_t begun;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("the cable is not ours");
+	/* On one that is up the request would be sent, and its answer waited for. */
+	await_no_links(self->ctx);
+	cable("cut");
+	begun = tick_ms();
+	close(send_three_to(self, SERVICE, &o));
+	EXPECT_TRUE(await_channels(self->ctx, 0));
+	EXPECT_TOOK(begun, 300 - KERNEL_TICK_MS, 2 * KERNEL_TICK_MS + LIMIT_LATE(300));
+	cable("mend");
+}
+
 static void come_and_be_killed(struct fixture_early *self)
 {
 	send_three_to(self, SERVICE, EARLY);
