@@ -1907,7 +1907,7 @@ enum rdmachan_cqe_flags {
  *  - ENOENT, EPERM: There is no such region, or it is another program's.
  *  - ERANGE: addr and length lie not within the region.
  *  - EACCES: RECV into a region that is %RDMACHAN_REGION_F_READ_ONLY.
- *  - ENOBUFS, ENFILE: With %RDMACHAN_SQE_F_IOV: as many bytes as may be (%RDMACHAN_LIMIT_BYTES). An
+ *  - ENOBUFS, ENOSPC: With %RDMACHAN_SQE_F_IOV: as many bytes as may be (%RDMACHAN_LIMIT_BYTES). An
  *    array of more than 15 elements takes 16 for each; one whose pieces are in a region takes 16
  *    for each piece that lies together in the machine's memory.
  *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted.

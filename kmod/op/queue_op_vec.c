@@ -54,7 +54,7 @@ static int vec_charge(struct rch_queue *queue, u32 bytes)
 	case 0:
 		return 0;
 	case RDMACHAN_CAUSE_TOTAL_LIMIT:
-		return -ENFILE;
+		return -ENOSPC;
 	default:
 		return -ENOBUFS;
 	}
@@ -222,7 +222,7 @@ static int vec_take(struct rch_op *op, bool write)
  * @op: operation, with its channel and its line
  * @write: the pieces will be written to
  *
- * Return: 0; -EINVAL, -EFAULT, -EMSGSIZE, -ENOMEM, -ENOBUFS, -ENFILE; as rch_op_placed_region(); or
+ * Return: 0; -EINVAL, -EFAULT, -EMSGSIZE, -ENOMEM, -ENOBUFS, -ENOSPC; as rch_op_placed_region(); or
  * as rch_region_check().
  */
 int rch_op_vec_prepare(struct rch_op *op, bool write)
@@ -232,6 +232,9 @@ int rch_op_vec_prepare(struct rch_op *op, bool write)
 	if (op->sqe.length > UIO_MAXIOV)
 		return -EINVAL;
 	ret = op->sqe.flags & RDMACHAN_SQE_F_REGION ? rch_op_placed_region(op) : 0;
+	/* An array without elements has no piece that is checked, and a region's RECV writes to it. */
+	if (!ret && op->region)
+		ret = rch_region_check(op->region, 0, 0, write);
 	if (ret)
 		return ret;
 	ret = vec_take(op, write);

@@ -111,10 +111,10 @@ void rch_queue_flush_some(struct rch_queue *queue)
 		rch_op_free(op);
 		moved = true;
 	}
-	if (moved)
-		rch_queue_told(queue);
 	if (letters)
 		rch_letters_moved(queue, letters);
+	if (moved)
+		rch_queue_told(queue);
 	while (!list_empty(&queue->starved) && rch_queue_room(queue)) {
 		op = list_first_entry(&queue->starved, struct rch_op, list);
 		list_del_init(&op->list);

@@ -99,7 +99,7 @@ static void letter_put(struct rch_queue *queue, struct rch_letter *letter)
  * rch_letters_move - put letters into the ring, as far as there is room
  * @queue: queue
  *
- * Return: how many; then rch_queue_told() must follow, and after that rch_letters_moved().
+ * Return: how many; then rch_letters_moved() must follow, and after that rch_queue_told().
  */
 u32 rch_letters_move(struct rch_queue *queue)
 {
@@ -113,11 +113,20 @@ u32 rch_letters_move(struct rch_queue *queue)
 	return count;
 }
 
-/** rch_letters_moved - @count of them are in the ring, and the program was told */
+/**
+ * rch_letters_moved - @count of them are in the ring, and the program is told next
+ * @queue: queue
+ * @count: as of rch_letters_move()
+ *
+ * At once with the ring's own count, of which letter_has_room() takes them: for a program that
+ * answers as soon as it is told there is room again, and never more than there is.
+ */
 void rch_letters_moved(struct rch_queue *queue, u32 count)
 {
+	lockdep_assert_held(&queue->run_lock);
 	spin_lock_irq(&queue->lock);
 	queue->letter_count -= count;
+	WRITE_ONCE(queue->cq_told, queue->cq_tail);
 	spin_unlock_irq(&queue->lock);
 }
 

@@ -206,7 +206,8 @@ TEST_F(queue, pieces_that_are_wrong)
 	add_iov(q, OP(RECV), self->b, NULL, 0, 11)->op_flags = RDMACHAN_RECV_F_MULTISHOT;
 	add_iov(q, OP(NOP), 0, NULL, 0, 12);
 	add_iov(q, OP(ACCEPT), self->a, NULL, 0, 13);
-	EXPECT_EQ(queue_submit(q), 13);
+	of_region(add_iov(q, OP(RECV), self->b, NULL, 0, 14), region);
+	EXPECT_EQ(queue_submit(q), 14);
 	EXPECT_CQE(q, 1, -EINVAL);
 	EXPECT_CQE(q, 2, -EINVAL);
 	EXPECT_CQE(q, 3, -EFAULT);
@@ -220,6 +221,7 @@ TEST_F(queue, pieces_that_are_wrong)
 	EXPECT_CQE(q, 11, -EINVAL);
 	EXPECT_CQE(q, 12, -EOPNOTSUPP);
 	EXPECT_CQE(q, 13, -EOPNOTSUPP);
+	EXPECT_CQE(q, 14, -EACCES);
 	EXPECT_EQ(region_unregister(self->ctx, region), 0);
 	munmap(large, 2 << 20);
 }

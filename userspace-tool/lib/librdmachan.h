@@ -847,7 +847,7 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  * @msg_flags: 16 bits that travel with the message
  *
  * It sets &rdmachan_sqe.flags: add others to them. It completes as rdmachan_queue_prep_send() does,
- * and fails besides with EINVAL: @count is too large; ENOMEM, ENOBUFS or ENFILE: there is no memory
+ * and fails besides with EINVAL: @count is too large; ENOMEM, ENOBUFS or ENOSPC: there is no memory
  * for the array, or as much as may be is used.
  */
 void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
