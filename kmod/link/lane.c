@@ -810,7 +810,8 @@ bool rch_lane_bare_saves(struct rch_lane *lane, u32 len)
 {
 	u32 mtu = lane->link->path.mtu;
 
-	return len && !shares_frame(lane, len) && (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
+	return len && !shares_frame(lane, len) &&
+	       (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
 }
 
 /** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */

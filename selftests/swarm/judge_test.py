@@ -116,7 +116,7 @@ class Story:
         """The cable was cut, and both ends of pair 1 were told."""
         self.deeds += [f"{SECOND} begin 1", f"{4 * SECOND} end 1"]
         self.fail_session("1c", 2300000, "errno=104 cause=18 detail=0 at=2300000")
-        self.fail_session("1s", 2200000, "errno=110 cause=12 detail=1000 at=2200000")
+        self.fail_session("1s", 2200000, "errno=112 cause=12 detail=1000 at=2200000")
         return self
 
 
@@ -193,7 +193,7 @@ def odd(story):
 
 def no_reason(story):
     story.fail_session("1c", 2300000, "errno=104 cause=18 detail=0 at=2300000")
-    story.fail_session("1s", 2200000, "errno=110 cause=12 detail=1000 at=2200000")
+    story.fail_session("1s", 2200000, "errno=112 cause=12 detail=1000 at=2200000")
 
 
 def reason_is_harmless(story):
@@ -221,7 +221,7 @@ def too_late(story):
     """The cable is long whole when the end is told, and the module has found it then."""
     story.cut()
     late = 30 * SECOND
-    story.fail_session("1s", late, f"errno=110 cause=12 detail=1000 at={late}")
+    story.fail_session("1s", late, f"errno=112 cause=12 detail=1000 at={late}")
 
 
 def killed_by_nobody(story):
