@@ -216,6 +216,7 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 static s64 early_outcome(const struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
+	/* pairs with that of rch_chan_set_state(): @early.lost was decided before */
 	enum rch_chan_state state = smp_load_acquire(&chan->state);
 	struct rdmachan_error error;
 
@@ -223,7 +224,10 @@ static s64 early_outcome(const struct rch_op *op)
 		return -EAGAIN;
 	if (!READ_ONCE(chan->early.lost))
 		return op->sqe.length;
-	/* The record is about to be made, and wakes it then: what is there now is of another failure. */
+	/*
+	 * The record is about to be made, and wakes the operation then: the one that is there now
+	 * is of another failure.
+	 */
 	if (state == RCH_CHAN_OPEN)
 		return -EAGAIN;
 	rch_chan_error_get(chan, &error);

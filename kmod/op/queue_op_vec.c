@@ -232,7 +232,7 @@ int rch_op_vec_prepare(struct rch_op *op, bool write)
 	if (op->sqe.length > UIO_MAXIOV)
 		return -EINVAL;
 	ret = op->sqe.flags & RDMACHAN_SQE_F_REGION ? rch_op_placed_region(op) : 0;
-	/* An array without elements has no piece that is checked, and a region's RECV writes to it. */
+	/* An array without elements has no piece that is checked. */
 	if (!ret && op->region)
 		ret = rch_region_check(op->region, 0, 0, write);
 	if (ret)

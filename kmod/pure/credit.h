@@ -10,8 +10,9 @@
  * The last RCH_CREDIT_RESERVE numbers below the limit are kept for *pure*
  * frames, which carry no records and only tell numbers: one is sent when a quarter
  * of the ring is untold (or an eighth, see rch_credit_tell_often()), or as a heartbeat.
- * The buffers of pure frames are posted again at once. The very last number is only for a frame that raises the limit;
- * so a promise can always travel, whatever programs do and however frames cross:
+ * The buffers of pure frames are posted again at once. The very last number is only for
+ * a frame that raises the limit; so a promise can always travel, whatever programs do
+ * and however frames cross:
  *
  * Let all frames have arrived. If both sides had used their last number, each
  * would have raised the other's limit by it, and so sent it before the other sent

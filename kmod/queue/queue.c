@@ -824,7 +824,7 @@ static int submit(struct rch_queue *queue, u32 max)
 			first = op;
 		}
 		last = op;
-		/* An array of pieces is copied and looked through, and there may be one in each entry. */
+		/* An entry may have an array of pieces, which is copied and looked through. */
 		cond_resched();
 		if (op->sqe.flags & RDMACHAN_SQE_F_LINK)
 			continue;
