@@ -240,7 +240,7 @@ bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
 	/* One that is closed meanwhile goes on costing both hosts until it is gone. */
 	if (chan->state == RCH_CHAN_CONNECTING && to != RCH_CHAN_DEAD)
 		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
-	/* pairs with those of rch_chan_push() and of a queue's early SEND: what it rests on is set */
+	/* pairs with those of rch_chan_push() and early_outcome(): all that it rests on is set */
 	smp_store_release(&chan->state, to);
 	/* A thread that waits for the peer's bytes is not interruptible. */
 	wake_up_all(&chan->wait);
