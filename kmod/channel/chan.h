@@ -107,7 +107,10 @@ struct rch_chan_opening {
 	wait_queue_entry_t chan_entry;
 	/** @traffic_class: of packets, as of CONNECT; set before that begins, then immutable */
 	u32 traffic_class;
-	/** @deadline: of connecting, in jiffies; set before that begins, then immutable */
+	/**
+	 * @deadline: of connecting, in jiffies; set before that begins. The channel's close may
+	 * bring it forward, with WRITE_ONCE() under the channel's lock; read without the lock
+	 */
 	unsigned long deadline;
 	/** @link: the link it is connected over, as of rch_link_get(); or NULL */
 	struct rch_link *link;
@@ -147,7 +150,10 @@ struct rch_chan_early {
 	u32 cost;
 	/** @largest: bytes of the largest of them */
 	u32 largest;
-	/** @lost: the channel could not be connected: they were not delivered, or nobody knows */
+	/**
+	 * @lost: the channel could not be connected: they were not delivered, or nobody knows.
+	 * Written ahead of the channel's state; read behind that without the lock
+	 */
 	bool lost;
 	/**
 	 * @lingers: the file is closed, and they are to be delivered all the same. Written with

@@ -60,7 +60,7 @@ static bool connect_ready(struct rch_chan *chan)
 {
 	enum rch_link_state state;
 
-	if (rch_chan_given_up(chan) || !rch_time_left(chan->opening.deadline))
+	if (rch_chan_given_up(chan) || !rch_time_left(READ_ONCE(chan->opening.deadline)))
 		return true;
 	switch (chan->opening.step) {
 	case RCH_OPENING_FIND:
@@ -153,7 +153,8 @@ static int connect_try_again(struct rch_chan *chan, u32 domain)
 	connect_leave_link(chan);
 	chan->opening.domain = domain;
 	chan->opening.step = RCH_OPENING_FIND;
-	if (++chan->opening.tries >= RCH_CONNECT_TRIES && rch_time_left(chan->opening.deadline))
+	if (++chan->opening.tries >= RCH_CONNECT_TRIES &&
+	    rch_time_left(READ_ONCE(chan->opening.deadline)))
 		return -(int)(chan->error.error ?: ECONNRESET);
 	return -EINPROGRESS;
 }
@@ -260,11 +261,12 @@ static int connect_go_on(struct rch_chan *chan)
 static bool connect_interrupted(struct rch_chan *chan)
 {
 	bool at_link = chan->opening.step == RCH_OPENING_LINK;
+	long left = rch_time_left(READ_ONCE(chan->opening.deadline));
 
 	return wait_event_interruptible_timeout(*(at_link ? &chan->opening.link->wait :
 							    &chan->wait),
 						connect_ready(chan),
-						rch_time_left(chan->opening.deadline)) < 0;
+						left) < 0;
 }
 
 /**
@@ -314,7 +316,7 @@ void rch_chan_connect_work(struct work_struct *work)
 	if (ret == -EINPROGRESS) {
 		/* When it can go on already, the work is queued. */
 		queue_delayed_work(rch_open_wq, &chan->opening.work,
-				   rch_time_left(chan->opening.deadline));
+				   rch_time_left(READ_ONCE(chan->opening.deadline)));
 		return;
 	}
 	connect_work_over(chan);

@@ -12,9 +12,11 @@
  * domain: then all are sent anew, on another link. They are never sent twice to where they may have
  * been delivered: a channel whose link ends behind one of them, without an answer, fails.
  *
- * Locks. @early.lock is held while the lane is attached, and while a sender uses it, so that it is
- * not made anew meanwhile. Whether a message is taken is decided under the channel's lock, as the
- * answer comes in softirq.
+ * Locks. @early.lock is held while the lane is attached, and while a sender uses it; the lane is
+ * made anew only when @early.live has been taken back under the lock. A sender allocates before
+ * it takes the lock, and a grace period is waited for without it: the module's worker waits for
+ * no program's memory, nor a program for RCU. The channel's lock decides whether a message is
+ * taken, as the answer comes in softirq.
  *
  * Error handling. The record of a failure tells how many messages were taken and not delivered: its
  * detail is their number, unless its cause has another.
@@ -71,6 +73,22 @@ static struct rch_early_message *early_make(const struct iov_iter *from, u16 msg
 	return message;
 }
 
+/* A message as an item, whatever link it will go by. */
+static struct rch_item *early_whole(const struct rch_early_message *message)
+{
+	struct rch_item *item = rch_item_alloc(message->length, message->length,
+					       GFP_KERNEL_ACCOUNT);
+
+	if (!item)
+		return NULL;
+	memcpy(rch_item_data(item), message->data, message->length);
+	item->type = RCH_REC_DATA;
+	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST;
+	item->msg_flags = message->msg_flags;
+	item->total = message->length;
+	return item;
+}
+
 /* A segment of @message, from @at on. */
 static struct rch_item *early_item(struct rch_chan *chan, const struct rch_early_message *message,
 				   u32 at)
@@ -112,28 +130,38 @@ static bool early_admit(struct rch_chan *chan, struct rch_early_message *message
 	return ok;
 }
 
-/* Return: 0; -EAGAIN when the message is to wait; or -ENOMEM. */
-static int early_take(struct rch_chan *chan, struct rch_early_message *message)
+/* @item: the message, consumed. Return: 0; or -EAGAIN when the message is to wait. */
+static int early_take(struct rch_chan *chan, struct rch_early_message *message,
+		      struct rch_item *item)
 {
-	struct rch_item *item = NULL;
+	bool live = chan->early.live;
 
 	lockdep_assert_held(&chan->early.lock);
-	if (chan->early.live) {
-		if (message->length > rch_lane_segment_max(&chan->lane))
-			return -EAGAIN;
-		item = early_item(chan, message, 0);
-		if (!item)
-			return -ENOMEM;
-	}
-	if (!early_admit(chan, message)) {
-		if (item)
-			rch_item_free(item);
+	if ((live && message->length > rch_lane_segment_max(&chan->lane)) ||
+	    !early_admit(chan, message)) {
+		rch_item_free(item);
 		return -EAGAIN;
 	}
 	/* If the lane takes nothing any more, there will be another one, or an end. */
-	if (item)
+	if (live)
 		rch_lane_queue(&chan->lane, item);
+	else
+		rch_item_free(item);
 	return 0;
+}
+
+/* The caller has claimed RCH_CHAN_TX. Return: as early_take(); or -ENOMEM. */
+static int early_send(struct rch_chan *chan, struct rch_early_message *message)
+{
+	struct rch_item *item = early_whole(message);
+	int ret;
+
+	if (!item)
+		return -ENOMEM;
+	mutex_lock(&chan->early.lock);
+	ret = early_take(chan, message, item);
+	mutex_unlock(&chan->early.lock);
+	return ret;
 }
 
 /**
@@ -162,9 +190,7 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 
 		return PTR_ERR(message);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, early_always, nonblock, deadline);
 	if (!ret) {
-		mutex_lock(&chan->early.lock);
-		ret = early_take(chan, message);
-		mutex_unlock(&chan->early.lock);
+		ret = early_send(chan, message);
 		if (!ret)
 			rch_chan_tx_done(chan, iov_iter_count(from));
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
@@ -209,10 +235,11 @@ static void early_renew_lane(struct rch_chan *chan)
 	struct rch_open open = chan->lane.open;
 	struct rch_link *link = chan->lane.link;
 
-	lockdep_assert_held(&chan->early.lock);
-	chan->early.live = false;
 	if (!link)
 		return;
+	mutex_lock(&chan->early.lock);
+	chan->early.live = false;
+	mutex_unlock(&chan->early.lock);
 	synchronize_rcu();
 	spin_lock_bh(&chan->lock);
 	chan->lane.link = NULL;
@@ -226,6 +253,7 @@ static int early_attach(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret;
 
+	lockdep_assert_held(&chan->early.lock);
 	kref_get(&chan->ref);
 	ret = rch_lane_attach(&chan->lane, link, GFP_KERNEL);
 	if (ret) {
@@ -234,7 +262,7 @@ static int early_attach(struct rch_chan *chan, struct rch_link *link)
 	}
 	ret = early_queue_all(chan);
 	chan->early.live = !ret;
-	if (ret && rch_lane_detach(&chan->lane))
+	if (ret && rch_lane_unattach(&chan->lane))
 		rch_chan_put(chan);
 	return ret;
 }
@@ -251,8 +279,8 @@ int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret;
 
-	mutex_lock(&chan->early.lock);
 	early_renew_lane(chan);
+	mutex_lock(&chan->early.lock);
 	spin_lock_bh(&chan->lock);
 	chan->opening.retry = false;
 	spin_unlock_bh(&chan->lock);
@@ -294,7 +322,7 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 	lingers = chan->state == RCH_CHAN_CONNECTING && chan->early.count && !signal &&
 		  chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
 	if (lingers)
-		chan->opening.deadline = early_linger_until(chan);
+		WRITE_ONCE(chan->opening.deadline, early_linger_until(chan));
 	WRITE_ONCE(chan->early.lingers, lingers);
 	/* pairs with that of rch_chan_given_up() */
 	smp_store_release(&chan->ends.released, true);

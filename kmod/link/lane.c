@@ -209,6 +209,27 @@ bool rch_lane_detach(struct rch_lane *lane)
 	return attached;
 }
 
+/**
+ * rch_lane_unattach - take a lane back that was never opened
+ * @lane: lane that was attached, and that the peer has not heard of
+ *
+ * Unless its link has ended: then the work that takes the link apart may hold the lane, and ends it
+ * as it ends all others. Process context. Return: whether; then the caller drops the
+ * channel's reference for the lane.
+ */
+bool rch_lane_unattach(struct rch_lane *lane)
+{
+	struct rch_link *link = lane->link;
+	bool alive;
+
+	spin_lock_bh(&link->lock);
+	alive = lane->id && link->state != RCH_LINK_DEAD;
+	if (alive)
+		detach(lane);
+	spin_unlock_bh(&link->lock);
+	return alive;
+}
+
 /*
  * Both sides have said their last word, if it is so: each CLOSE was answered. The
  * channel hears of it in a work item, because its last reference may go.
@@ -377,7 +398,7 @@ void rch_lane_open(struct rch_lane *lane, bool early)
 	spin_lock_bh(&link->lock);
 	lane->open.chan = lane->id;
 	if (early && (link->terms.features & RCH_FEATURE_EARLY)) {
-		lane->early = RCH_EARLY_ASKS;
+		WRITE_ONCE(lane->early, RCH_EARLY_ASKS);
 		rch_window_raise(&lane->window, RCH_EARLY_MAX);
 	}
 	tell_locked(lane, RCH_LANE_OPEN);

@@ -781,6 +781,7 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window);
 void rch_lane_tell(struct rch_lane *lane, u32 control);
 void rch_lane_open(struct rch_lane *lane, bool early);
 int rch_lane_hear_early(struct rch_lane *lane);
+bool rch_lane_unattach(struct rch_lane *lane);
 bool rch_lane_sent_early(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);

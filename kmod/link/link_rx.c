@@ -107,7 +107,7 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 	rcu_read_lock();
 	lane = xa_load(&link->lanes.all, r->chan);
 	/* The peer knows our number, and names the channel by no other any more. */
-	if (lane && unlikely(lane->early == RCH_EARLY_HEARS))
+	if (lane && unlikely(READ_ONCE(lane->early) == RCH_EARLY_HEARS))
 		WRITE_ONCE(lane->early, RCH_EARLY_OVER);
 	if (!lane) {
 		rule = RCH_RULE_CHANNEL;

@@ -697,4 +697,35 @@ TEST_F(early, killed)
 	EXPECT_TRUE(await_channels(self->ctx, 1));
 }
 
+/* While they wait for credit nothing has left, and of a program that was killed nothing does. */
+TEST_F(early, killed_out_of_credit)
+{
+	int filled, end, b;
+	pid_t child;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("the cable is not ours");
+	filled = do_connect(self->ctx, SERVICE, NULL);
+	ASSERT_GE(filled, 0);
+	end = accept_one(self);
+	cable("cut");
+	/* A channel that is open takes all credit. */
+	ASSERT_GT(fill_up(filled, 1000), 0);
+	child = fork();
+	if (!child) {
+		send_three_to(self, SERVICE, EARLY);
+		/* Until the link has them. */
+		sleep_ms(10);
+		kill(getpid(), SIGKILL);
+	}
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
+	sleep_ms(100);
+	cable("mend");
+	b = accept_one(self);
+	EXPECT_ERR(do_recv(b, scrap, sizeof(scrap), NULL, TIMEOUT(PATIENCE)), ECONNRESET);
+	close(b);
+	close(filled);
+	close(end);
+}
+
 TEST_HARNESS_MAIN
