@@ -57,6 +57,15 @@ verdict $? "a run holds the lock of one kernel at a time"
 exec 9>&-
 wait
 
+# Debian publishes headers some hours before the image that is signed.
+# shellcheck disable=SC2016 # for the inner shell
+with_locks 'APT=()
+	apt-cache() { [ "$3" != image ] || return 100; echo "Version: 1"; }
+	[ "$(archive_first image image-unsigned)" = image-unsigned ]
+	[ "$(archive_first other image-unsigned)" = other ]
+	[ -z "$(archive_first image)" ]'
+verdict $? "a package that others only name is not taken"
+
 from="rdmachan test: memory fails on purpose from here"
 to="rdmachan test: memory fails on purpose to here"
 lack="kworker/0:1: vmalloc error: size 8192, failed to allocate pages, mode:0xdc2"

@@ -119,7 +119,7 @@ extract_vmlinux() {
 }
 
 stock_kernel() {
-	local series=$1 dir=$2 tmp=$2.new headers kver
+	local series=$1 dir=$2 tmp=$2.new headers kver image
 	local -a packages
 
 	open_archive_for "$series"
@@ -132,8 +132,13 @@ stock_kernel() {
 		return
 	fi
 
+	# Debian signs an image some hours after it publishes the headers. Until then the archive
+	# has the same image unsigned, under another name.
+	image=$(archive_first "linux-image-$kver" "linux-image-$kver-unsigned")
+	[ -n "$image" ] || die "the archive has no image of $kver"
+
 	rm -rf "$tmp"
-	archive_unpack "$tmp" "$headers" "${packages[@]}" "linux-image-$kver"
+	archive_unpack "$tmp" "$headers" "${packages[@]}" "$image"
 	# Debian 13's packages hold /usr/lib/modules.
 	[ -d "$tmp/lib" ] || ln -s usr/lib "$tmp/lib"
 	relocate_headers "$tmp" "$kver"

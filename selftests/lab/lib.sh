@@ -96,7 +96,19 @@ archive_newest() {
 	apt-cache "${APT[@]}" pkgnames "$1" | { grep -E "$2" || true; } | sort -V | tail -n 1
 }
 
-# Print the version that archive_get would fetch.
+# archive_first PACKAGE...: print the first that can be fetched. One that others only name cannot.
+archive_first() {
+	local package
+
+	for package in "$@"; do
+		if [ -n "$(archive_version "$package" 2>/dev/null)" ]; then
+			echo "$package"
+			return
+		fi
+	done
+}
+
+# Print the version that archive_unpack would fetch.
 archive_version() {
 	apt-cache "${APT[@]}" show --no-all-versions "$1" | sed -n 's/^Version: //p' | head -n 1
 }
@@ -116,7 +128,7 @@ archive_unpack() {
 	debs=$(mktemp -d "$CACHE/debs.XXXXXX")
 	say "fetching $*"
 	(cd "$debs" && apt-get "${APT[@]}" download "$@" >"$debs/log" 2>&1) ||
-		{ cat "$debs/log" >&2; die "cannot fetch $*"; }
+		{ cat "$debs/log" >&2; rm -r "$debs"; die "cannot fetch $*"; }
 	for deb in "$debs"/*.deb; do
 		dpkg -x "$deb" "$dir"
 	done
