@@ -617,6 +617,9 @@ void rch_queue_work_run(struct work_struct *work)
 {
 	struct rch_queue *queue = container_of(work, struct rch_queue, work);
 
+	/* A call that came after the work was queued runs all that is ready. leave() looks again. */
+	if (atomic_read(&queue->entered))
+		return;
 	/* The holder of it will look for what is ready once more: see leave(). */
 	if (!mutex_trylock(&queue->run_lock))
 		return;
