@@ -101,7 +101,7 @@ const char *rch_inject_name(enum rch_fault fault)
 	return fault_names[fault];
 }
 
-static bool rule_hits(struct rule *rule)
+static bool inject_rule_hits(struct rule *rule)
 {
 	u64 event = rule->seen++;
 
@@ -125,7 +125,7 @@ bool rch_inject_hits(enum rch_fault fault, u32 where, u32 *value)
 	if (!READ_ONCE(rule->armed))
 		return false;
 	spin_lock_irqsave(&rules_lock, flags);
-	hits = rule->armed && (!rule->where || rule->where == where) && rule_hits(rule);
+	hits = rule->armed && (!rule->where || rule->where == where) && inject_rule_hits(rule);
 	if (hits) {
 		rule->done++;
 		totals[fault]++;
@@ -150,12 +150,12 @@ void rch_inject_held(int frames)
 }
 
 /* Whether a fault takes time. */
-static bool has_ms(enum rch_fault fault)
+static bool inject_has_ms(enum rch_fault fault)
 {
 	return fault == RCH_FAULT_DELAY || fault == RCH_FAULT_SLOW;
 }
 
-static int number_get(const char *text, u32 min, u32 max, u32 *value)
+static int inject_number_get(const char *text, u32 min, u32 max, u32 *value)
 {
 	int ret = kstrtou32(text, 0, value);
 
@@ -164,7 +164,7 @@ static int number_get(const char *text, u32 min, u32 max, u32 *value)
 	return *value < min || *value > max ? -EINVAL : 0;
 }
 
-static int site_get(const char *text, u32 *site)
+static int inject_site_get(const char *text, u32 *site)
 {
 	int i = match_string(site_names, RCH_SITES, text);
 
@@ -175,30 +175,30 @@ static int site_get(const char *text, u32 *site)
 }
 
 /* One word of a rule: NAME=VALUE. */
-static int word_get(struct rule *rule, enum rch_fault fault, char *value)
+static int inject_word_get(struct rule *rule, enum rch_fault fault, char *value)
 {
 	const char *name = strsep(&value, "=");
 
 	if (!value)
 		return -EINVAL;
 	if (!strcmp(name, "every"))
-		return number_get(value, 1, U32_MAX, &rule->every);
+		return inject_number_get(value, 1, U32_MAX, &rule->every);
 	if (!strcmp(name, "skip"))
-		return number_get(value, 0, U32_MAX, &rule->skip);
+		return inject_number_get(value, 0, U32_MAX, &rule->skip);
 	if (!strcmp(name, "count"))
-		return number_get(value, 0, U32_MAX, &rule->count);
+		return inject_number_get(value, 0, U32_MAX, &rule->count);
 	if (!strcmp(name, "link") && fault < RCH_FAULT_FORGET)
-		return number_get(value, 0, U32_MAX, &rule->where);
+		return inject_number_get(value, 0, U32_MAX, &rule->where);
 	if (!strcmp(name, "site") && fault == RCH_FAULT_NOMEM)
-		return site_get(value, &rule->where);
-	if (!strcmp(name, "ms") && has_ms(fault))
-		return number_get(value, 1, RCH_DELAY_MAX_MS, &rule->value);
+		return inject_site_get(value, &rule->where);
+	if (!strcmp(name, "ms") && inject_has_ms(fault))
+		return inject_number_get(value, 1, RCH_DELAY_MAX_MS, &rule->value);
 	if (!strcmp(name, "byte") && fault == RCH_FAULT_CORRUPT)
-		return number_get(value, 0, U16_MAX, &rule->value);
+		return inject_number_get(value, 0, U16_MAX, &rule->value);
 	return -EINVAL;
 }
 
-static int rule_get(struct rule *rule, enum rch_fault fault, char *text)
+static int inject_rule_get(struct rule *rule, enum rch_fault fault, char *text)
 {
 	char *word;
 	int ret;
@@ -207,19 +207,19 @@ static int rule_get(struct rule *rule, enum rch_fault fault, char *text)
 		.armed = true,
 		.every = 1,
 		.count = 1,
-		.value = has_ms(fault) ? 10 : 0,
+		.value = inject_has_ms(fault) ? 10 : 0,
 	};
 	while ((word = strsep(&text, " \t\n"))) {
 		if (!*word || !strcmp(word, "on"))
 			continue;
-		ret = word_get(rule, fault, word);
+		ret = inject_word_get(rule, fault, word);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-static void rule_set(enum rch_fault fault, const struct rule *rule)
+static void inject_rule_set(enum rch_fault fault, const struct rule *rule)
 {
 	unsigned long flags;
 
@@ -228,7 +228,7 @@ static void rule_set(enum rch_fault fault, const struct rule *rule)
 	spin_unlock_irqrestore(&rules_lock, flags);
 }
 
-static bool any_armed(void)
+static bool inject_any_armed(void)
 {
 	enum rch_fault fault;
 
@@ -239,10 +239,10 @@ static bool any_armed(void)
 }
 
 /* Counts of what has happened can still be read. */
-static int turn_off(enum rch_fault fault)
+static int inject_turn_off(enum rch_fault fault)
 {
 	WRITE_ONCE(rules[fault].armed, false);
-	if (any_armed())
+	if (inject_any_armed())
 		return 0;
 	/* Softirq that saw it armed holds its frame back by now; no other one does. */
 	synchronize_rcu();
@@ -268,13 +268,13 @@ int rch_inject_set(enum rch_fault fault, char *text)
 	if (mutex_lock_killable(&key_lock))
 		return -EINTR;
 	if (sysfs_streq(text, "off")) {
-		ret = turn_off(fault);
+		ret = inject_turn_off(fault);
 		goto out;
 	}
-	ret = rule_get(&rule, fault, text);
+	ret = inject_rule_get(&rule, fault, text);
 	if (ret)
 		goto out;
-	rule_set(fault, &rule);
+	inject_rule_set(fault, &rule);
 	WRITE_ONCE(rch_inject_any, true);
 out:
 	mutex_unlock(&key_lock);
@@ -299,7 +299,7 @@ void rch_inject_show(struct seq_file *file, enum rch_fault fault)
 		seq_printf(file, " site=%s", site_names[rule.where]);
 	else
 		seq_printf(file, " link=%u", rule.where);
-	if (has_ms(fault))
+	if (inject_has_ms(fault))
 		seq_printf(file, " ms=%u", rule.value);
 	if (fault == RCH_FAULT_CORRUPT)
 		seq_printf(file, " byte=%u", rule.value);

@@ -15,7 +15,7 @@ struct param_range {
 	unsigned int max;
 };
 
-static int range_set(const char *val, const struct kernel_param *kp)
+static int params_range_set(const char *val, const struct kernel_param *kp)
 {
 	const struct param_range *r = kp->arg;
 	unsigned int v;
@@ -30,7 +30,7 @@ static int range_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-static int range_get(char *buffer, const struct kernel_param *kp)
+static int params_range_get(char *buffer, const struct kernel_param *kp)
 {
 	const struct param_range *r = kp->arg;
 
@@ -38,8 +38,8 @@ static int range_get(char *buffer, const struct kernel_param *kp)
 }
 
 static const struct kernel_param_ops range_ops = {
-	.set = range_set,
-	.get = range_get,
+	.set = params_range_set,
+	.get = params_range_get,
 };
 
 /* A number with its bounds: a wrong one is refused at once, not found out later. */

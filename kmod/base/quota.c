@@ -50,29 +50,29 @@ static const struct {
 };
 
 /* Where @param is 0, a share of the memory. */
-static u64 bytes_of(const unsigned int *param, unsigned int share)
+static u64 quota_bytes_of(const unsigned int *param, unsigned int share)
 {
 	u64 value = READ_ONCE(*param);
 
 	return value ? value * SZ_1M : ((u64)totalram_pages() << PAGE_SHIFT) / share;
 }
 
-static u64 max_of(u32 limit, const unsigned int *param, unsigned int share)
+static u64 quota_max_of(u32 limit, const unsigned int *param, unsigned int share)
 {
-	return limit == RDMACHAN_LIMIT_BYTES ? bytes_of(param, share) : READ_ONCE(*param);
+	return limit == RDMACHAN_LIMIT_BYTES ? quota_bytes_of(param, share) : READ_ONCE(*param);
 }
 
-static u64 user_max(u32 limit)
+static u64 quota_user_max(u32 limit)
 {
-	return max_of(limit, params[limit].user, USER_SHARE);
+	return quota_max_of(limit, params[limit].user, USER_SHARE);
 }
 
-static u64 all_max(u32 limit)
+static u64 quota_all_max(u32 limit)
 {
-	return max_of(limit, params[limit].all, ALL_SHARE);
+	return quota_max_of(limit, params[limit].all, ALL_SHARE);
 }
 
-static struct rch_user *find(kuid_t uid, const struct rch_user *owner)
+static struct rch_user *quota_find(kuid_t uid, const struct rch_user *owner)
 {
 	struct rch_user *user;
 
@@ -83,7 +83,7 @@ static struct rch_user *find(kuid_t uid, const struct rch_user *owner)
 	return NULL;
 }
 
-static void put_locked(struct rch_user *user)
+static void quota_put_locked(struct rch_user *user)
 {
 	struct rch_user *owner;
 
@@ -99,12 +99,12 @@ static void put_locked(struct rch_user *user)
 void rch_user_put(struct rch_user *user)
 {
 	spin_lock_bh(&quota_lock);
-	put_locked(user);
+	quota_put_locked(user);
 	spin_unlock_bh(&quota_lock);
 }
 
 /* It takes over the reference to @owner, also without memory. */
-static struct rch_user *get_of(kuid_t uid, struct rch_user *owner)
+static struct rch_user *quota_get_of(kuid_t uid, struct rch_user *owner)
 {
 	struct rch_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	struct rch_user *user;
@@ -114,9 +114,9 @@ static struct rch_user *get_of(kuid_t uid, struct rch_user *owner)
 		return NULL;
 	}
 	spin_lock_bh(&quota_lock);
-	user = find(uid, owner);
+	user = quota_find(uid, owner);
 	if (user) {
-		put_locked(owner);
+		quota_put_locked(owner);
 	} else {
 		user = fresh;
 		fresh = NULL;
@@ -131,7 +131,7 @@ static struct rch_user *get_of(kuid_t uid, struct rch_user *owner)
 }
 
 /* Whose limits bind @uid in @ns, from the innermost on. Return: how many they are */
-static int owners_of(const struct user_namespace *ns, kuid_t uid, kuid_t *owners)
+static int quota_owners_of(const struct user_namespace *ns, kuid_t uid, kuid_t *owners)
 {
 	int count = 0;
 
@@ -153,10 +153,10 @@ struct rch_user *rch_user_get(const struct user_namespace *ns, kuid_t uid)
 {
 	struct rch_user *user = NULL;
 	kuid_t owners[OWNERS_MAX];
-	int i = owners_of(ns, uid, owners);
+	int i = quota_owners_of(ns, uid, owners);
 
 	do
-		user = get_of(owners[--i], user);
+		user = quota_get_of(owners[--i], user);
 	while (user && i);
 	return user;
 }
@@ -186,24 +186,24 @@ void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, 
 	charge->by_peer = true;
 }
 
-static u64 most_of_user(const struct rch_charge *charge, u32 limit)
+static u64 quota_most_of_user(const struct rch_charge *charge, u32 limit)
 {
-	u64 max = user_max(limit);
+	u64 max = quota_user_max(limit);
 
 	return charge->by_peer ? max - max / OWN_SHARE : max;
 }
 
-static u64 most_of_all(const struct rch_charge *charge, u32 limit)
+static u64 quota_most_of_all(const struct rch_charge *charge, u32 limit)
 {
-	u64 max = all_max(limit);
+	u64 max = quota_all_max(limit);
 
 	return charge->exempt && !charge->by_peer ? max : max - max / EXEMPT_SHARE;
 }
 
 /* Return: a user who would have too much, of the charge's and his owners; or NULL */
-static struct rch_user *over(const struct rch_charge *charge, u32 limit, u64 amount)
+static struct rch_user *quota_over(const struct rch_charge *charge, u32 limit, u64 amount)
 {
-	u64 max = most_of_user(charge, limit);
+	u64 max = quota_most_of_user(charge, limit);
 	struct rch_user *user = charge->user;
 
 	lockdep_assert_held(&quota_lock);
@@ -215,8 +215,8 @@ static struct rch_user *over(const struct rch_charge *charge, u32 limit, u64 amo
 }
 
 /* Return: &enum rdmachan_cause, with @limit and, if it is a user's, @user set; or 0 */
-static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
-		   struct rch_user **user)
+static u32 quota_refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
+			 struct rch_user **user)
 {
 	u32 i;
 
@@ -225,24 +225,24 @@ static u32 refusal(const struct rch_charge *charge, const struct rch_cost *cost,
 		*limit = i;
 		if (!cost->of[i])
 			continue;
-		*user = over(charge, i, cost->of[i]);
+		*user = quota_over(charge, i, cost->of[i]);
 		if (*user)
 			return i == RDMACHAN_LIMIT_BYTES ? RDMACHAN_CAUSE_USER_BYTES :
 							   RDMACHAN_CAUSE_USER_LIMIT;
-		if (total.of[i] + cost->of[i] > most_of_all(charge, i))
+		if (total.of[i] + cost->of[i] > quota_most_of_all(charge, i))
 			return RDMACHAN_CAUSE_TOTAL_LIMIT;
 	}
 	return RDMACHAN_CAUSE_NONE;
 }
 
-static u32 take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
-		struct rch_user **whose)
+static u32 quota_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
+		      struct rch_user **whose)
 {
 	struct rch_user *user;
 	u32 cause, i;
 
 	spin_lock_bh(&quota_lock);
-	cause = refusal(charge, cost, limit, whose);
+	cause = quota_refusal(charge, cost, limit, whose);
 	for (i = 0; !cause && i < RCH_LIMITS; i++) {
 		charge->held.of[i] += cost->of[i];
 		for (user = charge->user; user; user = user->owner)
@@ -260,7 +260,7 @@ bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cos
 	u32 limit, cause;
 
 	spin_lock_bh(&quota_lock);
-	cause = refusal(charge, cost, &limit, &whose);
+	cause = quota_refusal(charge, cost, &limit, &whose);
 	spin_unlock_bh(&quota_lock);
 	return !cause;
 }
@@ -277,7 +277,7 @@ u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 
 {
 	struct rch_user *whose;
 
-	return take(charge, cost, limit, &whose);
+	return quota_take(charge, cost, limit, &whose);
 }
 
 /**
@@ -293,7 +293,7 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 		      struct rdmachan_error *error)
 {
 	struct rch_user *whose;
-	u32 limit, cause = take(charge, cost, &limit, &whose);
+	u32 limit, cause = quota_take(charge, cost, &limit, &whose);
 	struct rdmachan_use use;
 	bool all = cause == RDMACHAN_CAUSE_TOTAL_LIMIT;
 
@@ -301,13 +301,13 @@ int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u3
 		return 0;
 	rch_error_set(error, op, cause, limit);
 	rch_quota_tell(all ? charge->user : whose, limit, &use);
-	error->limit = all ? most_of_all(charge, limit) : most_of_user(charge, limit);
+	error->limit = all ? quota_most_of_all(charge, limit) : quota_most_of_user(charge, limit);
 	error->used = all ? use.all : use.user;
 	error->needed = cost->of[limit];
 	return -(int)error->error;
 }
 
-static void give_locked(struct rch_charge *charge, u32 limit, u64 amount)
+static void quota_give_locked(struct rch_charge *charge, u32 limit, u64 amount)
 {
 	struct rch_user *user;
 
@@ -324,7 +324,7 @@ static void give_locked(struct rch_charge *charge, u32 limit, u64 amount)
 void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount)
 {
 	spin_lock_bh(&quota_lock);
-	give_locked(charge, limit, amount);
+	quota_give_locked(charge, limit, amount);
 	spin_unlock_bh(&quota_lock);
 }
 
@@ -335,8 +335,8 @@ void rch_charge_end(struct rch_charge *charge)
 
 	spin_lock_bh(&quota_lock);
 	for (i = 0; i < RCH_LIMITS; i++)
-		give_locked(charge, i, charge->held.of[i]);
-	put_locked(charge->user);
+		quota_give_locked(charge, i, charge->held.of[i]);
+	quota_put_locked(charge->user);
 	spin_unlock_bh(&quota_lock);
 }
 
@@ -351,7 +351,7 @@ void rch_charge_end(struct rch_charge *charge)
  */
 bool rch_user_pin(struct rch_user *user, u64 bytes, u64 memlock, struct rdmachan_use *use)
 {
-	u64 max = max(memlock, bytes_of(&rch_user_pinned_mib, USER_SHARE));
+	u64 max = max(memlock, quota_bytes_of(&rch_user_pinned_mib, USER_SHARE));
 	struct rch_user *each;
 
 	spin_lock_bh(&quota_lock);
@@ -384,8 +384,8 @@ void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use)
 	use->user = user->used.of[limit];
 	use->all = total.of[limit];
 	spin_unlock_bh(&quota_lock);
-	use->user_max = user_max(limit);
-	use->all_max = all_max(limit);
+	use->user_max = quota_user_max(limit);
+	use->all_max = quota_all_max(limit);
 }
 
 /** rch_quota_exit - the module is unloaded: nobody has anything */

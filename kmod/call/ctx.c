@@ -14,7 +14,7 @@
 #include "memory/grant.h"
 #include "memory/region.h"
 
-static int charge(struct rch_ctx *ctx)
+static int ctx_charge(struct rch_ctx *ctx)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_CONTEXTS] = 1 };
 	struct rch_user *user = rch_user_get(current_user_ns(), current_euid());
@@ -46,7 +46,7 @@ struct rch_ctx *rch_ctx_create(void)
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	ctx->regions = rch_regions_create(current->nsproxy->net_ns);
-	ret = ctx->regions ? charge(ctx) : -ENOMEM;
+	ret = ctx->regions ? ctx_charge(ctx) : -ENOMEM;
 	if (ret)
 		goto err;
 	ctx->net = get_net(current->nsproxy->net_ns);

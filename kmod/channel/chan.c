@@ -96,7 +96,7 @@ static const struct rch_object_ops chan_object_ops = {
 	.fill = chan_fill,
 };
 
-static bool out_of_range(u32 value, u32 min, u32 max)
+static bool chan_out_of_range(u32 value, u32 min, u32 max)
 {
 	return value && (value < min || value > max);
 }
@@ -109,9 +109,9 @@ static bool out_of_range(u32 value, u32 min, u32 max)
  */
 int rch_chan_tune(struct rdmachan_tuning *tuning)
 {
-	if (out_of_range(tuning->send_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
-	    out_of_range(tuning->recv_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
-	    out_of_range(tuning->message_max, 1, RDMACHAN_MESSAGE_MAX))
+	if (chan_out_of_range(tuning->send_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
+	    chan_out_of_range(tuning->recv_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
+	    chan_out_of_range(tuning->message_max, 1, RDMACHAN_MESSAGE_MAX))
 		return -EINVAL;
 	if (!tuning->send_buffer)
 		tuning->send_buffer = READ_ONCE(rch_buffer);
@@ -124,8 +124,8 @@ int rch_chan_tune(struct rdmachan_tuning *tuning)
 	return 0;
 }
 
-static int charge(struct rch_chan *chan, const struct rch_charge *owner, bool by_peer,
-		  const struct rdmachan_tuning *tuning, struct rdmachan_error *error)
+static int chan_charge(struct rch_chan *chan, const struct rch_charge *owner, bool by_peer,
+		       const struct rdmachan_tuning *tuning, struct rdmachan_error *error)
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_CHANNELS] = 1,
@@ -162,7 +162,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
-	ret = charge(chan, owner, state == RCH_CHAN_WAITING, tuning, error);
+	ret = chan_charge(chan, owner, state == RCH_CHAN_WAITING, tuning, error);
 	if (ret)
 		goto err_charge;
 	kref_init(&chan->ref);
@@ -240,14 +240,14 @@ bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to)
 	/* One that is closed meanwhile goes on costing both hosts until it is gone. */
 	if (chan->state == RCH_CHAN_CONNECTING && to != RCH_CHAN_DEAD)
 		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
-	/* pairs with those of rch_chan_push() and early_outcome(): all that it rests on is set */
+	/* pairs with those of rch_chan_push() and op_early_outcome(): all it rests on is set */
 	smp_store_release(&chan->state, to);
 	/* A thread that waits for the peer's bytes is not interruptible. */
 	wake_up_all(&chan->wait);
 	return true;
 }
 
-static void record_error(struct rch_chan *chan, const struct rdmachan_error *error)
+static void chan_record_error(struct rch_chan *chan, const struct rdmachan_error *error)
 {
 	lockdep_assert_held(&chan->lock);
 	chan->error = *error;
@@ -256,14 +256,14 @@ static void record_error(struct rch_chan *chan, const struct rdmachan_error *err
 }
 
 /* Return: whether it has not ended before. */
-static bool fail(struct rch_chan *chan, const struct rdmachan_error *error)
+static bool chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
 {
 	bool fails;
 
 	spin_lock_bh(&chan->lock);
 	fails = rch_chan_state_allowed(chan->state, RCH_CHAN_FAILED);
 	if (fails) {
-		record_error(chan, error);
+		chan_record_error(chan, error);
 		rch_chan_early_lost(chan);
 		rch_chan_set_state(chan, RCH_CHAN_FAILED);
 	}
@@ -274,7 +274,7 @@ static bool fail(struct rch_chan *chan, const struct rdmachan_error *error)
 /** rch_chan_fail - the channel has failed for good. Any context */
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
 {
-	fail(chan, error);
+	chan_fail(chan, error);
 }
 
 /** rch_chan_note - record an error that does not end the channel, if none has. Any context */
@@ -294,7 +294,7 @@ void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
 	rcu_read_unlock();
 	spin_lock_bh(&chan->lock);
 	if (chan->state != RCH_CHAN_FAILED)
-		record_error(chan, &error);
+		chan_record_error(chan, &error);
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -323,7 +323,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	retry = chan->state == RCH_CHAN_CONNECTING && !rch_chan_given_up(chan) && !sent &&
 		error->cause != RDMACHAN_CAUSE_UNLOAD;
 	if (retry)
-		record_error(chan, error);
+		chan_record_error(chan, error);
 	spin_unlock_bh(&chan->lock);
 	if (!retry)
 		rch_chan_fail(chan, error);
@@ -377,7 +377,7 @@ void rch_chan_writable(struct rch_lane *lane)
  * How long a peer has to answer. It does so at once, however slow its programs are, if
  * it is honest; and if its link is not slower than rch_link_unanswered() has it.
  */
-static unsigned long answer_time(void)
+static unsigned long chan_answer_time(void)
 {
 	return 4 * msecs_to_jiffies(READ_ONCE(rch_dead_ms));
 }
@@ -398,7 +398,7 @@ static void rch_chan_linger_work(struct work_struct *work)
 	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	chan->ends.overdue = true;
 	/* It keeps the reference, if it is not being cancelled. */
-	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, answer_time()))
+	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, chan_answer_time()))
 		return;
 out:
 	rch_chan_put(chan);
@@ -409,7 +409,7 @@ out:
  * mod_delayed_work(), which does not tell whether it has queued the work: since 6.10 not
  * when it is being cancelled (rch_chan_gone() on another processor) either.
  */
-static void start_timer(struct rch_chan *chan, unsigned long delay)
+static void chan_start_timer(struct rch_chan *chan, unsigned long delay)
 {
 	if (!cancel_delayed_work(&chan->ends.linger_work))
 		kref_get(&chan->ref);
@@ -431,7 +431,7 @@ void rch_chan_await_answer(struct rch_chan *chan)
 	if (!READ_ONCE(chan->lane.id))
 		return;
 	chan->ends.overdue = true;
-	start_timer(chan, answer_time());
+	chan_start_timer(chan, chan_answer_time());
 }
 
 /**
@@ -446,7 +446,7 @@ void rch_chan_await_answer(struct rch_chan *chan)
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail)
 {
-	bool fails = fail(chan, error);
+	bool fails = chan_fail(chan, error);
 
 	rch_lane_reset(&chan->lane, cause, detail);
 	/* The program that closed it waits already, and may have the peer take its time first. */
@@ -460,7 +460,7 @@ void rch_chan_linger(struct rch_chan *chan)
 	chan->ends.overdue = false;
 	/* There is no file: no thread receives any more. */
 	rch_lane_finish(&chan->lane, chan->counts.rx_messages);
-	start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
+	chan_start_timer(chan, msecs_to_jiffies(chan->tuning.linger_ms));
 }
 
 /**
@@ -518,7 +518,7 @@ void rch_chan_push(struct rch_chan *chan)
 }
 
 /* Return: whether nobody sends, or receives. Else rch_chan_unclaim() wakes who waits by now. */
-static bool is_free(struct rch_chan *chan, int bit)
+static bool chan_is_free(struct rch_chan *chan, int bit)
 {
 	if (!test_bit(bit, &chan->busy))
 		return true;
@@ -527,12 +527,12 @@ static bool is_free(struct rch_chan *chan, int bit)
 	return !test_bit(bit, &chan->busy);
 }
 
-static bool try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan))
+static bool chan_try_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan))
 {
 	if (!ready(chan))
 		return false;
 	while (test_and_set_bit_lock(bit, &chan->busy))
-		if (!is_free(chan, bit))
+		if (!chan_is_free(chan, bit))
 			return false;
 	/* What made it ready may have been used up by the one before. */
 	if (ready(chan))
@@ -559,7 +559,7 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	u64 until;
 	long wait;
 
-	if (try_claim(chan, bit, ready))
+	if (chan_try_claim(chan, bit, ready))
 		return 0;
 	if (nonblock)
 		return READ_ONCE(chan->state) == RCH_CHAN_CONNECTING && !chan->early.wanted ?
@@ -567,15 +567,15 @@ int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan
 	rch_chan_push(chan);
 	until = rch_busy_until(READ_ONCE(chan->busy_us), rch_time_left(deadline));
 	while (rch_busy(until))
-		if (try_claim(chan, bit, ready))
+		if (chan_try_claim(chan, bit, ready))
 			return 0;
-	wait = rch_sleep_until(chan->wait, try_claim(chan, bit, ready),
+	wait = rch_sleep_until(chan->wait, chan_try_claim(chan, bit, ready),
 			       rch_time_left(deadline));
 	return rch_wait_result(wait, deadline);
 }
 
 /* Whether somebody waits, and may for this. */
-static bool is_wanted(struct rch_chan *chan, int bit)
+static bool chan_is_wanted(struct rch_chan *chan, int bit)
 {
 	bit += RCH_CHAN_WANTED;
 	/* Behind the barrier of rch_chan_unclaim(). */
@@ -587,7 +587,7 @@ static bool is_wanted(struct rch_chan *chan, int bit)
  * A thread has shut sending down while another sent, and has not waited for that: the peer is told
  * now. Only a thread that has claimed RCH_CHAN_TX may say so, as it is the end of what is sent.
  */
-static noinline_for_stack void tell_shut(struct rch_chan *chan)
+static noinline_for_stack void chan_tell_shut(struct rch_chan *chan)
 {
 	/*
 	 * A thread that holds the claim sees to that itself. @refused is read without the link's
@@ -616,11 +616,11 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
-	/* pairs with those of is_free(), prepare_to_wait(), poll, and rch_op_arm() */
+	/* pairs with those of chan_is_free(), prepare_to_wait(), poll, and rch_op_arm() */
 	smp_mb__after_atomic();
 	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND))
-		tell_shut(chan);
-	if (!is_wanted(chan, bit) && !READ_ONCE(chan->rndv_rx.offered))
+		chan_tell_shut(chan);
+	if (!chan_is_wanted(chan, bit) && !READ_ONCE(chan->rndv_rx.offered))
 		return;
 	/*
 	 * Only if the next one can do something now, and nobody of the other direction: a
@@ -636,7 +636,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 		wake_up_interruptible_poll(&chan->wait, mask);
 }
 
-static bool always(struct rch_chan *chan)
+static bool chan_always(struct rch_chan *chan)
 {
 	return true;
 }
@@ -669,7 +669,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
 		return -ENOTCONN;
 	if (how & RDMACHAN_SHUTDOWN_RECV) {
-		ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, deadline);
+		ret = rch_chan_claim(chan, RCH_CHAN_RX, chan_always, nonblock, deadline);
 		if (ret)
 			return ret;
 		/*
@@ -681,7 +681,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 	}
 	if (how & RDMACHAN_SHUTDOWN_SEND) {
 		/* Behind a message that another thread is sending. */
-		ret = rch_chan_claim(chan, RCH_CHAN_TX, always, nonblock, deadline);
+		ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_always, nonblock, deadline);
 		if (ret)
 			return ret;
 		rch_lane_shut_send(&chan->lane);
@@ -719,7 +719,7 @@ int rch_chan_abort(struct rch_chan *chan, bool nonblock)
 		/* One that the peer has closed does not fail: calls look at @shut. */
 		rch_chan_note(chan, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_SHUTDOWN, 0);
 	}
-	ret = rch_chan_claim(chan, RCH_CHAN_RX, always, nonblock, 0);
+	ret = rch_chan_claim(chan, RCH_CHAN_RX, chan_always, nonblock, 0);
 	if (ret)
 		return ret;
 	rch_chan_drop_received(chan);
@@ -741,7 +741,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		goto out;
-	if ((chan->rx.complete && is_free(chan, RCH_CHAN_RX)) ||
+	if ((chan->rx.complete && chan_is_free(chan, RCH_CHAN_RX)) ||
 	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
 	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
@@ -755,12 +755,12 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 		mask |= EPOLLERR | EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
 	else if (chan->state == RCH_CHAN_PEER_CLOSED)
 		mask |= EPOLLHUP | EPOLLOUT | EPOLLWRNORM;
-	else if ((rch_lane_has_room(&chan->lane) && is_free(chan, RCH_CHAN_TX)) ||
+	else if ((rch_lane_has_room(&chan->lane) && chan_is_free(chan, RCH_CHAN_TX)) ||
 		 (chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) ||
 		 (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_RECV))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if ((chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) && rch_chan_finish_settled(chan) &&
-	    is_free(chan, RCH_CHAN_TX))
+	    chan_is_free(chan, RCH_CHAN_TX))
 		mask |= EPOLLPRI;
 out:
 	spin_unlock_bh(&chan->lock);

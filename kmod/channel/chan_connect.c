@@ -27,13 +27,13 @@
 
 #define RCH_CONNECT_TRIES 8
 
-static void note_timeout(struct rch_chan *chan, u32 op)
+static void chan_connect_note_timeout(struct rch_chan *chan, u32 op)
 {
 	rch_chan_note(chan, op, RDMACHAN_CAUSE_TIMEOUT, 0);
 }
 
 /* Whether what ended @link is no reason to give up. */
-static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
+static bool chan_connect_worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 {
 	switch (cause) {
 	case RDMACHAN_CAUSE_DISCONNECTED:
@@ -56,7 +56,7 @@ static bool worth_retry(struct rch_chan *chan, struct rch_link *link, u32 cause)
 }
 
 /* Whether connecting can go on: the event that it waits for has come, or it is too late. */
-static bool connect_ready(struct rch_chan *chan)
+static bool chan_connect_ready(struct rch_chan *chan)
 {
 	enum rch_link_state state;
 
@@ -74,7 +74,8 @@ static bool connect_ready(struct rch_chan *chan)
 	}
 }
 
-static int connect_link_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+static int chan_connect_link_woken(wait_queue_entry_t *entry, unsigned int mode, int sync,
+				   void *key)
 {
 	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.link_entry);
 
@@ -82,7 +83,8 @@ static int connect_link_woken(wait_queue_entry_t *entry, unsigned int mode, int 
 	return 0;
 }
 
-static int connect_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+static int chan_connect_answer_woken(wait_queue_entry_t *entry, unsigned int mode, int sync,
+				     void *key)
 {
 	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.chan_entry);
 
@@ -90,10 +92,12 @@ static int connect_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int 
 	return 0;
 }
 
-/* A step returns -EINPROGRESS when connect_ready() is to be asked again, or how it all ends. */
+/*
+ * A step returns -EINPROGRESS when chan_connect_ready() is to be asked again, or how it all ends.
+ */
 
 /* A limit is in the way. */
-static void connect_no_link(struct rch_chan *chan, const struct rdmachan_error *error)
+static void chan_connect_no_link(struct rch_chan *chan, const struct rdmachan_error *error)
 {
 	spin_lock_bh(&chan->lock);
 	chan->error = *error;
@@ -103,7 +107,7 @@ static void connect_no_link(struct rch_chan *chan, const struct rdmachan_error *
 	spin_unlock_bh(&chan->lock);
 }
 
-static int connect_find_link(struct rch_chan *chan)
+static int chan_connect_find_link(struct rch_chan *chan)
 {
 	struct rch_chan_opening *opening = &chan->opening;
 	const struct rch_link_wish wish = {
@@ -119,13 +123,13 @@ static int connect_find_link(struct rch_chan *chan)
 	struct rch_link *link;
 
 	if (!rch_time_left(opening->deadline)) {
-		note_timeout(chan, RDMACHAN_OP_CONNECT);
+		chan_connect_note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
 	link = rch_link_get(&wish, &error);
 	if (IS_ERR(link)) {
 		if (error.error)
-			connect_no_link(chan, &error);
+			chan_connect_no_link(chan, &error);
 		return PTR_ERR(link);
 	}
 	opening->link = link;
@@ -135,7 +139,7 @@ static int connect_find_link(struct rch_chan *chan)
 	return -EINPROGRESS;
 }
 
-static void connect_leave_link(struct rch_chan *chan)
+static void chan_connect_leave_link(struct rch_chan *chan)
 {
 	struct rch_chan_opening *opening = &chan->opening;
 
@@ -148,9 +152,9 @@ static void connect_leave_link(struct rch_chan *chan)
 }
 
 /* It has not come to an answer; @domain is the one to try now. */
-static int connect_try_again(struct rch_chan *chan, u32 domain)
+static int chan_connect_try_again(struct rch_chan *chan, u32 domain)
 {
-	connect_leave_link(chan);
+	chan_connect_leave_link(chan);
 	chan->opening.domain = domain;
 	chan->opening.step = RCH_OPENING_FIND;
 	if (++chan->opening.tries >= RCH_CONNECT_TRIES &&
@@ -160,7 +164,7 @@ static int connect_try_again(struct rch_chan *chan, u32 domain)
 }
 
 /* The link has ended before the channel was opened over it. */
-static int connect_link_ended(struct rch_chan *chan, struct rch_link *link)
+static int chan_connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 {
 	struct rdmachan_error error;
 
@@ -172,40 +176,40 @@ static int connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = chan->service;
 	spin_unlock_bh(&chan->lock);
-	if (worth_retry(chan, link, error.cause))
-		return connect_try_again(chan, chan->opening.domain);
+	if (chan_connect_worth_retry(chan, link, error.cause))
+		return chan_connect_try_again(chan, chan->opening.domain);
 	return -(int)(error.error ?: ECONNRESET);
 }
 
 /* Ask the peer over the link that is UP. */
-static int connect_open_on(struct rch_chan *chan, struct rch_link *link)
+static int chan_connect_open_on(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret = rch_chan_early_attach(chan, link);
 
 	if (ret)
-		return ret == -ENOTCONN ? connect_try_again(chan, chan->opening.domain) : ret;
+		return ret == -ENOTCONN ? chan_connect_try_again(chan, chan->opening.domain) : ret;
 	chan->opening.step = RCH_OPENING_ANSWER;
 	rch_lane_open(&chan->lane, chan->early.wanted);
 	return -EINPROGRESS;
 }
 
-static int connect_link_came(struct rch_chan *chan)
+static int chan_connect_link_came(struct rch_chan *chan)
 {
 	struct rch_link *link = chan->opening.link;
 
 	switch (READ_ONCE(link->state)) {
 	case RCH_LINK_UP:
-		return connect_open_on(chan, link);
+		return chan_connect_open_on(chan, link);
 	case RCH_LINK_DEAD:
-		return connect_link_ended(chan, link);
+		return chan_connect_link_ended(chan, link);
 	default:
-		note_timeout(chan, RDMACHAN_OP_CONNECT);
+		chan_connect_note_timeout(chan, RDMACHAN_OP_CONNECT);
 		return -ETIMEDOUT;
 	}
 }
 
 /* The peer has answered, or does not: @why, -ETIMEDOUT or -ERESTARTSYS. */
-static int connect_answer_came(struct rch_chan *chan, int why)
+static int chan_connect_answer_came(struct rch_chan *chan, int why)
 {
 	bool retry, waiting, dead;
 	u32 domain;
@@ -220,7 +224,7 @@ static int connect_answer_came(struct rch_chan *chan, int why)
 	dead = chan->state == RCH_CHAN_DEAD;
 	spin_unlock_bh(&chan->lock);
 	if (retry)
-		return connect_try_again(chan, domain);
+		return chan_connect_try_again(chan, domain);
 	/* A program that is gone sends no more: of its messages none leaves from here on. */
 	if (dead)
 		rch_lane_refuse(&chan->lane);
@@ -229,43 +233,43 @@ static int connect_answer_came(struct rch_chan *chan, int why)
 	if (!waiting)
 		return ret;
 	if (why == -ETIMEDOUT)
-		note_timeout(chan, RDMACHAN_OP_OPEN);
+		chan_connect_note_timeout(chan, RDMACHAN_OP_OPEN);
 	return why;
 }
 
-static int connect_step(struct rch_chan *chan)
+static int chan_connect_step(struct rch_chan *chan)
 {
 	if (chan->opening.step != RCH_OPENING_ANSWER && rch_chan_given_up(chan))
 		return -ECANCELED;
 	switch (chan->opening.step) {
 	case RCH_OPENING_FIND:
-		return connect_find_link(chan);
+		return chan_connect_find_link(chan);
 	case RCH_OPENING_LINK:
-		return connect_link_came(chan);
+		return chan_connect_link_came(chan);
 	default:
-		return connect_answer_came(chan, -ETIMEDOUT);
+		return chan_connect_answer_came(chan, -ETIMEDOUT);
 	}
 }
 
 /* Go on with connecting until it has to wait: -EINPROGRESS; else how it has ended. */
-static int connect_go_on(struct rch_chan *chan)
+static int chan_connect_go_on(struct rch_chan *chan)
 {
 	int ret = -EINPROGRESS;
 
-	while (ret == -EINPROGRESS && connect_ready(chan))
-		ret = connect_step(chan);
+	while (ret == -EINPROGRESS && chan_connect_ready(chan))
+		ret = chan_connect_step(chan);
 	return ret;
 }
 
 /* Return: whether a signal came before connecting could go on. */
-static bool connect_interrupted(struct rch_chan *chan)
+static bool chan_connect_interrupted(struct rch_chan *chan)
 {
 	bool at_link = chan->opening.step == RCH_OPENING_LINK;
 	long left = rch_time_left(READ_ONCE(chan->opening.deadline));
 
 	return wait_event_interruptible_timeout(*(at_link ? &chan->opening.link->wait :
 							    &chan->wait),
-						connect_ready(chan),
+						chan_connect_ready(chan),
 						left) < 0;
 }
 
@@ -281,24 +285,24 @@ int rch_chan_connect(struct rch_chan *chan)
 
 	chan->opening.domain = RCH_DOMAIN_ANY;
 	do {
-		ret = connect_go_on(chan);
-	} while (ret == -EINPROGRESS && !connect_interrupted(chan));
+		ret = chan_connect_go_on(chan);
+	} while (ret == -EINPROGRESS && !chan_connect_interrupted(chan));
 	if (ret == -EINPROGRESS) {
 		if (chan->opening.step == RCH_OPENING_ANSWER)
-			ret = connect_answer_came(chan, -ERESTARTSYS);
+			ret = chan_connect_answer_came(chan, -ERESTARTSYS);
 		/* An answer that came just now has it try again: so may the program. */
 		if (ret == -EINPROGRESS)
 			ret = -ERESTARTSYS;
 	}
-	connect_leave_link(chan);
+	chan_connect_leave_link(chan);
 	return ret;
 }
 
 /* Nothing queues the work from here on. */
-static void connect_work_over(struct rch_chan *chan)
+static void chan_connect_work_over(struct rch_chan *chan)
 {
 	remove_wait_queue(&chan->wait, &chan->opening.chan_entry);
-	connect_leave_link(chan);
+	chan_connect_leave_link(chan);
 	spin_lock_bh(&chan->lock);
 	chan->opening.background = false;
 	spin_unlock_bh(&chan->lock);
@@ -311,7 +315,7 @@ void rch_chan_connect_work(struct work_struct *work)
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
 					     opening.work);
 	struct rdmachan_error error;
-	int ret = connect_go_on(chan);
+	int ret = chan_connect_go_on(chan);
 
 	if (ret == -EINPROGRESS) {
 		/* When it can go on already, the work is queued. */
@@ -319,7 +323,7 @@ void rch_chan_connect_work(struct work_struct *work)
 				   rch_time_left(READ_ONCE(chan->opening.deadline)));
 		return;
 	}
-	connect_work_over(chan);
+	chan_connect_work_over(chan);
 	if (ret) {
 		rch_chan_error_get(chan, &error);
 		if (!error.error)
@@ -342,8 +346,8 @@ void rch_chan_connect_start(struct rch_chan *chan)
 	kref_get(&chan->ref);
 	get_net(chan->net);
 	opening->domain = RCH_DOMAIN_ANY;
-	init_waitqueue_func_entry(&opening->link_entry, connect_link_woken);
-	init_waitqueue_func_entry(&opening->chan_entry, connect_chan_woken);
+	init_waitqueue_func_entry(&opening->link_entry, chan_connect_link_woken);
+	init_waitqueue_func_entry(&opening->chan_entry, chan_connect_answer_woken);
 	spin_lock_bh(&chan->lock);
 	opening->background = true;
 	spin_unlock_bh(&chan->lock);

@@ -49,12 +49,12 @@ bool rch_chan_may_send_early(const struct rch_chan *chan)
 	return unlikely(chan->early.wanted) && READ_ONCE(chan->state) == RCH_CHAN_CONNECTING;
 }
 
-static bool early_always(struct rch_chan *chan)
+static bool chan_early_always(struct rch_chan *chan)
 {
 	return true;
 }
 
-static struct rch_early_message *early_make(const struct iov_iter *from, u16 msg_flags)
+static struct rch_early_message *chan_early_make(const struct iov_iter *from, u16 msg_flags)
 {
 	struct rch_early_message *message;
 	struct iov_iter iter = *from;
@@ -74,7 +74,7 @@ static struct rch_early_message *early_make(const struct iov_iter *from, u16 msg
 }
 
 /* A message as an item, whatever link it will go by. */
-static struct rch_item *early_whole(const struct rch_early_message *message)
+static struct rch_item *chan_early_whole(const struct rch_early_message *message)
 {
 	struct rch_item *item = rch_item_alloc(message->length, message->length,
 					       GFP_KERNEL_ACCOUNT);
@@ -90,8 +90,9 @@ static struct rch_item *early_whole(const struct rch_early_message *message)
 }
 
 /* A segment of @message, from @at on. */
-static struct rch_item *early_item(struct rch_chan *chan, const struct rch_early_message *message,
-				   u32 at)
+static struct rch_item *chan_early_item(struct rch_chan *chan,
+					const struct rch_early_message *message,
+					u32 at)
 {
 	u32 length = min(message->length - at, rch_lane_segment_max(&chan->lane));
 	struct rch_item *item;
@@ -111,7 +112,7 @@ static struct rch_item *early_item(struct rch_chan *chan, const struct rch_early
 }
 
 /* Take a message, if that is not too late, nor too much. */
-static bool early_admit(struct rch_chan *chan, struct rch_early_message *message)
+static bool chan_early_admit(struct rch_chan *chan, struct rch_early_message *message)
 {
 	struct rch_chan_early *early = &chan->early;
 	u32 cost = rch_window_cost(message->length);
@@ -131,14 +132,14 @@ static bool early_admit(struct rch_chan *chan, struct rch_early_message *message
 }
 
 /* @item: the message, consumed. Return: 0; or -EAGAIN when the message is to wait. */
-static int early_take(struct rch_chan *chan, struct rch_early_message *message,
-		      struct rch_item *item)
+static int chan_early_take(struct rch_chan *chan, struct rch_early_message *message,
+			   struct rch_item *item)
 {
 	bool live = chan->early.live;
 
 	lockdep_assert_held(&chan->early.lock);
 	if ((live && message->length > rch_lane_segment_max(&chan->lane)) ||
-	    !early_admit(chan, message)) {
+	    !chan_early_admit(chan, message)) {
 		rch_item_free(item);
 		return -EAGAIN;
 	}
@@ -150,16 +151,16 @@ static int early_take(struct rch_chan *chan, struct rch_early_message *message,
 	return 0;
 }
 
-/* The caller has claimed RCH_CHAN_TX. Return: as early_take(); or -ENOMEM. */
-static int early_send(struct rch_chan *chan, struct rch_early_message *message)
+/* The caller has claimed RCH_CHAN_TX. Return: as chan_early_take(); or -ENOMEM. */
+static int chan_early_send(struct rch_chan *chan, struct rch_early_message *message)
 {
-	struct rch_item *item = early_whole(message);
+	struct rch_item *item = chan_early_whole(message);
 	int ret;
 
 	if (!item)
 		return -ENOMEM;
 	mutex_lock(&chan->early.lock);
-	ret = early_take(chan, message, item);
+	ret = chan_early_take(chan, message, item);
 	mutex_unlock(&chan->early.lock);
 	return ret;
 }
@@ -185,12 +186,12 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 
 	if (!rch_chan_may_send_early(chan) ||
 	    iov_iter_count(from) > RCH_EARLY_MAX - RCH_WINDOW_RECORD)
 		return -EAGAIN;
-	message = early_make(from, msg_flags);
+	message = chan_early_make(from, msg_flags);
 	if (IS_ERR(message))
 		return PTR_ERR(message);
-	ret = rch_chan_claim(chan, RCH_CHAN_TX, early_always, nonblock, deadline);
+	ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_early_always, nonblock, deadline);
 	if (!ret) {
-		ret = early_send(chan, message);
+		ret = chan_early_send(chan, message);
 		if (!ret)
 			rch_chan_tx_done(chan, iov_iter_count(from));
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
@@ -201,13 +202,13 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 
 }
 
 /* Return: 0 or -ENOMEM */
-static int early_queue(struct rch_chan *chan, const struct rch_early_message *message)
+static int chan_early_queue(struct rch_chan *chan, const struct rch_early_message *message)
 {
 	struct rch_item *item;
 	u32 at = 0;
 
 	do {
-		item = early_item(chan, message, at);
+		item = chan_early_item(chan, message, at);
 		if (!item)
 			return -ENOMEM;
 		at += item->length;
@@ -218,19 +219,19 @@ static int early_queue(struct rch_chan *chan, const struct rch_early_message *me
 }
 
 /* All that was taken goes to the lane. Nobody but the holder of the lock changes the list. */
-static int early_queue_all(struct rch_chan *chan)
+static int chan_early_queue_all(struct rch_chan *chan)
 {
 	struct rch_early_message *message;
 
 	lockdep_assert_held(&chan->early.lock);
 	list_for_each_entry(message, &chan->early.messages, list)
-		if (early_queue(chan, message))
+		if (chan_early_queue(chan, message))
 			return -ENOMEM;
 	return 0;
 }
 
 /* The lane was on another link before; nobody looks at it any more after this. */
-static void early_renew_lane(struct rch_chan *chan)
+static void chan_early_renew_lane(struct rch_chan *chan)
 {
 	struct rch_open open = chan->lane.open;
 	struct rch_link *link = chan->lane.link;
@@ -249,7 +250,7 @@ static void early_renew_lane(struct rch_chan *chan)
 	chan->lane.open = open;
 }
 
-static int early_attach(struct rch_chan *chan, struct rch_link *link)
+static int chan_early_attach(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret;
 
@@ -260,7 +261,7 @@ static int early_attach(struct rch_chan *chan, struct rch_link *link)
 		rch_chan_put(chan);
 		return ret;
 	}
-	ret = early_queue_all(chan);
+	ret = chan_early_queue_all(chan);
 	chan->early.live = !ret;
 	if (ret && rch_lane_unattach(&chan->lane))
 		rch_chan_put(chan);
@@ -279,12 +280,12 @@ int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret;
 
-	early_renew_lane(chan);
+	chan_early_renew_lane(chan);
 	mutex_lock(&chan->early.lock);
 	spin_lock_bh(&chan->lock);
 	chan->opening.retry = false;
 	spin_unlock_bh(&chan->lock);
-	ret = early_attach(chan, link);
+	ret = chan_early_attach(chan, link);
 	mutex_unlock(&chan->early.lock);
 	return ret;
 }
@@ -300,7 +301,7 @@ bool rch_chan_given_up(const struct rch_chan *chan)
 }
 
 /* No later than connecting would have ended, or than an open channel lingers. */
-static unsigned long early_linger_until(const struct rch_chan *chan)
+static unsigned long chan_early_linger_until(const struct rch_chan *chan)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(chan->tuning.linger_ms);
 
@@ -322,7 +323,7 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 	lingers = chan->state == RCH_CHAN_CONNECTING && chan->early.count && !signal &&
 		  chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
 	if (lingers)
-		WRITE_ONCE(chan->opening.deadline, early_linger_until(chan));
+		WRITE_ONCE(chan->opening.deadline, chan_early_linger_until(chan));
 	WRITE_ONCE(chan->early.lingers, lingers);
 	/* pairs with that of rch_chan_given_up() */
 	smp_store_release(&chan->ends.released, true);
@@ -330,7 +331,7 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 }
 
 /* Causes whose detail would be 0, or nothing that a program has use for. */
-static bool early_tells(u32 cause)
+static bool chan_early_tells(u32 cause)
 {
 	switch (cause) {
 	case RDMACHAN_CAUSE_NO_DEVICE:
@@ -361,7 +362,7 @@ void rch_chan_early_lost(struct rch_chan *chan)
 	if (chan->state != RCH_CHAN_CONNECTING || !chan->early.wanted)
 		return;
 	chan->early.lost = true;
-	if (chan->early.count && early_tells(chan->error.cause))
+	if (chan->early.count && chan_early_tells(chan->error.cause))
 		chan->error.detail = chan->early.count;
 }
 

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "channel/chan.h"
 
-static void finish_told(struct rch_chan *chan, u64 messages)
+static void chan_finish_told(struct rch_chan *chan, u64 messages)
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->ends.peer_done)
@@ -25,7 +25,7 @@ static void finish_told(struct rch_chan *chan, u64 messages)
 }
 
 /* Exact for a thread that has claimed RCH_CHAN_TX: nothing is accepted meanwhile. */
-static u64 finish_missing(const struct rch_chan *chan)
+static u64 chan_finish_missing(const struct rch_chan *chan)
 {
 	u64 sent = READ_ONCE(chan->counts.tx_messages);
 
@@ -39,7 +39,7 @@ enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
-	finish_told(chan, rch_wire_read_get(r));
+	chan_finish_told(chan, rch_wire_read_get(r));
 	wake_up_interruptible_all(&chan->wait);
 	spin_unlock(&chan->lock);
 	return RCH_RULE_OK;
@@ -57,8 +57,8 @@ u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages)
 	u64 sent = READ_ONCE(chan->counts.tx_messages);
 
 	/* The nearest number that ends so: no peer has 2^31 messages under way. */
-	finish_told(chan, sent - (s32)((u32)sent - messages));
-	return finish_missing(chan);
+	chan_finish_told(chan, sent - (s32)((u32)sent - messages));
+	return chan_finish_missing(chan);
 }
 
 /** rch_chan_finish_settled - whether rch_chan_finish() has an answer. Any context */
@@ -67,7 +67,7 @@ bool rch_chan_finish_settled(struct rch_chan *chan)
 	return READ_ONCE(chan->ends.peer_done) || READ_ONCE(chan->state) == RCH_CHAN_FAILED;
 }
 
-static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
+static int chan_finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 {
 	u64 missing;
 	u32 cause;
@@ -77,7 +77,7 @@ static int finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
 		*error = chan->error;
 		return -(int)error->error;
 	}
-	missing = finish_missing(chan);
+	missing = chan_finish_missing(chan);
 	if (!missing)
 		return 0;
 	/* Not what the last record of the channel says: that may be of another call. */
@@ -121,7 +121,7 @@ int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline
 	if (chan->lane.link)
 		rch_link_where(chan->lane.link, error);
 	spin_lock_bh(&chan->lock);
-	ret = finish_answer(chan, error);
+	ret = chan_finish_answer(chan, error);
 	spin_unlock_bh(&chan->lock);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;

@@ -30,7 +30,7 @@
 #define RCH_CREDIT_OVER U64_MAX
 
 /* While no program has accepted the channel, nobody waits for the message to end. */
-static bool only_incomplete(const struct rch_chan *chan)
+static bool chan_rx_only_incomplete(const struct rch_chan *chan)
 {
 	return chan->rx.arriving && !chan->rx.complete && chan->state != RCH_CHAN_WAITING;
 }
@@ -39,7 +39,7 @@ static bool only_incomplete(const struct rch_chan *chan)
  * The room that is promised beyond the receive buffer, so that a message that is larger goes on
  * coming, is charged before it is told. Most channels never promise any.
  */
-static noinline_for_stack bool charge_excess(struct rch_chan *chan, u64 told)
+static noinline_for_stack bool chan_rx_charge_excess(struct rch_chan *chan, u64 told)
 {
 	u64 promised = told - chan->rx.window.consumed;
 	u64 excess = promised > chan->rx.window.size ? promised - chan->rx.window.size : 0;
@@ -61,17 +61,17 @@ static noinline_for_stack bool charge_excess(struct rch_chan *chan, u64 told)
 	return true;
 }
 
-/* A new limit to tell; 0; or RCH_CREDIT_OVER. For tell_credit(), without the lock. */
-static u64 credit_due(struct rch_chan *chan)
+/* A new limit to tell; 0; or RCH_CREDIT_OVER. For chan_rx_tell_credit(), without the lock. */
+static u64 chan_rx_credit_due(struct rch_chan *chan)
 {
 	u64 limit = chan->rx.window.told;
 
 	lockdep_assert_held(&chan->lock);
-	if (rch_window_must_tell(&chan->rx.window, only_incomplete(chan)))
-		limit = rch_window_target(&chan->rx.window, only_incomplete(chan));
+	if (rch_window_must_tell(&chan->rx.window, chan_rx_only_incomplete(chan)))
+		limit = rch_window_target(&chan->rx.window, chan_rx_only_incomplete(chan));
 	else if (!chan->rx.excess)
 		return 0;
-	if (!charge_excess(chan, limit))
+	if (!chan_rx_charge_excess(chan, limit))
 		return RCH_CREDIT_OVER;
 	if (limit == chan->rx.window.told)
 		return 0;
@@ -89,7 +89,7 @@ noinline_for_stack void rch_chan_cannot_keep(struct rch_chan *chan, u32 cause, u
 	rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_RESOURCES, 0);
 }
 
-static void tell_credit(struct rch_chan *chan, u64 credit)
+static void chan_rx_tell_credit(struct rch_chan *chan, u64 credit)
 {
 	if (credit == RCH_CREDIT_OVER)
 		rch_chan_cannot_keep(chan, READ_ONCE(chan->rx.over), RDMACHAN_LIMIT_BYTES);
@@ -105,13 +105,13 @@ void rch_chan_accepted(struct rch_chan *chan)
 	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_PENDING, 1);
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_WAITING && rch_chan_set_state(chan, RCH_CHAN_OPEN))
-		credit = credit_due(chan);
+		credit = chan_rx_credit_due(chan);
 	spin_unlock_bh(&chan->lock);
-	tell_credit(chan, credit);
+	chan_rx_tell_credit(chan, credit);
 }
 
 /* Whether @r goes on with the message that is arriving, or begins one. */
-static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record *r)
+static enum rch_rule chan_rx_segment_fits(struct rch_chan *chan, const struct rch_record *r)
 {
 	const struct rch_rndv_rx *large = &chan->rndv_rx;
 	bool first = r->flags & RCH_DATA_F_FIRST;
@@ -131,7 +131,7 @@ static enum rch_rule segment_fits(struct rch_chan *chan, const struct rch_record
 }
 
 /* So many records of the peer's are read, or dropped. */
-static void records_over(struct rch_chan *chan, u32 records, u32 bytes)
+static void chan_rx_records_over(struct rch_chan *chan, u32 records, u32 bytes)
 {
 	lockdep_assert_held(&chan->lock);
 	chan->rx.queued -= bytes;
@@ -143,20 +143,21 @@ static void records_over(struct rch_chan *chan, u32 records, u32 bytes)
  * Take the segments of the message that is arriving out of the queue's end. There may be very many:
  * they are moved together. Those before them stay as they are, for who walks them without the lock.
  */
-static void take_arriving(struct rch_chan *chan, struct list_head *out)
+static void chan_rx_take_arriving(struct rch_chan *chan, struct list_head *out)
 {
 	struct rch_chan_rx *rx = &chan->rx;
 
 	lockdep_assert_held(&chan->lock);
 	if (!rx->arriving)
 		return;
-	records_over(chan, rx->from_records, rx->from_bytes);
+	chan_rx_records_over(chan, rx->from_records, rx->from_bytes);
 	list_bulk_move_tail(out, &rx->from->list, rx->segments.prev);
 	rx->arriving = false;
 }
 
 /* @seg goes behind all that came. */
-static void segment_add(struct rch_chan *chan, const struct rch_record *r, struct rch_segment *seg)
+static void chan_rx_segment_add(struct rch_chan *chan, const struct rch_record *r,
+				struct rch_segment *seg)
 {
 	struct rch_chan_rx *rx = &chan->rx;
 	bool first = r->flags & RCH_DATA_F_FIRST;
@@ -176,29 +177,30 @@ static void segment_add(struct rch_chan *chan, const struct rch_record *r, struc
 	list_add_tail(&seg->list, &rx->segments);
 }
 
-static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *r,
-				struct rch_segment *seg, struct list_head *drop, u64 *credit)
+static enum rch_rule chan_rx_data_queue(struct rch_chan *chan, const struct rch_record *r,
+					struct rch_segment *seg, struct list_head *drop,
+					u64 *credit)
 {
 	enum rch_rule rule;
 
 	lockdep_assert_held(&chan->lock);
-	rule = segment_fits(chan, r);
+	rule = chan_rx_segment_fits(chan, r);
 	if (rule)
 		return rule;
 	if (!rch_window_received_run(&chan->rx.window, r->run.count, r->run.bytes))
 		return RCH_RULE_WINDOW;
 	if (r->flags & RCH_DATA_F_ABORT) {
 		rch_window_consumed(&chan->rx.window, 0);
-		take_arriving(chan, drop);
-		*credit = credit_due(chan);
+		chan_rx_take_arriving(chan, drop);
+		*credit = chan_rx_credit_due(chan);
 		return RCH_RULE_OK;
 	}
-	segment_add(chan, r, seg);
+	chan_rx_segment_add(chan, r, seg);
 	if (r->flags & RCH_DATA_F_LAST) {
 		WRITE_ONCE(chan->rx.complete, chan->rx.complete + r->run.count);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
 	}
-	*credit = credit_due(chan);
+	*credit = chan_rx_credit_due(chan);
 	return RCH_RULE_OK;
 }
 
@@ -206,14 +208,14 @@ static enum rch_rule data_queue(struct rch_chan *chan, const struct rch_record *
  * No program reads any more: the data counts as read at once. So does what has come of its message:
  * an event, which is queued behind it, would be taken for its end.
  */
-static void data_ignore(struct rch_chan *chan, const struct rch_record *r,
-			struct list_head *drop, u64 *credit)
+static void chan_rx_data_ignore(struct rch_chan *chan, const struct rch_record *r,
+				struct list_head *drop, u64 *credit)
 {
 	lockdep_assert_held(&chan->lock);
 	chan->rx.window.received += rch_window_cost_run(r->run.count, r->run.bytes);
 	rch_window_consumed_run(&chan->rx.window, r->run.count, r->run.bytes);
-	take_arriving(chan, drop);
-	*credit = credit_due(chan);
+	chan_rx_take_arriving(chan, drop);
+	*credit = chan_rx_credit_due(chan);
 }
 
 /**
@@ -239,18 +241,18 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 		rule = RCH_RULE_STATE;
 	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
 		 !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
-		rule = data_queue(chan, r, seg, &drop, &credit);
+		rule = chan_rx_data_queue(chan, r, seg, &drop, &credit);
 	else
 		*ignored = true;
 	if (*ignored)
-		data_ignore(chan, r, &drop, &credit);
+		chan_rx_data_ignore(chan, r, &drop, &credit);
 	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
 		list_add(&seg->list, &drop);
 	spin_unlock(&chan->lock);
 	if (unlikely(!list_empty(&drop)))
 		rch_segments_free(&drop);
-	tell_credit(chan, credit);
+	chan_rx_tell_credit(chan, credit);
 	return rule;
 }
 
@@ -294,7 +296,7 @@ enum rch_rule rch_chan_early_got(struct rch_chan *chan, const struct rch_record 
 }
 
 /* A message that was sent early is larger than the peer takes. */
-static noinline_for_stack void early_too_large(struct rch_chan *chan)
+static noinline_for_stack void chan_rx_early_too_large(struct rch_chan *chan)
 {
 	struct rdmachan_error error = {};
 
@@ -308,7 +310,7 @@ static noinline_for_stack void early_too_large(struct rch_chan *chan)
 }
 
 /* The peer has opened the channel, and it may be used. Return: the state that it has then. */
-static enum rch_chan_state opened(struct rch_chan *chan)
+static enum rch_chan_state chan_rx_opened(struct rch_chan *chan)
 {
 	enum rch_chan_state state;
 
@@ -342,18 +344,18 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 		rch_lane_refuse(&chan->lane);
 	rch_lane_connected(&chan->lane, accept.chan, accept.window);
 	rch_chan_early_free(chan);
-	state = opened(chan);
+	state = chan_rx_opened(chan);
 	/* A program that gave up may have closed the channel, or not yet. */
 	if (state != RCH_CHAN_OPEN && state != RCH_CHAN_CLOSING)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	else if (!fits)
-		early_too_large(chan);
+		chan_rx_early_too_large(chan);
 	else if (state == RCH_CHAN_CLOSING)
 		rch_chan_linger(chan);
 	return RCH_RULE_OK;
 }
 
-static u32 reject_cause(u32 reason)
+static u32 chan_rx_reject_cause(u32 reason)
 {
 	switch (reason) {
 	case RCH_REJECT_NO_SERVICE:
@@ -376,7 +378,7 @@ enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record
 	rch_wire_pair_get(r, &reason, &domain);
 	if (!chan->active || chan->lane.peer_id)
 		return RCH_RULE_STATE;
-	rch_error_set(&error, RDMACHAN_OP_OPEN, reject_cause(reason), reason);
+	rch_error_set(&error, RDMACHAN_OP_OPEN, chan_rx_reject_cause(reason), reason);
 	rch_link_where(chan->lane.link, &error);
 	if (!rch_lane_detach(&chan->lane))
 		return RCH_RULE_STATE;
@@ -409,7 +411,7 @@ enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *
 }
 
 /* A peer may only name causes that are its own to know. */
-static u32 close_cause(u32 cause, bool reset)
+static u32 chan_rx_close_cause(u32 cause, bool reset)
 {
 	switch (cause) {
 	case RDMACHAN_CAUSE_PEER_KILLED:
@@ -435,12 +437,12 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	rch_wire_pair_get(r, &cause, &detail);
-	rch_error_set(&error, RDMACHAN_OP_NONE, close_cause(cause, reset), detail);
+	rch_error_set(&error, RDMACHAN_OP_NONE, chan_rx_close_cause(cause, reset), detail);
 	if (error.cause == RDMACHAN_CAUSE_PEER_RESOURCES)
 		error.error = ECONNRESET;
 	rch_link_where(chan->lane.link, &error);
 	spin_lock(&chan->lock);
-	take_arriving(chan, &drop);
+	chan_rx_take_arriving(chan, &drop);
 	if (!reset && rch_chan_state_allowed(chan->state, RCH_CHAN_PEER_CLOSED)) {
 		error.service = chan->service;
 		error.detail = rch_chan_finish_closed(chan, detail);
@@ -493,7 +495,7 @@ struct first_message {
 };
 
 /* Copy it to the program; it stays in the queue. */
-static int copy_first(struct first_message *message, struct iov_iter *to)
+static int chan_rx_copy_first(struct first_message *message, struct iov_iter *to)
 {
 	struct rch_segment *seg = message->first;
 
@@ -510,7 +512,7 @@ static int copy_first(struct first_message *message, struct iov_iter *to)
 }
 
 /* Copy its first bytes, as many as there is room for. */
-static int peek_first(struct rch_segment *seg, struct iov_iter *to)
+static int chan_rx_peek_first(struct rch_segment *seg, struct iov_iter *to)
 {
 	size_t n;
 
@@ -531,8 +533,8 @@ void rch_chan_events_over(struct rch_chan *chan, u32 count)
 }
 
 /* Take it out of the queue, all segments together. Return: a limit to tell, or 0. */
-static u64 take_first(struct rch_chan *chan, const struct first_message *message,
-		      struct list_head *out)
+static u64 chan_rx_take_first(struct rch_chan *chan, const struct first_message *message,
+			      struct list_head *out)
 {
 	u64 credit = 0;
 
@@ -541,19 +543,19 @@ static u64 take_first(struct rch_chan *chan, const struct first_message *message
 		chan->rx.events--;
 		rch_chan_events_over(chan, 1);
 	} else {
-		records_over(chan, message->records, message->bytes);
+		chan_rx_records_over(chan, message->records, message->bytes);
 	}
 	/* Of a run it is only the first record. */
 	if (!rch_segment_next(message->first))
 		list_bulk_move_tail(out, &message->first->list, &message->last->list);
 	WRITE_ONCE(chan->rx.complete, chan->rx.complete - 1);
-	credit = credit_due(chan);
+	credit = chan_rx_credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
 }
 
 /* The segment at which the message that is arriving begins; or the end. */
-static struct list_head *behind_complete(struct rch_chan *chan)
+static struct list_head *chan_rx_behind_complete(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	return chan->rx.arriving ? &chan->rx.from->list : &chan->rx.segments;
@@ -577,7 +579,7 @@ void rch_chan_event(struct rch_chan *chan, struct rch_segment *seg)
 		list_add(&seg->list, &drop);
 		rch_chan_events_over(chan, 1);
 	} else {
-		list_add_tail(&seg->list, behind_complete(chan));
+		list_add_tail(&seg->list, chan_rx_behind_complete(chan));
 		chan->rx.events++;
 		WRITE_ONCE(chan->rx.complete, chan->rx.complete + 1);
 		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
@@ -611,18 +613,18 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 	result->msg_flags = seg->msg_flags;
 	if (result->length > iov_iter_count(to) && !result->peek)
 		return -EMSGSIZE;
-	ret = result->peek ? peek_first(seg, to) : copy_first(&message, to);
+	ret = result->peek ? chan_rx_peek_first(seg, to) : chan_rx_copy_first(&message, to);
 	if (!ret && result->out)
 		ret = result->out(result);
 	if (ret || result->peek)
 		return ret;
-	credit = take_first(chan, &message, &taken);
+	credit = chan_rx_take_first(chan, &message, &taken);
 	rch_segments_drop(&taken);
-	tell_credit(chan, credit);
+	chan_rx_tell_credit(chan, credit);
 	return 0;
 }
 
-static void count_received(struct rch_chan *chan, u32 messages, size_t bytes)
+static void chan_rx_count_received(struct rch_chan *chan, u32 messages, size_t bytes)
 {
 	WRITE_ONCE(chan->counts.rx_messages, chan->counts.rx_messages + messages);
 	WRITE_ONCE(chan->counts.rx_bytes, chan->counts.rx_bytes + bytes);
@@ -631,11 +633,11 @@ static void count_received(struct rch_chan *chan, u32 messages, size_t bytes)
 /** rch_chan_rx_done - a message was received; by the holder of RCH_CHAN_RX */
 void rch_chan_rx_done(struct rch_chan *chan, size_t length)
 {
-	count_received(chan, 1, length);
+	chan_rx_count_received(chan, 1, length);
 }
 
 /* What carries grants goes one by one. */
-static bool is_whole(const struct rch_segment *seg)
+static bool chan_rx_is_whole(const struct rch_segment *seg)
 {
 	return seg->flags == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
 }
@@ -661,7 +663,7 @@ bool rch_chan_recv_begin(struct rch_chan *chan, struct rch_rx_row *row)
 		row->left = chan->rx.complete;
 	row->seg = list_first_entry(&chan->rx.segments, struct rch_segment, list);
 	spin_unlock_bh(&chan->lock);
-	if (row->left && is_whole(row->seg))
+	if (row->left && chan_rx_is_whole(row->seg))
 		return true;
 	rch_chan_unclaim(chan, RCH_CHAN_RX);
 	return false;
@@ -681,20 +683,21 @@ bool rch_chan_recv_next(struct rch_rx_row *row)
 	if (!--row->left)
 		return false;
 	row->seg = list_next_entry(row->seg, list);
-	return is_whole(row->seg);
+	return chan_rx_is_whole(row->seg);
 }
 
-/* Take what was received out of the queue. Return: as credit_due() */
-static u64 take_row(struct rch_chan *chan, const struct rch_rx_row *row, struct list_head *out)
+/* Take what was received out of the queue. Return: as chan_rx_credit_due() */
+static u64 chan_rx_take_row(struct rch_chan *chan, const struct rch_rx_row *row,
+			    struct list_head *out)
 {
 	u64 credit;
 
 	spin_lock_bh(&chan->lock);
 	if (row->last)
 		list_bulk_move_tail(out, chan->rx.segments.next, &row->last->list);
-	records_over(chan, row->messages, row->bytes);
+	chan_rx_records_over(chan, row->messages, row->bytes);
 	WRITE_ONCE(chan->rx.complete, chan->rx.complete - row->messages);
-	credit = credit_due(chan);
+	credit = chan_rx_credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
 }
@@ -706,10 +709,10 @@ void rch_chan_recv_end(struct rch_chan *chan, const struct rch_rx_row *row)
 	u64 credit;
 
 	if (row->messages) {
-		credit = take_row(chan, row, &taken);
+		credit = chan_rx_take_row(chan, row, &taken);
 		rch_segments_drop(&taken);
-		tell_credit(chan, credit);
-		count_received(chan, row->messages, row->bytes);
+		chan_rx_tell_credit(chan, credit);
+		chan_rx_count_received(chan, row->messages, row->bytes);
 	}
 	rch_chan_unclaim(chan, RCH_CHAN_RX);
 }
@@ -747,19 +750,19 @@ u64 rch_chan_next_length(struct rch_chan *chan)
 }
 
 /* Take all that came out of the queue. Return: a limit to tell, or 0. */
-static u64 take_all(struct rch_chan *chan, struct list_head *out)
+static u64 chan_rx_take_all(struct rch_chan *chan, struct list_head *out)
 {
 	u64 credit;
 
 	spin_lock_bh(&chan->lock);
-	records_over(chan, chan->rx.records, chan->rx.queued);
+	chan_rx_records_over(chan, chan->rx.records, chan->rx.queued);
 	list_splice_init(&chan->rx.segments, out);
 	rch_chan_events_over(chan, chan->rx.events);
 	chan->rx.events = 0;
 	WRITE_ONCE(chan->rx.complete, 0);
 	chan->rx.arriving = false;
 	WRITE_ONCE(chan->rndv_rx.offered, false);
-	credit = credit_due(chan);
+	credit = chan_rx_credit_due(chan);
 	spin_unlock_bh(&chan->lock);
 	return credit;
 }
@@ -774,12 +777,12 @@ static u64 take_all(struct rch_chan *chan, struct list_head *out)
 void rch_chan_drop_received(struct rch_chan *chan)
 {
 	LIST_HEAD(drop);
-	u64 credit = take_all(chan, &drop);
+	u64 credit = chan_rx_take_all(chan, &drop);
 
 	rch_segments_drop(&drop);
 	/* Without a lane there is nobody to tell. */
 	if (chan->lane.link)
-		tell_credit(chan, credit);
+		chan_rx_tell_credit(chan, credit);
 }
 
 /**
@@ -793,11 +796,11 @@ void rch_chan_refuse_received(struct rch_chan *chan)
 {
 	struct rch_segment *seg;
 	LIST_HEAD(drop);
-	u64 credit = take_all(chan, &drop);
+	u64 credit = chan_rx_take_all(chan, &drop);
 
 	list_for_each_entry(seg, &drop, list)
 		if ((seg->flags & RCH_DATA_F_GRANTS) && !seg->local)
 			rch_chan_ops->unread(chan, seg);
 	rch_segments_drop(&drop);
-	tell_credit(chan, credit);
+	chan_rx_tell_credit(chan, credit);
 }

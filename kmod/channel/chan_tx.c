@@ -15,7 +15,7 @@
 #include "channel/chan.h"
 
 /* Without the lock: what changes a moment later might as well have then. */
-static bool tx_goes(const struct rch_chan *chan)
+static bool chan_tx_goes(const struct rch_chan *chan)
 {
 	return READ_ONCE(chan->state) == RCH_CHAN_OPEN &&
 	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND) &&
@@ -23,12 +23,12 @@ static bool tx_goes(const struct rch_chan *chan)
 }
 
 /* Why nothing can be sent, as an errno below 0; 0 when it can, or must wait. */
-static int tx_refusal(struct rch_chan *chan, u32 *note)
+static int chan_tx_refusal(struct rch_chan *chan, u32 *note)
 {
 	int ret = 0;
 
 	*note = RDMACHAN_CAUSE_NONE;
-	if (likely(tx_goes(chan)))
+	if (likely(chan_tx_goes(chan)))
 		return 0;
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_FAILED) {
@@ -51,14 +51,14 @@ bool rch_chan_tx_refused(struct rch_chan *chan)
 {
 	u32 note;
 
-	return tx_refusal(chan, &note);
+	return chan_tx_refusal(chan, &note);
 }
 
 /** rch_chan_tx_check - why nothing can be sent, for the program to see; 0 if it can */
 int rch_chan_tx_check(struct rch_chan *chan)
 {
 	u32 note;
-	int ret = tx_refusal(chan, &note);
+	int ret = chan_tx_refusal(chan, &note);
 
 	if (note)
 		rch_chan_note(chan, RDMACHAN_OP_SEND, note, 0);
@@ -149,7 +149,7 @@ void rch_chan_tx_abort(struct rch_chan *chan, u32 total)
 	rch_lane_queue(&chan->lane, item);
 }
 
-static void count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
+static void chan_tx_count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
 {
 	WRITE_ONCE(chan->counts.tx_messages, chan->counts.tx_messages + messages);
 	WRITE_ONCE(chan->counts.tx_bytes, chan->counts.tx_bytes + bytes);
@@ -158,7 +158,7 @@ static void count_sent(struct rch_chan *chan, u32 messages, size_t bytes)
 /** rch_chan_tx_done - a message was accepted; by the holder of RCH_CHAN_TX */
 void rch_chan_tx_done(struct rch_chan *chan, size_t length)
 {
-	count_sent(chan, 1, length);
+	chan_tx_count_sent(chan, 1, length);
 }
 
 /**
@@ -199,12 +199,12 @@ int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
  */
 void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row)
 {
-	if (!tx_goes(chan) || test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy))
+	if (!chan_tx_goes(chan) || test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy))
 		return;
-	if (tx_goes(chan)) {
+	if (chan_tx_goes(chan)) {
 		row->max = min(READ_ONCE(chan->peer_message_max), RCH_SMALL_MAX);
 		rch_lane_send_row(&chan->lane, row);
-		count_sent(chan, row->messages, row->bytes);
+		chan_tx_count_sent(chan, row->messages, row->bytes);
 	}
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 }

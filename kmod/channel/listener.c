@@ -37,7 +37,7 @@ static void listener_put(struct rch_listener *listener)
 	kref_put(&listener->ref, listener_free);
 }
 
-static void object_put(struct rch_object *obj)
+static void listener_object_put(struct rch_object *obj)
 {
 	listener_put(container_of(obj, struct rch_listener, object));
 }
@@ -60,11 +60,11 @@ static void listener_fill(struct rch_object *obj, struct rdmachan_object *out)
 static const struct rch_object_ops listener_object_ops = {
 	.kind = RDMACHAN_KIND_LISTENER,
 	.get = listener_get,
-	.put = object_put,
+	.put = listener_object_put,
 	.fill = listener_fill,
 };
 
-static struct rch_listener *find(const struct net *net, u32 service)
+static struct rch_listener *listener_find(const struct net *net, u32 service)
 {
 	struct rch_listener *listener;
 
@@ -75,24 +75,24 @@ static struct rch_listener *find(const struct net *net, u32 service)
 	return NULL;
 }
 
-static struct rch_listener *find_get(const struct net *net, u32 service)
+static struct rch_listener *listener_find_get(const struct net *net, u32 service)
 {
 	struct rch_listener *listener;
 
 	spin_lock_bh(&services_lock);
-	listener = find(net, service);
+	listener = listener_find(net, service);
 	if (listener)
 		kref_get(&listener->ref);
 	spin_unlock_bh(&services_lock);
 	return listener;
 }
 
-static int enter(struct rch_listener *listener)
+static int listener_enter(struct rch_listener *listener)
 {
 	int ret = -EADDRINUSE;
 
 	spin_lock_bh(&services_lock);
-	if (!find(listener->net, listener->service)) {
+	if (!listener_find(listener->net, listener->service)) {
 		hash_add(services, &listener->node, listener->service);
 		ret = 0;
 	}
@@ -104,7 +104,7 @@ static int enter(struct rch_listener *listener)
  * The connection manager has several words for a port that is taken. What else an adapter may say
  * is none of what programs know. Return: an errno that they do.
  */
-static int cannot_listen(int ret, struct rdmachan_error *error)
+static int listener_cannot_listen(int ret, struct rdmachan_error *error)
 {
 	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
 		rch_error_set(error, RDMACHAN_OP_LISTEN, RDMACHAN_CAUSE_PORT_TAKEN, rch_port);
@@ -150,7 +150,7 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 		goto err_charge;
 	ret = rch_link_listen(net);
 	if (ret) {
-		ret = cannot_listen(ret, error);
+		ret = listener_cannot_listen(ret, error);
 		goto err_charge;
 	}
 	ret = rch_object_enter(&listener->object, &listener_object_ops, net,
@@ -160,7 +160,7 @@ struct rch_listener *rch_listener_create(struct net *net, const struct rch_charg
 	atomic_inc(&rch_counts.listeners);
 	pr_debug("rdmachan: listener created %p\n", listener);
 	/* From here on peers find it. */
-	ret = enter(listener);
+	ret = listener_enter(listener);
 	if (ret) {
 		rch_object_strike(&listener->object);
 		rch_link_unlisten(net);
@@ -208,7 +208,7 @@ bool rch_listener_has_waiting(struct rch_listener *listener)
 	return !list_empty_careful(&listener->waiting);
 }
 
-static bool take(struct rch_listener *listener, struct rch_chan **chan)
+static bool listener_take(struct rch_listener *listener, struct rch_chan **chan)
 {
 	spin_lock_bh(&listener->lock);
 	*chan = list_first_entry_or_null(&listener->waiting, struct rch_chan, backlog);
@@ -235,11 +235,11 @@ int rch_listener_wait(struct rch_listener *listener, bool nonblock,
 {
 	long wait;
 
-	if (take(listener, chan))
+	if (listener_take(listener, chan))
 		return 0;
 	if (nonblock)
 		return -EAGAIN;
-	wait = wait_event_interruptible_timeout(listener->wait, take(listener, chan),
+	wait = wait_event_interruptible_timeout(listener->wait, listener_take(listener, chan),
 						rch_time_left(deadline));
 	return rch_wait_result(wait, deadline);
 }
@@ -266,7 +266,7 @@ void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 /** rch_listener_domain - whose is a service; see &struct rch_link_ops */
 u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *charge)
 {
-	struct rch_listener *listener = find_get(net, service);
+	struct rch_listener *listener = listener_find_get(net, service);
 
 	if (!listener)
 		return RCH_REJECT_NO_SERVICE;
@@ -276,7 +276,7 @@ u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *c
 }
 
 /* A place in the queue, before anything is made. Return: enum rch_reject or 0 */
-static u32 reserve(struct rch_listener *listener)
+static u32 listener_reserve(struct rch_listener *listener)
 {
 	u32 reason = 0;
 
@@ -294,7 +294,7 @@ static u32 reserve(struct rch_listener *listener)
 	return reason;
 }
 
-static void unreserve(struct rch_listener *listener)
+static void listener_unreserve(struct rch_listener *listener)
 {
 	spin_lock_bh(&listener->lock);
 	listener->count--;
@@ -303,7 +303,7 @@ static void unreserve(struct rch_listener *listener)
 }
 
 /* The queue takes over the caller's reference. Return: false when it is closed. */
-static bool publish(struct rch_listener *listener, struct rch_chan *chan)
+static bool listener_publish(struct rch_listener *listener, struct rch_chan *chan)
 {
 	bool open;
 
@@ -315,8 +315,8 @@ static bool publish(struct rch_listener *listener, struct rch_chan *chan)
 	return open;
 }
 
-static struct rch_chan *make_chan(struct rch_listener *listener, struct rch_link *link,
-				  const struct rch_open *open)
+static struct rch_chan *listener_make_chan(struct rch_listener *listener, struct rch_link *link,
+					   const struct rch_open *open)
 {
 	struct rdmachan_error error;
 	struct rch_chan *chan;
@@ -343,22 +343,22 @@ static struct rch_chan *make_chan(struct rch_listener *listener, struct rch_link
 	return chan;
 }
 
-static u32 opened(struct rch_listener *listener, struct rch_link *link,
-		  const struct rch_open *open)
+static u32 listener_opened(struct rch_listener *listener, struct rch_link *link,
+			   const struct rch_open *open)
 {
 	struct rch_chan *chan;
-	u32 reason = reserve(listener);
+	u32 reason = listener_reserve(listener);
 
 	if (reason)
 		return reason;
-	chan = make_chan(listener, link, open);
+	chan = listener_make_chan(listener, link, open);
 	if (!chan) {
-		unreserve(listener);
+		listener_unreserve(listener);
 		return RCH_REJECT_RESOURCES;
 	}
 	/* ACCEPT is told before a program can send: it must come first. */
 	rch_lane_tell(&chan->lane, RCH_LANE_ACCEPT);
-	if (publish(listener, chan))
+	if (listener_publish(listener, chan))
 		wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
 	else
 		rch_chan_release(chan, -1);
@@ -368,7 +368,7 @@ static u32 opened(struct rch_listener *listener, struct rch_link *link,
 /** rch_listener_opened - a peer opens a channel; see &struct rch_link_ops */
 u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid_t *owner)
 {
-	struct rch_listener *listener = find_get(link->net, open->service);
+	struct rch_listener *listener = listener_find_get(link->net, open->service);
 	u32 reason = RCH_REJECT_DOMAIN;
 
 	if (!listener)
@@ -376,7 +376,7 @@ u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid
 	/* Of this listener: the next one of the same number may be another user's. */
 	*owner = listener->object.uid;
 	if (uid_eq(*owner, link->uid))
-		reason = opened(listener, link, open);
+		reason = listener_opened(listener, link, open);
 	listener_put(listener);
 	return reason;
 }

@@ -26,7 +26,7 @@
 #define RCH_KEEP_UNREAD 16384
 
 /* @room: where @bytes of it go. */
-static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
+static struct rch_segment *segment_alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
 {
 	struct rch_segment *seg;
 
@@ -45,7 +45,7 @@ static struct rch_segment *alloc(struct rch_own_segment *own, u32 bytes, u8 **ro
 	return seg;
 }
 
-static bool is_copied(u32 span, const struct page *page, u64 unread)
+static bool segment_is_copied(u32 span, const struct page *page, u64 unread)
 {
 	return span <= RCH_COPY_BREAK ||
 	       (unread > RCH_KEEP_UNREAD && span <= page_size((struct page *)page) / 2);
@@ -63,15 +63,15 @@ static bool is_copied(u32 span, const struct page *page, u64 unread)
 struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct rch_record *r,
 				      struct page *page, u64 unread)
 {
-	bool copy = is_copied(r->run.span, page, unread);
+	bool copy = segment_is_copied(r->run.span, page, unread);
 	struct rch_segment *seg;
 	u8 *room;
 
-	seg = alloc(own, copy ? r->run.span : 0, &room);
+	seg = segment_alloc(own, copy ? r->run.span : 0, &room);
 	if (!seg && copy && r->run.span > RCH_COPY_BREAK) {
 		/* Rather more memory than no channel. */
 		copy = false;
-		seg = alloc(own, 0, &room);
+		seg = segment_alloc(own, 0, &room);
 	}
 	if (!seg)
 		return NULL;

@@ -19,19 +19,19 @@
 
 static struct dentry *root;
 
-static int fault_show(struct seq_file *file, void *data)
+static int debugfs_fault_show(struct seq_file *file, void *data)
 {
 	rch_inject_show(file, (uintptr_t)file->private);
 	return 0;
 }
 
-static int fault_open(struct inode *inode, struct file *file)
+static int debugfs_fault_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, fault_show, inode->i_private);
+	return single_open(file, debugfs_fault_show, inode->i_private);
 }
 
-static ssize_t fault_write(struct file *file, const char __user *from, size_t len,
-			   loff_t *pos)
+static ssize_t debugfs_fault_write(struct file *file, const char __user *from, size_t len,
+				   loff_t *pos)
 {
 	enum rch_fault fault = (uintptr_t)file_inode(file)->i_private;
 	char text[128] = {};
@@ -47,19 +47,19 @@ static ssize_t fault_write(struct file *file, const char __user *from, size_t le
 
 static const struct file_operations fault_fops = {
 	.owner = THIS_MODULE,
-	.open = fault_open,
+	.open = debugfs_fault_open,
 	.read = seq_read,
-	.write = fault_write,
+	.write = debugfs_fault_write,
 	.llseek = seq_lseek,
 	.release = single_release,
 };
 
-static int total_show(struct seq_file *file, void *data)
+static int debugfs_total_show(struct seq_file *file, void *data)
 {
 	rch_inject_show_total(file);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(total);
+DEFINE_SHOW_ATTRIBUTE(debugfs_total);
 
 /** rch_debugfs_init - once, at load */
 void rch_debugfs_init(void)
@@ -75,7 +75,7 @@ void rch_debugfs_init(void)
 	for (fault = 0; fault < RCH_FAULTS; fault++)
 		debugfs_create_file(rch_inject_name(fault), 0600, inject,
 				    (void *)(uintptr_t)fault, &fault_fops);
-	debugfs_create_file("total", 0400, inject, NULL, &total_fops);
+	debugfs_create_file("total", 0400, inject, NULL, &debugfs_total_fops);
 }
 
 /** rch_debugfs_exit - once, at unload: no fault happens after this */

@@ -22,7 +22,7 @@ bool rch_file_nonblock(const struct file *file, u32 io_flags)
 	return (file->f_flags & O_NONBLOCK) || (io_flags & RDMACHAN_IO_F_DONTWAIT);
 }
 
-static bool iocb_nonblock(const struct kiocb *iocb)
+static bool file_iocb_nonblock(const struct kiocb *iocb)
 {
 	return (iocb->ki_flags & IOCB_NOWAIT) || (iocb->ki_filp->f_flags & O_NONBLOCK);
 }
@@ -31,7 +31,7 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 	struct rch_recv_result result = {};
-	int ret = rch_chan_recv(chan, to, iocb_nonblock(iocb), 0, &result);
+	int ret = rch_chan_recv(chan, to, file_iocb_nonblock(iocb), 0, &result);
 
 	return ret ?: result.length;
 }
@@ -41,7 +41,7 @@ static ssize_t rch_chan_read_iter(struct kiocb *iocb, struct iov_iter *to)
  * than the send buffer, but not than the peer takes, which is known. io_uring, which only tries
  * first, then has a thread of its own wait. That is no failure, and leaves no record.
  */
-static bool waiting_would_do(const struct kiocb *iocb, size_t length)
+static bool file_waiting_would_do(const struct kiocb *iocb, size_t length)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 
@@ -55,9 +55,9 @@ static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	size_t length = iov_iter_count(from);
 	int ret;
 
-	if (waiting_would_do(iocb, length))
+	if (file_waiting_would_do(iocb, length))
 		return rch_chan_tx_check(chan) ?: -EAGAIN;
-	ret = rch_chan_send(chan, from, 0, iocb_nonblock(iocb), 0);
+	ret = rch_chan_send(chan, from, 0, file_iocb_nonblock(iocb), 0);
 	return ret ?: length;
 }
 
@@ -91,7 +91,7 @@ static int rch_chan_fasync(int fd, struct file *file, int on)
 }
 
 /* The signal that ends the program which closes its files now, or 0. */
-static int killed_by(void)
+static int file_killed_by(void)
 {
 	const struct signal_struct *program = current->signal;
 
@@ -112,15 +112,15 @@ static int rch_chan_flush(struct file *file, fl_owner_t id)
 {
 	struct rch_chan *chan = file->private_data;
 
-	WRITE_ONCE(chan->ends.killed_by, killed_by());
+	WRITE_ONCE(chan->ends.killed_by, file_killed_by());
 	return 0;
 }
 
-static int ended_by(const struct rch_chan *chan)
+static int file_ended_by(const struct rch_chan *chan)
 {
 	if (current->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return READ_ONCE(chan->ends.killed_by);
-	return killed_by();
+	return file_killed_by();
 }
 
 static int rch_chan_file_release(struct inode *inode, struct file *file)
@@ -128,7 +128,7 @@ static int rch_chan_file_release(struct inode *inode, struct file *file)
 	struct rch_chan *chan = file->private_data;
 	struct net *net = chan->net;
 
-	rch_chan_release(chan, ended_by(chan));
+	rch_chan_release(chan, file_ended_by(chan));
 	put_net(net);
 	return 0;
 }

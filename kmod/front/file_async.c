@@ -17,7 +17,7 @@
 static DEFINE_MUTEX(async_lock); /* protects the entry of a file's in its wait queue */
 
 /* Called with the lock of the wait queue. Return: 0: nobody was woken who would now take it */
-static int async_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+static int file_async_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
 	struct rch_async *async = container_of(entry, struct rch_async, entry);
 	__poll_t mask = key_to_poll(key);
@@ -49,7 +49,7 @@ int rch_async_set(struct rch_async *async, struct wait_queue_head *wait, int fd,
 	mutex_lock(&async_lock);
 	ret = fasync_helper(fd, file, on, &async->list);
 	if (async->list && !async->waits) {
-		init_waitqueue_func_entry(&async->entry, async_wake);
+		init_waitqueue_func_entry(&async->entry, file_async_wake);
 		add_wait_queue(wait, &async->entry);
 		async->waits = true;
 	} else if (!async->list && async->waits) {

@@ -57,7 +57,7 @@ struct rch_command {
  * Give the program the outputs before what cannot be undone: a caller that gets EFAULT has lost
  * nothing.
  */
-static int copy_out(struct rch_call *call, size_t size)
+static int ioctl_copy_out(struct rch_call *call, size_t size)
 {
 	if (copy_to_user(call->user, &call->arg, min_t(size_t, call->user_size, size)))
 		return -EFAULT;
@@ -65,7 +65,7 @@ static int copy_out(struct rch_call *call, size_t size)
 	return 0;
 }
 
-static int reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *object, u32 flags)
+static int ioctl_reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *object, u32 flags)
 {
 	call->fd = get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 	if (call->fd < 0)
@@ -80,7 +80,7 @@ static int reserve_fd(struct rch_call *call, enum rch_file_kind kind, void *obje
 
 /* INFO */
 
-static int devices_out(const struct net *net, struct rdmachan_info *info)
+static int ioctl_devices_out(const struct net *net, struct rdmachan_info *info)
 {
 	u8 __user *user = u64_to_user_ptr(info->devices_ptr);
 	size_t size = min_t(size_t, info->device_size, sizeof(struct rdmachan_device));
@@ -98,7 +98,7 @@ static int devices_out(const struct net *net, struct rdmachan_info *info)
 	return 0;
 }
 
-static void use_out(struct rch_user *user, struct rdmachan_info *info)
+static void ioctl_use_out(struct rch_user *user, struct rdmachan_info *info)
 {
 	rch_quota_tell(user, RDMACHAN_LIMIT_CONTEXTS, &info->out_use_contexts);
 	rch_quota_tell(user, RDMACHAN_LIMIT_LISTENERS, &info->out_use_listeners);
@@ -112,7 +112,7 @@ static void use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_LINKS, &info->out_use_links);
 }
 
-static int run_info(struct rch_call *call)
+static int ioctl_run_info(struct rch_call *call)
 {
 	struct rdmachan_info *info = &call->arg.info;
 	struct rch_ctx *ctx = call->file->private_data;
@@ -148,13 +148,13 @@ static int run_info(struct rch_call *call)
 	info->out_dropped = atomic64_read(&rch_counts.dropped);
 	info->out_cm_connects = atomic64_read(&rch_counts.cm_connects);
 	strscpy(info->out_version, RCH_VERSION, sizeof(info->out_version));
-	use_out(ctx->charge.user, info);
-	return devices_out(ctx->net, info);
+	ioctl_use_out(ctx->charge.user, info);
+	return ioctl_devices_out(ctx->net, info);
 }
 
 /* LISTEN and ACCEPT */
 
-static int run_listen(struct rch_call *call)
+static int ioctl_run_listen(struct rch_call *call)
 {
 	struct rdmachan_listen_args *listen = &call->arg.listen;
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -177,7 +177,7 @@ static int run_listen(struct rch_call *call)
 				       listen->backlog ?: 128, &listen->tuning, &error);
 	if (IS_ERR(listener))
 		return rch_refused(PTR_ERR(listener), listen->error_ptr, &error);
-	ret = reserve_fd(call, RCH_FILE_LISTENER, listener, listen->flags);
+	ret = ioctl_reserve_fd(call, RCH_FILE_LISTENER, listener, listen->flags);
 	if (ret) {
 		rch_listener_release(listener);
 		return rch_refused(ret, listen->error_ptr, &error);
@@ -186,7 +186,7 @@ static int run_listen(struct rch_call *call)
 	return 0;
 }
 
-static int run_accept(struct rch_call *call)
+static int ioctl_run_accept(struct rch_call *call)
 {
 	struct rdmachan_accept_args *accept = &call->arg.accept;
 	struct rch_listener *listener = call->file->private_data;
@@ -208,7 +208,7 @@ static int run_accept(struct rch_call *call)
 	accept->out_peer_claimed_uid = about.peer_claimed_uid;
 	call->fd = get_unused_fd_flags(accept->flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 	accept->out_fd = call->fd;
-	ret = call->fd < 0 ? call->fd : copy_out(call, sizeof(*accept));
+	ret = call->fd < 0 ? call->fd : ioctl_copy_out(call, sizeof(*accept));
 	if (!ret) {
 		call->new_file = rch_file_create(RCH_FILE_CHAN, chan, accept->flags);
 		ret = PTR_ERR_OR_ZERO(call->new_file);
@@ -228,13 +228,13 @@ static int run_accept(struct rch_call *call)
 /* CONNECT */
 
 /* The file exists: from here on closing it cleans up. */
-static int connect_file(struct rch_call *call, struct rch_chan *chan)
+static int ioctl_connect_file(struct rch_call *call, struct rch_chan *chan)
 {
 	struct rdmachan_error none = { .size = sizeof(none) };
 	struct rdmachan_connect_args *connect = &call->arg.connect;
 	int ret;
 
-	ret = reserve_fd(call, RCH_FILE_CHAN, chan, connect->flags);
+	ret = ioctl_reserve_fd(call, RCH_FILE_CHAN, chan, connect->flags);
 	if (ret) {
 		rch_chan_release(chan, 0);
 		return rch_refused(ret, connect->error_ptr, &none);
@@ -251,7 +251,7 @@ static int connect_file(struct rch_call *call, struct rch_chan *chan)
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
-static int run_connect(struct rch_call *call)
+static int ioctl_run_connect(struct rch_call *call)
 {
 	struct rdmachan_connect_args *connect = &call->arg.connect;
 	struct rch_ctx *ctx = call->file->private_data;
@@ -265,12 +265,12 @@ static int run_connect(struct rch_call *call)
 	chan = rch_connect_chan(ctx->net, &ctx->charge, connect, call->until.deadline);
 	if (IS_ERR(chan))
 		return PTR_ERR(chan);
-	return connect_file(call, chan);
+	return ioctl_connect_file(call, chan);
 }
 
 /* SEND and RECV */
 
-static int run_send(struct rch_call *call)
+static int ioctl_run_send(struct rch_call *call)
 {
 	struct rdmachan_send_args *send = &call->arg.send;
 	struct rch_chan *chan = call->file->private_data;
@@ -302,7 +302,7 @@ struct recv_call {
 	struct rch_call *call;
 };
 
-static void recv_fill(struct rdmachan_recv_args *recv, const struct rch_recv_result *result)
+static void ioctl_recv_fill(struct rdmachan_recv_args *recv, const struct rch_recv_result *result)
 {
 	recv->out_length = result->length;
 	recv->out_msg_flags = result->msg_flags;
@@ -310,17 +310,17 @@ static void recv_fill(struct rdmachan_recv_args *recv, const struct rch_recv_res
 			  (result->grants ? RDMACHAN_RECV_OUT_GRANTS : 0);
 }
 
-static int recv_out(struct rch_recv_result *result)
+static int ioctl_recv_out(struct rch_recv_result *result)
 {
 	struct rch_call *call = container_of(result, struct recv_call, result)->call;
 
-	recv_fill(&call->arg.recv, result);
-	return copy_out(call, sizeof(call->arg.recv));
+	ioctl_recv_fill(&call->arg.recv, result);
+	return ioctl_copy_out(call, sizeof(call->arg.recv));
 }
 
-static int run_recv(struct rch_call *call)
+static int ioctl_run_recv(struct rch_call *call)
 {
-	struct recv_call rc = { .result.out = recv_out, .call = call };
+	struct recv_call rc = { .result.out = ioctl_recv_out, .call = call };
 	struct rdmachan_recv_args *recv = &call->arg.recv;
 	struct rch_chan *chan = call->file->private_data;
 	struct rdmachan_error none = {};
@@ -344,7 +344,7 @@ static int run_recv(struct rch_call *call)
 	/* What the program was told of may not have come in the end. */
 	if (ret || rc.result.eof)
 		call->copied = false;
-	recv_fill(recv, &rc.result);
+	ioctl_recv_fill(recv, &rc.result);
 	if (ret == -EMSGSIZE) {
 		/* The channel's record with this errno is one of sending. */
 		call->copy_back = true;
@@ -356,7 +356,7 @@ static int run_recv(struct rch_call *call)
 
 /* SHUTDOWN, FINISH, BUSY_POLL, QUERY and LIST */
 
-static int run_shutdown(struct rch_call *call)
+static int ioctl_run_shutdown(struct rch_call *call)
 {
 	struct rch_chan *chan = call->file->private_data;
 	u32 how = call->arg.shutdown.how;
@@ -369,7 +369,7 @@ static int run_shutdown(struct rch_call *call)
 	return rch_chan_shutdown(chan, how, false, 0);
 }
 
-static int run_finish(struct rch_call *call)
+static int ioctl_run_finish(struct rch_call *call)
 {
 	struct rdmachan_finish_args *finish = &call->arg.finish;
 	struct rch_chan *chan = call->file->private_data;
@@ -390,7 +390,7 @@ static int run_finish(struct rch_call *call)
 	return ret ? rch_refused(ret, finish->error_ptr, &error) : 0;
 }
 
-static int busy_poll(struct rch_call *call, u32 *to)
+static int ioctl_busy_poll(struct rch_call *call, u32 *to)
 {
 	u32 usecs = call->arg.busy_poll.usecs;
 
@@ -401,28 +401,28 @@ static int busy_poll(struct rch_call *call, u32 *to)
 	return 0;
 }
 
-static int run_busy_poll_chan(struct rch_call *call)
+static int ioctl_run_busy_poll_chan(struct rch_call *call)
 {
 	struct rch_chan *chan = call->file->private_data;
 
-	return busy_poll(call, &chan->busy_us);
+	return ioctl_busy_poll(call, &chan->busy_us);
 }
 
-static int run_busy_poll_queue(struct rch_call *call)
+static int ioctl_run_busy_poll_queue(struct rch_call *call)
 {
 	struct rch_queue *queue = call->file->private_data;
 
-	return busy_poll(call, &queue->busy_us);
+	return ioctl_busy_poll(call, &queue->busy_us);
 }
 
-static int object_out(u64 ptr, u32 size, struct rdmachan_object *object)
+static int ioctl_object_out(u64 ptr, u32 size, struct rdmachan_object *object)
 {
 	object->size = min_t(u32, size, sizeof(*object));
 	return copy_to_user(u64_to_user_ptr(ptr), object, object->size) ? -EFAULT : 0;
 }
 
-static int query(struct rdmachan_query_args *query, struct rch_object *obj,
-		 const struct rdmachan_error *error)
+static int ioctl_query(struct rdmachan_query_args *query, struct rch_object *obj,
+		       const struct rdmachan_error *error)
 {
 	struct rdmachan_object about;
 	u32 size;
@@ -435,41 +435,41 @@ static int query(struct rdmachan_query_args *query, struct rch_object *obj,
 		if (size < RDMACHAN_OBJECT_SIZE_1)
 			return -EINVAL;
 		rch_object_describe(obj, &about);
-		if (object_out(query->object_ptr, size, &about))
+		if (ioctl_object_out(query->object_ptr, size, &about))
 			return -EFAULT;
 	}
 	return rch_error_out(query->error_ptr, error);
 }
 
-static int run_query_chan(struct rch_call *call)
+static int ioctl_run_query_chan(struct rch_call *call)
 {
 	struct rch_chan *chan = call->file->private_data;
 	struct rdmachan_error error;
 
 	call->copied = true;
 	rch_chan_error_get(chan, &error);
-	return query(&call->arg.query, &chan->object, &error);
+	return ioctl_query(&call->arg.query, &chan->object, &error);
 }
 
-static int run_query_listener(struct rch_call *call)
+static int ioctl_run_query_listener(struct rch_call *call)
 {
 	struct rch_listener *listener = call->file->private_data;
 	struct rdmachan_error error = { .size = sizeof(error) };
 
 	call->copied = true;
-	return query(&call->arg.query, &listener->object, &error);
+	return ioctl_query(&call->arg.query, &listener->object, &error);
 }
 
-static int run_query_queue(struct rch_call *call)
+static int ioctl_run_query_queue(struct rch_call *call)
 {
 	struct rch_queue *queue = call->file->private_data;
 	struct rdmachan_error error = { .size = sizeof(error) };
 
 	call->copied = true;
-	return query(&call->arg.query, &queue->object, &error);
+	return ioctl_query(&call->arg.query, &queue->object, &error);
 }
 
-static int run_list(struct rch_call *call)
+static int ioctl_run_list(struct rch_call *call)
 {
 	struct rdmachan_list_args *list = &call->arg.list;
 	struct rch_ctx *ctx = call->file->private_data;
@@ -489,7 +489,7 @@ static int run_list(struct rch_call *call)
 	list->out_count = 0;
 	while (list->out_count < list->objects_max &&
 	       rch_object_next(ctx->net, all ? NULL : &ctx->charge.user->uid, &after, &about)) {
-		if (object_out(ptr, list->object_size, &about))
+		if (ioctl_object_out(ptr, list->object_size, &about))
 			return -EFAULT;
 		ptr += list->object_size;
 		list->out_count++;
@@ -501,14 +501,14 @@ static int run_list(struct rch_call *call)
 /* QUEUE_CREATE, ENTER and POOL_CREATE */
 
 /* Return: 0, -EINVAL or -E2BIG: entries have grown, and the module does not know how */
-static int check_entry_size(u32 size, u32 known)
+static int ioctl_check_entry_size(u32 size, u32 known)
 {
 	if (size == known)
 		return 0;
 	return size < known ? -EINVAL : -E2BIG;
 }
 
-static int run_queue_create(struct rch_call *call)
+static int ioctl_run_queue_create(struct rch_call *call)
 {
 	struct rdmachan_queue_create_args *create = &call->arg.queue_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -523,8 +523,8 @@ static int run_queue_create(struct rch_call *call)
 	    !rch_ring_count_ok(create->cq_entries, RDMACHAN_QUEUE_ENTRIES_MAX) ||
 	    create->idle_ms > (poller ? RDMACHAN_POLLER_IDLE_MAX : 0))
 		return -EINVAL;
-	ret = check_entry_size(create->sqe_size, sizeof(struct rdmachan_sqe)) ?:
-	      check_entry_size(create->cqe_size, sizeof(struct rdmachan_cqe)) ?:
+	ret = ioctl_check_entry_size(create->sqe_size, sizeof(struct rdmachan_sqe)) ?:
+	      ioctl_check_entry_size(create->cqe_size, sizeof(struct rdmachan_cqe)) ?:
 	      rch_error_check(create->error_ptr);
 	if (ret)
 		return ret;
@@ -535,7 +535,7 @@ static int run_queue_create(struct rch_call *call)
 	rch_queue_tell(queue, &create->out_sq, &create->out_cq);
 	ret = poller ? rch_queue_add_poller(queue, create->idle_ms, &error) : 0;
 	if (!ret)
-		ret = reserve_fd(call, RCH_FILE_QUEUE, queue, create->flags);
+		ret = ioctl_reserve_fd(call, RCH_FILE_QUEUE, queue, create->flags);
 	if (ret) {
 		rch_queue_destroy(queue);
 		return rch_refused(ret, create->error_ptr, &error);
@@ -544,8 +544,8 @@ static int run_queue_create(struct rch_call *call)
 	return 0;
 }
 
-static bool enter_told(const struct rdmachan_enter_args *enter,
-		       struct rdmachan_enter_args __user *user)
+static bool ioctl_enter_told(const struct rdmachan_enter_args *enter,
+			     struct rdmachan_enter_args __user *user)
 {
 	return !put_user(enter->out_submitted, &user->out_submitted) &&
 	       !put_user(enter->out_complete, &user->out_complete);
@@ -555,7 +555,7 @@ static bool enter_told(const struct rdmachan_enter_args *enter,
  * Most programs make no other call once they run: it has a way of its own, which clears and
  * copies no more than its own structure.
  */
-static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __user *user)
+static long ioctl_enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __user *user)
 {
 	struct rdmachan_enter_args enter;
 	struct rch_until until;
@@ -582,7 +582,7 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	enter.out_submitted = until.begun ? min(enter.out_submitted, enter.to_submit) : 0;
 	enter.out_complete = 0;
 	/* Before any entry is taken: EFAULT says that nothing has happened. */
-	if (!enter_told(&enter, user))
+	if (!ioctl_enter_told(&enter, user))
 		return -EFAULT;
 	ret = rch_queue_enter(queue, &enter, until.deadline);
 	until.begun = enter.out_submitted;
@@ -591,12 +591,12 @@ static long enter_queue(struct rch_queue *queue, struct rdmachan_enter_args __us
 	if (ret && ret != -ETIMEDOUT && ret != -EINTR && ret != -ERESTARTNOHAND &&
 	    ret != -ERESTARTSYS)
 		return ret;
-	return enter_told(&enter, user) ? ret : -EFAULT;
+	return ioctl_enter_told(&enter, user) ? ret : -EFAULT;
 }
 
 /* REGION_REGISTER and REGION_UNREGISTER */
 
-static int run_region_register(struct rch_call *call)
+static int ioctl_run_region_register(struct rch_call *call)
 {
 	struct rdmachan_region_register_args *reg = &call->arg.region_register;
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -616,7 +616,7 @@ static int run_region_register(struct rch_call *call)
 	if (IS_ERR(region))
 		return rch_refused(PTR_ERR(region), reg->error_ptr, &error);
 	reg->out_region = region->id;
-	ret = copy_out(call, sizeof(*reg));
+	ret = ioctl_copy_out(call, sizeof(*reg));
 	if (ret)
 		rch_region_abort(ctx->regions, region);
 	else
@@ -624,7 +624,7 @@ static int run_region_register(struct rch_call *call)
 	return ret;
 }
 
-static int run_region_unregister(struct rch_call *call)
+static int ioctl_run_region_unregister(struct rch_call *call)
 {
 	const struct rdmachan_region_unregister_args *unreg = &call->arg.region_unregister;
 	struct rch_ctx *ctx = call->file->private_data;
@@ -647,7 +647,7 @@ static int run_region_unregister(struct rch_call *call)
 	return ret ?: rch_region_remove(ctx->regions, unreg->region);
 }
 
-static int run_pool_create(struct rch_call *call)
+static int ioctl_run_pool_create(struct rch_call *call)
 {
 	struct rdmachan_pool_create_args *create = &call->arg.pool_create;
 	struct rdmachan_error error = { .size = sizeof(error) };
@@ -659,8 +659,8 @@ static int run_pool_create(struct rch_call *call)
 	    create->__reserved)
 		return -EINVAL;
 	/* A pool cannot be taken back: not one that nobody would be told of. */
-	ret = check_entry_size(create->buffer_size, sizeof(struct rdmachan_buffer)) ?:
-	      rch_error_check(create->error_ptr) ?: copy_out(call, sizeof(*create));
+	ret = ioctl_check_entry_size(create->buffer_size, sizeof(struct rdmachan_buffer)) ?:
+	      rch_error_check(create->error_ptr) ?: ioctl_copy_out(call, sizeof(*create));
 	if (ret)
 		return ret;
 	call->copied = false;
@@ -673,32 +673,38 @@ static int run_pool_create(struct rch_call *call)
 }
 
 static const struct rch_command ctx_commands[] = {
-	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, RDMACHAN_INFO_SIZE_1, run_info),
-	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, RDMACHAN_LISTEN_SIZE_1, run_listen),
-	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, RDMACHAN_CONNECT_SIZE_1, run_connect),
-	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, RDMACHAN_LIST_SIZE_1, run_list),
+	RCH_COMMAND(RDMACHAN_INFO, rdmachan_info, RDMACHAN_INFO_SIZE_1, ioctl_run_info),
+	RCH_COMMAND(RDMACHAN_LISTEN, rdmachan_listen_args, RDMACHAN_LISTEN_SIZE_1,
+		    ioctl_run_listen),
+	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, RDMACHAN_CONNECT_SIZE_1,
+		    ioctl_run_connect),
+	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, RDMACHAN_LIST_SIZE_1, ioctl_run_list),
 	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, RDMACHAN_QUEUE_CREATE_SIZE_1,
-		    run_queue_create),
+		    ioctl_run_queue_create),
 	RCH_COMMAND(RDMACHAN_REGION_REGISTER, rdmachan_region_register_args,
-		    RDMACHAN_REGION_REGISTER_SIZE_1, run_region_register),
+		    RDMACHAN_REGION_REGISTER_SIZE_1, ioctl_run_region_register),
 	RCH_COMMAND(RDMACHAN_REGION_UNREGISTER, rdmachan_region_unregister_args,
-		    RDMACHAN_REGION_UNREGISTER_SIZE_1, run_region_unregister),
+		    RDMACHAN_REGION_UNREGISTER_SIZE_1, ioctl_run_region_unregister),
 };
 
 static const struct rch_command listener_commands[] = {
-	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept_args, RDMACHAN_ACCEPT_SIZE_1, run_accept),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_listener),
+	RCH_COMMAND(RDMACHAN_ACCEPT, rdmachan_accept_args, RDMACHAN_ACCEPT_SIZE_1,
+		    ioctl_run_accept),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1,
+		    ioctl_run_query_listener),
 };
 
 static const struct rch_command chan_commands[] = {
-	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, RDMACHAN_SEND_SIZE_1, run_send),
-	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, RDMACHAN_RECV_SIZE_1, run_recv),
+	RCH_COMMAND(RDMACHAN_SEND, rdmachan_send_args, RDMACHAN_SEND_SIZE_1, ioctl_run_send),
+	RCH_COMMAND(RDMACHAN_RECV, rdmachan_recv_args, RDMACHAN_RECV_SIZE_1, ioctl_run_recv),
 	RCH_COMMAND(RDMACHAN_SHUTDOWN, rdmachan_shutdown_args, RDMACHAN_SHUTDOWN_SIZE_1,
-		    run_shutdown),
-	RCH_COMMAND(RDMACHAN_FINISH, rdmachan_finish_args, RDMACHAN_FINISH_SIZE_1, run_finish),
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_chan),
+		    ioctl_run_shutdown),
+	RCH_COMMAND(RDMACHAN_FINISH, rdmachan_finish_args, RDMACHAN_FINISH_SIZE_1,
+		    ioctl_run_finish),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1,
+		    ioctl_run_query_chan),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,
-		    run_busy_poll_chan),
+		    ioctl_run_busy_poll_chan),
 	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, RDMACHAN_GRANT_SIZE_1, rch_run_grant),
 	RCH_COMMAND(RDMACHAN_RELEASE, rdmachan_release_args, RDMACHAN_RELEASE_SIZE_1,
 		    rch_run_release),
@@ -709,18 +715,19 @@ static const struct rch_command chan_commands[] = {
 };
 
 static const struct rch_command queue_commands[] = {
-	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1, run_query_queue),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1,
+		    ioctl_run_query_queue),
 	RCH_COMMAND(RDMACHAN_POOL_CREATE, rdmachan_pool_create_args, RDMACHAN_POOL_CREATE_SIZE_1,
-		    run_pool_create),
+		    ioctl_run_pool_create),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,
-		    run_busy_poll_queue),
+		    ioctl_run_busy_poll_queue),
 };
 
 /* Outputs have reached the program: now, and not before, it gets the descriptor. */
-static int finish(struct rch_call *call, const struct rch_command *command, int ret)
+static int ioctl_finish(struct rch_call *call, const struct rch_command *command, int ret)
 {
 	ret = rch_until_end(&call->until, ret, call->until_at);
-	if ((!ret || call->copy_back) && !call->copied && copy_out(call, command->size))
+	if ((!ret || call->copy_back) && !call->copied && ioctl_copy_out(call, command->size))
 		ret = -EFAULT;
 	if (call->fd < 0)
 		return ret;
@@ -733,8 +740,8 @@ static int finish(struct rch_call *call, const struct rch_command *command, int 
 	return ret;
 }
 
-static long dispatch(struct file *file, unsigned int cmd, unsigned long arg,
-		     const struct rch_command *commands, size_t count)
+static long ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long arg,
+			   const struct rch_command *commands, size_t count)
 {
 	const struct rch_command *command = NULL;
 	struct rch_call call = {
@@ -759,31 +766,31 @@ static long dispatch(struct file *file, unsigned int cmd, unsigned long arg,
 	ret = copy_struct_from_user(&call.arg, command->size, call.user, call.user_size);
 	if (ret)
 		return ret;
-	return finish(&call, command, command->run(&call));
+	return ioctl_finish(&call, command, command->run(&call));
 }
 
 /** rch_ctx_ioctl - commands of a context */
 long rch_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dispatch(file, cmd, arg, ctx_commands, ARRAY_SIZE(ctx_commands));
+	return ioctl_dispatch(file, cmd, arg, ctx_commands, ARRAY_SIZE(ctx_commands));
 }
 
 /** rch_listener_ioctl - commands of a listener */
 long rch_listener_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dispatch(file, cmd, arg, listener_commands, ARRAY_SIZE(listener_commands));
+	return ioctl_dispatch(file, cmd, arg, listener_commands, ARRAY_SIZE(listener_commands));
 }
 
 /** rch_chan_ioctl - commands of a channel */
 long rch_chan_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dispatch(file, cmd, arg, chan_commands, ARRAY_SIZE(chan_commands));
+	return ioctl_dispatch(file, cmd, arg, chan_commands, ARRAY_SIZE(chan_commands));
 }
 
 /** rch_queue_ioctl - commands of a queue */
 long rch_queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	if (cmd == RDMACHAN_ENTER)
-		return enter_queue(file->private_data, (void __user *)arg);
-	return dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
+		return ioctl_enter_queue(file->private_data, (void __user *)arg);
+	return ioctl_dispatch(file, cmd, arg, queue_commands, ARRAY_SIZE(queue_commands));
 }

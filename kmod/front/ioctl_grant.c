@@ -77,7 +77,7 @@ int rch_run_revoke(struct rch_call *call)
 
 /* READ, WRITE and ATOMIC */
 
-static int access_check(const struct rdmachan_access_args *access, bool read)
+static int ioctl_grant_access_check(const struct rdmachan_access_args *access, bool read)
 {
 	if (access->flags & ~(read ? 0 : RDMACHAN_WRITE_F_NOTIFY))
 		return -EOPNOTSUPP;
@@ -92,8 +92,9 @@ static int access_check(const struct rdmachan_access_args *access, bool read)
 	return rch_error_check(access->error_ptr);
 }
 
-static int move(struct rch_chan *chan, const struct rdmachan_access_args *access, bool read,
-		struct rch_notice *notice)
+static int ioctl_grant_move(struct rch_chan *chan, const struct rdmachan_access_args *access,
+			    bool read,
+			    struct rch_notice *notice)
 {
 	struct iov_iter iter;
 	int ret;
@@ -111,12 +112,12 @@ int rch_run_read(struct rch_call *call)
 	const struct rdmachan_access_args *access = &call->arg.access;
 
 	call->copied = true;
-	return access_check(access, true) ?:
-	       move(call->file->private_data, access, true, NULL);
+	return ioctl_grant_access_check(access, true) ?:
+	       ioctl_grant_move(call->file->private_data, access, true, NULL);
 }
 
 /* The bytes are there already, and the call was interrupted. */
-static int notify(struct rch_chan *chan, u64 error_ptr, struct rch_notice *notice)
+static int ioctl_grant_notify(struct rch_chan *chan, u64 error_ptr, struct rch_notice *notice)
 {
 	int ret = rch_chan_send(chan, notice->message, notice->msg_flags, false,
 				notice->deadline);
@@ -125,7 +126,7 @@ static int notify(struct rch_chan *chan, u64 error_ptr, struct rch_notice *notic
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
-static int write_and_notify(struct rch_call *call, struct rdmachan_access_args *access)
+static int ioctl_grant_write_and_notify(struct rch_call *call, struct rdmachan_access_args *access)
 {
 	struct rch_chan *chan = call->file->private_data;
 	struct iovec fast[UIO_FASTIOV], *iov;
@@ -144,9 +145,9 @@ static int write_and_notify(struct rch_call *call, struct rdmachan_access_args *
 		return ret;
 	notice.deadline = call->until.deadline;
 	if (call->until.begun)
-		ret = notify(chan, access->error_ptr, &notice);
+		ret = ioctl_grant_notify(chan, access->error_ptr, &notice);
 	else
-		ret = move(chan, access, false, &notice);
+		ret = ioctl_grant_move(chan, access, false, &notice);
 	call->until.begun = ret == -ERESTARTNOHAND;
 	kfree(iov);
 	return ret;
@@ -156,18 +157,18 @@ static int write_and_notify(struct rch_call *call, struct rdmachan_access_args *
 int rch_run_write(struct rch_call *call)
 {
 	struct rdmachan_access_args *access = &call->arg.access;
-	int ret = access_check(access, false);
+	int ret = ioctl_grant_access_check(access, false);
 
 	call->copied = true;
 	if (ret)
 		return ret;
 	if (access->flags)
-		return write_and_notify(call, access);
-	return move(call->file->private_data, access, false, NULL);
+		return ioctl_grant_write_and_notify(call, access);
+	return ioctl_grant_move(call->file->private_data, access, false, NULL);
 }
 
 /* The channel's record tells why it has ended, if it has; this one what that means here. */
-static int uncertain(struct rch_chan *chan, u64 ptr)
+static int ioctl_grant_uncertain(struct rch_chan *chan, u64 ptr)
 {
 	struct rdmachan_error error;
 
@@ -193,7 +194,7 @@ int rch_run_atomic(struct rch_call *call)
 		return -EINVAL;
 	ret = rch_error_check(atomic->error_ptr) ?: rch_grant_atomic(chan, atomic);
 	if (ret == -EREMOTEIO)
-		return uncertain(chan, atomic->error_ptr);
+		return ioctl_grant_uncertain(chan, atomic->error_ptr);
 	rch_chan_error_out(chan, atomic->error_ptr, ret);
 	return ret;
 }

@@ -426,7 +426,7 @@ static void credit_room(struct kunit *test)
  * A tell is due from a quarter of the ring on, or from an eighth of a larger one, for either of its
  * two reasons.
  */
-static void credit_due(struct kunit *test)
+static void kunit_credit_due(struct kunit *test)
 {
 	static const u32 depths[] = { 8, 9, 11, 12, 32, 1000, 4096 };
 	struct rch_credit c;
@@ -523,7 +523,7 @@ static void credit_depths(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(credit_depths),
 	KUNIT_CASE(credit_room),
-	KUNIT_CASE(credit_due),
+	KUNIT_CASE(kunit_credit_due),
 	KUNIT_CASE(credit_duplicate),
 	KUNIT_CASE_PARAM(credit_told, told_gen_params),
 	KUNIT_CASE_PARAM(credit_sim, link_gen_params),

@@ -79,7 +79,7 @@ static const struct rch_grant_info two[] = {
 
 #define TWO_BYTES 105
 
-static struct rch_record good_record(u8 *buf)
+static struct rch_record grant_good_record(u8 *buf)
 {
 	memcpy(rch_wire_grants_put(buf, two, 2), "hello", 5);
 	return (struct rch_record) {
@@ -92,7 +92,7 @@ static void grant_round_trip(struct kunit *test)
 {
 	struct rch_grant_info got[RCH_GRANTS_MAX];
 	u8 buf[112] __aligned(8);
-	struct rch_record r = good_record(buf);
+	struct rch_record r = grant_good_record(buf);
 	const u8 *message;
 	u32 i;
 
@@ -161,7 +161,7 @@ static void grant_lies(struct kunit *test)
 	const struct lie *lie = test->param_value;
 	__le64 value = cpu_to_le64(lie->value);
 	u8 buf[112] __aligned(8);
-	struct rch_record r = good_record(buf);
+	struct rch_record r = grant_good_record(buf);
 
 	memcpy(buf + lie->offset, &value, lie->width);
 	r.payload = rch_exact(test, buf, TWO_BYTES);
@@ -172,7 +172,7 @@ static void grant_lies(struct kunit *test)
 static void grant_cut(struct kunit *test)
 {
 	u8 buf[112] __aligned(8);
-	struct rch_record r = good_record(buf);
+	struct rch_record r = grant_good_record(buf);
 	u32 len;
 
 	for (len = 0; len <= TWO_BYTES; len++) {
@@ -182,7 +182,7 @@ static void grant_cut(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rch_wire_grants_check(&r),
 				len < TWO_BYTES - 5 ? RCH_RULE_RECORD_LENGTH : RCH_RULE_OK);
 	}
-	r = good_record(buf);
+	r = grant_good_record(buf);
 	r.total++;
 	KUNIT_EXPECT_EQ(test, rch_wire_grants_check(&r), RCH_RULE_SEGMENT);
 	for (r.flags = 8, r.total--; r.flags < 16; r.flags++)

@@ -21,8 +21,9 @@ struct keep_step {
 	u32 keeps;
 };
 
-static void step(struct kunit *test, struct rch_keep *keep, u32 *now, const struct keep_step *s,
-		 int number)
+static void keep_step(struct kunit *test, struct rch_keep *keep, u32 *now,
+		      const struct keep_step *s,
+		      int number)
 {
 	u32 i;
 
@@ -36,17 +37,17 @@ static void step(struct kunit *test, struct rch_keep *keep, u32 *now, const stru
 	KUNIT_EXPECT_EQ_MSG(test, rch_keep_look(keep, *now), s->keeps, "look %d", number);
 }
 
-static void run(struct kunit *test, const struct keep_step *steps, int count)
+static void keep_run(struct kunit *test, const struct keep_step *steps, int count)
 {
 	struct rch_keep keep = {};
 	u32 now = 0xffffff00U;	/* the clock wraps */
 	int i;
 
 	for (i = 0; i < count; i++)
-		step(test, &keep, &now, &steps[i], i);
+		keep_step(test, &keep, &now, &steps[i], i);
 }
 
-#define RUN(test, steps) run(test, steps, ARRAY_SIZE(steps))
+#define RUN(test, steps) keep_run(test, steps, ARRAY_SIZE(steps))
 
 static void keep_nothing(struct kunit *test)
 {

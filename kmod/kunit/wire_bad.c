@@ -153,7 +153,7 @@ KUNIT_ARRAY_PARAM(type, type_cases, type_desc);
 #define ROOM 128U
 
 /* A record of the type that is right, after a frame's header. */
-static struct rch_record good_record(const struct type_case *tc)
+static struct rch_record wire_bad_good_record(const struct type_case *tc)
 {
 	return (struct rch_record) {
 		.chan = tc->chan,
@@ -193,7 +193,7 @@ static enum rch_rule decode(struct kunit *test, const struct rch_record *r, u32 
 /* Every length at which a record can be cut off; from its whole length on it is right. */
 static void bad_record_cut(struct kunit *test)
 {
-	struct rch_record r = good_record(test->param_value);
+	struct rch_record r = wire_bad_good_record(test->param_value);
 	u32 whole = 24 + rch_wire_space(r.length), len;
 
 	for (len = 25; len <= ROOM; len++)
@@ -222,7 +222,7 @@ static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 static void bad_record_flags(struct kunit *test)
 {
 	const struct type_case *tc = test->param_value;
-	struct rch_record r = good_record(tc);
+	struct rch_record r = wire_bad_good_record(tc);
 	u32 flags;
 
 	r.length = tc->type == RCH_REC_DATA ? 0 : r.length;
@@ -236,7 +236,7 @@ static void bad_record_flags(struct kunit *test)
 static void bad_record_length(struct kunit *test)
 {
 	const struct type_case *tc = test->param_value;
-	struct rch_record r = good_record(tc);
+	struct rch_record r = wire_bad_good_record(tc);
 	enum rch_rule rule;
 
 	for (r.length = 0; 24 + rch_wire_space(r.length) <= ROOM; r.length++) {
@@ -252,7 +252,7 @@ static void bad_record_length(struct kunit *test)
 static void bad_record_huge(struct kunit *test)
 {
 	const struct type_case *tc = test->param_value;
-	struct rch_record r = good_record(tc);
+	struct rch_record r = wire_bad_good_record(tc);
 	u32 i, len;
 
 	for (len = 40; len <= ROOM; len += 8)
@@ -271,19 +271,19 @@ static void bad_record_members(struct kunit *test)
 {
 	const struct type_case *tc = test->param_value;
 	bool data = tc->type == RCH_REC_DATA;
-	struct rch_record r = good_record(tc);
+	struct rch_record r = wire_bad_good_record(tc);
 	u32 bit;
 
 	r.chan = tc->chan ? 0 : 5;
 	KUNIT_EXPECT_EQ(test, decode(test, &r, ROOM), RCH_RULE_CHANNEL);
 	for (bit = 0; bit < 16; bit++) {
-		r = good_record(tc);
+		r = wire_bad_good_record(tc);
 		r.msg_flags = 1 << bit;
 		KUNIT_EXPECT_EQ(test, decode(test, &r, ROOM),
 				data ? RCH_RULE_OK : RCH_RULE_RESERVED);
 	}
 	for (bit = 0; bit < 32 && !data; bit++) {
-		r = good_record(tc);
+		r = wire_bad_good_record(tc);
 		r.total = 1U << bit;
 		KUNIT_EXPECT_EQ(test, decode(test, &r, ROOM), RCH_RULE_RESERVED);
 	}
@@ -383,7 +383,7 @@ KUNIT_ARRAY_PARAM(payload, payload_cases, payload_desc);
 static void bad_payload(struct kunit *test)
 {
 	const struct payload_case *pc = test->param_value;
-	struct rch_record r = good_record(&type_cases[pc->type - RCH_REC_OPEN]);
+	struct rch_record r = wire_bad_good_record(&type_cases[pc->type - RCH_REC_OPEN]);
 	u32 len = 24 + rch_wire_space(r.length);
 	u8 bytes[ROOM] __aligned(8) = {}, *buf, *payload;
 	struct rch_cursor c;

@@ -9,7 +9,7 @@
 #include "base/rch.h"
 #include "link/link.h"
 
-static void fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
+static void lane_fixed_item_init(struct rch_item *item, u8 type, u8 flags, u32 length)
 {
 	INIT_LIST_HEAD(&item->list);
 	item->frame = false;
@@ -32,8 +32,8 @@ void rch_lane_init(struct rch_lane *lane, u64 room)
 	INIT_LIST_HEAD(&lane->later_list);
 	INIT_LIST_HEAD(&lane->words);
 	lane->room = room;
-	fixed_item_init(&lane->fin, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
-	fixed_item_init(&lane->shut, RCH_REC_SHUT, RCH_SHUT_F_SEND, 0);
+	lane_fixed_item_init(&lane->fin, RCH_REC_CLOSE, 0, sizeof(struct rch_wire_close));
+	lane_fixed_item_init(&lane->shut, RCH_REC_SHUT, RCH_SHUT_F_SEND, 0);
 }
 
 /**
@@ -72,14 +72,14 @@ int rch_lane_attach(struct rch_lane *lane, struct rch_link *link, gfp_t gfp)
 	return ret;
 }
 
-static void flow_leave(struct rch_lane *lane)
+static void lane_flow_leave(struct rch_lane *lane)
 {
 	if (rch_flow_active(&lane->flow))
 		rch_drr_remove(&lane->link->lanes.drr, &lane->flow);
 }
 
 /* Before ACCEPT only whole messages may go, behind OPEN. */
-static bool may_go(const struct rch_lane *lane, const struct rch_item *item)
+static bool lane_may_go(const struct rch_lane *lane, const struct rch_item *item)
 {
 	if (lane->peer_id)
 		return true;
@@ -90,7 +90,7 @@ static bool may_go(const struct rch_lane *lane, const struct rch_item *item)
 /*
  * The first item may be sent now, or not any more: enter the round or leave it.
  */
-static void flow_update(struct rch_lane *lane)
+static void lane_flow_update(struct rch_lane *lane)
 {
 	struct rch_item *item = list_first_entry_or_null(&lane->txq, struct rch_item, list);
 	bool stalled;
@@ -101,8 +101,8 @@ static void flow_update(struct rch_lane *lane)
 	if (stalled && !lane->stalled)
 		lane->stalls++;
 	lane->stalled = stalled;
-	if (!item || stalled || !may_go(lane, item)) {
-		flow_leave(lane);
+	if (!item || stalled || !lane_may_go(lane, item)) {
+		lane_flow_leave(lane);
 		return;
 	}
 	lane->flow.cost = rch_wire_space(item->length);
@@ -110,12 +110,12 @@ static void flow_update(struct rch_lane *lane)
 		rch_drr_add(&lane->link->lanes.drr, &lane->flow);
 }
 
-static void purge(struct rch_lane *lane)
+static void lane_purge(struct rch_lane *lane)
 {
 	struct rch_item *item, *tmp;
 
 	lockdep_assert_held(&lane->link->lock);
-	flow_leave(lane);
+	lane_flow_leave(lane);
 	list_for_each_entry_safe(item, tmp, &lane->txq, list) {
 		list_del_init(&item->list);
 		rch_item_free(item);
@@ -127,7 +127,7 @@ static void purge(struct rch_lane *lane)
 /* After them the peer may have closed the memory that we access. */
 #define HELD_BACK (RCH_LANE_RESET | RCH_LANE_CLOSED)
 
-static void words_drop(struct rch_lane *lane)
+static void lane_words_drop(struct rch_lane *lane)
 {
 	struct rch_word *word;
 
@@ -138,7 +138,7 @@ static void words_drop(struct rch_lane *lane)
 	}
 }
 
-static void tell_later(struct rch_lane *lane, u32 control)
+static void lane_tell_later(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
 	/* After CLOSE, from either side, nothing else is but the answer. */
@@ -158,14 +158,14 @@ static void tell_later(struct rch_lane *lane, u32 control)
 		list_add_tail(&lane->control_list, &lane->link->lanes.control);
 }
 
-static void tell_locked(struct rch_lane *lane, u32 control)
+static void lane_tell_locked(struct rch_lane *lane, u32 control)
 {
-	tell_later(lane, control);
+	lane_tell_later(lane, control);
 	rch_link_run_locked(lane->link);
 }
 
 /* The number ends; records for it are wrong from now on. */
-static void detach(struct rch_lane *lane)
+static void lane_detach(struct rch_lane *lane)
 {
 	struct rch_link *link = lane->link;
 
@@ -174,8 +174,8 @@ static void detach(struct rch_lane *lane)
 	if (lane->early >= RCH_EARLY_HEARS)
 		xa_erase(&link->lanes.early, lane->peer_id);
 	lane->id = 0;
-	purge(lane);
-	words_drop(lane);
+	lane_purge(lane);
+	lane_words_drop(lane);
 	list_del_init(&lane->control_list);
 	list_del_init(&lane->later_list);
 	lane->last = 0;
@@ -204,7 +204,7 @@ bool rch_lane_detach(struct rch_lane *lane)
 	spin_lock_bh(&link->lock);
 	attached = lane->id;
 	if (attached)
-		detach(lane);
+		lane_detach(lane);
 	spin_unlock_bh(&link->lock);
 	return attached;
 }
@@ -225,7 +225,7 @@ bool rch_lane_unattach(struct rch_lane *lane)
 	spin_lock_bh(&link->lock);
 	alive = lane->id && link->state != RCH_LINK_DEAD;
 	if (alive)
-		detach(lane);
+		lane_detach(lane);
 	spin_unlock_bh(&link->lock);
 	return alive;
 }
@@ -234,7 +234,7 @@ bool rch_lane_unattach(struct rch_lane *lane)
  * Both sides have said their last word, if it is so: each CLOSE was answered. The
  * channel hears of it in a work item, because its last reference may go.
  */
-static void detach_if_closed(struct rch_lane *lane)
+static void lane_detach_if_closed(struct rch_lane *lane)
 {
 	struct rch_link *link = lane->link;
 
@@ -245,7 +245,7 @@ static void detach_if_closed(struct rch_lane *lane)
 		return;
 	if (lane->close_sent && !lane->closed_got)
 		return;
-	detach(lane);
+	lane_detach(lane);
 	list_add_tail(&lane->control_list, &link->lanes.gone);
 	queue_work(rch_wq, &link->reap_work);
 }
@@ -265,8 +265,8 @@ bool rch_lane_close_got(struct rch_lane *lane)
 	if (first) {
 		lane->close_got = true;
 		lane->refused = true;
-		purge(lane);
-		words_drop(lane);
+		lane_purge(lane);
+		lane_words_drop(lane);
 		lane->control = 0;
 		list_del_init(&lane->control_list);
 		lane->held_back = 0;
@@ -275,7 +275,7 @@ bool rch_lane_close_got(struct rch_lane *lane)
 		if (rch_link_may_hold(lane->link))
 			rch_link_hold(lane->link, lane, RCH_LAST_CLOSED);
 		else
-			tell_locked(lane, RCH_LANE_CLOSED);
+			lane_tell_locked(lane, RCH_LANE_CLOSED);
 	}
 	spin_unlock_bh(&lane->link->lock);
 	return first;
@@ -290,14 +290,14 @@ bool rch_lane_closed_got(struct rch_lane *lane)
 	ok = lane->id && lane->close_sent && !lane->closed_got;
 	if (ok) {
 		lane->closed_got = true;
-		detach_if_closed(lane);
+		lane_detach_if_closed(lane);
 	}
 	spin_unlock_bh(&lane->link->lock);
 	return ok;
 }
 
 /* Return: whether there are others. */
-static bool word_sent(struct rch_lane *lane)
+static bool lane_word_sent(struct rch_lane *lane)
 {
 	struct rch_word *word = list_first_entry(&lane->words, struct rch_word, list);
 
@@ -310,13 +310,13 @@ static bool word_sent(struct rch_lane *lane)
 void rch_lane_told(struct rch_lane *lane, u32 control)
 {
 	lockdep_assert_held(&lane->link->lock);
-	if (control == RCH_LANE_WORDS && word_sent(lane))
+	if (control == RCH_LANE_WORDS && lane_word_sent(lane))
 		return;
 	lane->control &= ~control;
 	if (control == RCH_LANE_OPEN) {
 		WRITE_ONCE(lane->opened, true);
 		/* Early messages go behind it at once. */
-		flow_update(lane);
+		lane_flow_update(lane);
 	}
 	if (control == RCH_LANE_RESET) {
 		lane->close_sent = true;
@@ -325,13 +325,13 @@ void rch_lane_told(struct rch_lane *lane, u32 control)
 		 * more.
 		 */
 		lane->control &= RCH_LANE_CLOSED;
-		words_drop(lane);
+		lane_words_drop(lane);
 	}
 	if (!lane->control)
 		list_del_init(&lane->control_list);
 	if (control == RCH_LANE_CLOSED) {
 		lane->closed_sent = true;
-		detach_if_closed(lane);
+		lane_detach_if_closed(lane);
 	}
 }
 
@@ -343,7 +343,7 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 	rch_window_raise(&lane->window, window);
 	lane->window_size = window;
 	if (!list_empty(&lane->txq)) {
-		flow_update(lane);
+		lane_flow_update(lane);
 		rch_link_run_locked(lane->link);
 	}
 	spin_unlock_bh(&lane->link->lock);
@@ -382,7 +382,7 @@ int rch_lane_hear_early(struct rch_lane *lane)
 void rch_lane_tell(struct rch_lane *lane, u32 control)
 {
 	spin_lock_bh(&lane->link->lock);
-	tell_locked(lane, control);
+	lane_tell_locked(lane, control);
 	spin_unlock_bh(&lane->link->lock);
 }
 
@@ -401,7 +401,7 @@ void rch_lane_open(struct rch_lane *lane, bool early)
 		WRITE_ONCE(lane->early, RCH_EARLY_ASKS);
 		rch_window_raise(&lane->window, RCH_EARLY_MAX);
 	}
-	tell_locked(lane, RCH_LANE_OPEN);
+	lane_tell_locked(lane, RCH_LANE_OPEN);
 	spin_unlock_bh(&link->lock);
 }
 
@@ -425,13 +425,13 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 	spin_lock_bh(&lane->link->lock);
 	if (limit > lane->credit_limit) {
 		lane->credit_limit = limit;
-		tell_locked(lane, RCH_LANE_CREDIT);
+		lane_tell_locked(lane, RCH_LANE_CREDIT);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
 
 /* Whether the channel has been given up already, with a reset. */
-static bool was_reset(const struct rch_lane *lane)
+static bool lane_was_reset(const struct rch_lane *lane)
 {
 	lockdep_assert_held(&lane->link->lock);
 	return lane->close_sent || ((lane->control | lane->held_back) & RCH_LANE_RESET);
@@ -448,9 +448,9 @@ static bool was_reset(const struct rch_lane *lane)
 void rch_lane_read(struct rch_lane *lane, u64 messages, bool shut)
 {
 	spin_lock_bh(&lane->link->lock);
-	if (!was_reset(lane)) {
+	if (!lane_was_reset(lane)) {
 		lane->read = messages;
-		tell_locked(lane, RCH_LANE_READ | (shut ? RCH_LANE_SHUT_RECV : 0));
+		lane_tell_locked(lane, RCH_LANE_READ | (shut ? RCH_LANE_SHUT_RECV : 0));
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -462,7 +462,7 @@ void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts)
 	/* An earlier question was taken back: nobody waits for its answer any more. */
 	if (!(lane->control & RCH_LANE_CTS) || !rch_seq_before(cts->serial, lane->cts.serial)) {
 		lane->cts = *cts;
-		tell_locked(lane, RCH_LANE_CTS);
+		lane_tell_locked(lane, RCH_LANE_CTS);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -482,7 +482,7 @@ void rch_lane_word(struct rch_lane *lane, struct rch_word *word)
 	spin_lock_bh(&link->lock);
 	if (lane->id && !lane->close_sent && !lane->close_got) {
 		list_add_tail(&word->list, &lane->words);
-		tell_locked(lane, RCH_LANE_WORDS);
+		lane_tell_locked(lane, RCH_LANE_WORDS);
 	} else {
 		word->sent(word);
 	}
@@ -529,7 +529,7 @@ void rch_lane_access_end(struct rch_lane *lane)
 	if (!--lane->accesses && lane->held_back) {
 		control = lane->held_back;
 		lane->held_back = 0;
-		tell_locked(lane, control);
+		lane_tell_locked(lane, control);
 	}
 	spin_unlock_bh(&link->lock);
 }
@@ -546,7 +546,7 @@ void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold)
 
 	spin_lock_bh(&lane->link->lock);
 	lane->stand[slot] = *cts;
-	tell_later(lane, FIELD_PREP(RCH_LANE_STAND, BIT(slot)));
+	lane_tell_later(lane, FIELD_PREP(RCH_LANE_STAND, BIT(slot)));
 	if (!hold)
 		rch_link_run_locked(lane->link);
 	spin_unlock_bh(&lane->link->lock);
@@ -563,7 +563,7 @@ void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 	/* A receiver that waits for an answer waits for that about what was lent last. */
 	if (!(lane->control & control) || !rch_seq_before(cts->serial, lane->returned[slot])) {
 		lane->returned[slot] = cts->serial;
-		tell_locked(lane, control);
+		lane_tell_locked(lane, control);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -591,7 +591,7 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 	all = !rch_item_next(item);
 	if (all)
 		list_del_init(&item->list);
-	flow_update(lane);
+	lane_flow_update(lane);
 	if (was_full && lane->queued < lane->room)
 		rch_link_ops->writable(lane);
 	return all;
@@ -605,7 +605,7 @@ void rch_lane_raise(struct rch_lane *lane, u64 limit)
 	spin_lock_bh(&link->lock);
 	rch_window_raise(&lane->window, limit);
 	if (lane->stalled) {
-		flow_update(lane);
+		lane_flow_update(lane);
 		rch_link_run_locked(link);
 	}
 	spin_unlock_bh(&link->lock);
@@ -625,30 +625,30 @@ void rch_lane_reset(struct rch_lane *lane, u32 cause, u32 detail)
 
 	spin_lock_bh(&link->lock);
 	lane->refused = true;
-	purge(lane);
+	lane_purge(lane);
 	lane->last &= ~RCH_LAST_CLOSE;
 	if (!lane->close_sent && lane->peer_id) {
 		lane->close_cause = cause;
 		lane->close_detail = detail;
-		tell_locked(lane, RCH_LANE_RESET);
+		lane_tell_locked(lane, RCH_LANE_RESET);
 	}
 	spin_unlock_bh(&link->lock);
 }
 
 /* Return: whether it is a last item that was not there yet. */
-static bool add_last(struct rch_lane *lane, struct rch_item *item)
+static bool lane_add_last(struct rch_lane *lane, struct rch_item *item)
 {
 	lockdep_assert_held(&lane->link->lock);
-	if (!lane->id || !list_empty(&item->list) || was_reset(lane))
+	if (!lane->id || !list_empty(&item->list) || lane_was_reset(lane))
 		return false;
 	list_add_tail(&item->list, &lane->txq);
-	flow_update(lane);
+	lane_flow_update(lane);
 	return true;
 }
 
-static void enqueue_last(struct rch_lane *lane, struct rch_item *item)
+static void lane_enqueue_last(struct rch_lane *lane, struct rch_item *item)
 {
-	if (add_last(lane, item))
+	if (lane_add_last(lane, item))
 		rch_link_run_locked(lane->link);
 }
 
@@ -660,16 +660,16 @@ void rch_lane_say_last(struct rch_lane *lane)
 	lockdep_assert_held(&lane->link->lock);
 	lane->last = 0;
 	if (last & RCH_LAST_CLOSE)
-		add_last(lane, &lane->fin);
+		lane_add_last(lane, &lane->fin);
 	if (last & RCH_LAST_CLOSED)
-		tell_later(lane, RCH_LANE_CLOSED);
+		lane_tell_later(lane, RCH_LANE_CLOSED);
 }
 
 /* Nothing goes ahead of CLOSE that would have to wait with it. */
-static bool may_hold_close(const struct rch_lane *lane)
+static bool lane_may_hold_close(const struct rch_lane *lane)
 {
 	return lane->id && lane->peer_id && !lane->close_got && !lane->control &&
-	       !was_reset(lane) && list_empty(&lane->txq) && !lane->link->gather.on &&
+	       !lane_was_reset(lane) && list_empty(&lane->txq) && !lane->link->gather.on &&
 	       rch_link_may_hold(lane->link);
 }
 
@@ -689,12 +689,12 @@ void rch_lane_finish(struct rch_lane *lane, u64 messages)
 	lane->close_cause = RDMACHAN_CAUSE_PEER_CLOSED;
 	lane->close_detail = (u32)messages;
 	lane->read = messages;
-	if (may_hold_close(lane)) {
+	if (lane_may_hold_close(lane)) {
 		rch_link_hold(lane->link, lane, RCH_LAST_CLOSE);
 	} else {
 		if (!list_empty(&lane->txq))
-			tell_later(lane, RCH_LANE_READ | RCH_LANE_SHUT_RECV);
-		enqueue_last(lane, &lane->fin);
+			lane_tell_later(lane, RCH_LANE_READ | RCH_LANE_SHUT_RECV);
+		lane_enqueue_last(lane, &lane->fin);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -705,7 +705,7 @@ void rch_lane_shut_send(struct rch_lane *lane)
 	spin_lock_bh(&lane->link->lock);
 	if (!lane->refused) {
 		lane->refused = true;
-		enqueue_last(lane, &lane->shut);
+		lane_enqueue_last(lane, &lane->shut);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -723,9 +723,9 @@ void rch_lane_refuse(struct rch_lane *lane)
 	spin_lock_bh(&lane->link->lock);
 	lane->refused = true;
 	closing = !list_empty(&lane->fin.list);
-	purge(lane);
+	lane_purge(lane);
 	if (closing)
-		enqueue_last(lane, &lane->fin);
+		lane_enqueue_last(lane, &lane->fin);
 	spin_unlock_bh(&lane->link->lock);
 }
 
@@ -757,7 +757,7 @@ u32 rch_lane_at_once(struct rch_lane *lane)
  * Where messages wait for credit, two that fit a frame share one. Each is copied once more for
  * that, and of the credit there is, each takes half at most.
  */
-static bool shares_frame(struct rch_lane *lane, u32 len)
+static bool lane_shares_frame(struct rch_lane *lane, u32 len)
 {
 	return READ_ONCE(lane->queued) &&
 	       2 * rch_wire_space(len) <= rch_wire_space(rch_lane_segment_max(lane));
@@ -783,7 +783,7 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
 	/* Others wait already, and more are likely to. */
 	if (whole && len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
 		size = RCH_BEHIND_ROOM;
-	if (len <= RCH_ITEM_MAX || (whole && shares_frame(lane, len))) {
+	if (len <= RCH_ITEM_MAX || (whole && lane_shares_frame(lane, len))) {
 		item = rch_item_alloc(len, size, gfp);
 		if (!item)
 			return NULL;
@@ -831,7 +831,7 @@ bool rch_lane_bare_saves(struct rch_lane *lane, u32 len)
 {
 	u32 mtu = lane->link->path.mtu;
 
-	return len && !shares_frame(lane, len) &&
+	return len && !lane_shares_frame(lane, len) &&
 	       (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
 }
 
@@ -854,7 +854,7 @@ struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, v
  * A whole message that was copied already goes behind the last item as well, if there is room:
  * memory that waits shall not be much more than what is counted. Return: whether it went.
  */
-static bool join(struct rch_lane *lane, struct rch_item *item)
+static bool lane_join(struct rch_lane *lane, struct rch_item *item)
 {
 	struct rch_item *last;
 	void *to;
@@ -876,7 +876,7 @@ static bool join(struct rch_lane *lane, struct rch_item *item)
  * @more: the message goes on, so that nothing else may come between. @hold: the caller sees
  * to it that the link is run soon.
  */
-static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool hold)
+static int lane_queue(struct rch_lane *lane, struct rch_item *item, bool more, bool hold)
 {
 	struct rch_link *link = lane->link;
 	bool joined = false;
@@ -888,13 +888,13 @@ static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool h
 		return -EPIPE;
 	}
 	if (item->type == RCH_REC_DATA) {
-		joined = join(lane, item);
+		joined = lane_join(lane, item);
 		lane->queued += rch_window_cost(item->length);
 	}
 	lane->partial = more;
 	if (!joined)
 		list_add_tail(&item->list, &lane->txq);
-	flow_update(lane);
+	lane_flow_update(lane);
 	if (!hold)
 		rch_link_run_locked(link);
 	spin_unlock_bh(&link->lock);
@@ -912,10 +912,10 @@ static int queue(struct rch_lane *lane, struct rch_item *item, bool more, bool h
  */
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item)
 {
-	return queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)), false);
+	return lane_queue(lane, item, !(item->flags & (RCH_DATA_F_LAST | RCH_DATA_F_ABORT)), false);
 }
 
-static struct rch_item *word(u8 type, u8 flags, u32 length, u32 key)
+static struct rch_item *lane_word(u8 type, u8 flags, u32 length, u32 key)
 {
 	struct rch_item *item = rch_item_alloc(length, length, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 
@@ -940,14 +940,14 @@ static struct rch_item *word(u8 type, u8 flags, u32 length, u32 key)
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
 		 bool hold)
 {
-	struct rch_item *item = word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts), key);
+	struct rch_item *item = lane_word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts), key);
 
 	rch_wire_rts_put(rch_item_data(item), rts);
-	return queue(lane, item, !flags, hold);
+	return lane_queue(lane, item, !flags, hold);
 }
 
 /* A question that waits for its turn is taken out; FIN may be behind it. Return: whether. */
-static bool withdraw(struct rch_lane *lane)
+static bool lane_withdraw(struct rch_lane *lane)
 {
 	struct rch_item *item;
 
@@ -957,7 +957,7 @@ static bool withdraw(struct rch_lane *lane)
 			continue;
 		list_del_init(&item->list);
 		rch_item_free(item);
-		flow_update(lane);
+		lane_flow_update(lane);
 		return true;
 	}
 	return false;
@@ -977,9 +977,9 @@ void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial)
 {
 	spin_lock_bh(&lane->link->lock);
 	lane->partial = false;
-	if (!withdraw(lane)) {
+	if (!lane_withdraw(lane)) {
 		lane->cancelled = serial;
-		tell_locked(lane, RCH_LANE_CANCEL);
+		lane_tell_locked(lane, RCH_LANE_CANCEL);
 	}
 	spin_unlock_bh(&lane->link->lock);
 }
@@ -995,5 +995,5 @@ void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial)
  */
 int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold)
 {
-	return queue(lane, word(RCH_REC_FIN, 0, 0, key), more, hold);
+	return lane_queue(lane, lane_word(RCH_REC_FIN, 0, 0, key), more, hold);
 }

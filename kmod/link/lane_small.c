@@ -15,7 +15,7 @@
 #include "link/link.h"
 #include "path/frame.h"
 
-static int copy_small(void *to, u32 len, struct iov_iter *from)
+static int lane_copy_small(void *to, u32 len, struct iov_iter *from)
 {
 	bool copied;
 
@@ -26,7 +26,7 @@ static int copy_small(void *to, u32 len, struct iov_iter *from)
 }
 
 /* Nobody is overtaken: neither another lane nor what this one sent before. */
-static bool goes_straight(const struct rch_lane *lane)
+static bool lane_small_goes_straight(const struct rch_lane *lane)
 {
 	const struct rch_link *link = lane->link;
 
@@ -35,7 +35,7 @@ static bool goes_straight(const struct rch_lane *lane)
 }
 
 /* Into the open frame. Return: 0, or -EAGAIN when it must go the long way. */
-static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+static int lane_put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
 {
 	struct rch_record r = {
 		.chan = lane->peer_id,
@@ -52,7 +52,8 @@ static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 
 	if (len > rch_lane_segment_max(lane) || !rch_window_may_send(&lane->window, len))
 		return -EAGAIN;
 	txf = rch_link_open_frame(lane->link, rch_wire_space(len));
-	if (!txf || copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
+	if (!txf ||
+	    lane_copy_small(txf->data + txf->used + sizeof(struct rch_wire_record), len, from))
 		return -EAGAIN;
 	rch_wire_record_put(txf->data + txf->used, &r);
 	txf->used += rch_wire_space(len);
@@ -64,7 +65,8 @@ static int put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 
  * Behind what waits, if that is of this kind: it is sent when that is, and nobody has to do
  * anything for it. Return: 0, or -EAGAIN when it must go the long way.
  */
-static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+static int lane_small_put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len,
+				 u16 msg_flags)
 {
 	struct rch_item *last;
 	void *to;
@@ -75,7 +77,7 @@ static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16
 		return -EAGAIN;
 	last = list_last_entry(&lane->txq, struct rch_item, list);
 	to = rch_item_room(last, len);
-	if (!to || copy_small(to, len, from))
+	if (!to || lane_copy_small(to, len, from))
 		return -EAGAIN;
 	rch_item_put_behind(last, len, msg_flags);
 	lane->queued += rch_window_cost(len);
@@ -83,7 +85,8 @@ static int put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len, u16
 }
 
 /* Return: false when it must go another way. */
-static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+static bool lane_small_send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len,
+				 u16 msg_flags)
 {
 	struct rch_txf *txf;
 
@@ -96,7 +99,7 @@ static bool send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len, u16
 	txf = rch_link_bare_frame(lane->link);
 	if (!txf)
 		return false;
-	if (copy_small(txf->data, len, from)) {
+	if (lane_copy_small(txf->data, len, from)) {
 		rch_txf_free(txf);
 		return false;
 	}
@@ -127,11 +130,11 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 	spin_lock_bh(&link->lock);
 	if (unlikely(lane->refused)) {
 		ret = -EPIPE;
-	} else if (goes_straight(lane)) {
-		bare = send_bare(lane, from, len, msg_flags);
-		ret = bare ? 0 : put_small(lane, from, len, msg_flags);
+	} else if (lane_small_goes_straight(lane)) {
+		bare = lane_small_send_bare(lane, from, len, msg_flags);
+		ret = bare ? 0 : lane_put_small(lane, from, len, msg_flags);
 	} else {
-		ret = put_behind(lane, from, len, msg_flags);
+		ret = lane_small_put_behind(lane, from, len, msg_flags);
 	}
 	/* Else it goes out with those that follow, or whatever else the link sends first. */
 	if ((!ret && !more) || (!bare && !list_empty(&link->tx.ready)))
@@ -141,7 +144,7 @@ int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 }
 
 /* The next of a row. Return: whether it is sent, or will be. */
-static bool put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straight)
+static bool lane_small_put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straight)
 {
 	u32 len = iov_iter_count(&row->iter);
 	int ret = 0;
@@ -150,9 +153,9 @@ static bool put_next(struct rch_lane *lane, struct rch_tx_row *row, bool straigh
 	if (len > row->max)
 		return false;
 	if (!straight)
-		ret = put_behind(lane, &row->iter, len, row->msg_flags);
-	else if (!row->alone || !send_bare(lane, &row->iter, len, row->msg_flags))
-		ret = put_small(lane, &row->iter, len, row->msg_flags);
+		ret = lane_small_put_behind(lane, &row->iter, len, row->msg_flags);
+	else if (!row->alone || !lane_small_send_bare(lane, &row->iter, len, row->msg_flags))
+		ret = lane_put_small(lane, &row->iter, len, row->msg_flags);
 	if (ret)
 		return false;
 	row->messages++;
@@ -174,8 +177,8 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row)
 	bool straight;
 
 	spin_lock_bh(&link->lock);
-	straight = goes_straight(lane);
-	while (!lane->refused && row->next(row) && put_next(lane, row, straight))
+	straight = lane_small_goes_straight(lane);
+	while (!lane->refused && row->next(row) && lane_small_put_next(lane, row, straight))
 		;
 	if (row->last && row->messages)
 		rch_link_push_locked(link);

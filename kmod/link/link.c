@@ -39,14 +39,14 @@ static void rch_link_reap_work(struct work_struct *work);
 static void rch_link_tick_work(struct work_struct *work);
 static void rch_link_care_work(struct work_struct *work);
 
-static struct rch_link *path_link(struct rch_path *path)
+static struct rch_link *link_path_link(struct rch_path *path)
 {
 	return container_of(path, struct rch_link, path);
 }
 
 /* A work may be queued again while it runs: each time has a reference of its own. */
-static void queue_own(struct rch_link *link, struct workqueue_struct *wq,
-		      struct work_struct *work)
+static void link_queue_own(struct rch_link *link, struct workqueue_struct *wq,
+			   struct work_struct *work)
 {
 	kref_get(&link->ref);
 	if (!queue_work(wq, work))
@@ -56,31 +56,31 @@ static void queue_own(struct rch_link *link, struct workqueue_struct *wq,
 /** rch_link_dead_later - have a link that is DEAD taken apart. Any context */
 void rch_link_dead_later(struct rch_link *link)
 {
-	queue_own(link, rch_dead_wq, &link->dead_work);
+	link_queue_own(link, rch_dead_wq, &link->dead_work);
 }
 
 /*
  * The link is ended in a moment. Until then its queue pair must do nothing more for the peer. While
  * @connecting there is nothing that it could do, and the queue pair is opening.work's alone.
  */
-static void queue_dead(struct rch_link *link, bool connecting)
+static void link_queue_dead(struct rch_link *link, bool connecting)
 {
 	if (!connecting)
-		queue_own(link, rch_break_wq, &link->break_work);
+		link_queue_own(link, rch_break_wq, &link->break_work);
 	rch_link_dead_later(link);
 }
 
-static void path_received(struct rch_path *path, const struct rch_rxf *rxf)
+static void link_path_received(struct rch_path *path, const struct rch_rxf *rxf)
 {
 	if (rch_inject_on())
-		rch_link_inject(path_link(path), rxf);
+		rch_link_inject(link_path_link(path), rxf);
 	else
-		rch_link_received(path_link(path), rxf);
+		rch_link_received(link_path_link(path), rxf);
 }
 
-static void path_reposted(struct rch_path *path, u32 count)
+static void link_path_reposted(struct rch_path *path, u32 count)
 {
-	struct rch_link *link = path_link(path);
+	struct rch_link *link = link_path_link(path);
 
 	spin_lock_bh(&link->lock);
 	if (rch_inject_on())
@@ -91,18 +91,18 @@ static void path_reposted(struct rch_path *path, u32 count)
 	spin_unlock_bh(&link->lock);
 }
 
-static void path_sent(struct rch_path *path, struct rch_txf *txf)
+static void link_path_sent(struct rch_path *path, struct rch_txf *txf)
 {
-	rch_link_completed(path_link(path), txf);
+	rch_link_completed(link_path_link(path), txf);
 }
 
 /*
  * The path's error is final when this is called, but the context may be one that must
  * not take link->lock: some adapters report events with interrupts off.
  */
-static void path_down(struct rch_path *path)
+static void link_path_down(struct rch_path *path)
 {
-	struct rch_link *link = path_link(path);
+	struct rch_link *link = link_path_link(path);
 	enum rch_link_state state;
 
 	smp_mb(); /* path->failed before state; pairs with rch_link_connect_work() */
@@ -111,11 +111,11 @@ static void path_down(struct rch_path *path)
 	if (state == RCH_LINK_CONNECTING)
 		rch_link_connect_look(link);
 	else if (state != RCH_LINK_DEAD)
-		queue_dead(link, false);
+		link_queue_dead(link, false);
 }
 
 /* Called in path->lock, so link->lock cannot be taken. */
-static bool path_arrived(const struct rch_path *path)
+static bool link_path_arrived(const struct rch_path *path)
 {
 	const struct rch_link *link = container_of(path, struct rch_link, path);
 	u32 next = READ_ONCE(link->credit.tx_next), large = READ_ONCE(link->tx.large);
@@ -125,18 +125,18 @@ static bool path_arrived(const struct rch_path *path)
 	       (rch_seq_before(acked, large) && rch_seq_before(done, large));
 }
 
-static void path_answered(struct rch_path *path)
+static void link_path_answered(struct rch_path *path)
 {
-	rch_link_connect_look(path_link(path));
+	rch_link_connect_look(link_path_link(path));
 }
 
 static const struct rch_path_ops path_ops = {
-	.received = path_received,
-	.reposted = path_reposted,
-	.sent = path_sent,
-	.down = path_down,
-	.arrived = path_arrived,
-	.answered = path_answered,
+	.received = link_path_received,
+	.reposted = link_path_reposted,
+	.sent = link_path_sent,
+	.down = link_path_down,
+	.arrived = link_path_arrived,
+	.answered = link_path_answered,
 };
 
 static bool link_get(struct rch_object *obj)
@@ -353,7 +353,7 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 				      &link->peer, link->error.detail,
 				      rch_rule_text(link->error.detail));
 	rch_link_set_state(link, RCH_LINK_DEAD);
-	queue_dead(link, connecting);
+	link_queue_dead(link, connecting);
 }
 
 /** rch_link_kill - the same, for callers without link->lock */
@@ -411,7 +411,7 @@ void rch_link_unanswered(struct rch_link *link, u32 op)
 	spin_unlock_bh(&link->lock);
 }
 
-static bool is_posting(struct rch_link *link)
+static bool link_is_posting(struct rch_link *link)
 {
 	bool posting;
 
@@ -422,12 +422,12 @@ static bool is_posting(struct rch_link *link)
 }
 
 /* Wait for the thread that is posting: it holds no lock, but soft interrupts are off. */
-static void wait_posted(struct rch_link *link)
+static void link_wait_posted(struct rch_link *link)
 {
-	wait_event(link->wait, !is_posting(link));
+	wait_event(link->wait, !link_is_posting(link));
 }
 
-static void tell_lanes(struct rch_link *link)
+static void link_tell_lanes(struct rch_link *link)
 {
 	struct rch_lane *lane;
 	unsigned long id;
@@ -437,7 +437,7 @@ static void tell_lanes(struct rch_link *link)
 		rch_link_ops->dead(lane, &link->error);
 }
 
-static void reap(struct rch_link *link)
+static void link_reap(struct rch_link *link)
 {
 	struct rch_lane *lane;
 
@@ -456,15 +456,15 @@ static void reap(struct rch_link *link)
 
 static void rch_link_reap_work(struct work_struct *work)
 {
-	reap(container_of(work, struct rch_link, reap_work));
+	link_reap(container_of(work, struct rch_link, reap_work));
 }
 
 /*
  * When both ends of a link from this host to itself have been drained, rxe has nothing
- * to pass from one queue pair to the other. See settle_qp() in path.c for why that must
+ * to pass from one queue pair to the other. See path_settle_qp() for why that must
  * be before either is destroyed.
  */
-static void wait_for_twin(struct rch_link *link)
+static void link_wait_for_twin(struct rch_link *link)
 {
 	struct rch_link *twin = rch_links_twin(link);
 
@@ -476,7 +476,7 @@ static void wait_for_twin(struct rch_link *link)
 }
 
 /* What the path has told may be the consequence of something that can still be seen. */
-static void find_cause(struct rch_link *link)
+static void link_find_cause(struct rch_link *link)
 {
 	struct rdmachan_error error;
 
@@ -489,23 +489,23 @@ static void find_cause(struct rch_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
-static void take_apart(struct rch_link *link)
+static void link_take_apart(struct rch_link *link)
 {
 	wait_for_completion(&link->opening.built);
-	find_cause(link);
+	link_find_cause(link);
 	cancel_delayed_work_sync(&link->beat.work);
 	cancel_work_sync(&link->beat.care);
 	rch_link_gather_stop(link);
 	rch_link_later_stop(link);
-	wait_posted(link);
+	link_wait_posted(link);
 	rch_path_drain(&link->path);
 	rch_link_inject_stop(link);
 	rch_link_purge(link);
 	flush_work(&link->reap_work);
-	reap(link);
+	link_reap(link);
 	/* Before the path goes: a thread that waits for the peer's bytes is a user of it. */
-	tell_lanes(link);
-	wait_for_twin(link);
+	link_tell_lanes(link);
+	link_wait_for_twin(link);
 	rch_path_destroy(&link->path);
 	/* From here on nobody queues it. */
 	cancel_delayed_work_sync(&link->opening.work);
@@ -530,11 +530,11 @@ static void rch_link_dead_work(struct work_struct *work)
 	/* When it was the path that reported its end, the state is still another. */
 	rch_link_kill(link, &link->path.failure.error);
 	if (rch_link_connect_over(link) && !list_empty_careful(&link->list))
-		take_apart(link);
+		link_take_apart(link);
 	rch_link_put(link);
 }
 
-static bool idle_too_long(struct rch_link *link)
+static bool link_idle_too_long(struct rch_link *link)
 {
 	return !link->lanes.count &&
 	       time_after(jiffies, link->lanes.idle_since +
@@ -549,7 +549,7 @@ void rch_link_tick_later(struct rch_link *link)
 }
 
 /* The time of an event at @when, but not later than @now, as if @late jiffies had not been. */
-static unsigned long forgiven(unsigned long when, unsigned long late, unsigned long now)
+static unsigned long link_forgiven(unsigned long when, unsigned long late, unsigned long now)
 {
 	return time_after(when + late, now) ? now : when + late;
 }
@@ -559,25 +559,25 @@ static unsigned long forgiven(unsigned long when, unsigned long late, unsigned l
  * more than its period tells that this host stood still, or had no processor to spare. Then nobody
  * has taken what the peer sent, either, and that time does not count.
  */
-static void forgive_own_delay(struct rch_link *link)
+static void link_forgive_own_delay(struct rch_link *link)
 {
 	unsigned long now = jiffies, late = now - link->beat.at;
 
 	lockdep_assert_held(&link->lock);
 	if (!time_after(now, link->beat.at + link->beat.tick))
 		return;
-	link->beat.last_rx = forgiven(link->beat.last_rx, late, now);
-	link->beat.answered = forgiven(link->beat.answered, late, now);
-	link->beat.moved = forgiven(link->beat.moved, late, now);
+	link->beat.last_rx = link_forgiven(link->beat.last_rx, late, now);
+	link->beat.answered = link_forgiven(link->beat.answered, late, now);
+	link->beat.moved = link_forgiven(link->beat.moved, late, now);
 }
 
 /*
  * Whether the peer gives no sign of life. A path may be so slow that no frame comes for the dead
  * time, or the peer's adapter be stuck with what it has to send. As long as it acknowledges what
  * this side sends, reads and writes the peer is not dead. That may go on when there is no module
- * behind it any more: see is_stalled().
+ * behind it any more: see link_is_stalled().
  */
-static bool is_silent(const struct rch_link *link)
+static bool link_is_silent(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
 	/*
@@ -590,7 +590,7 @@ static bool is_silent(const struct rch_link *link)
 	       time_after(jiffies, link->beat.answered + link->beat.dead);
 }
 
-static void note_answers(struct rch_link *link)
+static void link_note_answers(struct rch_link *link)
 {
 	unsigned long answered = READ_ONCE(link->path.answered);
 
@@ -603,7 +603,7 @@ static void note_answers(struct rch_link *link)
  * Whether the peer takes no frames, though it lives: an adapter that finds no buffer there may try
  * for ever. An honest peer's module takes them at once, and its heartbeats acknowledge them.
  */
-static bool is_stalled(struct rch_link *link)
+static bool link_is_stalled(struct rch_link *link)
 {
 	u32 taken = link->credit.tx_acked;
 
@@ -616,10 +616,10 @@ static bool is_stalled(struct rch_link *link)
 }
 
 /* Why the link is to end now. Return: whether it is */
-static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
+static bool link_tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 {
-	bool dead = is_silent(link);
-	bool stalled = is_stalled(link);
+	bool dead = link_is_silent(link);
+	bool stalled = link_is_stalled(link);
 
 	lockdep_assert_held(&link->lock);
 	if (dead && link->beat.doubt)
@@ -630,7 +630,7 @@ static bool tick_verdict(struct rch_link *link, struct rdmachan_error *error)
 	else if (stalled)
 		rch_error_set(error, RDMACHAN_OP_SEND, RDMACHAN_CAUSE_PEER_STALLED,
 			      jiffies_to_msecs(link->path.patience));
-	else if (idle_too_long(link))
+	else if (link_idle_too_long(link))
 		rch_error_set(error, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, 0);
 	else
 		return false;
@@ -649,7 +649,7 @@ static void rch_link_care_work(struct work_struct *work)
 }
 
 /* Neither this link's heartbeats wait for that, nor those of others. */
-static void care_later(struct rch_link *link, bool quiet)
+static void link_care_later(struct rch_link *link, bool quiet)
 {
 	WRITE_ONCE(link->beat.quiet, quiet);
 	if ((quiet && rch_path_keeps(&link->path)) || READ_ONCE(link->path.empty) ||
@@ -664,10 +664,10 @@ static void rch_link_tick_work(struct work_struct *work)
 	bool beat;
 
 	spin_lock_bh(&link->lock);
-	note_answers(link);
-	forgive_own_delay(link);
+	link_note_answers(link);
+	link_forgive_own_delay(link);
 	/* Before the lock is dropped: a frame or a channel may come at any moment. */
-	if (tick_verdict(link, &error))
+	if (link_tick_verdict(link, &error))
 		rch_link_fail_locked(link, &error);
 	beat = time_after_eq(jiffies, link->beat.last_tx + link->beat.tick);
 	spin_unlock_bh(&link->lock);
@@ -678,7 +678,7 @@ static void rch_link_tick_work(struct work_struct *work)
 		rch_link_heartbeat(link);
 	if (beat || !READ_ONCE(link->lanes.count))
 		rch_link_spare_trim(link);
-	care_later(link, beat);
+	link_care_later(link, beat);
 	rch_accesses_look(&link->path);
 	rch_link_inject_lift(link);
 	rch_link_run(link);

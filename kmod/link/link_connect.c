@@ -30,7 +30,7 @@
  * registered. But siw looks at the number of the region alone, so that a peer could close a key
  * that is just being registered, and have memory opened behind our back.
  */
-static bool closes_keys(const struct ib_device *dev)
+static bool link_connect_closes_keys(const struct ib_device *dev)
 {
 	return (dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
 	       dev->ops.driver_id != RDMA_DRIVER_SIW;
@@ -40,33 +40,33 @@ static bool closes_keys(const struct ib_device *dev)
  * Whether the adapter does atomic operations on the peer's memory, when a kernel asks for them. The
  * driver of mlx5 refuses these, whatever the adapter can (mlx5_ib_post_send(), 6.1 to 7.2).
  */
-static bool does_atomics(const struct ib_device *dev)
+static bool link_connect_does_atomics(const struct ib_device *dev)
 {
 	return dev->attrs.atomic_cap != IB_ATOMIC_NONE && dev->ops.driver_id != RDMA_DRIVER_MLX5;
 }
 
 /* What this side can do, with receive buffers @depth. */
-static u32 features(const struct rdma_cm_id *id, u32 depth)
+static u32 link_connect_features(const struct rdma_cm_id *id, u32 depth)
 {
 	u32 can = RCH_FEATURES;
 
 	/* iWARP has no immediate data. */
 	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
 		can &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
-	if (!closes_keys(id->device))
+	if (!link_connect_closes_keys(id->device))
 		can &= ~RCH_FEATURE_KEY;
-	if (!does_atomics(id->device))
+	if (!link_connect_does_atomics(id->device))
 		can &= ~RCH_FEATURE_ATOMIC;
 	return can;
 }
 
 static u32 link_features(const struct rch_link *link)
 {
-	return features(link->path.id, link->path.depth);
+	return link_connect_features(link->path.id, link->path.depth);
 }
 
 /* What both can. */
-static u32 common_features(const struct rch_link *link, const struct rch_hello *peer)
+static u32 link_connect_common_features(const struct rch_link *link, const struct rch_hello *peer)
 {
 	u32 both = peer->features & link_features(link);
 
@@ -77,8 +77,8 @@ static u32 common_features(const struct rch_link *link, const struct rch_hello *
 }
 
 /* The sizes and times that both sides agree upon. */
-static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame_size,
-		  u32 first_seq)
+static void link_connect_agree(struct rch_link *link, const struct rch_hello *peer, u32 frame_size,
+			       u32 first_seq)
 {
 	unsigned long peer_dead = msecs_to_jiffies(peer->dead_ms);
 
@@ -88,7 +88,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 	link->terms.peer_link = peer->link;
 	link->terms.epoch = peer->epoch;
 	link->terms.frame_size = frame_size;
-	link->terms.features = common_features(link, peer);
+	link->terms.features = link_connect_common_features(link, peer);
 	link->beat.tick = max(min(link->beat.dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
@@ -105,7 +105,7 @@ static void agree(struct rch_link *link, const struct rch_hello *peer, u32 frame
 		rch_lend_no_atomics(&link->path);
 }
 
-static void hello_fill(struct rch_link *link, struct rch_hello *h)
+static void link_connect_hello_fill(struct rch_link *link, struct rch_hello *h)
 {
 	memset(h, 0, sizeof(*h));
 	h->version_min = RCH_WIRE_VERSION_MIN;
@@ -120,7 +120,7 @@ static void hello_fill(struct rch_link *link, struct rch_hello *h)
 	h->domain = from_kuid(&init_user_ns, link->uid);
 }
 
-static u32 refusal_cause(const struct rch_refusal *refusal)
+static u32 link_connect_refusal_cause(const struct rch_refusal *refusal)
 {
 	switch (refusal->reason) {
 	case RCH_REJECT_NO_SERVICE:
@@ -141,7 +141,7 @@ static u32 refusal_cause(const struct rch_refusal *refusal)
 }
 
 /* The peer's connection manager said no: its module may tell why. */
-static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
+static void link_connect_explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 {
 	struct rch_path *path = &link->path;
 	struct rch_refusal refusal;
@@ -149,7 +149,7 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 	if (error->cause != RDMACHAN_CAUSE_REJECTED)
 		return;
 	if (!rch_wire_refusal_get(path->answer.reply, path->answer.reply_len, &refusal)) {
-		error->cause = refusal_cause(&refusal);
+		error->cause = link_connect_refusal_cause(&refusal);
 		error->detail = refusal.detail;
 	} else if (rdma_protocol_iwarp(path->dev, path->port) ||
 		   error->cm_status == 28 /* IB_CM_REJ_CONSUMER_DEFINED */) {
@@ -166,7 +166,7 @@ static void explain_refusal(struct rch_link *link, struct rdmachan_error *error)
 }
 
 /* Whether the peer's answer goes with what it was asked. */
-static enum rch_rule judge_reply(const struct rch_path *path, struct rch_hello *theirs)
+static enum rch_rule link_connect_judge_reply(const struct rch_path *path, struct rch_hello *theirs)
 {
 	enum rch_rule rule = rch_wire_hello_get(path->answer.reply, path->answer.reply_len, theirs);
 
@@ -180,7 +180,7 @@ static enum rch_rule judge_reply(const struct rch_path *path, struct rch_hello *
 }
 
 /* Ask the peer. Return: 0, or an error with the path's error set. */
-static int connect_ask(struct rch_link *link)
+static int link_connect_ask(struct rch_link *link)
 {
 	u8 data[sizeof(struct rch_wire_hello)];
 	struct rch_hello mine;
@@ -191,7 +191,7 @@ static int connect_ask(struct rch_link *link)
 	ret = rch_path_setup(&link->path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
 	if (ret)
 		return ret;
-	hello_fill(link, &mine);
+	link_connect_hello_fill(link, &mine);
 	mine.epoch = RCH_FIRST_EPOCH;
 	mine.service = link->opening.service;
 	mine.peer_domain = link->opening.domain;
@@ -201,7 +201,7 @@ static int connect_ask(struct rch_link *link)
 }
 
 /* The peer has answered. Return: 0, or an error with the path's error set. */
-static int connect_answered(struct rch_link *link)
+static int link_connect_answered(struct rch_link *link)
 {
 	struct rch_path *path = &link->path;
 	struct rch_hello theirs;
@@ -209,7 +209,7 @@ static int connect_answered(struct rch_link *link)
 
 	atomic64_inc(&rch_counts.cm_connects);
 	rch_link_note_place(link);
-	rule = judge_reply(path, &theirs);
+	rule = link_connect_judge_reply(path, &theirs);
 	if (rule) {
 		rch_path_fail(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_PROTOCOL, rule);
 		return -EPROTO;
@@ -219,7 +219,7 @@ static int connect_answered(struct rch_link *link)
 			      theirs.required & ~link_features(link));
 		return -EPROTO;
 	}
-	agree(link, &theirs, theirs.frame_size, link->opening.next_seq);
+	link_connect_agree(link, &theirs, theirs.frame_size, link->opening.next_seq);
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int connect_answered(struct rch_link *link)
  * the peer forget it. In the other the connection manager of iWARP has chosen a random port, which
  * is that of a connection to the same peer that ended lately: it chooses another one.
  */
-static bool connect_may_be_repeated(const struct rch_path *path)
+static bool link_connect_may_be_repeated(const struct rch_path *path)
 {
 	if (path->failure.error.cm_status == -EADDRNOTAVAIL)
 		return path->failure.error.op == RDMACHAN_OP_CONNECT;
@@ -238,7 +238,7 @@ static bool connect_may_be_repeated(const struct rch_path *path)
 }
 
 /* Whether the peer has refused packets as large as were asked for, and takes smaller ones. */
-static bool takes_smaller_packets(struct rch_path *path)
+static bool link_connect_takes_smaller_packets(struct rch_path *path)
 {
 	struct rch_refusal refusal;
 
@@ -251,7 +251,7 @@ static bool takes_smaller_packets(struct rch_path *path)
  * Look at the answer, if one was asked for, and ask for the next thing. Return: 0: the peer has let
  * this side in; -EINPROGRESS: an answer is to come; or an error with the path's error set.
  */
-static int connect_step(struct rch_link *link)
+static int link_connect_step(struct rch_link *link)
 {
 	static const struct {
 		int event;
@@ -285,23 +285,23 @@ static int connect_step(struct rch_link *link)
 		/* Not from the port that it was begun with. */
 		rch_path_destroy(path);
 		opening->step = RCH_LINK_BEGIN;
-		return connect_step(link);
+		return link_connect_step(link);
 	case RCH_LINK_ROUTE:
-		ret = connect_ask(link);
+		ret = link_connect_ask(link);
 		break;
 	default:
-		return connect_answered(link);
+		return link_connect_answered(link);
 	}
 	opening->step++;
 	return ret ? -ENOTCONN : -EINPROGRESS;
 }
 
-static bool connect_begins_anew(struct rch_link *link)
+static bool link_connect_begins_anew(struct rch_link *link)
 {
 	struct rch_path *path = &link->path;
 
 	if (READ_ONCE(path->answer.aborted) ||
-	    !(connect_may_be_repeated(path) || takes_smaller_packets(path)) ||
+	    !(link_connect_may_be_repeated(path) || link_connect_takes_smaller_packets(path)) ||
 	    ++link->opening.tries >= CONNECT_TRIES)
 		return false;
 	rch_path_destroy(path);
@@ -310,16 +310,16 @@ static bool connect_begins_anew(struct rch_link *link)
 }
 
 /* It cannot be made. */
-static void connect_failed(struct rch_link *link)
+static void link_connect_failed(struct rch_link *link)
 {
 	struct rdmachan_error error = link->path.failure.error;
 
 	rch_link_note_place(link);
-	explain_refusal(link, &error);
+	link_connect_explain_refusal(link, &error);
 	rch_link_kill(link, &error);
 }
 
-static void connect_done(struct rch_link *link)
+static void link_connect_done(struct rch_link *link)
 {
 	struct rch_path *path = &link->path;
 
@@ -337,7 +337,7 @@ static void connect_done(struct rch_link *link)
 }
 
 /* From here on a link that is DEAD can be taken apart: nothing here looks at its path any more. */
-static void connect_is_over(struct rch_link *link)
+static void link_connect_is_over(struct rch_link *link)
 {
 	bool dead;
 
@@ -365,8 +365,8 @@ void rch_link_connect_work(struct work_struct *work)
 	if (link->opening.over)
 		return;
 	do {
-		ret = connect_step(link);
-	} while (ret && ret != -EINPROGRESS && connect_begins_anew(link));
+		ret = link_connect_step(link);
+	} while (ret && ret != -EINPROGRESS && link_connect_begins_anew(link));
 	if (ret == -EINPROGRESS) {
 		/* When the answer is there already, the work is queued. */
 		queue_delayed_work(rch_link_wq, &link->opening.work,
@@ -374,10 +374,10 @@ void rch_link_connect_work(struct work_struct *work)
 		return;
 	}
 	if (ret)
-		connect_failed(link);
+		link_connect_failed(link);
 	else
-		connect_done(link);
-	connect_is_over(link);
+		link_connect_done(link);
+	link_connect_is_over(link);
 	put_net(net);
 }
 
@@ -408,7 +408,7 @@ bool rch_link_connect_over(struct rch_link *link)
 	return over;
 }
 
-static void refusal_put(u8 *data, u32 reason, u32 detail)
+static void link_connect_refusal_put(u8 *data, u32 reason, u32 detail)
 {
 	const struct rch_refusal refusal = {
 		.version_min = RCH_WIRE_VERSION_MIN,
@@ -421,28 +421,28 @@ static void refusal_put(u8 *data, u32 reason, u32 detail)
 }
 
 /* Return: what the connection manager's handler is to return */
-static int refuse(const struct rch_path_request *request, u32 reason, u32 detail)
+static int link_connect_refuse(const struct rch_path_request *request, u32 reason, u32 detail)
 {
 	u8 data[sizeof(struct rch_wire_refusal)];
 
 	BUILD_BUG_ON(sizeof(data) > RCH_PATH_REFUSAL_MAX);
-	refusal_put(data, reason, detail);
+	link_connect_refusal_put(data, reason, detail);
 	return rch_path_refuse(request, data, sizeof(data));
 }
 
 /* The peer has been taken in, and cannot stay. */
-static void turn_out(struct rch_link *link)
+static void link_connect_turn_out(struct rch_link *link)
 {
 	u8 data[sizeof(struct rch_wire_refusal)];
 
-	refusal_put(data, RCH_REJECT_RESOURCES, 0);
+	link_connect_refusal_put(data, RCH_REJECT_RESOURCES, 0);
 	rch_path_reject(&link->path, data, sizeof(data));
 	rch_link_kill(link, &link->path.failure.error);
 }
 
 /* Return: enum rch_reject, with @detail; or 0, and the user of the service has @charge. */
-static u32 judge_hello(const struct net *net, const struct rch_path_request *request,
-		       struct rch_hello *h, struct rch_charge *charge, u32 *detail)
+static u32 link_connect_judge_hello(const struct net *net, const struct rch_path_request *request,
+				    struct rch_hello *h, struct rch_charge *charge, u32 *detail)
 {
 	enum rch_rule rule = rch_wire_hello_get(request->data, request->data_len, h);
 	u32 reason;
@@ -456,7 +456,7 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 		return RCH_REJECT_PROTOCOL;
 	if (READ_ONCE(rch_peer_privileged_port) && !rch_path_request_privileged(request))
 		return RCH_REJECT_PORT;
-	*detail = h->required & ~features(request->id, READ_ONCE(rch_depth));
+	*detail = h->required & ~link_connect_features(request->id, READ_ONCE(rch_depth));
 	if (*detail)
 		return RCH_REJECT_FEATURE;
 	*detail = rch_path_request_mtu(request);
@@ -472,8 +472,8 @@ static u32 judge_hello(const struct net *net, const struct rch_path_request *req
 	return RCH_REJECT_DOMAIN;
 }
 
-static int accept_hello(struct rch_link *link, const struct rch_path_request *request,
-			const struct rch_hello *theirs)
+static int link_connect_accept_hello(struct rch_link *link, const struct rch_path_request *request,
+				     const struct rch_hello *theirs)
 {
 	u32 frame_size = min(theirs->frame_size, RCH_FRAME_SIZE);
 	u8 data[sizeof(struct rch_wire_hello)];
@@ -484,19 +484,19 @@ static int accept_hello(struct rch_link *link, const struct rch_path_request *re
 	ret = ret ?: rch_path_setup(&link->path, READ_ONCE(rch_depth), RCH_FRAME_SIZE);
 	if (ret)
 		return ret;
-	hello_fill(link, &mine);
+	link_connect_hello_fill(link, &mine);
 	mine.version_min = RCH_WIRE_VERSION;
 	mine.epoch = theirs->epoch;
 	mine.frame_size = frame_size;
-	mine.features = common_features(link, theirs);
-	agree(link, theirs, frame_size, mine.next_seq);
+	mine.features = link_connect_common_features(link, theirs);
+	link_connect_agree(link, theirs, frame_size, mine.next_seq);
 	rch_wire_hello_put(data, &mine);
 	return rch_path_accept(&link->path, theirs->depth, data, sizeof(data));
 }
 
 /* Return: a link with a reference that is in the table; NULL: no memory, or no place for it. */
-static struct rch_link *begin_passive(struct net *net, struct rch_charge *charge,
-				      const struct rch_path_request *request)
+static struct rch_link *link_connect_begin_passive(struct net *net, struct rch_charge *charge,
+						   const struct rch_path_request *request)
 {
 	struct rch_link *link = rch_link_alloc(net, charge, &request->id->route.addr.dst_addr,
 					       RCH_LINK_HELLO);
@@ -522,17 +522,17 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	struct rch_link *link;
 	u32 reason, detail;
 
-	reason = judge_hello(net, request, &theirs, &charge, &detail);
+	reason = link_connect_judge_hello(net, request, &theirs, &charge, &detail);
 	if (reason == RCH_REJECT_PROTOCOL)
 		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
 				      &request->id->route.addr.dst_addr);
 	if (reason)
-		return refuse(request, reason, detail);
-	link = begin_passive(net, &charge, request);
+		return link_connect_refuse(request, reason, detail);
+	link = link_connect_begin_passive(net, &charge, request);
 	if (!link)
-		return refuse(request, RCH_REJECT_RESOURCES, 0);
-	if (accept_hello(link, request, &theirs)) {
-		turn_out(link);
+		return link_connect_refuse(request, RCH_REJECT_RESOURCES, 0);
+	if (link_connect_accept_hello(link, request, &theirs)) {
+		link_connect_turn_out(link);
 	} else {
 		rch_link_note_place(link);
 		rch_links_doubt(link);

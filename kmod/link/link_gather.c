@@ -24,7 +24,7 @@
 #include "link/link.h"
 
 /* In a quarter of the time, or at its end. */
-static void look_again(struct rch_link *link, ktime_t now)
+static void link_gather_look_again(struct rch_link *link, ktime_t now)
 {
 	link->gather.look = ktime_add_us(now, READ_ONCE(rch_gather_us) / 4);
 	if (ktime_after(link->gather.look, link->gather.until))
@@ -68,7 +68,7 @@ bool rch_link_gathers(struct rch_link *link)
 	if (!ktime_before(now, link->gather.until))
 		return false;
 	WRITE_ONCE(link->gather.on, true);
-	look_again(link, now);
+	link_gather_look_again(link, now);
 	return true;
 }
 
@@ -127,7 +127,7 @@ void rch_link_push(struct rch_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
-static enum hrtimer_restart gather_look(struct hrtimer *timer)
+static enum hrtimer_restart link_gather_look(struct hrtimer *timer)
 {
 	struct rch_link *link = container_of(timer, struct rch_link, gather.timer);
 	ktime_t now = ktime_get();
@@ -139,7 +139,7 @@ static enum hrtimer_restart gather_look(struct hrtimer *timer)
 		hrtimer_start(timer, link->gather.look, HRTIMER_MODE_ABS_SOFT);
 	} else if (ktime_before(now, link->gather.until) &&
 		   link->tx.open->used != link->gather.used) {
-		look_again(link, now);
+		link_gather_look_again(link, now);
 	} else {
 		rch_link_push_locked(link);
 	}
@@ -150,7 +150,7 @@ static enum hrtimer_restart gather_look(struct hrtimer *timer)
 /** rch_link_gather_init - once for each link */
 void rch_link_gather_init(struct rch_link *link)
 {
-	hrtimer_setup(&link->gather.timer, gather_look, CLOCK_MONOTONIC,
+	hrtimer_setup(&link->gather.timer, link_gather_look, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
 }
 

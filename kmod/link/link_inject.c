@@ -42,13 +42,13 @@ struct held {
 	unsigned long due;
 };
 
-static bool hits(const struct rch_link *link, enum rch_fault fault, u32 *value)
+static bool link_inject_hits(const struct rch_link *link, enum rch_fault fault, u32 *value)
 {
 	return rch_inject_hits(fault, link->object.id, value);
 }
 
 /* Tell of what is posted as far as nothing is owed. */
-static void settle(struct rch_link *link)
+static void link_inject_settle(struct rch_link *link)
 {
 	struct rch_link_faults *faults = &link->faults;
 
@@ -63,30 +63,30 @@ static void settle(struct rch_link *link)
 void rch_link_inject_posted(struct rch_link *link, u32 count)
 {
 	link->faults.posted += count;
-	settle(link);
+	link_inject_settle(link);
 }
 
 /* The buffer of a frame that has just come shall not be told: the path is about to. */
-static void owe(struct rch_link *link)
+static void link_inject_owe(struct rch_link *link)
 {
 	spin_lock(&link->lock);
 	link->faults.debt++;
 	spin_unlock(&link->lock);
 }
 
-static void pay(struct rch_link *link)
+static void link_inject_pay(struct rch_link *link)
 {
 	spin_lock(&link->lock);
 	link->faults.debt--;
-	settle(link);
+	link_inject_settle(link);
 	rch_link_run_locked(link);
 	spin_unlock(&link->lock);
 }
 
-static void hand_over(struct rch_link *link, const struct rch_rxf *rxf)
+static void link_inject_hand_over(struct rch_link *link, const struct rch_rxf *rxf)
 {
 	rch_link_received(link, rxf);
-	if (!hits(link, RCH_FAULT_DUPLICATE, NULL))
+	if (!link_inject_hits(link, RCH_FAULT_DUPLICATE, NULL))
 		return;
 	rch_link_received(link, rxf);
 	/* A real one would have come in a buffer of its own. */
@@ -95,7 +95,7 @@ static void hand_over(struct rch_link *link, const struct rch_rxf *rxf)
 	spin_unlock(&link->lock);
 }
 
-static void held_free(struct held *held)
+static void link_inject_held_free(struct held *held)
 {
 	list_del(&held->list);
 	put_page(held->rxf.page);
@@ -103,17 +103,17 @@ static void held_free(struct held *held)
 	rch_inject_held(-1);
 }
 
-static void release_first(struct rch_link *link)
+static void link_inject_release_first(struct rch_link *link)
 {
 	struct held *held = list_first_entry(&link->faults.held, struct held, list);
 
-	hand_over(link, &held->rxf);
-	pay(link);
-	held_free(held);
+	link_inject_hand_over(link, &held->rxf);
+	link_inject_pay(link);
+	link_inject_held_free(held);
 }
 
 /* Hand over what is due. The last one, if it lets the next pass, waits for that. */
-static void release(struct rch_link *link)
+static void link_inject_release(struct rch_link *link)
 {
 	struct rch_link_faults *faults = &link->faults;
 	struct held *held;
@@ -127,7 +127,7 @@ static void release(struct rch_link *link)
 			mod_delayed_work(rch_wq, &faults->hold_work, held->due - jiffies);
 			return;
 		}
-		release_first(link);
+		link_inject_release_first(link);
 	}
 }
 
@@ -137,32 +137,32 @@ static void rch_link_hold_work(struct work_struct *work)
 					     faults.hold_work);
 
 	spin_lock_bh(&link->faults.lock);
-	release(link);
+	link_inject_release(link);
 	spin_unlock_bh(&link->faults.lock);
 }
 
 /* Without memory nothing is held back any longer; the order stays. */
-static void release_all(struct rch_link *link)
+static void link_inject_release_all(struct rch_link *link)
 {
 	link->faults.swap = false;
 	while (!list_empty(&link->faults.held))
-		release_first(link);
+		link_inject_release_first(link);
 }
 
 /* Hold a frame back, or have it wait behind others. Return: false when it shall not. */
-static bool hold(struct rch_link *link, const struct rch_rxf *rxf)
+static bool link_inject_hold(struct rch_link *link, const struct rch_rxf *rxf)
 {
 	struct rch_link_faults *faults = &link->faults;
-	bool swap = !faults->swap && hits(link, RCH_FAULT_REORDER, NULL);
+	bool swap = !faults->swap && link_inject_hits(link, RCH_FAULT_REORDER, NULL);
 	u32 ms = 0;
-	bool delay = hits(link, RCH_FAULT_DELAY, &ms);
+	bool delay = link_inject_hits(link, RCH_FAULT_DELAY, &ms);
 	struct held *held;
 
 	if (list_empty(&faults->held) && !swap && !delay)
 		return false;
 	held = kmalloc(sizeof(*held), GFP_ATOMIC | __GFP_NOWARN);
 	if (!held) {
-		release_all(link);
+		link_inject_release_all(link);
 		return false;
 	}
 	get_page(rxf->page);
@@ -175,12 +175,12 @@ static bool hold(struct rch_link *link, const struct rch_rxf *rxf)
 		list_add_tail(&held->list, &faults->held);
 	faults->swap = swap;
 	rch_inject_held(1);
-	owe(link);
-	release(link);
+	link_inject_owe(link);
+	link_inject_release(link);
 	return true;
 }
 
-static bool carries_records(const struct rch_rxf *rxf)
+static bool link_inject_carries_records(const struct rch_rxf *rxf)
 {
 	struct rch_frame f;
 
@@ -189,22 +189,23 @@ static bool carries_records(const struct rch_rxf *rxf)
 }
 
 /* Not a heartbeat, which may come at any moment: it has no such byte. */
-static void corrupt(struct rch_link *link, const struct rch_rxf *rxf)
+static void link_inject_corrupt(struct rch_link *link, const struct rch_rxf *rxf)
 {
 	u8 *frame = page_address(rxf->page);
 	u32 at;
 
-	if (!rch_inject_armed(RCH_FAULT_CORRUPT) || !rxf->length || !carries_records(rxf))
+	if (!rch_inject_armed(RCH_FAULT_CORRUPT) || !rxf->length ||
+	    !link_inject_carries_records(rxf))
 		return;
 	/* The page is ours: nobody else has seen it, and it is not mapped. */
-	if (hits(link, RCH_FAULT_CORRUPT, &at))
+	if (link_inject_hits(link, RCH_FAULT_CORRUPT, &at))
 		frame[at % rxf->length] ^= 0xff;
 }
 
-static void withhold(struct rch_link *link, const struct rch_rxf *rxf)
+static void link_inject_withhold(struct rch_link *link, const struct rch_rxf *rxf)
 {
-	if (!rch_inject_armed(RCH_FAULT_WITHHOLD) || !carries_records(rxf) ||
-	    !hits(link, RCH_FAULT_WITHHOLD, NULL))
+	if (!rch_inject_armed(RCH_FAULT_WITHHOLD) || !link_inject_carries_records(rxf) ||
+	    !link_inject_hits(link, RCH_FAULT_WITHHOLD, NULL))
 		return;
 	spin_lock(&link->lock);
 	link->faults.debt++;
@@ -224,18 +225,18 @@ void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf)
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
 	spin_lock(&link->faults.lock);
-	if (hits(link, RCH_FAULT_KILL, NULL))
+	if (link_inject_hits(link, RCH_FAULT_KILL, NULL))
 		queue_work(rch_wq, &link->faults.kill_work);
-	if (hits(link, RCH_FAULT_ADDRESS, NULL))
+	if (link_inject_hits(link, RCH_FAULT_ADDRESS, NULL))
 		queue_work(rch_wq, &link->faults.address_work);
-	if (hits(link, RCH_FAULT_FATAL, NULL))
+	if (link_inject_hits(link, RCH_FAULT_FATAL, NULL))
 		queue_work(rch_wq, &link->faults.fatal_work);
-	withhold(link, rxf);
-	corrupt(link, rxf);
-	if (hits(link, RCH_FAULT_DROP, NULL))
-		owe(link);
-	else if (!hold(link, rxf))
-		hand_over(link, rxf);
+	link_inject_withhold(link, rxf);
+	link_inject_corrupt(link, rxf);
+	if (link_inject_hits(link, RCH_FAULT_DROP, NULL))
+		link_inject_owe(link);
+	else if (!link_inject_hold(link, rxf))
+		link_inject_hand_over(link, rxf);
 	spin_unlock(&link->faults.lock);
 }
 
@@ -249,7 +250,7 @@ void rch_link_inject_lift(struct rch_link *link)
 	spin_lock_bh(&link->lock);
 	faults->debt -= faults->withheld;
 	faults->withheld = 0;
-	settle(link);
+	link_inject_settle(link);
 	spin_unlock_bh(&link->lock);
 }
 
@@ -291,5 +292,5 @@ void rch_link_inject_stop(struct rch_link *link)
 	cancel_work_sync(&link->faults.fatal_work);
 	cancel_delayed_work_sync(&link->faults.hold_work);
 	list_for_each_entry_safe(held, tmp, &link->faults.held, list)
-		held_free(held);
+		link_inject_held_free(held);
 }

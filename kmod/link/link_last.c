@@ -18,7 +18,7 @@
 #include "link/link.h"
 
 /* The peer waits for an answer for some dead times at most, and of these it knows its own. */
-static ktime_t wait_for(const struct rch_link *link)
+static ktime_t link_last_wait_for(const struct rch_link *link)
 {
 	u64 us = min(READ_ONCE(rch_gather_us), jiffies_to_usecs(link->beat.tick) / 4);
 
@@ -50,7 +50,7 @@ void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last)
 	if (last & RCH_LAST_CLOSE)
 		WRITE_ONCE(link->last.closing, true);
 	if (!hrtimer_is_queued(&link->last.timer))
-		hrtimer_start(&link->last.timer, wait_for(link), HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(&link->last.timer, link_last_wait_for(link), HRTIMER_MODE_REL_SOFT);
 }
 
 /** rch_link_take_later - something is sent: last words go with it; locked */
@@ -67,7 +67,7 @@ void rch_link_take_later(struct rch_link *link)
 	WRITE_ONCE(link->last.closing, false);
 }
 
-static enum hrtimer_restart later_over(struct hrtimer *timer)
+static enum hrtimer_restart link_last_over(struct hrtimer *timer)
 {
 	struct rch_link *link = container_of(timer, struct rch_link, last.timer);
 
@@ -84,7 +84,7 @@ static enum hrtimer_restart later_over(struct hrtimer *timer)
 void rch_link_later_init(struct rch_link *link)
 {
 	INIT_LIST_HEAD(&link->last.lanes);
-	hrtimer_setup(&link->last.timer, later_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&link->last.timer, link_last_over, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 }
 
 /** rch_link_later_stop - the link is DEAD: the timer does not run, and will not */

@@ -12,7 +12,7 @@
 #include "base/rch.h"
 #include "link/link.h"
 
-static struct rch_return *next_return(struct rch_link *link)
+static struct rch_return *link_next_return(struct rch_link *link)
 {
 	struct rch_return *r;
 
@@ -31,7 +31,7 @@ static void rch_link_return_work(struct work_struct *work)
 	struct rch_link *link = container_of(work, struct rch_link, returns.work);
 	struct rch_return *r;
 
-	while ((r = next_return(link)))
+	while ((r = link_next_return(link)))
 		r->run(r);
 	rch_link_put(link);
 }

@@ -12,7 +12,7 @@
 #include "base/rch.h"
 #include "link/link.h"
 
-static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
+static enum rch_rule link_rx_open_got(struct rch_link *link, const struct rch_record *r)
 {
 	kuid_t owner = INVALID_UID;
 	struct rch_open open;
@@ -33,8 +33,8 @@ static enum rch_rule open_got(struct rch_link *link, const struct rch_record *r)
 }
 
 /* What a header would say, of what can be: the rest is as it was. */
-static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_frame *f,
-			     struct rch_bare *bare)
+static void link_rx_complete_numbers(const struct rch_link *link, u32 imm, struct rch_frame *f,
+				     struct rch_bare *bare)
 {
 	lockdep_assert_held(&link->lock);
 	rch_wire_bare_get(imm, link->terms.features & RCH_FEATURE_LIMIT, bare);
@@ -48,7 +48,7 @@ static void complete_numbers(const struct rch_link *link, u32 imm, struct rch_fr
  * Whether the channel waits for a record of this type at all, whatever its state. Numbers can be
  * guessed: an RTS that was not sent has no answer.
  */
-static bool in_turn(const struct rch_lane *lane, u8 type)
+static bool link_rx_in_turn(const struct rch_lane *lane, u8 type)
 {
 	if (!lane->peer_id)
 		return READ_ONCE(lane->opened) &&
@@ -57,7 +57,7 @@ static bool in_turn(const struct rch_lane *lane, u8 type)
 }
 
 /* Whether the lane waits for a message by the peer's number, and it is not too much. */
-static enum rch_rule early_rule(struct rch_lane *lane, const struct rch_record *r)
+static enum rch_rule link_rx_early_rule(struct rch_lane *lane, const struct rch_record *r)
 {
 	u64 cost = rch_window_cost(r->length);
 
@@ -73,8 +73,8 @@ static enum rch_rule early_rule(struct rch_lane *lane, const struct rch_record *
  * A message that was sent before ACCEPT is known to the peer. If OPEN was refused, the peer hears
  * of that, and the message goes nowhere.
  */
-static enum rch_rule early_got(struct rch_link *link, const struct rch_record *r,
-			       struct page *page)
+static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_record *r,
+				       struct page *page)
 {
 	struct rch_record data = *r;
 	struct rch_lane *lane;
@@ -86,7 +86,7 @@ static enum rch_rule early_got(struct rch_link *link, const struct rch_record *r
 	lane = xa_load(&link->lanes.early, r->chan);
 	if (lane) {
 		data.chan = lane->id;
-		rule = early_rule(lane, r) ?: rch_link_ops->record(lane, &data, page);
+		rule = link_rx_early_rule(lane, r) ?: rch_link_ops->record(lane, &data, page);
 	} else {
 		rule = link->rx.refused_early ? RCH_RULE_OK : RCH_RULE_CHANNEL;
 	}
@@ -94,16 +94,16 @@ static enum rch_rule early_got(struct rch_link *link, const struct rch_record *r
 	return rule;
 }
 
-static enum rch_rule record_got(struct rch_link *link, const struct rch_record *r,
-				struct page *page)
+static enum rch_rule link_rx_record_got(struct rch_link *link, const struct rch_record *r,
+					struct page *page)
 {
 	struct rch_lane *lane;
 	enum rch_rule rule;
 
 	if (r->type == RCH_REC_OPEN)
-		return open_got(link, r);
+		return link_rx_open_got(link, r);
 	if (unlikely(r->type == RCH_REC_DATA && (r->flags & RCH_DATA_F_EARLY)))
-		return early_got(link, r, page);
+		return link_rx_early_got(link, r, page);
 	rcu_read_lock();
 	lane = xa_load(&link->lanes.all, r->chan);
 	/* The peer knows our number, and names the channel by no other any more. */
@@ -111,7 +111,7 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
 		WRITE_ONCE(lane->early, RCH_EARLY_OVER);
 	if (!lane) {
 		rule = RCH_RULE_CHANNEL;
-	} else if (!in_turn(lane, r->type)) {
+	} else if (!link_rx_in_turn(lane, r->type)) {
 		rule = RCH_RULE_STATE;
 	} else if (r->type == RCH_REC_CREDIT) {
 		rch_lane_raise(lane, rch_wire_credit_get(r));
@@ -127,7 +127,7 @@ static enum rch_rule record_got(struct rch_link *link, const struct rch_record *
  * The peer's first frame has come, and the link counts for the user whose service it is for. When
  * several were let in at the same moment there may be one too many.
  */
-static void came_up(struct rch_link *link)
+static void link_rx_came_up(struct rch_link *link)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_LINKS] = 1 };
 	struct rdmachan_error error = {};
@@ -143,8 +143,8 @@ static void came_up(struct rch_link *link)
  * The frame's numbers. If it is bare, they are completed by what is known, and @bare is set.
  * Return: the rule that was broken; @skip: it is a duplicate.
  */
-static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
-			       struct rch_frame *f, struct rch_bare *bare, bool *skip)
+static enum rch_rule link_rx_frame_got(struct rch_link *link, const struct rch_rxf *rxf,
+				       struct rch_frame *f, struct rch_bare *bare, bool *skip)
 {
 	enum rch_rule rule = RCH_RULE_OK;
 
@@ -154,7 +154,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 		goto out;
 	}
 	if (rxf->bare)
-		complete_numbers(link, rxf->imm, f, bare);
+		link_rx_complete_numbers(link, rxf->imm, f, bare);
 	if (link->state == RCH_LINK_CONNECTING ||
 	    (link->state == RCH_LINK_HELLO && !(f->flags & RCH_FRAME_F_HELLO))) {
 		rule = RCH_RULE_STATE;
@@ -180,7 +180,7 @@ static enum rch_rule frame_got(struct rch_link *link, const struct rch_rxf *rxf,
 		goto out;
 	}
 	if (link->state == RCH_LINK_HELLO)
-		came_up(link);
+		link_rx_came_up(link);
 	rch_link_note_slow(link);
 	link->beat.last_rx = jiffies;
 	link->beat.doubt = false;
@@ -194,7 +194,7 @@ out:
 	return rule;
 }
 
-static enum rch_rule records_got(struct rch_link *link, struct page *page, u32 length)
+static enum rch_rule link_rx_records_got(struct rch_link *link, struct page *page, u32 length)
 {
 	struct rch_cursor cursor;
 	struct rch_record r;
@@ -206,28 +206,29 @@ static enum rch_rule records_got(struct rch_link *link, struct page *page, u32 l
 		if (rule)
 			return rule;
 		rch_wire_run(&cursor, &r);
-		rule = record_got(link, &r, page);
+		rule = link_rx_record_got(link, &r, page);
 		if (rule)
 			return rule;
 	}
 	return RCH_RULE_OK;
 }
 
-static enum rch_rule with_header(struct rch_link *link, const struct rch_rxf *rxf, bool *skip)
+static enum rch_rule link_rx_with_header(struct rch_link *link, const struct rch_rxf *rxf,
+					 bool *skip)
 {
 	struct rch_frame f;
 	enum rch_rule rule;
 
 	rule = rch_wire_frame_get(page_address(rxf->page), rxf->length, &f);
 	if (!rule)
-		rule = frame_got(link, rxf, &f, NULL, skip);
+		rule = link_rx_frame_got(link, rxf, &f, NULL, skip);
 	if (rule || *skip)
 		return rule;
 	if (rxf->closed && !(link->terms.features & RCH_FEATURE_KEY))
 		return RCH_RULE_KEY;
 	link->rx.closed = rxf->closed;
 	link->rx.key = rxf->key;
-	rule = records_got(link, rxf->page, f.length);
+	rule = link_rx_records_got(link, rxf->page, f.length);
 	return !rule && link->rx.closed ? RCH_RULE_KEY : rule;
 }
 
@@ -254,7 +255,8 @@ void rch_link_key_excused(struct rch_link *link, u32 key)
 }
 
 /* A bare frame is a message and nothing else. */
-static enum rch_rule without_header(struct rch_link *link, const struct rch_rxf *rxf, bool *skip)
+static enum rch_rule link_rx_without_header(struct rch_link *link, const struct rch_rxf *rxf,
+					    bool *skip)
 {
 	struct rch_record r = {
 		.type = RCH_REC_DATA,
@@ -268,11 +270,11 @@ static enum rch_rule without_header(struct rch_link *link, const struct rch_rxf 
 	struct rch_bare bare;
 	enum rch_rule rule;
 
-	rule = frame_got(link, rxf, &f, &bare, skip);
+	rule = link_rx_frame_got(link, rxf, &f, &bare, skip);
 	if (rule || *skip)
 		return rule;
 	r.chan = bare.chan;
-	return record_got(link, &r, rxf->page);
+	return link_rx_record_got(link, &r, rxf->page);
 }
 
 /**
@@ -287,7 +289,8 @@ void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf)
 
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
-	rule = rxf->bare ? without_header(link, rxf, &skip) : with_header(link, rxf, &skip);
+	rule = rxf->bare ? link_rx_without_header(link, rxf, &skip) :
+	       link_rx_with_header(link, rxf, &skip);
 	if (skip)
 		atomic64_inc(&rch_counts.dropped);
 	else if (rule)

@@ -90,7 +90,7 @@ void rch_links_leave(struct rch_link *link)
 }
 
 /* Whether @other takes @link for its other end, or has not heard yet which link that is. */
-static bool names_back(struct rch_link *other, const struct rch_link *link)
+static bool link_table_names_back(struct rch_link *other, const struct rch_link *link)
 {
 	bool names;
 
@@ -119,7 +119,7 @@ struct rch_link *rch_links_twin(const struct rch_link *link)
 	mutex_lock(&links_lock);
 	list_for_each_entry(other, &links, list)
 		if (other->object.id == link->terms.peer_link &&
-		    other->active != link->active && names_back(other, link))
+		    other->active != link->active && link_table_names_back(other, link))
 			twin = other;
 	if (twin)
 		kref_get(&twin->ref);
@@ -127,7 +127,7 @@ struct rch_link *rch_links_twin(const struct rch_link *link)
 	return twin;
 }
 
-static __be16 port_of(const struct sockaddr_storage *ss)
+static __be16 link_table_port_of(const struct sockaddr_storage *ss)
 {
 	/* At the same place in both families. */
 	return ((const struct sockaddr_in *)ss)->sin_port;
@@ -138,13 +138,13 @@ static __be16 port_of(const struct sockaddr_storage *ss)
  * make one, and would stand in for the module there. The address of one that this side has made
  * leads to the module.
  */
-static bool matches(const struct rch_link *link, const struct rch_link_wish *wish)
+static bool link_table_matches(const struct rch_link *link, const struct rch_link_wish *wish)
 {
 	enum rch_link_state state = READ_ONCE(link->state);
 
 	if (!link->active || link->net != wish->net || !uid_eq(link->uid, wish->owner->user->uid) ||
 	    state == RCH_LINK_DEAD || !rch_addr_same_host(&link->peer, wish->peer) ||
-	    port_of(wish->peer) != port_of(&link->peer) ||
+	    link_table_port_of(wish->peer) != link_table_port_of(&link->peer) ||
 	    link->path.traffic_class != wish->traffic_class)
 		return false;
 	if (wish->domain == RCH_DOMAIN_ANY)
@@ -192,7 +192,7 @@ void rch_link_leave(struct rch_link *link)
  * or has given its place to another. One that had channels was paid for by them; many of those may
  * end in the same moment, when a cable is cut.
  */
-static bool is_under_way(const struct rch_link *link)
+static bool link_table_is_under_way(const struct rch_link *link)
 {
 	return READ_ONCE(link->state) != RCH_LINK_UP &&
 	       (!READ_ONCE(link->lanes.used) || link->gave_way);
@@ -202,19 +202,19 @@ static bool is_under_way(const struct rch_link *link)
  * Whether the user has as many links under way as channels that may connect: a channel that gives
  * up is gone at once, and its link a while later.
  */
-static bool too_many_under_way(kuid_t uid)
+static bool link_table_too_many_under_way(kuid_t uid)
 {
 	const struct rch_link *link;
 	u32 count = 0;
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, list)
-		count += link->active && uid_eq(link->uid, uid) && is_under_way(link);
+		count += link->active && uid_eq(link->uid, uid) && link_table_is_under_way(link);
 	return count >= READ_ONCE(rch_user_pending);
 }
 
 /* A link that has no channel, and that none waits for, ends. Return: whether it was so */
-static bool give_way(struct rch_link *link)
+static bool link_table_give_way(struct rch_link *link)
 {
 	struct rdmachan_error error = {};
 	bool idle;
@@ -228,18 +228,21 @@ static bool give_way(struct rch_link *link)
 	return idle;
 }
 
-/* Whether @link needs no place: it ends now, or could not be made. is_under_way() counts it. */
-static bool gives_place(struct rch_link *link)
+/*
+ * Whether @link needs no place: it ends now, or could not be made. link_table_is_under_way() counts
+ * it.
+ */
+static bool link_table_gives_place(struct rch_link *link)
 {
-	return give_way(link) || (READ_ONCE(link->state) == RCH_LINK_DEAD &&
-				  !READ_ONCE(link->lanes.used));
+	return link_table_give_way(link) || (READ_ONCE(link->state) == RCH_LINK_DEAD &&
+					     !READ_ONCE(link->lanes.used));
 }
 
 /*
  * Whether the user of @fresh may have one more. His oldest ones that nobody uses end for it; but
  * what a peer makes does not end what the user has made.
  */
-static bool user_has_room(const struct rch_link *fresh)
+static bool link_table_user_has_room(const struct rch_link *fresh)
 {
 	bool room = rch_charge_fits(&fresh->charge, &link_cost);
 	struct rch_link *link;
@@ -249,7 +252,7 @@ static bool user_has_room(const struct rch_link *fresh)
 		if (room)
 			break;
 		if (link->charge.user != fresh->charge.user || (link->active && !fresh->active) ||
-		    !gives_place(link))
+		    !link_table_gives_place(link))
 			continue;
 		link->gave_way = true;
 		link_uncharge(link);
@@ -265,7 +268,7 @@ static struct rch_link *link_find(const struct rch_link_wish *wish)
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, list)
-		if (matches(link, wish) && link_want(link))
+		if (link_table_matches(link, wish) && link_want(link))
 			return link;
 	return NULL;
 }
@@ -296,12 +299,12 @@ static int link_start(struct rch_link *link, struct rdmachan_error *error)
 	int ret;
 
 	lockdep_assert_held(&links_lock);
-	if (!link->charge.exempt && too_many_under_way(link->uid)) {
+	if (!link->charge.exempt && link_table_too_many_under_way(link->uid)) {
 		rch_error_set(error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
 			      RDMACHAN_LIMIT_PENDING);
 		return -EDQUOT;
 	}
-	user_has_room(link);
+	link_table_user_has_room(link);
 	ret = rch_charge_object(&link->charge, &link_cost, RDMACHAN_OP_CONNECT, error);
 	if (ret)
 		return ret;
@@ -398,12 +401,12 @@ struct census {
 	u32 idle_host;
 };
 
-static bool is_unused(const struct rch_link *link, const struct net *net)
+static bool link_table_is_unused(const struct rch_link *link, const struct net *net)
 {
 	return !link->active && link->net == net && !READ_ONCE(link->lanes.count);
 }
 
-static void census(const struct rch_link *fresh, struct census *c)
+static void link_table_census(const struct rch_link *fresh, struct census *c)
 {
 	struct rch_link *other;
 	bool mine;
@@ -411,7 +414,7 @@ static void census(const struct rch_link *fresh, struct census *c)
 	lockdep_assert_held(&links_lock);
 	memset(c, 0, sizeof(*c));
 	list_for_each_entry(other, &links, list) {
-		if (!is_unused(other, fresh->net))
+		if (!link_table_is_unused(other, fresh->net))
 			continue;
 		mine = rch_addr_same_host(&other->peer, &fresh->peer);
 		if (READ_ONCE(other->state) == RCH_LINK_UP) {
@@ -419,7 +422,7 @@ static void census(const struct rch_link *fresh, struct census *c)
 			c->idle_host += mine;
 			continue;
 		}
-		if (!is_under_way(other))
+		if (!link_table_is_under_way(other))
 			continue;
 		c->waiting++;
 		c->waiting_user += uid_eq(other->uid, fresh->uid);
@@ -428,7 +431,7 @@ static void census(const struct rch_link *fresh, struct census *c)
 }
 
 /* Each costs a ring of buffers: when there are too many the oldest go. */
-static void make_room(const struct rch_link *fresh, const struct census *c)
+static void link_table_make_room(const struct rch_link *fresh, const struct census *c)
 {
 	/* Signed: one may have come up since it was counted. */
 	int of_host = c->idle_host + c->waiting_host, all = c->idle;
@@ -440,14 +443,14 @@ static void make_room(const struct rch_link *fresh, const struct census *c)
 		mine = rch_addr_same_host(&other->peer, &fresh->peer);
 		if (all < RCH_IDLE_MAX && (!mine || of_host < RCH_IDLE_HOST))
 			continue;
-		if (!is_unused(other, fresh->net) || !give_way(other))
+		if (!link_table_is_unused(other, fresh->net) || !link_table_give_way(other))
 			continue;
 		all--;
 		of_host -= mine;
 	}
 }
 
-static bool has_place(const struct census *c)
+static bool link_table_has_place(const struct census *c)
 {
 	return c->waiting < RCH_POOL_MAX && c->waiting_host < RCH_POOL_HOST &&
 	       (c->waiting < RCH_POOL_SHARED || c->waiting_user < RCH_POOL_USER);
@@ -471,9 +474,9 @@ bool rch_links_admit(struct rch_link *link)
 	bool ok;
 
 	mutex_lock(&links_lock);
-	census(link, &c);
-	make_room(link, &c);
-	ok = has_place(&c) && user_has_room(link);
+	link_table_census(link, &c);
+	link_table_make_room(link, &c);
+	ok = link_table_has_place(&c) && link_table_user_has_room(link);
 	if (ok) {
 		kref_get(&link->ref);
 		link_publish(link);
@@ -482,24 +485,24 @@ bool rch_links_admit(struct rch_link *link)
 	return ok;
 }
 
-static bool selected(const struct rch_link *link, const struct net *net,
-		     const struct ib_device *dev)
+static bool link_table_selected(const struct rch_link *link, const struct net *net,
+				const struct ib_device *dev)
 {
 	return (!net || link->net == net) && (!dev || link->path.dev == dev);
 }
 
 /* Whether a link is still there that @net and @dev, where given, select. */
-static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
+static bool link_table_any_left(struct net *net, struct ib_device *dev, u32 cause)
 {
 	struct rch_link *link;
 	bool left = false;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(link, &links, list)
-		if (selected(link, net, dev))
+		if (link_table_selected(link, net, dev))
 			WRITE_ONCE(link->doom, cause);
 	list_for_each_entry(link, &links, list) {
-		if (!selected(link, net, dev))
+		if (!link_table_selected(link, net, dev))
 			continue;
 		rch_link_kill_cause(link, RDMACHAN_OP_NONE, cause, 0);
 		left = true;
@@ -509,13 +512,13 @@ static bool any_left(struct net *net, struct ib_device *dev, u32 cause)
 }
 
 /* End the links that @net and @dev, where given, select, and wait until they are gone. */
-static void end_links(struct net *net, struct ib_device *dev, u32 cause)
+static void link_table_end_links(struct net *net, struct ib_device *dev, u32 cause)
 {
 	int seen;
 
 	for (;;) {
 		seen = atomic_read(&links_changes);
-		if (!any_left(net, dev, cause))
+		if (!link_table_any_left(net, dev, cause))
 			return;
 		wait_event(links_wait, atomic_read(&links_changes) != seen);
 	}
@@ -524,11 +527,11 @@ static void end_links(struct net *net, struct ib_device *dev, u32 cause)
 /** rch_link_device_gone - end all links on a device, and wait until they are gone */
 void rch_link_device_gone(struct ib_device *dev)
 {
-	end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
+	link_table_end_links(NULL, dev, RDMACHAN_CAUSE_DEVICE_REMOVED);
 }
 
 /* Return: how many links are on the port. */
-static u32 tell_paths(const struct ib_device *dev, u32 port, enum rch_device_news news)
+static u32 link_table_tell_paths(const struct ib_device *dev, u32 port, enum rch_device_news news)
 {
 	struct rch_link *link;
 	u32 count = 0;
@@ -563,10 +566,10 @@ void rch_link_device_told(struct ib_device *dev, u32 port, enum rch_device_news 
 	if (news == RCH_DEVICE_FATAL) {
 		pr_warn_ratelimited("rdmachan: %s has failed, its links end\n",
 				    dev_name(&dev->dev));
-		any_left(NULL, dev, RDMACHAN_CAUSE_DEVICE_FATAL);
+		link_table_any_left(NULL, dev, RDMACHAN_CAUSE_DEVICE_FATAL);
 		return;
 	}
-	count = tell_paths(dev, port, news);
+	count = link_table_tell_paths(dev, port, news);
 	if (count && news == RCH_DEVICE_PORT_DOWN)
 		pr_notice_ratelimited("rdmachan: port %u of %s is down; %u links end if it stays so\n",
 				      port, dev_name(&dev->dev), count);
@@ -594,7 +597,7 @@ static int rch_net_init(struct net *net)
 	return 0;
 }
 
-static int listen_locked(struct net *net, struct rch_net *rn)
+static int link_table_listen_locked(struct net *net, struct rch_net *rn)
 {
 	struct rch_path_listener *listener;
 
@@ -612,13 +615,13 @@ static int listen_locked(struct net *net, struct rch_net *rn)
  * The first namespace has the port from the beginning, so that no program can have it, and be
  * taken for the module by peers. Without it LISTEN tries again, and tells the program.
  */
-static void listen_first(void)
+static void link_table_listen_first(void)
 {
 	struct rch_net *rn = net_generic(&init_net, net_id);
 	int ret;
 
 	mutex_lock(&rn->lock);
-	ret = listen_locked(&init_net, rn);
+	ret = link_table_listen_locked(&init_net, rn);
 	mutex_unlock(&rn->lock);
 	if (ret)
 		pr_warn("rdmachan: port %u cannot be had (%d): peers may reach another program there\n",
@@ -631,7 +634,7 @@ static void rch_net_exit(struct net *net)
 
 	if (rn->listener)
 		rch_path_unlisten(rn->listener);
-	end_links(net, NULL, RDMACHAN_CAUSE_UNLOAD);
+	link_table_end_links(net, NULL, RDMACHAN_CAUSE_UNLOAD);
 }
 
 static struct pernet_operations net_ops = {
@@ -654,7 +657,7 @@ int rch_link_listen(struct net *net)
 	int ret;
 
 	mutex_lock(&rn->lock);
-	ret = listen_locked(net, rn);
+	ret = link_table_listen_locked(net, rn);
 	if (!ret)
 		rn->services++;
 	mutex_unlock(&rn->lock);
@@ -696,11 +699,11 @@ int rch_link_init(const struct rch_link_ops *ops)
 		rch_frame_exit();
 		return ret;
 	}
-	listen_first();
+	link_table_listen_first();
 	return 0;
 }
 
-static bool all_idle(void)
+static bool link_table_all_idle(void)
 {
 	struct rch_link *link;
 	bool idle = true;
@@ -714,13 +717,13 @@ static bool all_idle(void)
 }
 
 /* Channels that were closed may still be delivering. */
-static void await_idle(long patience)
+static void link_table_await_idle(long patience)
 {
 	int seen;
 
 	do {
 		seen = atomic_read(&links_changes);
-		if (all_idle())
+		if (link_table_all_idle())
 			return;
 		patience = wait_event_timeout(links_wait, atomic_read(&links_changes) != seen,
 					      patience);
@@ -730,14 +733,14 @@ static void await_idle(long patience)
 /** rch_link_exit - once, at unload, when no program uses the module */
 void rch_link_exit(void)
 {
-	await_idle(msecs_to_jiffies(READ_ONCE(rch_dead_ms)));
+	link_table_await_idle(msecs_to_jiffies(READ_ONCE(rch_dead_ms)));
 	unregister_pernet_subsys(&net_ops);
-	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
+	link_table_end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
 	/* A connect in the background that its program has given up may have begun a link
 	 * just now; it begins no other.
 	 */
 	rch_work_flush();
-	end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
+	link_table_end_links(NULL, NULL, RDMACHAN_CAUSE_UNLOAD);
 	rch_work_flush();
 	/* Channels and links are freed after a grace period. */
 	rcu_barrier();

@@ -39,7 +39,7 @@
  */
 #define RCH_TRIP_LONG_US 2000
 
-static u32 in_flight(const struct rch_link *link)
+static u32 link_tx_in_flight(const struct rch_link *link)
 {
 	const struct rch_credit *c = &link->credit;
 
@@ -47,34 +47,34 @@ static u32 in_flight(const struct rch_link *link)
 						       : c->tx_next - link->tx.done;
 }
 
-static bool may_close(struct rch_link *link, bool pure)
+static bool link_tx_may_close(struct rch_link *link, bool pure)
 {
 	return rch_credit_room(&link->credit, pure) &&
 	       link->credit.tx_next - link->tx.done < link->path.send_depth;
 }
 
-static void close_frame(struct rch_link *link, struct rch_txf *txf)
+static void link_tx_close_frame(struct rch_link *link, struct rch_txf *txf)
 {
 	txf->seq = rch_credit_take(&link->credit);
 	list_add_tail(&txf->list, &link->tx.ready);
 }
 
-static bool close_open(struct rch_link *link)
+static bool link_tx_close_open(struct rch_link *link)
 {
-	if (!may_close(link, false))
+	if (!link_tx_may_close(link, false))
 		return false;
-	close_frame(link, link->tx.open);
+	link_tx_close_frame(link, link->tx.open);
 	link->tx.open = NULL;
 	rch_link_gather_over(link);
 	return true;
 }
 
-static bool open_is_empty(const struct rch_link *link)
+static bool link_tx_open_is_empty(const struct rch_link *link)
 {
 	return !link->tx.open || link->tx.open->used == sizeof(struct rch_wire_frame);
 }
 
-static struct rch_txf *spare_take(struct rch_link *link)
+static struct rch_txf *link_tx_spare_take(struct rch_link *link)
 {
 	struct rch_txf *txf;
 
@@ -94,7 +94,7 @@ struct rch_txf *rch_link_spare_get(struct rch_link *link)
 	struct rch_txf *txf;
 
 	spin_lock_bh(&link->lock);
-	txf = spare_take(link);
+	txf = link_tx_spare_take(link);
 	spin_unlock_bh(&link->lock);
 	return txf;
 }
@@ -108,7 +108,7 @@ void rch_link_spare_trim(struct rch_link *link)
 		rch_txf_free(txf);
 }
 
-static struct rch_txf *pure_take(struct rch_link *link)
+static struct rch_txf *link_tx_pure_take(struct rch_link *link)
 {
 	struct rch_txf *txf;
 
@@ -122,7 +122,7 @@ static struct rch_txf *pure_take(struct rch_link *link)
 	return txf;
 }
 
-static void pure_put(struct rch_link *link, struct rch_txf *txf)
+static void link_tx_pure_put(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
 	if (link->tx.pures >= RCH_PURE_SPARES) {
@@ -133,7 +133,7 @@ static void pure_put(struct rch_link *link, struct rch_txf *txf)
 	list_add(&txf->list, &link->tx.pure);
 }
 
-static struct rch_txf *pure_alloc(gfp_t gfp)
+static struct rch_txf *link_tx_pure_alloc(gfp_t gfp)
 {
 	return rch_txf_alloc(sizeof(struct rch_wire_frame), gfp);
 }
@@ -148,19 +148,20 @@ void rch_link_pure_fill(struct rch_link *link)
 {
 	struct rch_txf *txf;
 
-	while (READ_ONCE(link->tx.pures) < RCH_PURE_SPARES && (txf = pure_alloc(GFP_KERNEL))) {
+	while (READ_ONCE(link->tx.pures) < RCH_PURE_SPARES &&
+	       (txf = link_tx_pure_alloc(GFP_KERNEL))) {
 		spin_lock_bh(&link->lock);
-		pure_put(link, txf);
+		link_tx_pure_put(link, txf);
 		spin_unlock_bh(&link->lock);
 	}
 }
 
 /* Allocating means clearing on many kernels: keep what is likely to be needed. */
-static void spare_put(struct rch_link *link, struct rch_txf *txf)
+static void link_tx_spare_put(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
 	if (txf->flags & RCH_FRAME_F_PURE) {
-		pure_put(link, txf);
+		link_tx_pure_put(link, txf);
 		return;
 	}
 	if (txf->size != link->terms.frame_size || link->tx.spares >= RCH_SPARE_MAX) {
@@ -183,10 +184,10 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 {
 	lockdep_assert_held(&link->lock);
 	if (link->tx.open && link->tx.open->size - link->tx.open->used < space &&
-	    !close_open(link))
+	    !link_tx_close_open(link))
 		return NULL;
 	if (!link->tx.open)
-		link->tx.open = spare_take(link) ?:
+		link->tx.open = link_tx_spare_take(link) ?:
 				rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
 	if (WARN_ON_ONCE(link->tx.open && link->tx.open->size - link->tx.open->used < space))
 		return NULL;
@@ -194,7 +195,7 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 }
 
 /* Whether the peer learns our limit by bare frames. */
-static bool bare_tells(const struct rch_link *link)
+static bool link_tx_bare_tells(const struct rch_link *link)
 {
 	return (link->terms.features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
 }
@@ -208,7 +209,7 @@ static bool bare_tells(const struct rch_link *link)
 bool rch_link_bare_turn(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return open_is_empty(link) && list_empty(&link->tx.ready);
+	return link_tx_open_is_empty(link) && list_empty(&link->tx.ready);
 }
 
 /**
@@ -220,8 +221,8 @@ bool rch_link_bare_turn(const struct rch_link *link)
 bool rch_link_bare_does(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	return in_flight(link) < RCH_FLIGHT_IDLE && list_empty(&link->last.lanes) &&
-	       (bare_tells(link) || !rch_credit_must_tell(&link->credit));
+	return link_tx_in_flight(link) < RCH_FLIGHT_IDLE && list_empty(&link->last.lanes) &&
+	       (link_tx_bare_tells(link) || !rch_credit_must_tell(&link->credit));
 }
 
 /**
@@ -233,25 +234,25 @@ bool rch_link_bare_does(const struct rch_link *link)
 struct rch_txf *rch_link_bare_frame(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	if (rch_link_may_gather(link) || !may_close(link, false))
+	if (rch_link_may_gather(link) || !link_tx_may_close(link, false))
 		return NULL;
-	return spare_take(link) ?: rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
+	return link_tx_spare_take(link) ?: rch_txf_alloc(link->terms.frame_size, GFP_ATOMIC);
 }
 
 /** rch_link_bare_close - a bare frame has its message: it is sent when the link is run */
 void rch_link_bare_close(struct rch_link *link, struct rch_txf *txf)
 {
 	lockdep_assert_held(&link->lock);
-	close_frame(link, txf);
+	link_tx_close_frame(link, txf);
 }
 
 /* Whether there is so much credit that a frame may go for one record. */
-static bool has_plenty(const struct rch_link *link)
+static bool link_tx_has_plenty(const struct rch_link *link)
 {
 	return rch_credit_room(&link->credit, false) > link->credit.tx_depth / 2;
 }
 
-static void *put_record(struct rch_link *link, const struct rch_record *r)
+static void *link_tx_put_record(struct rch_link *link, const struct rch_record *r)
 {
 	struct rch_txf *txf = rch_link_open_frame(link, rch_wire_space(r->length));
 	void *payload;
@@ -263,12 +264,12 @@ static void *put_record(struct rch_link *link, const struct rch_record *r)
 	/* A program waits for the answer to an early message, and so for all of this. */
 	if (r->type != RCH_REC_DATA || (r->flags & RCH_DATA_F_EARLY)) {
 		link->tx.urgent = true;
-		link->tx.prompt |= has_plenty(link);
+		link->tx.prompt |= link_tx_has_plenty(link);
 	}
 	return payload;
 }
 
-static bool put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan)
+static bool link_tx_put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan)
 {
 	const struct rch_record r = {
 		.chan = chan,
@@ -276,7 +277,7 @@ static bool put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan
 		.flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0),
 		.length = sizeof(struct rch_wire_cts),
 	};
-	void *payload = put_record(link, &r);
+	void *payload = link_tx_put_record(link, &r);
 
 	if (payload)
 		rch_wire_cts_put(payload, cts);
@@ -284,7 +285,7 @@ static bool put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan
 }
 
 /* The number counts alone, but no RTS is of a message without bytes. */
-static bool put_cancel(struct rch_link *link, u32 serial, u32 chan, u8 flags)
+static bool link_tx_put_cancel(struct rch_link *link, u32 serial, u32 chan, u8 flags)
 {
 	const struct rch_rts cancelled = { .total = 1, .serial = serial };
 	const struct rch_record r = {
@@ -293,14 +294,14 @@ static bool put_cancel(struct rch_link *link, u32 serial, u32 chan, u8 flags)
 		.flags = RCH_RTS_F_CANCEL | flags,
 		.length = sizeof(struct rch_wire_rts),
 	};
-	void *payload = put_record(link, &r);
+	void *payload = link_tx_put_record(link, &r);
 
 	if (payload)
 		rch_wire_rts_put(payload, &cancelled);
 	return payload;
 }
 
-static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 control)
+static bool link_tx_put_control(struct rch_link *link, struct rch_lane *lane, u32 control)
 {
 	struct rch_record r = { .chan = lane->peer_id };
 	struct rch_accept accept = {
@@ -314,12 +315,12 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	void *payload;
 
 	if (stand)
-		return put_stand(link, &lane->stand[__ffs(stand)], lane->peer_id);
+		return link_tx_put_stand(link, &lane->stand[__ffs(stand)], lane->peer_id);
 	if (returned)
-		return put_cancel(link, lane->returned[__ffs(returned)], lane->peer_id,
-				  RCH_RTS_F_PLACED);
+		return link_tx_put_cancel(link, lane->returned[__ffs(returned)], lane->peer_id,
+					  RCH_RTS_F_PLACED);
 	if (control == RCH_LANE_CANCEL)
-		return put_cancel(link, lane->cancelled, lane->peer_id, 0);
+		return link_tx_put_cancel(link, lane->cancelled, lane->peer_id, 0);
 	switch (control) {
 	case RCH_LANE_OPEN:
 		r.type = RCH_REC_OPEN;
@@ -360,7 +361,7 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 		r.length = word->length;
 		break;
 	}
-	payload = put_record(link, &r);
+	payload = link_tx_put_record(link, &r);
 	if (!payload)
 		return false;
 	if (control == RCH_LANE_OPEN)
@@ -380,7 +381,7 @@ static bool put_control(struct rch_link *link, struct rch_lane *lane, u32 contro
 	return true;
 }
 
-static bool put_orphan(struct rch_link *link, struct rch_item *item)
+static bool link_tx_put_orphan(struct rch_link *link, struct rch_item *item)
 {
 	struct rch_small *small = container_of(item, struct rch_small, item);
 	struct rch_record r = {
@@ -388,7 +389,7 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 		.type = item->type,
 		.length = item->length,
 	};
-	void *payload = put_record(link, &r);
+	void *payload = link_tx_put_record(link, &r);
 
 	if (!payload)
 		return false;
@@ -399,28 +400,28 @@ static bool put_orphan(struct rch_link *link, struct rch_item *item)
 	return true;
 }
 
-static bool fill_control(struct rch_link *link)
+static bool link_tx_fill_control(struct rch_link *link)
 {
 	struct rch_lane *lane;
 	struct rch_item *item;
 	u32 control;
 
 	while ((item = list_first_entry_or_null(&link->lanes.orphans, struct rch_item, list)))
-		if (!put_orphan(link, item))
+		if (!link_tx_put_orphan(link, item))
 			return false;
 	while ((lane = list_first_entry_or_null(&link->lanes.control, struct rch_lane,
 						control_list))) {
 		/* The lowest bit first: OPEN and ACCEPT come before all others. */
 		control = lane->control & -lane->control;
-		if (!put_control(link, lane, control))
+		if (!link_tx_put_control(link, lane, control))
 			return false;
 		rch_lane_told(lane, control);
 	}
 	return true;
 }
 
-static void item_record(const struct rch_lane *lane, const struct rch_item *item,
-			struct rch_record *r)
+static void link_tx_item_record(const struct rch_lane *lane, const struct rch_item *item,
+				struct rch_record *r)
 {
 	r->chan = lane->peer_id ?: lane->id;
 	r->type = item->type;
@@ -430,13 +431,13 @@ static void item_record(const struct rch_lane *lane, const struct rch_item *item
 	r->total = item->total;
 }
 
-static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
+static bool link_tx_put_small(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
 {
 	struct rch_record r;
 	void *payload;
 
-	item_record(lane, item, &r);
-	payload = put_record(link, &r);
+	link_tx_item_record(lane, item, &r);
+	payload = link_tx_put_record(link, &r);
 	if (!payload)
 		return false;
 	/* The other parts of the message have gone: nothing comes that would share this frame. */
@@ -454,27 +455,27 @@ static bool put_small(struct rch_link *link, struct rch_lane *lane, struct rch_i
 	return true;
 }
 
-static bool put_large(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
+static bool link_tx_put_large(struct rch_link *link, struct rch_lane *lane, struct rch_item *item)
 {
 	struct rch_txf *txf = container_of(item, struct rch_txf, item);
 	struct rch_record r;
 
 	/* The record in the open frame may be an earlier message of the same lane. */
-	if (!open_is_empty(link) && !close_open(link))
+	if (!link_tx_open_is_empty(link) && !link_tx_close_open(link))
 		return false;
-	if (!may_close(link, false))
+	if (!link_tx_may_close(link, false))
 		return false;
 	if (!txf->bare) {
-		item_record(lane, item, &r);
+		link_tx_item_record(lane, item, &r);
 		rch_wire_record_put(txf->data + txf->used, &r);
 		txf->used += rch_wire_space(r.length);
 	}
 	rch_lane_sent(lane, item);
-	close_frame(link, txf);
+	link_tx_close_frame(link, txf);
 	return true;
 }
 
-static bool fill_data(struct rch_link *link)
+static bool link_tx_fill_data(struct rch_link *link)
 {
 	struct rch_flow *flow;
 	struct rch_lane *lane;
@@ -484,42 +485,44 @@ static bool fill_data(struct rch_link *link)
 	while ((flow = rch_drr_pick(&link->lanes.drr))) {
 		lane = container_of(flow, struct rch_lane, flow);
 		item = list_first_entry(&lane->txq, struct rch_item, list);
-		ok = item->frame ? put_large(link, lane, item) : put_small(link, lane, item);
+		ok = item->frame ? link_tx_put_large(link, lane, item) :
+		     link_tx_put_small(link, lane, item);
 		if (!ok)
 			return false;
 	}
 	return true;
 }
 
-static void fill(struct rch_link *link)
+static void link_tx_fill(struct rch_link *link)
 {
-	if (!fill_control(link) || !fill_data(link))
+	if (!link_tx_fill_control(link) || !link_tx_fill_data(link))
 		link->stats.stalls++;
-	if (!open_is_empty(link) && (link->tx.prompt || (in_flight(link) < RCH_FLIGHT_IDLE &&
-							 !rch_link_gathers(link))))
-		close_open(link);
+	if (!link_tx_open_is_empty(link) &&
+	    (link->tx.prompt || (link_tx_in_flight(link) < RCH_FLIGHT_IDLE &&
+				 !rch_link_gathers(link))))
+		link_tx_close_open(link);
 }
 
-static void pure_frame(struct rch_link *link)
+static void link_tx_pure_frame(struct rch_link *link)
 {
 	struct rch_txf *txf;
 
-	if (!may_close(link, true))
+	if (!link_tx_may_close(link, true))
 		return;
-	txf = pure_alloc(GFP_ATOMIC);
+	txf = link_tx_pure_alloc(GFP_ATOMIC);
 	if (!txf) {
-		txf = pure_take(link);
+		txf = link_tx_pure_take(link);
 		if (!txf)
 			return;
 		/* It is needed again, and only a completion gives it back. */
 		link->tx.scarce = true;
 	}
 	txf->flags = RCH_FRAME_F_PURE;
-	close_frame(link, txf);
+	link_tx_close_frame(link, txf);
 }
 
 /* Return: whether the peer learns our limit by it. */
-static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_frame *f)
+static bool link_tx_seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_frame *f)
 {
 	struct rch_bare bare;
 
@@ -529,7 +532,7 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 		bare.chan = txf->chan;
 		bare.seq = txf->seq;
 		bare.ack = f->ack;
-		bare.full = bare_tells(link);
+		bare.full = link_tx_bare_tells(link);
 		txf->wr.ex.imm_data = cpu_to_be32(rch_wire_bare_put(&bare));
 		return bare.full;
 	}
@@ -544,7 +547,7 @@ static bool seal_one(struct rch_link *link, struct rch_txf *txf, struct rch_fram
 }
 
 /* Measure the completion of a frame, unless one was measured in this tick. */
-static void probe_begin(struct rch_link *link, const struct rch_txf *txf)
+static void link_tx_probe_begin(struct rch_link *link, const struct rch_txf *txf)
 {
 	if (link->probe.at || !time_after(jiffies, link->probe.tick))
 		return;
@@ -553,7 +556,7 @@ static void probe_begin(struct rch_link *link, const struct rch_txf *txf)
 	link->probe.seq = txf->seq;
 }
 
-static void probe_end(struct rch_link *link)
+static void link_tx_probe_end(struct rch_link *link)
 {
 	u64 us;
 
@@ -573,7 +576,7 @@ static void probe_end(struct rch_link *link)
  * is asked for of the last only, as it stands for those before it.
  * Return: whether there are records in them.
  */
-static bool seal(struct rch_link *link, struct list_head *chain)
+static bool link_tx_seal(struct rch_link *link, struct list_head *chain)
 {
 	struct rch_frame f = {
 		.epoch = link->terms.epoch,
@@ -587,17 +590,17 @@ static bool seal(struct rch_link *link, struct list_head *chain)
 		records |= !(txf->flags & RCH_FRAME_F_PURE);
 		if (txf->used > link->path.mtu)
 			link->tx.large = txf->seq + 1;
-		told |= seal_one(link, txf, &f);
+		told |= link_tx_seal_one(link, txf, &f);
 	}
 	txf = list_last_entry(&link->tx.ready, struct rch_txf, list);
-	if (in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->probe.trip) ||
+	if (link_tx_in_flight(link) >= RCH_FLIGHT_IDLE || !rch_trip_us(&link->probe.trip) ||
 	    link->tx.scarce || rch_path_tail_bulk(&link->path) ||
 	    txf->seq + 1 - link->tx.signalled >= RCH_SIGNAL_EACH) {
 		link->tx.scarce = false;
 		txf->wr.send_flags = IB_SEND_SIGNALED;
 		link->tx.signalled = txf->seq + 1;
 		link->stats.tx_signals++;
-		probe_begin(link, txf);
+		link_tx_probe_begin(link, txf);
 	}
 	link->stats.tx_posts++;
 	if (records)
@@ -616,14 +619,14 @@ static bool seal(struct rch_link *link, struct list_head *chain)
  * other; it drops the lock for the posting itself, and others only add to @ready. Soft
  * interrupts stay off throughout, so the one who posts is not held up.
  */
-static void post_ready(struct rch_link *link)
+static void link_tx_post_ready(struct rch_link *link)
 {
 	LIST_HEAD(chain);
 	bool records;
 	int ret = 0;
 
 	while (!link->tx.posting && !ret && !list_empty(&link->tx.ready)) {
-		records = seal(link, &chain);
+		records = link_tx_seal(link, &chain);
 		link->tx.posting = true;
 		spin_unlock(&link->lock);
 		/* A heartbeat that is lost is missed when the next frame comes. */
@@ -642,21 +645,21 @@ static void post_ready(struct rch_link *link)
 }
 
 /* Which is so mostly when a buffer was posted again, or a frame acknowledged. */
-static bool has_nothing_to_say(const struct rch_link *link)
+static bool link_tx_has_nothing_to_say(const struct rch_link *link)
 {
 	const struct rch_link_lanes *lanes = &link->lanes;
 
-	return open_is_empty(link) && list_empty(&lanes->control) && !lanes->drr.head &&
+	return link_tx_open_is_empty(link) && list_empty(&lanes->control) && !lanes->drr.head &&
 	       list_empty(&link->tx.ready) && list_empty(&lanes->orphans) && !link->last.due &&
 	       !rch_credit_must_tell(&link->credit);
 }
 
 /* Whether what is ready, if anything is, does not tell our limit. */
-static bool hides_limit(const struct rch_link *link)
+static bool link_tx_hides_limit(const struct rch_link *link)
 {
 	const struct rch_txf *txf;
 
-	if (bare_tells(link) && !list_empty(&link->tx.ready))
+	if (link_tx_bare_tells(link) && !list_empty(&link->tx.ready))
 		return false;
 	list_for_each_entry(txf, &link->tx.ready, list)
 		if (!txf->bare)
@@ -668,14 +671,14 @@ static bool hides_limit(const struct rch_link *link)
 void rch_link_run_locked(struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
-	if (link->state != RCH_LINK_UP || has_nothing_to_say(link))
+	if (link->state != RCH_LINK_UP || link_tx_has_nothing_to_say(link))
 		return;
 	if (!list_empty(&link->last.lanes))
 		rch_link_take_later(link);
-	fill(link);
-	if (rch_credit_must_tell(&link->credit) && hides_limit(link))
-		pure_frame(link);
-	post_ready(link);
+	link_tx_fill(link);
+	if (rch_credit_must_tell(&link->credit) && link_tx_hides_limit(link))
+		link_tx_pure_frame(link);
+	link_tx_post_ready(link);
 }
 
 /** rch_link_run - the same, for callers without link->lock */
@@ -691,8 +694,8 @@ void rch_link_heartbeat(struct rch_link *link)
 {
 	spin_lock_bh(&link->lock);
 	if (link->state == RCH_LINK_UP) {
-		pure_frame(link);
-		post_ready(link);
+		link_tx_pure_frame(link);
+		link_tx_post_ready(link);
 	}
 	spin_unlock_bh(&link->lock);
 }
@@ -751,7 +754,7 @@ void rch_link_release_sent(struct rch_link *link)
 			return;
 		list_del(&txf->list);
 		rch_path_unmap(&link->path, txf);
-		spare_put(link, txf);
+		link_tx_spare_put(link, txf);
 	}
 }
 
@@ -764,14 +767,14 @@ void rch_link_completed(struct rch_link *link, struct rch_txf *txf)
 		/* Numbers wrap: it must not fall behind. */
 		if (rch_seq_before(link->tx.large, link->tx.done))
 			link->tx.large = link->tx.done;
-		probe_end(link);
+		link_tx_probe_end(link);
 		rch_link_release_sent(link);
 		rch_link_run_locked(link);
 	}
 	spin_unlock_bh(&link->lock);
 }
 
-static void free_frames(struct rch_link *link, struct list_head *frames)
+static void link_tx_free_frames(struct rch_link *link, struct list_head *frames)
 {
 	struct rch_txf *txf, *tmp;
 
@@ -794,10 +797,10 @@ void rch_link_purge(struct rch_link *link)
 
 	rch_link_spare_trim(link);
 	spin_lock_bh(&link->lock);
-	free_frames(link, &link->tx.pure);
+	link_tx_free_frames(link, &link->tx.pure);
 	link->tx.pures = 0;
-	free_frames(link, &link->tx.ready);
-	free_frames(link, &link->tx.sent);
+	link_tx_free_frames(link, &link->tx.ready);
+	link_tx_free_frames(link, &link->tx.sent);
 	if (link->tx.open)
 		rch_txf_free(link->tx.open);
 	link->tx.open = NULL;

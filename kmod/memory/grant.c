@@ -9,7 +9,7 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 
-static struct rch_grants *grants_of(struct rch_chan *chan)
+static struct rch_grants *grant_grants_of(struct rch_chan *chan)
 {
 	/* pairs with rch_grants_get() */
 	return smp_load_acquire(&chan->grants);
@@ -24,7 +24,7 @@ static struct rch_grants *grants_of(struct rch_chan *chan)
  */
 struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 {
-	struct rch_grants *grants = grants_of(chan), *other;
+	struct rch_grants *grants = grant_grants_of(chan), *other;
 
 	if (grants)
 		return grants;
@@ -54,7 +54,7 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 /** rch_grants_free - the channel is being freed: no loan refers to it */
 void rch_grants_free(struct rch_chan *chan)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_grants_of(chan);
 
 	if (!grants)
 		return;
@@ -76,7 +76,7 @@ void rch_grants_free(struct rch_chan *chan)
  */
 void rch_grants_end(struct rch_chan *chan, u32 cause)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_grants_of(chan);
 
 	if (!grants)
 		return;
@@ -98,7 +98,7 @@ enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *
 		rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 		return RCH_RULE_OK;
 	}
-	grants = grants_of(chan);
+	grants = grant_grants_of(chan);
 	if (!grants)
 		return RCH_RULE_GRANT;
 	if (r->type == RCH_REC_RELEASE)

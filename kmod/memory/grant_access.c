@@ -38,7 +38,7 @@
 
 /* Steps, as the path sees them */
 
-static int step_begin(struct rch_access *access)
+static int grant_access_step_begin(struct rch_access *access)
 {
 	struct rch_job *job = access->owner;
 	struct rch_held *held = job->at.held;
@@ -60,7 +60,7 @@ static int step_begin(struct rch_access *access)
 }
 
 /* A thread that waits for messages behind it may go on. */
-static void step_posted(struct rch_access *access)
+static void grant_access_step_posted(struct rch_access *access)
 {
 	struct rch_job *job = access->owner;
 	unsigned long flags;
@@ -83,7 +83,7 @@ void rch_job_part_over(struct rch_job *job)
 		queue_work(rch_queue_wq, &job->work);
 }
 
-static void step_end(struct rch_access *access, int ret)
+static void grant_access_step_end(struct rch_access *access, int ret)
 {
 	struct rch_job *job = access->owner;
 	unsigned long flags;
@@ -93,41 +93,41 @@ static void step_end(struct rch_access *access, int ret)
 	access->held = NULL;
 	spin_lock_irqsave(&job->wait.lock, flags);
 	access->ret = ret;
-	smp_store_release(&access->ended, true); /* pairs with step_over() */
+	smp_store_release(&access->ended, true); /* pairs with grant_access_step_over() */
 	rch_job_part_over(job);
 	spin_unlock_irqrestore(&job->wait.lock, flags);
 }
 
 static const struct rch_access_ops step_ops = {
-	.begin = step_begin,
-	.posted = step_posted,
-	.end = step_end,
+	.begin = grant_access_step_begin,
+	.posted = grant_access_step_posted,
+	.end = grant_access_step_end,
 };
 
 /* Steps, as the caller that has begun the job sees them */
 
-static struct rch_access *step_number(const struct rch_job *job, u32 number)
+static struct rch_access *grant_access_step_number(const struct rch_job *job, u32 number)
 {
 	return job->steps[number % RCH_JOB_STEPS];
 }
 
-static bool step_over(const struct rch_access *access)
+static bool grant_access_step_over(const struct rch_access *access)
 {
-	/* pairs with step_end(): the result it has ended with is there */
+	/* pairs with grant_access_step_end(): the result it has ended with is there */
 	return smp_load_acquire(&access->ended);
 }
 
 /* Whether the oldest step has ended. */
-static bool may_go_on(const struct rch_job *job)
+static bool grant_access_may_go_on(const struct rch_job *job)
 {
 	if (job->first == job->next)
 		return rch_asked_over(job);
-	return step_over(step_number(job, job->first));
+	return grant_access_step_over(grant_access_step_number(job, job->first));
 }
 
 /* Own memory from where @access begins. */
-static void own_part(const struct rch_job *job, const struct rch_access *access,
-		     struct iov_iter *iter)
+static void grant_access_own_part(const struct rch_job *job, const struct rch_access *access,
+				  struct iov_iter *iter)
 {
 	*iter = job->iter;
 	if (access->offset != job->start)
@@ -135,24 +135,24 @@ static void own_part(const struct rch_job *job, const struct rch_access *access,
 }
 
 /* Hand out what a step has read. Return: false when the program's memory is not there. */
-static bool copy_out(const struct rch_job *job, const struct rch_access *access)
+static bool grant_access_copy_out(const struct rch_job *job, const struct rch_access *access)
 {
 	struct iov_iter iter;
 
-	own_part(job, access, &iter);
+	grant_access_own_part(job, access, &iter);
 	return rch_copy_to_iter(access->room, access->length, &iter);
 }
 
-static bool copy_in(const struct rch_job *job, const struct rch_access *access)
+static bool grant_access_copy_in(const struct rch_job *job, const struct rch_access *access)
 {
 	struct iov_iter iter;
 
-	own_part(job, access, &iter);
+	grant_access_own_part(job, access, &iter);
 	return rch_copy_from_iter(access->room, access->length, &iter);
 }
 
 /* Return: 0 or -EFAULT; then it can be tried again, unless there is a result. */
-static int step_take(struct rch_job *job, struct rch_access *access)
+static int grant_access_step_take(struct rch_job *job, struct rch_access *access)
 {
 	if (access->ret)
 		job->result = job->result ?: access->ret;
@@ -162,12 +162,13 @@ static int step_take(struct rch_job *job, struct rch_access *access)
 		job->result = -EREMOTEIO;
 	else if (job->right == RDMACHAN_RIGHT_ATOMIC)
 		memcpy(&job->value, access->room, sizeof(job->value));
-	else if (job->right == RDMACHAN_RIGHT_READ && access->room && !copy_out(job, access))
+	else if (job->right == RDMACHAN_RIGHT_READ && access->room &&
+		 !grant_access_copy_out(job, access))
 		return -EFAULT;
 	return 0;
 }
 
-static void step_put(struct rch_job *job, struct rch_access *access)
+static void grant_access_step_put(struct rch_job *job, struct rch_access *access)
 {
 	rch_mem_unpin_pages(access);
 	if (access->charged)
@@ -176,30 +177,30 @@ static void step_put(struct rch_job *job, struct rch_access *access)
 }
 
 /* Take the steps that have ended, in their order. */
-static int take_steps(struct rch_job *job)
+static int grant_access_take_steps(struct rch_job *job)
 {
 	struct rch_access *access;
 
 	while (job->first != job->next) {
-		access = step_number(job, job->first);
-		if (!step_over(access))
+		access = grant_access_step_number(job, job->first);
+		if (!grant_access_step_over(access))
 			break;
-		if (step_take(job, access))
+		if (grant_access_step_take(job, access))
 			return -EFAULT;
-		step_put(job, access);
+		grant_access_step_put(job, access);
 		job->first++;
 	}
 	return 0;
 }
 
 /* The program's own pages, where the step is not worth less than that. */
-static bool may_pin(const struct rch_job *job)
+static bool grant_access_may_pin(const struct rch_job *job)
 {
 	return job->pin && job->left >= PIN_MIN && job->right != RDMACHAN_RIGHT_ATOMIC;
 }
 
 /* Fill own memory in. Return: 0 or -EFAULT */
-static int fill(struct rch_job *job, struct rch_access *access, bool read)
+static int grant_access_fill(struct rch_job *job, struct rch_access *access, bool read)
 {
 	u64 done = job->offset - job->start;
 	u32 n;
@@ -213,13 +214,13 @@ static int fill(struct rch_job *job, struct rch_access *access, bool read)
 		if (!n)
 			return -EFAULT;
 		access->length = n;
-	} else if (!read && !copy_in(job, access)) {
+	} else if (!read && !grant_access_copy_in(job, access)) {
 		return -EFAULT;
 	}
 	return 0;
 }
 
-static int step_make(struct rch_job *job, struct rch_access *access)
+static int grant_access_step_make(struct rch_job *job, struct rch_access *access)
 {
 	bool read = job->right != RDMACHAN_RIGHT_WRITE;
 	u64 address = job->at.start + job->offset;
@@ -229,7 +230,7 @@ static int step_make(struct rch_job *job, struct rch_access *access)
 	most = rch_grant_piece_left(address, job->at.shift, min_t(u64, job->left, U32_MAX));
 	access->offset = job->offset;
 	access->length = rch_access_most(access, read, address, most);
-	ret = fill(job, access, read);
+	ret = grant_access_fill(job, access, read);
 	if (ret)
 		return ret;
 	ret = rch_access_open(access, read);
@@ -238,13 +239,14 @@ static int step_make(struct rch_job *job, struct rch_access *access)
 	return ret;
 }
 
-static enum rch_access_class class_of(const struct rch_job *job)
+static enum rch_access_class grant_access_class_of(const struct rch_job *job)
 {
-	return job->region || may_pin(job) ? RCH_ACCESS_REGION : rch_access_class(job->left);
+	return job->region || grant_access_may_pin(job) ? RCH_ACCESS_REGION :
+	       rch_access_class(job->left);
 }
 
 /* Return: @bytes; or -ENOBUFS or -ENOSPC, as the channel's record says. */
-static int charge(struct rch_job *job, u32 bytes)
+static int grant_access_charge(struct rch_job *job, u32 bytes)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
 	u32 limit, cause;
@@ -259,21 +261,21 @@ static int charge(struct rch_job *job, u32 bytes)
 /*
  * What a step has that waits for its turn is the channel's, as others may be a long time before
  * it: room, or pages that are pinned. Of those that do not wait there are only so many for each
- * path. Return: as charge()
+ * path. Return: as grant_access_charge()
  */
-static int step_charge(struct rch_job *job, enum rch_access_class class)
+static int grant_access_step_charge(struct rch_job *job, enum rch_access_class class)
 {
 	u64 pages = min_t(u64, job->left, RCH_ACCESS_SGES * PAGE_SIZE);
 
 	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
 		return 0;
-	return charge(job, rch_access_room(class) ?: pages);
+	return grant_access_charge(job, rch_access_room(class) ?: pages);
 }
 
-static struct rch_access *step_get(struct rch_job *job)
+static struct rch_access *grant_access_step_get(struct rch_job *job)
 {
-	enum rch_access_class class = class_of(job);
-	int charged = step_charge(job, class);
+	enum rch_access_class class = grant_access_class_of(job);
+	int charged = grant_access_step_charge(job, class);
 	struct rch_access *access;
 
 	if (charged < 0)
@@ -287,18 +289,18 @@ static struct rch_access *step_get(struct rch_job *job)
 }
 
 /* Begin the next step. Return: 0, -EFAULT, -ENOMEM, -ENOBUFS, -ENOSPC or -ENOTCONN. */
-static int step_next(struct rch_job *job)
+static int grant_access_step_next(struct rch_job *job)
 {
-	struct rch_access *access = step_get(job);
+	struct rch_access *access = grant_access_step_get(job);
 	int ret;
 
 	if (IS_ERR(access))
 		return PTR_ERR(access);
-	ret = step_make(job, access);
+	ret = grant_access_step_make(job, access);
 	if (ret) {
-		step_put(job, access);
+		grant_access_step_put(job, access);
 		/* Not all memory of a program can be pinned, but it may be copied. */
-		if (ret != -EFAULT || !may_pin(job))
+		if (ret != -EFAULT || !grant_access_may_pin(job))
 			return ret;
 		job->pin = false;
 		return 0;
@@ -315,31 +317,31 @@ static int step_next(struct rch_job *job)
 }
 
 /* Whether the newest step has what it takes, but waits for its turn. */
-static bool waits(const struct rch_job *job)
+static bool grant_access_waits(const struct rch_job *job)
 {
 	const struct rch_access *access;
 
 	if (job->first == job->next)
 		return false;
-	access = step_number(job, job->next - 1);
-	return !READ_ONCE(access->posted) && !step_over(access);
+	access = grant_access_step_number(job, job->next - 1);
+	return !READ_ONCE(access->posted) && !grant_access_step_over(access);
 }
 
-static bool is_lack(int ret)
+static bool grant_access_is_lack(int ret)
 {
 	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENOSPC;
 }
 
 /* Begin steps as long as there can be more: of those that wait, one is enough. */
-static int begin_steps(struct rch_job *job)
+static int grant_access_begin_steps(struct rch_job *job)
 {
 	int ret = 0;
 
-	while (!ret && !job->result && !job->stopped && job->left && !waits(job) &&
+	while (!ret && !job->result && !job->stopped && job->left && !grant_access_waits(job) &&
 	       job->next - job->first < RCH_JOB_STEPS)
-		ret = step_next(job);
+		ret = grant_access_step_next(job);
 	/* Those that are under way give back what is missing. */
-	if (is_lack(ret) && job->first != job->next)
+	if (grant_access_is_lack(ret) && job->first != job->next)
 		return 0;
 	if (ret == -EFAULT)
 		return ret;
@@ -347,20 +349,20 @@ static int begin_steps(struct rch_job *job)
 	return 0;
 }
 
-static bool by_kernel(const struct rch_job *job)
+static bool grant_access_by_kernel(const struct rch_job *job)
 {
 	return job->right == RDMACHAN_RIGHT_ATOMIC && !(job->at.rights & RDMACHAN_RIGHT_BY_DEVICE);
 }
 
 /* Some of it was not begun, and nobody wants that. */
-static void cut_off(struct rch_job *job)
+static void grant_access_cut_off(struct rch_job *job)
 {
 	if (job->stopped && job->left && !job->result)
 		job->result = -ECANCELED;
 }
 
 /* Return: 0 when it is over, else -EINPROGRESS */
-static int ask_or_answer(struct rch_job *job)
+static int grant_access_ask_or_answer(struct rch_job *job)
 {
 	if (job->left && !job->result && !job->stopped) {
 		job->left = 0;
@@ -389,16 +391,16 @@ int rch_job_go_on(struct rch_job *job)
 {
 	int ret;
 
-	cut_off(job);
-	if (by_kernel(job))
-		return ask_or_answer(job);
+	grant_access_cut_off(job);
+	if (grant_access_by_kernel(job))
+		return grant_access_ask_or_answer(job);
 	do {
-		ret = take_steps(job) ?: begin_steps(job);
+		ret = grant_access_take_steps(job) ?: grant_access_begin_steps(job);
 		if (ret)
 			return ret;
 		if (job->first == job->next)
 			return 0;
-	} while (may_go_on(job));
+	} while (grant_access_may_go_on(job));
 	return -EINPROGRESS;
 }
 
@@ -416,10 +418,11 @@ int rch_job_hold(struct rch_job *job)
 	u32 number;
 
 	for (number = job->first; number != job->next; number++) {
-		access = step_number(job, number);
+		access = grant_access_step_number(job, number);
 		if (access->charged)
 			continue;
-		charged = charge(job, rch_access_room(access->class) ?: access->length);
+		charged = grant_access_charge(job, rch_access_room(access->class) ?:
+					      access->length);
 		if (charged < 0) {
 			job->result = charged;
 			return charged;
@@ -442,11 +445,11 @@ bool rch_job_stop(struct rch_job *job)
 	u32 number;
 
 	job->stopped = true;
-	if (job->begun && by_kernel(job) && !rch_ask_stop(job))
+	if (job->begun && grant_access_by_kernel(job) && !rch_ask_stop(job))
 		nothing = false;
 	for (number = job->first; number != job->next; number++) {
-		rch_access_cancel(step_number(job, number));
-		if (step_number(job, number)->ret != -ECANCELED)
+		rch_access_cancel(grant_access_step_number(job, number));
+		if (grant_access_step_number(job, number)->ret != -ECANCELED)
 			nothing = false;
 	}
 	return nothing;
@@ -458,7 +461,7 @@ bool rch_job_under_way(const struct rch_job *job)
 	u32 number;
 
 	for (number = job->first; number != job->next; number++)
-		if (!step_over(step_number(job, number)))
+		if (!grant_access_step_over(grant_access_step_number(job, number)))
 			return true;
 	return !rch_asked_over(job);
 }
@@ -471,8 +474,8 @@ bool rch_job_sent(const struct rch_job *job)
 	if (job->left && !job->result && !job->stopped)
 		return false;
 	for (number = job->first; number != job->next; number++)
-		if (!READ_ONCE(step_number(job, number)->posted) &&
-		    !step_over(step_number(job, number)))
+		if (!READ_ONCE(grant_access_step_number(job, number)->posted) &&
+		    !grant_access_step_over(grant_access_step_number(job, number)))
 			return false;
 	return true;
 }
@@ -487,8 +490,8 @@ bool rch_job_failed(const struct rch_job *job)
 		return true;
 	/* Its result is known when those before that step have ended. */
 	for (number = job->first; number != job->next; number++) {
-		access = step_number(job, number);
-		if (step_over(access) && access->ret)
+		access = grant_access_step_number(job, number);
+		if (grant_access_step_over(access) && access->ret)
 			return true;
 	}
 	return false;
@@ -552,7 +555,7 @@ void rch_job_end(struct rch_job *job)
 	spin_lock_irq(&job->wait.lock);
 	spin_unlock_irq(&job->wait.lock);
 	for (; job->first != job->next; job->first++)
-		step_put(job, step_number(job, job->first));
+		grant_access_step_put(job, grant_access_step_number(job, job->first));
 	if (job->begun)
 		rch_held_call_end(job->chan, job->at.held);
 	job->begun = false;
@@ -560,7 +563,7 @@ void rch_job_end(struct rch_job *job)
 
 /* Jobs that nobody waits for in a call */
 
-static void job_free(struct rch_job *job)
+static void grant_access_job_free(struct rch_job *job)
 {
 	rch_job_end(job);
 	rch_asked_exit(job);
@@ -570,9 +573,9 @@ static void job_free(struct rch_job *job)
 	kfree(job);
 }
 
-static void job_work(struct work_struct *work)
+static void grant_access_job_work(struct work_struct *work)
 {
-	job_free(container_of(work, struct rch_job, work));
+	grant_access_job_free(container_of(work, struct rch_job, work));
 }
 
 /**
@@ -594,7 +597,7 @@ struct rch_job *rch_job_alloc(struct rch_chan *chan, u32 id, u32 right, u64 offs
 	if (!job)
 		return NULL;
 	rch_job_init(job, chan, id, right, offset);
-	INIT_WORK(&job->work, job_work);
+	INIT_WORK(&job->work, grant_access_job_work);
 	rch_asked_init(job);
 	job->keep = keep;
 	job->drop = drop;
@@ -610,48 +613,49 @@ void rch_job_leave(struct rch_job *job)
 	rch_job_stop(job);
 	spin_lock_irq(&job->wait.lock);
 	for (number = job->first; number != job->next; number++)
-		job->under_way += !step_over(step_number(job, number));
+		job->under_way += !grant_access_step_over(grant_access_step_number(job, number));
 	job->under_way += job->asked.parts;
 	job->left_alone = true;
 	now = !job->under_way;
 	spin_unlock_irq(&job->wait.lock);
 	if (now)
-		job_free(job);
+		grant_access_job_free(job);
 }
 
 /* Calls that wait */
 
 /* The path has failed, and the channel will soon. */
-static int path_error(struct rch_chan *chan)
+static int grant_access_path_error(struct rch_chan *chan)
 {
 	wait_event_killable_timeout(chan->wait, rch_chan_tx_refused(chan),
 				    chan->lane.link->beat.dead);
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
-static bool is_asked(const struct rch_job *job)
+static bool grant_access_is_asked(const struct rch_job *job)
 {
 	return READ_ONCE(job->asked.state) == RCH_ASKED_NOW;
 }
 
 /* Only what waits for its turn can be left. Those before it need not be waited for long. */
-static void await(struct rch_job *job)
+static void grant_access_await(struct rch_job *job)
 {
 	u64 until = rch_busy_until(READ_ONCE(job->chan->busy_us), MAX_SCHEDULE_TIMEOUT);
 
 	while (rch_busy(until))
-		if (may_go_on(job))
+		if (grant_access_may_go_on(job))
 			return;
-	if (is_asked(job))
+	if (grant_access_is_asked(job))
 		rch_ask_late(job);
 	else if (job->stopped)
-		wait_event(job->wait, may_go_on(job));
-	else if (wait_event_killable(job->wait, may_go_on(job) || is_asked(job)))
+		wait_event(job->wait, grant_access_may_go_on(job));
+	else if (wait_event_killable(job->wait, grant_access_may_go_on(job) ||
+				     grant_access_is_asked(job)))
 		rch_job_stop(job);
 }
 
 /* Once the path has all of a WRITE the message that goes with it may follow. */
-static void notify(struct rch_job *job, struct rch_notice *notice)
+static void grant_access_notify(struct rch_job *job, struct rch_notice *notice)
 {
 	if (!notice || notice->sent || !rch_job_sent(job) || rch_job_failed(job))
 		return;
@@ -665,22 +669,22 @@ static void notify(struct rch_job *job, struct rch_notice *notice)
 		notice->result = -ERESTARTNOHAND;
 }
 
-static int run(struct rch_job *job, u64 length, struct rch_notice *notice)
+static int grant_access_run(struct rch_job *job, u64 length, struct rch_notice *notice)
 {
 	int ret = rch_job_begin(job, length);
 
 	if (ret)
 		return ret;
 	while ((ret = rch_job_go_on(job))) {
-		notify(job, notice);
+		grant_access_notify(job, notice);
 		if (ret == -EFAULT)
 			job->result = ret;
 		else
-			await(job);
+			grant_access_await(job);
 		if (fatal_signal_pending(current))
 			job->stopped = true;
 	}
-	notify(job, notice);
+	grant_access_notify(job, notice);
 	rch_job_end(job);
 	return job->result == -ECANCELED ? -EINTR : job->result;
 }
@@ -706,9 +710,9 @@ int rch_grant_move(struct rch_chan *chan, u32 id, u64 offset, struct iov_iter *i
 	rch_job_init(&job, chan, id, read ? RDMACHAN_RIGHT_READ : RDMACHAN_RIGHT_WRITE, offset);
 	job.iter = *iter;
 	job.pin = true;
-	ret = run(&job, iov_iter_count(iter), notice);
+	ret = grant_access_run(&job, iov_iter_count(iter), notice);
 	if (ret == -ENOTCONN)
-		return path_error(chan);
+		return grant_access_path_error(chan);
 	return ret || !notice ? ret : notice->result;
 }
 
@@ -729,11 +733,11 @@ int rch_grant_atomic(struct rch_chan *chan, struct rdmachan_atomic_args *atomic)
 	job.op = atomic->op;
 	job.operand = atomic->operand;
 	job.compare = atomic->compare;
-	ret = run(&job, sizeof(u64), NULL);
+	ret = grant_access_run(&job, sizeof(u64), NULL);
 	if (!ret)
 		atomic->out_value = job.value;
 	if (ret != -ENOTCONN)
 		return ret;
-	path_error(chan);
+	grant_access_path_error(chan);
 	return -EREMOTEIO;
 }

@@ -30,15 +30,15 @@ static_assert(RCH_ASKED_MAX < RCH_ANSWERS_MAX, "who keeps to the one never meets
 
 /* The holder's side */
 
-static struct rch_job *job_of(struct rch_asked *asked)
+static struct rch_job *grant_atomic_job_of(struct rch_asked *asked)
 {
 	return container_of(asked, struct rch_job, asked);
 }
 
 /* One of both; it may be freed with that. */
-static void part_over(struct rch_asked *asked)
+static void grant_atomic_part_over(struct rch_asked *asked)
 {
-	struct rch_job *job = job_of(asked);
+	struct rch_job *job = grant_atomic_job_of(asked);
 	unsigned long flags;
 
 	spin_lock_irqsave(&job->wait.lock, flags);
@@ -48,15 +48,15 @@ static void part_over(struct rch_asked *asked)
 	spin_unlock_irqrestore(&job->wait.lock, flags);
 }
 
-static void word_sent(struct rch_word *word)
+static void grant_atomic_word_sent(struct rch_word *word)
 {
-	part_over(container_of(word, struct rch_asked, word));
+	grant_atomic_part_over(container_of(word, struct rch_asked, word));
 }
 
 /* It is not asked for, and will not be, as it says. It is in no list. */
-static void not_asked(struct rch_asked *asked, int error)
+static void grant_atomic_not_asked(struct rch_asked *asked, int error)
 {
-	struct rch_job *job = job_of(asked);
+	struct rch_job *job = grant_atomic_job_of(asked);
 	unsigned long flags;
 
 	spin_lock_irqsave(&job->wait.lock, flags);
@@ -69,7 +69,7 @@ static void not_asked(struct rch_asked *asked, int error)
 }
 
 /* A thread that waits in a call counts from now on how long the peer takes. */
-static void tell_turn(struct rch_job *job)
+static void grant_atomic_tell_turn(struct rch_job *job)
 {
 	unsigned long flags;
 
@@ -80,13 +80,13 @@ static void tell_turn(struct rch_job *job)
 	spin_unlock_irqrestore(&job->wait.lock, flags);
 }
 
-static int ask(struct rch_job *job);
+static int grant_atomic_ask(struct rch_job *job);
 
 /*
  * A turn is given up: to the first that waits for one, and that is asked for here, as its owner may
  * be busy with something else. Once the lane is closed none can be, so this comes to an end.
  */
-static void pass_turn(struct rch_grants *grants)
+static void grant_atomic_pass_turn(struct rch_grants *grants)
 {
 	struct rch_asked *next;
 	int ret;
@@ -103,15 +103,15 @@ static void pass_turn(struct rch_grants *grants)
 		xa_unlock_bh(&grants->held);
 		if (!next)
 			return;
-		tell_turn(job_of(next));
-		ret = ask(job_of(next));
+		grant_atomic_tell_turn(grant_atomic_job_of(next));
+		ret = grant_atomic_ask(grant_atomic_job_of(next));
 		if (ret)
-			not_asked(next, ret);
+			grant_atomic_not_asked(next, ret);
 	} while (ret);
 }
 
 /* Return: whether it is its turn; else it will be. */
-static bool take_turn(struct rch_grants *grants, struct rch_asked *asked)
+static bool grant_atomic_take_turn(struct rch_grants *grants, struct rch_asked *asked)
 {
 	bool turn;
 
@@ -147,30 +147,30 @@ bool rch_ask_stop(struct rch_job *job)
 	}
 	xa_unlock_bh(&grants->held);
 	if (state == RCH_ASKED_WAITS)
-		not_asked(&job->asked, -ECANCELED);
+		grant_atomic_not_asked(&job->asked, -ECANCELED);
 	return state != RCH_ASKED_NOW;
 }
 
 /* The answer, or that there will be none. It is in no list. */
-static void heard(struct rch_asked *asked, bool certain, u64 value)
+static void grant_atomic_heard(struct rch_asked *asked, bool certain, u64 value)
 {
-	struct rch_job *job = job_of(asked);
+	struct rch_job *job = grant_atomic_job_of(asked);
 
 	rch_held_end(job->chan, asked->held);
-	pass_turn(job->chan->grants);
+	grant_atomic_pass_turn(job->chan->grants);
 	asked->certain = certain;
 	job->value = value;
-	part_over(asked);
+	grant_atomic_part_over(asked);
 }
 
 /** rch_asked_over - whether it is, or was not begun */
 bool rch_asked_over(const struct rch_job *job)
 {
-	/* pairs with part_over(): the answer is there */
+	/* pairs with grant_atomic_part_over(): the answer is there */
 	return !smp_load_acquire(&job->asked.parts);
 }
 
-static struct rch_asked *take(struct rch_grants *grants, bool any, u32 serial)
+static struct rch_asked *grant_atomic_take(struct rch_grants *grants, bool any, u32 serial)
 {
 	struct rch_asked *asked, *found = NULL;
 
@@ -197,10 +197,10 @@ enum rch_rule rch_atomic_done_got(struct rch_grants *grants, const struct rch_re
 	rule = rch_wire_atomic_done_get(r, &serial, &value);
 	if (rule)
 		return rule;
-	asked = take(grants, false, serial);
+	asked = grant_atomic_take(grants, false, serial);
 	if (!asked)
 		return RCH_RULE_GRANT;
-	heard(asked, true, value);
+	grant_atomic_heard(asked, true, value);
 	return RCH_RULE_OK;
 }
 
@@ -209,13 +209,13 @@ void rch_atomics_end(struct rch_grants *grants)
 {
 	struct rch_asked *asked;
 
-	while ((asked = take(grants, true, 0)))
-		heard(asked, false, 0);
+	while ((asked = grant_atomic_take(grants, true, 0)))
+		grant_atomic_heard(asked, false, 0);
 }
 
-static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
+static void grant_atomic_ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 {
-	asked->word.sent = word_sent;
+	asked->word.sent = grant_atomic_word_sent;
 	asked->word.type = RCH_REC_ATOMIC;
 	asked->word.length = sizeof(struct rch_wire_atomic);
 	xa_lock_bh(&grants->held);
@@ -226,23 +226,23 @@ static void ask_begin(struct rch_grants *grants, struct rch_asked *asked)
 }
 
 /* The peer has given no credit, or no answer, for too long. */
-static void give_up(struct rch_job *job)
+static void grant_atomic_give_up(struct rch_job *job)
 {
 	rch_link_unanswered(job->chan->lane.link, RDMACHAN_OP_ACCESS);
 }
 
-static void asked_late(struct timer_list *timer)
+static void grant_atomic_asked_late(struct timer_list *timer)
 {
 	struct rch_job *job = container_of(timer, struct rch_job, asked.late);
 
 	if (!rch_asked_over(job))
-		give_up(job);
+		grant_atomic_give_up(job);
 }
 
 /** rch_asked_init - of a job that may be left alone */
 void rch_asked_init(struct rch_job *job)
 {
-	timer_setup(&job->asked.late, asked_late, 0);
+	timer_setup(&job->asked.late, grant_atomic_asked_late, 0);
 }
 
 /** rch_asked_exit - the same; nothing is under way. May sleep */
@@ -257,12 +257,12 @@ void rch_ask_late(struct rch_job *job)
 	if (wait_event_timeout(job->wait, rch_asked_over(job),
 			       rch_grant_patience(job->chan->lane.link)))
 		return;
-	give_up(job);
+	grant_atomic_give_up(job);
 	wait_event(job->wait, rch_asked_over(job));
 }
 
 /* It is its turn. Return: 0, then it may be freed already; or an error: nothing was asked. */
-static int ask(struct rch_job *job)
+static int grant_atomic_ask(struct rch_job *job)
 {
 	struct rch_held *held = job->at.held;
 	int ret = rch_held_begin(job->chan, held);
@@ -281,7 +281,7 @@ static int ask(struct rch_job *job)
 	job->asked.held = held;
 	if (job->keep)
 		mod_timer(&job->asked.late, jiffies + rch_grant_patience(lane->link));
-	ask_begin(grants, &job->asked);
+	grant_atomic_ask_begin(grants, &job->asked);
 	a.serial = job->asked.serial;
 	rch_wire_atomic_put(job->asked.word.data, &a);
 	rch_lane_word(lane, &job->asked.word);
@@ -302,14 +302,14 @@ int rch_ask(struct rch_job *job)
 	struct rch_grants *grants = job->chan->grants;
 	int ret;
 
-	if (!take_turn(grants, &job->asked))
+	if (!grant_atomic_take_turn(grants, &job->asked))
 		return 0;
-	ret = ask(job);
+	ret = grant_atomic_ask(job);
 	if (!ret)
 		return 0;
 	job->asked.parts = 0;
 	job->asked.state = RCH_ASKED_NOT;
-	pass_turn(grants);
+	grant_atomic_pass_turn(grants);
 	return ret;
 }
 
@@ -334,7 +334,7 @@ struct rch_answer {
 };
 
 /* There is one more. Return: &enum rdmachan_cause: why it may not be kept; or 0 */
-static u32 answer_begin(struct rch_grants *grants)
+static u32 grant_atomic_answer_begin(struct rch_grants *grants)
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_BYTES] = RCH_ANSWERS_STEP * sizeof(struct rch_answer),
@@ -354,7 +354,7 @@ static u32 answer_begin(struct rch_grants *grants)
 }
 
 /* There is one less. A step that is not needed stays: most peers ask for a few at a time. */
-static void answer_end(struct rch_grants *grants)
+static void grant_atomic_answer_end(struct rch_grants *grants)
 {
 	spin_lock_bh(&grants->answers_lock);
 	WRITE_ONCE(grants->answers, grants->answers - 1);
@@ -367,18 +367,18 @@ static void answer_end(struct rch_grants *grants)
 	spin_unlock_bh(&grants->answers_lock);
 }
 
-static void answer_sent(struct rch_word *word)
+static void grant_atomic_answer_sent(struct rch_word *word)
 {
 	struct rch_answer *answer = container_of(word, struct rch_answer, word);
 
-	answer_end(answer->grants);
+	grant_atomic_answer_end(answer->grants);
 	kfree(answer);
 }
 
 /* Return: NULL if it may not be kept, and the channel ends for that. */
-static struct rch_answer *answer_make(struct rch_grants *grants)
+static struct rch_answer *grant_atomic_answer_make(struct rch_grants *grants)
 {
-	u32 cause = answer_begin(grants);
+	u32 cause = grant_atomic_answer_begin(grants);
 	struct rch_answer *answer;
 
 	if (cause) {
@@ -387,19 +387,19 @@ static struct rch_answer *answer_make(struct rch_grants *grants)
 	}
 	answer = rch_try(RCH_SITE_GRANT, kzalloc(sizeof(*answer), GFP_ATOMIC | __GFP_NOWARN));
 	if (!answer) {
-		answer_end(grants);
+		grant_atomic_answer_end(grants);
 		rch_chan_cannot_keep(grants->chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 		return NULL;
 	}
 	answer->grants = grants;
-	answer->word.sent = answer_sent;
+	answer->word.sent = grant_atomic_answer_sent;
 	answer->word.type = RCH_REC_ATOMIC_DONE;
 	answer->word.length = sizeof(struct rch_wire_atomic_done);
 	return answer;
 }
 
-static enum rch_rule do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
-			       u64 *value)
+static enum rch_rule grant_atomic_do_atomic(struct rch_grants *grants, const struct rch_atomic *a,
+					    u64 *value)
 {
 	struct rch_loan *loan;
 	u64 offset;
@@ -438,14 +438,14 @@ enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_re
 		return rule;
 	if (READ_ONCE(grants->answers) >= RCH_ANSWERS_MAX)
 		return RCH_RULE_ANSWER;
-	answer = answer_make(grants);
+	answer = grant_atomic_answer_make(grants);
 	if (!answer)
 		return RCH_RULE_OK;
 	xa_lock_bh(&grants->loans);
-	rule = do_atomic(grants, &a, &value);
+	rule = grant_atomic_do_atomic(grants, &a, &value);
 	xa_unlock_bh(&grants->loans);
 	if (rule) {
-		answer_sent(&answer->word);
+		grant_atomic_answer_sent(&answer->word);
 		return rule;
 	}
 	rch_wire_atomic_done_put(answer->word.data, a.serial, value);

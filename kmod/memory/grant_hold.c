@@ -23,13 +23,13 @@
 #include "memory/grant.h"
 #include "pure/seq.h"
 
-static struct rch_grants *grants_of(struct rch_chan *chan)
+static struct rch_grants *grant_hold_grants_of(struct rch_chan *chan)
 {
 	/* pairs with rch_grants_get() */
 	return smp_load_acquire(&chan->grants);
 }
 
-static void held_free(struct kref *ref)
+static void grant_held_free(struct kref *ref)
 {
 	struct rch_held *held = container_of(ref, struct rch_held, ref);
 
@@ -38,19 +38,19 @@ static void held_free(struct kref *ref)
 }
 
 /* Any context. */
-static void held_put(struct rch_held *held)
+static void grant_held_put(struct rch_held *held)
 {
-	kref_put(&held->ref, held_free);
+	kref_put(&held->ref, grant_held_free);
 }
 
-static void release_sent(struct rch_word *word)
+static void grant_hold_release_sent(struct rch_word *word)
 {
-	held_put(container_of(word, struct rch_held, release));
+	grant_held_put(container_of(word, struct rch_held, release));
 }
 
 /* @cause, @detail: why there is none; that of no memory is there before. */
-static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *cause,
-				  u32 *detail)
+static struct rch_held *grant_hold_held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *cause,
+					     u32 *detail)
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_GRANTS] = 1,
@@ -65,14 +65,14 @@ static struct rch_held *held_make(struct rch_chan *chan, u32 id, u32 keys, u32 *
 		return NULL;
 	kref_init(&held->ref);
 	held->id = id;
-	held->release.sent = release_sent;
+	held->release.sent = grant_hold_release_sent;
 	rch_charge_begin_by_peer(&held->charge, chan->charge.user, chan->charge.exempt);
 	refusal = rch_charge_take(&held->charge, &cost, &which);
 	if (!refusal)
 		return held;
 	*cause = refusal;
 	*detail = which;
-	held_put(held);
+	grant_held_put(held);
 	return NULL;
 }
 
@@ -85,12 +85,15 @@ void rch_held_free_all(struct rch_grants *grants)
 	xa_for_each(&grants->held, id, held) {
 		WARN_ON_ONCE(held->busy);
 		xa_erase_bh(&grants->held, id);
-		held_put(held);
+		grant_held_put(held);
 	}
 }
 
-/* There are no more accesses. Return: whether it is to be given back now, by give_back(). */
-static bool end_locked(struct rch_grants *grants, struct rch_held *held)
+/*
+ * There are no more accesses. Return: whether it is to be given back now, by
+ * grant_hold_give_back().
+ */
+static bool grant_hold_end_locked(struct rch_grants *grants, struct rch_held *held)
 {
 	lockdep_assert_held(&grants->held.xa_lock);
 	held->ended = true;
@@ -100,7 +103,7 @@ static bool end_locked(struct rch_grants *grants, struct rch_held *held)
 	return true;
 }
 
-static void give_back(struct rch_grants *grants, struct rch_held *held)
+static void grant_hold_give_back(struct rch_grants *grants, struct rch_held *held)
 {
 	held->release.type = RCH_REC_RELEASE;
 	held->release.length = sizeof(struct rch_wire_grant_end);
@@ -111,14 +114,14 @@ static void give_back(struct rch_grants *grants, struct rch_held *held)
 /* A grant comes */
 
 /* Return: 0, -EEXIST: the number is in use; or -ENOMEM, with @cause and @detail. */
-static int keep(struct rch_grants *grants, const struct rch_grant_info *info, u32 *cause,
-		u32 *detail)
+static int grant_hold_keep(struct rch_grants *grants, const struct rch_grant_info *info, u32 *cause,
+			   u32 *detail)
 {
 	struct rch_held *held, *old;
 	int ret = 0;
 	u32 i;
 
-	held = held_make(grants->chan, info->id, info->keys, cause, detail);
+	held = grant_hold_held_make(grants->chan, info->id, info->keys, cause, detail);
 	if (!held)
 		return -ENOMEM;
 	held->rights = info->rights;
@@ -141,14 +144,14 @@ static int keep(struct rch_grants *grants, const struct rch_grant_info *info, u3
 	grants->held_last = info->id;
 	xa_unlock_bh(&grants->held);
 	if (old && !ret)
-		held_put(old);
+		grant_held_put(old);
 	if (old || ret)
-		held_put(held);
+		grant_held_put(held);
 	return ret;
 }
 
-static struct rch_segment *event_make(const struct rch_record *r,
-				      const struct rch_grant_info *infos, u32 count)
+static struct rch_segment *grant_hold_event_make(const struct rch_record *r,
+						 const struct rch_grant_info *infos, u32 count)
 {
 	u32 message, i, length;
 	struct rdmachan_grant_event *event;
@@ -208,13 +211,13 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 		/* Only softirq of one link changes it. */
 		if (!rch_seq_before(READ_ONCE(grants->held_last), infos[i].id))
 			return RCH_RULE_GRANT;
-		ret = keep(grants, &infos[i], &cause, &detail);
+		ret = grant_hold_keep(grants, &infos[i], &cause, &detail);
 		if (ret == -EEXIST)
 			return RCH_RULE_GRANT;
 		if (ret)
 			goto err;
 	}
-	*seg = event_make(r, infos, count);
+	*seg = grant_hold_event_make(r, infos, count);
 	if (*seg)
 		return RCH_RULE_OK;
 err:
@@ -248,15 +251,15 @@ void rch_grants_unread(struct rch_chan *chan, const struct rch_segment *seg)
 /*
  * It has not come yet. Return: the rule that was broken.
  */
-static enum rch_rule lay_stone(struct rch_grants *grants, u32 id)
+static enum rch_rule grant_hold_lay_stone(struct rch_grants *grants, u32 id)
 {
 	u32 cause = RDMACHAN_CAUSE_RESOURCES, detail = ENOMEM;
 	struct rch_held *stone, *answer = NULL;
 	int ret;
 
-	stone = held_make(grants->chan, id, 0, &cause, &detail);
+	stone = grant_hold_held_make(grants->chan, id, 0, &cause, &detail);
 	if (stone)
-		answer = held_make(grants->chan, id, 0, &cause, &detail);
+		answer = grant_hold_held_make(grants->chan, id, 0, &cause, &detail);
 	if (!answer)
 		goto err;
 	stone->stone = true;
@@ -266,13 +269,13 @@ static enum rch_rule lay_stone(struct rch_grants *grants, u32 id)
 	xa_unlock_bh(&grants->held);
 	if (ret)
 		goto err;
-	give_back(grants, answer);
+	grant_hold_give_back(grants, answer);
 	return RCH_RULE_OK;
 err:
 	if (answer)
-		held_put(answer);
+		grant_held_put(answer);
 	if (stone)
-		held_put(stone);
+		grant_held_put(stone);
 	rch_chan_cannot_keep(grants->chan, cause, detail);
 	return RCH_RULE_OK;
 }
@@ -295,17 +298,17 @@ enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_re
 	if (held && held->stone)
 		rule = RCH_RULE_GRANT;
 	else if (held && !held->ended)
-		now = end_locked(grants, held);
+		now = grant_hold_end_locked(grants, held);
 	xa_unlock_bh(&grants->held);
 	if (now)
-		give_back(grants, held);
+		grant_hold_give_back(grants, held);
 	else if (!held && early)
-		rule = lay_stone(grants, id);
+		rule = grant_hold_lay_stone(grants, id);
 	return rule;
 }
 
 /* Why there is no such grant to be used. */
-static int missing(const struct rch_grants *grants, u32 id)
+static int grant_hold_missing(const struct rch_grants *grants, u32 id)
 {
 	return id && !rch_seq_before(grants->held_last, id) ? -EKEYREVOKED : -ENOENT;
 }
@@ -319,7 +322,7 @@ static int missing(const struct rch_grants *grants, u32 id)
  */
 int rch_held_release(struct rch_chan *chan, u32 id)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_hold_grants_of(chan);
 	struct rch_held *held;
 	bool now = false;
 	int ret = 0;
@@ -329,12 +332,12 @@ int rch_held_release(struct rch_chan *chan, u32 id)
 	xa_lock_bh(&grants->held);
 	held = xa_load(&grants->held, id);
 	if (!held || held->ended)
-		ret = missing(grants, id);
+		ret = grant_hold_missing(grants, id);
 	else
-		now = end_locked(grants, held);
+		now = grant_hold_end_locked(grants, held);
 	xa_unlock_bh(&grants->held);
 	if (now)
-		give_back(grants, held);
+		grant_hold_give_back(grants, held);
 	return ret;
 }
 
@@ -355,7 +358,7 @@ int rch_held_release(struct rch_chan *chan, u32 id)
 int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length,
 			struct rch_held_place *place)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_hold_grants_of(chan);
 	struct rch_held *held;
 	int ret = 0;
 
@@ -364,7 +367,7 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 	xa_lock_bh(&grants->held);
 	held = xa_load(&grants->held, id);
 	if (!held || held->ended || (held->counted && !held->uses))
-		ret = missing(grants, id);
+		ret = grant_hold_missing(grants, id);
 	else if (!(held->rights & right))
 		ret = -EACCES;
 	else if (!rch_grant_range_ok(held->length, offset, length))
@@ -387,17 +390,17 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 /** rch_held_call_end - the call is over; a grant that is used up is given back */
 void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_hold_grants_of(chan);
 	bool now = false;
 
 	xa_lock_bh(&grants->held);
 	held->calls--;
 	if (!held->ended && !held->calls && held->counted && !held->uses)
-		now = end_locked(grants, held);
+		now = grant_hold_end_locked(grants, held);
 	xa_unlock_bh(&grants->held);
 	if (now)
-		give_back(grants, held);
-	held_put(held);
+		grant_hold_give_back(grants, held);
+	grant_held_put(held);
 }
 
 /**
@@ -410,7 +413,7 @@ void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
  */
 int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_hold_grants_of(chan);
 	int ret = 0;
 
 	if (!rch_lane_access_begin(&chan->lane))
@@ -429,14 +432,14 @@ int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 /** rch_held_end - the adapter is done; a grant that has ended meanwhile is given back */
 void rch_held_end(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_hold_grants_of(chan);
 	bool now;
 
 	xa_lock_bh(&grants->held);
 	held->busy--;
-	now = held->ended && end_locked(grants, held);
+	now = held->ended && grant_hold_end_locked(grants, held);
 	xa_unlock_bh(&grants->held);
 	if (now)
-		give_back(grants, held);
+		grant_hold_give_back(grants, held);
 	rch_lane_access_end(&chan->lane);
 }

@@ -24,7 +24,7 @@
 #include "path/path_rdma.h"
 #include "pure/seq.h"
 
-static struct rch_grants *grants_of(struct rch_chan *chan)
+static struct rch_grants *grant_lend_grants_of(struct rch_chan *chan)
 {
 	/* pairs with rch_grants_get() */
 	return smp_load_acquire(&chan->grants);
@@ -32,7 +32,7 @@ static struct rch_grants *grants_of(struct rch_chan *chan)
 
 /* A loan's life */
 
-static void loan_free(struct kref *ref)
+static void grant_lend_loan_free(struct kref *ref)
 {
 	struct rch_loan *loan = container_of(ref, struct rch_loan, ref);
 
@@ -47,20 +47,20 @@ static void loan_free(struct kref *ref)
 /** rch_loan_put - drop a reference. Any context */
 void rch_loan_put(struct rch_loan *loan)
 {
-	kref_put(&loan->ref, loan_free);
+	kref_put(&loan->ref, grant_lend_loan_free);
 }
 
-static bool object_get(struct rch_object *obj)
+static bool grant_lend_object_get(struct rch_object *obj)
 {
 	return kref_get_unless_zero(&container_of(obj, struct rch_loan, object)->ref);
 }
 
-static void object_put(struct rch_object *obj)
+static void grant_lend_object_put(struct rch_object *obj)
 {
 	rch_loan_put(container_of(obj, struct rch_loan, object));
 }
 
-static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+static void grant_lend_object_fill(struct rch_object *obj, struct rdmachan_object *out)
 {
 	struct rch_loan *loan = container_of(obj, struct rch_loan, object);
 	struct rch_chan *chan = loan->grants->chan;
@@ -79,19 +79,19 @@ static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
 
 static const struct rch_object_ops loan_object_ops = {
 	.kind = RDMACHAN_KIND_GRANT,
-	.get = object_get,
-	.put = object_put,
-	.fill = object_fill,
+	.get = grant_lend_object_get,
+	.put = grant_lend_object_put,
+	.fill = grant_lend_object_fill,
 };
 
-static void revoke_sent(struct rch_word *word)
+static void grant_lend_revoke_sent(struct rch_word *word)
 {
 	rch_loan_put(container_of(word, struct rch_loan, revoke));
 }
 
 static void rch_loan_timer(struct work_struct *work);
 
-static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions *set)
+static struct rch_loan *grant_lend_loan_alloc(struct rch_grants *grants, struct rch_regions *set)
 {
 	struct rch_chan *chan = grants->chan;
 	struct rch_loan *loan;
@@ -104,7 +104,7 @@ static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions
 	kref_get(&chan->ref);
 	loan->grants = grants;
 	loan->set = rch_regions_get(set);
-	loan->revoke.sent = revoke_sent;
+	loan->revoke.sent = grant_lend_revoke_sent;
 	INIT_LIST_HEAD(&loan->of_set);
 	INIT_LIST_HEAD(&loan->ending);
 	INIT_DELAYED_WORK(&loan->timer, rch_loan_timer);
@@ -115,8 +115,8 @@ static struct rch_loan *loan_alloc(struct rch_grants *grants, struct rch_regions
 }
 
 /* The region that is lent, used from here on. */
-static int find_region(struct rch_loan *loan, const struct rdmachan_grant_range *range,
-		       struct rdmachan_error *error)
+static int grant_lend_find_region(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+				  struct rdmachan_error *error)
 {
 	bool write = range->rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC);
 	struct rch_region *region = rch_region_use(loan->set, range->region, current->mm);
@@ -146,14 +146,14 @@ err:
 	return ret;
 }
 
-static void drop_region(struct rch_loan *loan)
+static void grant_lend_drop_region(struct rch_loan *loan)
 {
 	if (loan->info.rights & RDMACHAN_RIGHT_ATOMIC)
 		rch_region_atomics_end(loan->set, loan->region);
 	rch_region_unuse(loan->region);
 }
 
-static void put_pieces(struct rch_loan *loan)
+static void grant_lend_put_pieces(struct rch_loan *loan)
 {
 	u32 i;
 
@@ -166,7 +166,7 @@ static void put_pieces(struct rch_loan *loan)
 }
 
 /* Pages that @bytes at @address are in. */
-static u64 pages_at(u64 address, u64 bytes)
+static u64 grant_lend_pages_at(u64 address, u64 bytes)
 {
 	return DIV_ROUND_UP_ULL(offset_in_page(address) + bytes, PAGE_SIZE);
 }
@@ -176,10 +176,11 @@ static u64 pages_at(u64 address, u64 bytes)
  * bounce buffers cannot be lent: the buffers would have to be copied whenever the peer accesses it,
  * and the owner does not learn of that. Return: it, or an ERR_PTR(): -ENOMEM or -EOPNOTSUPP.
  */
-static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
+static struct rch_lend *grant_lend_get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 {
 	struct rch_lend *piece = rch_lend_get(loan->path,
-					      pages_at(loan->region->addr + offset, bytes));
+					      grant_lend_pages_at(loan->region->addr + offset,
+								  bytes));
 	bool write = loan->info.rights & (RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC);
 	struct ib_device *dev = loan->path->dev;
 
@@ -205,7 +206,7 @@ static struct rch_lend *get_piece(struct rch_loan *loan, u64 offset, u64 bytes)
 	return piece;
 }
 
-static int get_pieces(struct rch_loan *loan)
+static int grant_lend_get_pieces(struct rch_loan *loan)
 {
 	u64 address = loan->info.start, end = address + loan->info.length, bytes;
 	struct rch_lend *piece;
@@ -219,7 +220,8 @@ static int get_pieces(struct rch_loan *loan)
 		goto err;
 	for (i = 0; i < loan->info.keys; i++, address += bytes) {
 		bytes = rch_grant_piece_left(address, loan->info.shift, end - address);
-		piece = get_piece(loan, loan->offset + address - loan->info.start, bytes);
+		piece = grant_lend_get_piece(loan, loan->offset + address - loan->info.start,
+					     bytes);
 		if (IS_ERR(piece))
 			goto err_pieces;
 		loan->pieces[i] = piece;
@@ -227,7 +229,7 @@ static int get_pieces(struct rch_loan *loan)
 	return 0;
 
 err_pieces:
-	put_pieces(loan);
+	grant_lend_put_pieces(loan);
 	return PTR_ERR(piece);
 err:
 	kvfree(loan->pieces);
@@ -235,14 +237,14 @@ err:
 	return -ENOMEM;
 }
 
-static void close_pieces(struct rch_loan *loan)
+static void grant_lend_close_pieces(struct rch_loan *loan)
 {
 	rch_lend_close(loan->path, loan->pieces, loan->info.keys);
-	put_pieces(loan);
+	grant_lend_put_pieces(loan);
 }
 
 /* The adapter's errors that programs know: it cannot map such memory, or it has failed. */
-static int open_errno(int ret)
+static int grant_lend_open_errno(int ret)
 {
 	switch (ret) {
 	case -ENOMEM:
@@ -255,9 +257,9 @@ static int open_errno(int ret)
 	}
 }
 
-static int open_pieces(struct rch_loan *loan)
+static int grant_lend_open_pieces(struct rch_loan *loan)
 {
-	int ret = get_pieces(loan);
+	int ret = grant_lend_get_pieces(loan);
 	u32 i;
 
 	if (ret)
@@ -265,8 +267,8 @@ static int open_pieces(struct rch_loan *loan)
 	ret = rch_lend_open(loan->path, loan->pieces, loan->info.keys, loan->info.shift,
 			    loan->info.rights);
 	if (ret) {
-		close_pieces(loan);
-		return open_errno(ret);
+		grant_lend_close_pieces(loan);
+		return grant_lend_open_errno(ret);
 	}
 	for (i = 0; i < loan->info.keys; i++)
 		loan->keys[i] = cpu_to_le32(loan->pieces[i]->mr->rkey);
@@ -278,7 +280,7 @@ static int open_pieces(struct rch_loan *loan)
  * The event is made ahead: to be told must not fail. It is the channel's, and paid for until it
  * is read.
  */
-static int make_event(struct rch_loan *loan, struct rdmachan_error *error)
+static int grant_lend_make_event(struct rch_loan *loan, struct rdmachan_error *error)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = RCH_EVENT_BYTES };
 	struct rch_chan *chan = loan->grants->chan;
@@ -303,7 +305,7 @@ static int make_event(struct rch_loan *loan, struct rdmachan_error *error)
 	return 0;
 }
 
-static void drop_event(struct rch_loan *loan, struct rch_segment *event)
+static void grant_lend_drop_event(struct rch_loan *loan, struct rch_segment *event)
 {
 	LIST_HEAD(drop);
 
@@ -312,7 +314,7 @@ static void drop_event(struct rch_loan *loan, struct rch_segment *event)
 	rch_chan_events_over(loan->grants->chan, 1);
 }
 
-static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *range)
+static int grant_lend_describe(struct rch_loan *loan, const struct rdmachan_grant_range *range)
 {
 	u64 keys;
 
@@ -329,50 +331,50 @@ static int describe(struct rch_loan *loan, const struct rdmachan_grant_range *ra
 	return keys && keys <= U16_MAX ? 0 : -EMSGSIZE;
 }
 
-static u64 cost_of_pieces(const struct rch_loan *loan)
+static u64 grant_lend_cost_of_pieces(const struct rch_loan *loan)
 {
 	u64 address = loan->info.start, end = address + loan->info.length, bytes, sum = 0;
 
 	for (; address < end; address += bytes) {
 		bytes = rch_grant_piece_left(address, loan->info.shift, end - address);
-		sum += rch_lend_cost(loan->path, pages_at(address, bytes));
+		sum += rch_lend_cost(loan->path, grant_lend_pages_at(address, bytes));
 	}
 	return sum;
 }
 
 /* What the adapter must know is what a loan costs, not that it is one. */
-static int charge(struct rch_loan *loan, struct rdmachan_error *error)
+static int grant_lend_charge(struct rch_loan *loan, struct rdmachan_error *error)
 {
 	struct rch_cost cost = { .of[RDMACHAN_LIMIT_GRANTS] = loan->info.keys };
 
-	loan->bytes = cost_of_pieces(loan);
+	loan->bytes = grant_lend_cost_of_pieces(loan);
 	cost.of[RDMACHAN_LIMIT_BYTES] = loan->bytes;
 	return rch_charge_object(&loan->charge, &cost, RDMACHAN_OP_GRANT, error);
 }
 
-static void uncharge(struct rch_loan *loan)
+static void grant_lend_uncharge(struct rch_loan *loan)
 {
 	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_GRANTS, loan->info.keys);
 	rch_charge_give(&loan->charge, RDMACHAN_LIMIT_BYTES, loan->bytes);
 }
 
 /* Lend it as it can be, as far as is known. */
-static int build_so(struct rch_loan *loan, const struct rdmachan_grant_range *range,
-		    struct rdmachan_error *error)
+static int grant_lend_build_so(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+			       struct rdmachan_error *error)
 {
 	int ret;
 
 	loan->info.rights = range->rights;
-	ret = find_region(loan, range, error);
+	ret = grant_lend_find_region(loan, range, error);
 	if (ret)
 		return ret;
-	ret = describe(loan, range) ?: charge(loan, error);
+	ret = grant_lend_describe(loan, range) ?: grant_lend_charge(loan, error);
 	if (ret)
 		goto err_region;
-	ret = open_pieces(loan);
+	ret = grant_lend_open_pieces(loan);
 	if (ret)
 		goto err_charge;
-	ret = make_event(loan, error);
+	ret = grant_lend_make_event(loan, error);
 	if (ret)
 		goto err_pieces;
 	ret = rch_object_enter(&loan->object, &loan_object_ops, loan->grants->chan->net,
@@ -382,25 +384,25 @@ static int build_so(struct rch_loan *loan, const struct rdmachan_grant_range *ra
 	return 0;
 
 err_event:
-	drop_event(loan, loan->event);
+	grant_lend_drop_event(loan, loan->event);
 err_pieces:
-	close_pieces(loan);
+	grant_lend_close_pieces(loan);
 err_charge:
-	uncharge(loan);
+	grant_lend_uncharge(loan);
 err_region:
-	drop_region(loan);
+	grant_lend_drop_region(loan);
 	return ret;
 }
 
 /* With the path entered. Atomic operations that the adapter does not do are the kernel's. */
-static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
-		 struct rdmachan_error *error)
+static int grant_lend_build(struct rch_loan *loan, const struct rdmachan_grant_range *range,
+			    struct rdmachan_error *error)
 {
-	int ret = build_so(loan, range, error);
+	int ret = grant_lend_build_so(loan, range, error);
 
 	if (ret == -EOPNOTSUPP && (loan->info.rights & RDMACHAN_RIGHT_BY_DEVICE) &&
 	    !rch_lend_atomics(loan->path))
-		ret = build_so(loan, range, error);
+		ret = grant_lend_build_so(loan, range, error);
 	return ret;
 }
 
@@ -409,11 +411,11 @@ static int build(struct rch_loan *loan, const struct rdmachan_grant_range *range
  * A loan is a user of the path from here on: until it is given nobody is waited for but
  * the adapter, and least of all the program's memory.
  */
-static struct rch_loan *make(struct rch_grants *grants, struct rch_giving *giving,
-			     const struct rdmachan_grant_range *range)
+static struct rch_loan *grant_lend_make(struct rch_grants *grants, struct rch_giving *giving,
+					const struct rdmachan_grant_range *range)
 {
 	struct rch_chan *chan = grants->chan;
-	struct rch_loan *loan = loan_alloc(grants, giving->set);
+	struct rch_loan *loan = grant_lend_loan_alloc(grants, giving->set);
 	int ret = -ENOTCONN;
 
 	if (!loan)
@@ -421,7 +423,7 @@ static struct rch_loan *make(struct rch_grants *grants, struct rch_giving *givin
 	loan->path = &chan->lane.link->path;
 	if (!rch_path_enter(loan->path))
 		goto err;
-	ret = rch_lend_can(loan->path) ? build(loan, range, giving->error) : -EOPNOTSUPP;
+	ret = rch_lend_can(loan->path) ? grant_lend_build(loan, range, giving->error) : -EOPNOTSUPP;
 	if (ret)
 		goto err_leave;
 	return loan;
@@ -434,27 +436,27 @@ err:
 }
 
 /* Control of the memory is back with this. The loan is in no table. */
-static void take_back(struct rch_loan *loan)
+static void grant_lend_take_back(struct rch_loan *loan)
 {
 	struct rch_path *path = loan->path;
 
 	rch_object_strike(&loan->object);
-	close_pieces(loan);
-	drop_region(loan);
+	grant_lend_close_pieces(loan);
+	grant_lend_drop_region(loan);
 	rch_path_leave(path);
-	uncharge(loan);
+	grant_lend_uncharge(loan);
 }
 
 /* The peer has not been told of it. */
-static void undo(struct rch_loan *loan)
+static void grant_lend_undo(struct rch_loan *loan)
 {
-	take_back(loan);
-	drop_event(loan, loan->event);
+	grant_lend_take_back(loan);
+	grant_lend_drop_event(loan, loan->event);
 	rch_loan_put(loan);
 }
 
 /* Return: whether it was not before. */
-static bool ending_locked(struct rch_loan *loan, u32 cause)
+static bool grant_lend_ending_locked(struct rch_loan *loan, u32 cause)
 {
 	struct rch_grants *grants = loan->grants;
 
@@ -467,7 +469,7 @@ static bool ending_locked(struct rch_loan *loan, u32 cause)
 	return true;
 }
 
-static void take_back_later(struct rch_grants *grants)
+static void grant_lend_take_back_later(struct rch_grants *grants)
 {
 	kref_get(&grants->chan->ref);
 	if (!rch_link_return(grants->chan->lane.link, &grants->back))
@@ -476,7 +478,7 @@ static void take_back_later(struct rch_grants *grants)
 
 /* Giving */
 
-static void enter(struct rch_loan *loan)
+static void grant_lend_enter(struct rch_loan *loan)
 {
 	atomic_inc(&loan->grants->chan->lent);
 	/* In the list there are only those that can be revoked, or are over. */
@@ -488,7 +490,7 @@ static void enter(struct rch_loan *loan)
 	spin_unlock(&loan->set->lock);
 }
 
-static void leave_set(struct rch_loan *loan)
+static void grant_lend_leave_set(struct rch_loan *loan)
 {
 	spin_lock(&loan->set->lock);
 	list_del_init(&loan->of_set);
@@ -496,7 +498,7 @@ static void leave_set(struct rch_loan *loan)
 }
 
 /* Numbers grow in the order in which the peer hears of them; 0 is none, others are in use. */
-static void choose_numbers(struct rch_grants *grants, struct rch_giving *giving)
+static void grant_lend_choose_numbers(struct rch_grants *grants, struct rch_giving *giving)
 {
 	u32 id = grants->last, i;
 
@@ -508,7 +510,7 @@ static void choose_numbers(struct rch_grants *grants, struct rch_giving *giving)
 	}
 }
 
-static int number(struct rch_loan *loan, u32 id)
+static int grant_lend_number(struct rch_loan *loan, u32 id)
 {
 	struct rch_grants *grants = loan->grants;
 	int ret = xa_insert_bh(&grants->loans, id, loan, GFP_KERNEL_ACCOUNT);
@@ -521,7 +523,7 @@ static int number(struct rch_loan *loan, u32 id)
 	return 0;
 }
 
-static struct rch_item *message(struct rch_giving *giving, struct rch_loan **loans)
+static struct rch_item *grant_lend_message(struct rch_giving *giving, struct rch_loan **loans)
 {
 	struct rch_lane *lane = &giving->chan->lane;
 	struct rch_grant_info infos[RCH_GRANTS_MAX];
@@ -551,7 +553,7 @@ static struct rch_item *message(struct rch_giving *giving, struct rch_loan **loa
  * A timer that is pending has a reference of its own. In two steps, as in chan.c:
  * mod_delayed_work() does not tell whether it has queued the work.
  */
-static void start_timer(struct rch_loan *loan, unsigned long delay)
+static void grant_lend_start_timer(struct rch_loan *loan, unsigned long delay)
 {
 	if (!cancel_delayed_work(&loan->timer))
 		kref_get(&loan->ref);
@@ -563,7 +565,7 @@ static void start_timer(struct rch_loan *loan, unsigned long delay)
 }
 
 /* The timer of a REVOKE that was faster stays. */
-static void expire_later(struct rch_loan *loan)
+static void grant_lend_expire_later(struct rch_loan *loan)
 {
 	kref_get(&loan->ref);
 	/* Not early: the jiffy that is just going on may be nearly over. */
@@ -574,23 +576,24 @@ static void expire_later(struct rch_loan *loan)
 }
 
 /* The peer has not heard of it, and the program will not either. */
-static void not_given(struct rch_loan *loan)
+static void grant_lend_not_given(struct rch_loan *loan)
 {
 	struct rch_segment *event = NULL;
 	bool first;
 
 	xa_lock_bh(&loan->grants->loans);
-	first = ending_locked(loan, RDMACHAN_CAUSE_NONE);
+	first = grant_lend_ending_locked(loan, RDMACHAN_CAUSE_NONE);
 	swap(event, loan->event);
 	xa_unlock_bh(&loan->grants->loans);
 	if (event)
-		drop_event(loan, event);
+		grant_lend_drop_event(loan, event);
 	if (first)
-		take_back_later(loan->grants);
+		grant_lend_take_back_later(loan->grants);
 }
 
 /* The item is made: from here on nothing fails but the channel. */
-static int give(struct rch_giving *giving, struct rch_loan **loans, struct rch_item *item)
+static int grant_lend_give(struct rch_giving *giving, struct rch_loan **loans,
+			   struct rch_item *item)
 {
 	struct rch_loan *loan;
 	int ret;
@@ -599,21 +602,21 @@ static int give(struct rch_giving *giving, struct rch_loan **loans, struct rch_i
 	for (i = 0; i < giving->count; i++) {
 		loan = loans[i];
 		kref_get(&loan->ref);
-		enter(loan);
+		grant_lend_enter(loan);
 	}
 	ret = rch_lane_queue(&giving->chan->lane, item);
 	for (i = 0; i < giving->count; i++) {
 		loan = loans[i];
 		if (ret)
-			not_given(loan);
+			grant_lend_not_given(loan);
 		else if (loan->expires_ms)
-			expire_later(loan);
+			grant_lend_expire_later(loan);
 		rch_loan_put(loan);
 	}
 	return ret;
 }
 
-static int make_and_give(struct rch_grants *grants, struct rch_giving *giving)
+static int grant_lend_make_and_give(struct rch_grants *grants, struct rch_giving *giving)
 {
 	struct rch_loan *loans[RCH_GRANTS_MAX];
 	struct rch_item *item;
@@ -621,29 +624,29 @@ static int make_and_give(struct rch_grants *grants, struct rch_giving *giving)
 	int ret = 0;
 
 	for (made = 0; made < giving->count; made++) {
-		loans[made] = make(grants, giving, &giving->ranges[made]);
+		loans[made] = grant_lend_make(grants, giving, &giving->ranges[made]);
 		ret = PTR_ERR_OR_ZERO(loans[made]);
 		if (ret)
 			goto err;
 	}
 	for (; numbered < made; numbered++) {
-		ret = number(loans[numbered], giving->ids[numbered]);
+		ret = grant_lend_number(loans[numbered], giving->ids[numbered]);
 		if (ret)
 			goto err;
 	}
-	item = message(giving, loans);
+	item = grant_lend_message(giving, loans);
 	ret = PTR_ERR_OR_ZERO(item);
 	if (!ret)
-		return give(giving, loans, item);
+		return grant_lend_give(giving, loans, item);
 err:
 	while (numbered--)
 		xa_erase_bh(&grants->loans, giving->ids[numbered]);
 	while (made--)
-		undo(loans[made]);
+		grant_lend_undo(loans[made]);
 	return ret;
 }
 
-static int give_claimed(struct rch_giving *giving)
+static int grant_lend_give_claimed(struct rch_giving *giving)
 {
 	struct rch_chan *chan = giving->chan;
 	struct rch_grants *grants;
@@ -654,9 +657,9 @@ static int give_claimed(struct rch_giving *giving)
 	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
 	if (!grants)
 		return -ENOMEM;
-	choose_numbers(grants, giving);
+	grant_lend_choose_numbers(grants, giving);
 	/* Its memory may take as long as it pleases, as nothing is lent yet. */
-	ret = giving->out(giving) ?: make_and_give(grants, giving);
+	ret = giving->out(giving) ?: grant_lend_make_and_give(grants, giving);
 	if (!ret)
 		rch_chan_tx_done(chan, giving->bytes);
 	return ret == -EPIPE ? rch_chan_tx_check(chan) ?: ret : ret;
@@ -678,7 +681,7 @@ int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadl
 
 	if (ret)
 		return ret;
-	ret = give_claimed(giving);
+	ret = grant_lend_give_claimed(giving);
 	rch_chan_unclaim(giving->chan, RCH_CHAN_TX);
 	return ret;
 }
@@ -694,14 +697,14 @@ void rch_loans_end(struct rch_grants *grants, u32 cause)
 
 	xa_lock_bh(&grants->loans);
 	xa_for_each(&grants->loans, id, loan)
-		any |= ending_locked(loan, cause);
+		any |= grant_lend_ending_locked(loan, cause);
 	xa_unlock_bh(&grants->loans);
 	if (any)
-		take_back_later(grants);
+		grant_lend_take_back_later(grants);
 }
 
 /* What the holder may say of why it gives back. */
-static u32 release_cause(u32 cause)
+static u32 grant_lend_release_cause(u32 cause)
 {
 	return cause ? RDMACHAN_CAUSE_PEER_RESOURCES : RDMACHAN_CAUSE_NONE;
 }
@@ -716,15 +719,15 @@ enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_r
 	rch_wire_grant_end_get(r, &id, &cause);
 	xa_lock_bh(&grants->loans);
 	loan = xa_load(&grants->loans, id);
-	ok = loan && ending_locked(loan, release_cause(cause));
+	ok = loan && grant_lend_ending_locked(loan, grant_lend_release_cause(cause));
 	xa_unlock_bh(&grants->loans);
 	if (!ok)
 		return RCH_RULE_GRANT;
-	take_back_later(grants);
+	grant_lend_take_back_later(grants);
 	return RCH_RULE_OK;
 }
 
-static void tell_end(struct rch_loan *loan)
+static void grant_lend_tell_end(struct rch_loan *loan)
 {
 	struct rch_chan *chan = loan->grants->chan;
 	struct rch_segment *event = NULL;
@@ -746,13 +749,13 @@ static void tell_end(struct rch_loan *loan)
 	wake_up_all(&loan->wait);
 }
 
-static void end(struct rch_loan *loan)
+static void grant_lend_end(struct rch_loan *loan)
 {
 	if (cancel_delayed_work_sync(&loan->timer))
 		rch_loan_put(loan);
-	take_back(loan);
-	leave_set(loan);
-	tell_end(loan);
+	grant_lend_take_back(loan);
+	grant_lend_leave_set(loan);
+	grant_lend_tell_end(loan);
 	rch_loan_put(loan);
 }
 
@@ -770,16 +773,16 @@ void rch_loans_return(struct rch_return *r)
 	more = !list_empty(&grants->ending);
 	xa_unlock_bh(&grants->loans);
 	if (loan)
-		end(loan);
+		grant_lend_end(loan);
 	if (more)
-		take_back_later(grants);
+		grant_lend_take_back_later(grants);
 	rch_chan_put(grants->chan);
 }
 
 /* Revoking */
 
 /* Have the peer told, once; then it has that time to answer. */
-static void revoke(struct rch_loan *loan)
+static void grant_lend_revoke(struct rch_loan *loan)
 {
 	struct rch_grants *grants = loan->grants;
 	struct rch_link *link = grants->chan->lane.link;
@@ -799,7 +802,7 @@ static void revoke(struct rch_loan *loan)
 	loan->revoke.length = sizeof(struct rch_wire_grant_end);
 	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
 	rch_lane_word(&grants->chan->lane, &loan->revoke);
-	start_timer(loan, rch_grant_patience(link));
+	grant_lend_start_timer(loan, rch_grant_patience(link));
 }
 
 /*
@@ -808,7 +811,7 @@ static void revoke(struct rch_loan *loan)
  * may come just when it is being revoked. A timer may be an eighth of its time late by itself. The
  * peer must have no say in what is late: it names the link's tick.
  */
-static bool overdue(struct rch_loan *loan)
+static bool grant_lend_overdue(struct rch_loan *loan)
 {
 	struct rch_grants *grants = loan->grants;
 	struct rch_link *link = grants->chan->lane.link;
@@ -824,7 +827,7 @@ static bool overdue(struct rch_loan *loan)
 		loan->due = jiffies + patience;
 	xa_unlock_bh(&grants->loans);
 	if (late)
-		start_timer(loan, patience);
+		grant_lend_start_timer(loan, patience);
 	return over;
 }
 
@@ -833,8 +836,8 @@ static void rch_loan_timer(struct work_struct *work)
 	struct rch_loan *loan = container_of(to_delayed_work(work), struct rch_loan, timer);
 
 	if (!READ_ONCE(loan->revoked))
-		revoke(loan);
-	else if (overdue(loan))
+		grant_lend_revoke(loan);
+	else if (grant_lend_overdue(loan))
 		rch_link_unanswered(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT);
 	rch_loan_put(loan);
 }
@@ -842,7 +845,7 @@ static void rch_loan_timer(struct work_struct *work)
 /** rch_grants_revoke - the channel is closed: begin to take back what is lent. Any context */
 void rch_grants_revoke(struct rch_chan *chan)
 {
-	struct rch_grants *grants = grants_of(chan);
+	struct rch_grants *grants = grant_lend_grants_of(chan);
 	struct rch_loan *loan;
 	unsigned long id;
 
@@ -852,14 +855,14 @@ void rch_grants_revoke(struct rch_chan *chan)
 	xa_for_each(&grants->loans, id, loan) {
 		if (!kref_get_unless_zero(&loan->ref))
 			continue;
-		revoke(loan);
+		grant_lend_revoke(loan);
 		rch_loan_put(loan);
 	}
 	rcu_read_unlock();
 }
 
 /* Return: a reference to the loan, NULL when it has ended, or an ERR_PTR(). */
-static struct rch_loan *find(struct rch_grants *grants, u32 id)
+static struct rch_loan *grant_lend_find(struct rch_grants *grants, u32 id)
 {
 	struct rch_loan *loan;
 
@@ -885,11 +888,11 @@ static struct rch_loan *find(struct rch_grants *grants, u32 id)
  */
 struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id)
 {
-	struct rch_grants *grants = grants_of(chan);
-	struct rch_loan *loan = grants ? find(grants, id) : ERR_PTR(-ENOENT);
+	struct rch_grants *grants = grant_lend_grants_of(chan);
+	struct rch_loan *loan = grants ? grant_lend_find(grants, id) : ERR_PTR(-ENOENT);
 
 	if (!IS_ERR_OR_NULL(loan))
-		revoke(loan);
+		grant_lend_revoke(loan);
 	return loan;
 }
 
@@ -924,7 +927,7 @@ int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long 
 }
 
 /* A loan of the set; referenced. @fresh: one that is to be revoked */
-static struct rch_loan *next_of(struct rch_regions *set, u32 region, bool fresh)
+static struct rch_loan *grant_lend_next_of(struct rch_regions *set, u32 region, bool fresh)
 {
 	struct rch_loan *loan, *found = NULL;
 
@@ -950,8 +953,8 @@ void rch_loans_revoke_set(struct rch_regions *set)
 {
 	struct rch_loan *loan;
 
-	while ((loan = next_of(set, 0, true))) {
-		revoke(loan);
+	while ((loan = grant_lend_next_of(set, 0, true))) {
+		grant_lend_revoke(loan);
 		rch_loan_put(loan);
 	}
 }
@@ -968,12 +971,12 @@ int rch_loans_revoke_region(struct rch_regions *set, u32 region)
 	struct rch_loan *loan;
 	int ret = 0;
 
-	while ((loan = next_of(set, region, true))) {
-		revoke(loan);
+	while ((loan = grant_lend_next_of(set, region, true))) {
+		grant_lend_revoke(loan);
 		rch_loan_put(loan);
 	}
-	while (!ret && (loan = next_of(set, region, false))) {
-		revoke(loan);
+	while (!ret && (loan = grant_lend_next_of(set, region, false))) {
+		grant_lend_revoke(loan);
 		ret = wait_event_interruptible(loan->wait, rch_loan_ended(loan));
 		rch_loan_put(loan);
 	}

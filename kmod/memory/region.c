@@ -71,7 +71,7 @@ struct rch_regions *rch_regions_get(struct rch_regions *set)
 	return set;
 }
 
-static void set_free(struct kref *ref)
+static void region_set_free(struct kref *ref)
 {
 	struct rch_regions *set = container_of(ref, struct rch_regions, ref);
 
@@ -84,12 +84,12 @@ static void set_free(struct kref *ref)
 /** rch_regions_put - drop it */
 void rch_regions_put(struct rch_regions *set)
 {
-	kref_put(&set->ref, set_free);
+	kref_put(&set->ref, region_set_free);
 }
 
 /* A region */
 
-static void unpin(struct rch_region *region)
+static void region_unpin(struct rch_region *region)
 {
 	u32 i;
 
@@ -105,7 +105,7 @@ static void unpin(struct rch_region *region)
 	region->count = 0;
 }
 
-static void uncharge(struct rch_region *region)
+static void region_uncharge(struct rch_region *region)
 {
 	atomic64_sub(region->pages, &region->mm->pinned_vm);
 	mmdrop(region->mm);
@@ -120,25 +120,25 @@ static void region_free(struct kref *ref)
 	pr_debug("rdmachan: region destroyed %p\n", region);
 	rch_object_strike(&region->object);
 	rch_keys_end(&region->keys);
-	unpin(region);
+	region_unpin(region);
 	kvfree(region->chunks);
 	kvfree(region->begins);
-	uncharge(region);
+	region_uncharge(region);
 	atomic_dec(&rch_counts.regions);
 	kfree_rcu(region, rcu);
 }
 
-static bool object_get(struct rch_object *obj)
+static bool region_object_get(struct rch_object *obj)
 {
 	return kref_get_unless_zero(&container_of(obj, struct rch_region, object)->ref);
 }
 
-static void object_put(struct rch_object *obj)
+static void region_object_put(struct rch_object *obj)
 {
 	kref_put(&container_of(obj, struct rch_region, object)->ref, region_free);
 }
 
-static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+static void region_object_fill(struct rch_object *obj, struct rdmachan_object *out)
 {
 	struct rch_region *region = container_of(obj, struct rch_region, object);
 
@@ -152,13 +152,13 @@ static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
 
 static const struct rch_object_ops region_object_ops = {
 	.kind = RDMACHAN_KIND_REGION,
-	.get = object_get,
-	.put = object_put,
-	.fill = object_fill,
+	.get = region_object_get,
+	.put = region_object_put,
+	.fill = region_object_fill,
 };
 
-static int too_much(const struct rch_region *region, u64 limit, u64 used,
-		    struct rdmachan_error *error)
+static int region_too_much(const struct rch_region *region, u64 limit, u64 used,
+			   struct rdmachan_error *error)
 {
 	rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMLOCK, 0);
 	error->limit = limit;
@@ -168,7 +168,7 @@ static int too_much(const struct rch_region *region, u64 limit, u64 used,
 }
 
 /* What programs of the user have pinned together. */
-static int charge_user(struct rch_region *region, struct rdmachan_error *error)
+static int region_charge_user(struct rch_region *region, struct rdmachan_error *error)
 {
 	u64 bytes = region->pages << PAGE_SHIFT;
 	struct rdmachan_use use;
@@ -177,11 +177,11 @@ static int charge_user(struct rch_region *region, struct rdmachan_error *error)
 	    (capable(CAP_IPC_LOCK) &&
 	     rch_user_pin(region->charge.user, bytes, U64_MAX, &use)))
 		return 0;
-	return too_much(region, use.user_max, use.user, error);
+	return region_too_much(region, use.user_max, use.user, error);
 }
 
 /* What the program has pinned. */
-static int charge_memlock(struct rch_region *region, struct rdmachan_error *error)
+static int region_charge_memlock(struct rch_region *region, struct rdmachan_error *error)
 {
 	u64 max = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	struct mm_struct *mm = current->mm;
@@ -193,31 +193,32 @@ static int charge_memlock(struct rch_region *region, struct rdmachan_error *erro
 		return 0;
 	}
 	atomic64_sub(region->pages, &mm->pinned_vm);
-	return too_much(region, rlimit(RLIMIT_MEMLOCK), (pinned - region->pages) << PAGE_SHIFT,
-			error);
+	return region_too_much(region, rlimit(RLIMIT_MEMLOCK),
+			       (pinned - region->pages) << PAGE_SHIFT,
+			       error);
 }
 
-static int charge_pages(struct rch_region *region, struct rdmachan_error *error)
+static int region_charge_pages(struct rch_region *region, struct rdmachan_error *error)
 {
-	int ret = charge_user(region, error);
+	int ret = region_charge_user(region, error);
 
 	if (ret)
 		return ret;
-	ret = charge_memlock(region, error);
+	ret = region_charge_memlock(region, error);
 	if (ret)
 		rch_user_unpin(region->charge.user, region->pages << PAGE_SHIFT);
 	return ret;
 }
 
-static int charge(struct rch_region *region, const struct rch_charge *owner,
-		  struct rdmachan_error *error)
+static int region_charge(struct rch_region *region, const struct rch_charge *owner,
+			 struct rdmachan_error *error)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_REGIONS] = 1 };
 	int ret;
 
 	rch_charge_begin(&region->charge, owner->user, owner->exempt);
 	ret = rch_charge_object(&region->charge, &cost, RDMACHAN_OP_REGISTER, error);
-	ret = ret ?: charge_pages(region, error);
+	ret = ret ?: region_charge_pages(region, error);
 	if (ret)
 		rch_charge_end(&region->charge);
 	return ret;
@@ -227,7 +228,7 @@ static int charge(struct rch_region *region, const struct rch_charge *owner,
  * Pages of a file that has to write them back may not be pinned for writing: the file
  * system does not hear of what is written there then. Newer kernels refuse it themselves.
  */
-static bool needs_writeback(const struct vm_area_struct *vma)
+static bool region_needs_writeback(const struct vm_area_struct *vma)
 {
 	return vma->vm_file && (vma->vm_flags & VM_SHARED) &&
 	       mapping_can_writeback(vma->vm_file->f_mapping);
@@ -237,7 +238,7 @@ static bool needs_writeback(const struct vm_area_struct *vma)
  * How pages of @addr are pinned, and to which address @end that holds. Return: flags of
  * GUP; or -EFAULT, -EOPNOTSUPP.
  */
-static int pin_flags(const struct rch_region *region, unsigned long addr, unsigned long *end)
+static int region_pin_flags(const struct rch_region *region, unsigned long addr, unsigned long *end)
 {
 	struct mm_struct *mm = current->mm;
 	struct vm_area_struct *vma;
@@ -248,10 +249,10 @@ static int pin_flags(const struct rch_region *region, unsigned long addr, unsign
 	if (!vma || vma->vm_start > addr || (vma->vm_flags & (VM_IO | VM_PFNMAP))) {
 		flags = -EFAULT;
 	} else if (!region->read_only) {
-		flags = needs_writeback(vma) ? -EOPNOTSUPP : flags | FOLL_WRITE;
+		flags = region_needs_writeback(vma) ? -EOPNOTSUPP : flags | FOLL_WRITE;
 		*end = vma->vm_end;
 	} else {
-		if ((vma->vm_flags & VM_WRITE) && !needs_writeback(vma))
+		if ((vma->vm_flags & VM_WRITE) && !region_needs_writeback(vma))
 			flags |= FOLL_WRITE;
 		*end = vma->vm_end;
 	}
@@ -259,7 +260,7 @@ static int pin_flags(const struct rch_region *region, unsigned long addr, unsign
 	return flags;
 }
 
-static int grow(struct rch_region *region)
+static int region_grow(struct rch_region *region)
 {
 	u32 room = min_t(u64, region->room ? 2ULL * region->room : 16, region->pages);
 	struct bio_vec *chunks;
@@ -286,7 +287,7 @@ static int grow(struct rch_region *region)
 	return 0;
 }
 
-static bool follows(const struct bio_vec *chunk, struct page *page)
+static bool region_follows(const struct bio_vec *chunk, struct page *page)
 {
 	return chunk->bv_len < CHUNK_MAX &&
 	       page_to_pfn(chunk->bv_page) +
@@ -294,18 +295,18 @@ static bool follows(const struct bio_vec *chunk, struct page *page)
 }
 
 /* The next page of the region is @page; @done bytes come before it. */
-static int add_one(struct rch_region *region, struct page *page, u64 done)
+static int region_add_one(struct rch_region *region, struct page *page, u64 done)
 {
 	unsigned int offset = done ? 0 : offset_in_page(region->addr);
 	u32 length = min_t(u64, PAGE_SIZE - offset, region->length - done);
 	struct bio_vec *chunk;
 	int ret;
 
-	if (region->count && follows(&region->chunks[region->count - 1], page)) {
+	if (region->count && region_follows(&region->chunks[region->count - 1], page)) {
 		region->chunks[region->count - 1].bv_len += length;
 		return 0;
 	}
-	ret = region->count == region->room ? grow(region) : 0;
+	ret = region->count == region->room ? region_grow(region) : 0;
 	if (ret)
 		return ret;
 	chunk = &region->chunks[region->count];
@@ -317,12 +318,12 @@ static int add_one(struct rch_region *region, struct page *page, u64 done)
 }
 
 /* Return: the error; pages from @i on are let go, those before it are the region's. */
-static int add_batch(struct rch_region *region, struct page **pages, int count, u64 *done)
+static int region_add_batch(struct rch_region *region, struct page **pages, int count, u64 *done)
 {
 	int i, ret;
 
 	for (i = 0; i < count; i++) {
-		ret = add_one(region, pages[i], *done);
+		ret = region_add_one(region, pages[i], *done);
 		if (ret) {
 			unpin_user_pages(pages + i, count - i);
 			return ret;
@@ -332,7 +333,7 @@ static int add_batch(struct rch_region *region, struct page **pages, int count, 
 	return 0;
 }
 
-static int pin_range(struct rch_region *region, struct page **pages)
+static int region_pin_range(struct rch_region *region, struct page **pages)
 {
 	unsigned long addr = region->addr & PAGE_MASK, end = addr + region->pages * PAGE_SIZE;
 	unsigned long same = addr;
@@ -344,14 +345,14 @@ static int pin_range(struct rch_region *region, struct page **pages)
 			return -EINTR;
 		cond_resched();
 		if (addr == same)
-			flags = pin_flags(region, addr, &same);
+			flags = region_pin_flags(region, addr, &same);
 		if (flags < 0)
 			return flags;
 		got = pin_user_pages_fast(addr, min_t(u64, BATCH, (min(same, end) - addr) /
 						      PAGE_SIZE), flags, pages);
 		if (got <= 0)
 			return got ?: -EFAULT;
-		ret = add_batch(region, pages, got, &done);
+		ret = region_add_batch(region, pages, got, &done);
 		if (ret)
 			return ret;
 		addr += got * PAGE_SIZE;
@@ -359,7 +360,7 @@ static int pin_range(struct rch_region *region, struct page **pages)
 	return 0;
 }
 
-static int pin(struct rch_region *region, struct rdmachan_error *error)
+static int region_pin(struct rch_region *region, struct rdmachan_error *error)
 {
 	struct page **pages;
 	int ret;
@@ -367,7 +368,7 @@ static int pin(struct rch_region *region, struct rdmachan_error *error)
 	pages = rch_try(RCH_SITE_PIN, (struct page **)__get_free_page(GFP_KERNEL_ACCOUNT));
 	if (!pages)
 		return -ENOMEM;
-	ret = pin_range(region, pages);
+	ret = region_pin_range(region, pages);
 	free_page((unsigned long)pages);
 	if (ret == -EOPNOTSUPP)
 		rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMORY_KIND, 0);
@@ -375,7 +376,7 @@ static int pin(struct rch_region *region, struct rdmachan_error *error)
 }
 
 /* Return: -EINVAL when it cannot be a range of addresses. */
-static int measure(struct rch_region *region)
+static int region_measure(struct rch_region *region)
 {
 	u64 end = region->addr + region->length;
 
@@ -386,7 +387,7 @@ static int measure(struct rch_region *region)
 	return region->pages > U32_MAX ? -EINVAL : 0;
 }
 
-static int enter(struct rch_regions *set, struct rch_region *region)
+static int region_enter(struct rch_regions *set, struct rch_region *region)
 {
 	int ret = rch_no_memory(RCH_SITE_OBJECT) ? -ENOMEM :
 		xa_alloc_cyclic(&set->table, &region->id, NULL, xa_limit_32b, &set->next,
@@ -430,14 +431,14 @@ struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_c
 	region->addr = addr;
 	region->length = length;
 	region->read_only = read_only;
-	ret = measure(region) ?: charge(region, owner, error);
+	ret = region_measure(region) ?: region_charge(region, owner, error);
 	if (ret) {
 		kfree(region);
 		return ERR_PTR(ret);
 	}
 	atomic_inc(&rch_counts.regions);
 	pr_debug("rdmachan: region created %p\n", region);
-	ret = pin(region, error) ?: enter(set, region);
+	ret = region_pin(region, error) ?: region_enter(set, region);
 	if (ret) {
 		kref_put(&region->ref, region_free);
 		return ERR_PTR(ret);
@@ -589,7 +590,7 @@ void rch_region_atomics_end(struct rch_regions *set, struct rch_region *region)
 }
 
 /* The chunk in which the byte at @offset is. */
-static u32 find(const struct rch_region *region, u64 offset)
+static u32 region_find(const struct rch_region *region, u64 offset)
 {
 	u32 low = 0, high = region->count, middle;
 
@@ -614,7 +615,7 @@ static u32 find(const struct rch_region *region, u64 offset)
 void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
 		     size_t length, struct iov_iter *iter)
 {
-	u32 first = find(region, offset);
+	u32 first = region_find(region, offset);
 	size_t skip = offset - region->begins[first];
 
 	if (direction == ITER_DEST)
@@ -637,7 +638,7 @@ void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offs
 u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
 		      u64 compare)
 {
-	u32 chunk = find(region, offset);
+	u32 chunk = region_find(region, offset);
 	u64 at = region->chunks[chunk].bv_offset + (offset - region->begins[chunk]);
 	void *page = kmap_local_page(region->chunks[chunk].bv_page + at / PAGE_SIZE);
 	atomic64_t *value = page + at % PAGE_SIZE;
@@ -655,15 +656,15 @@ struct place {
 	u32 skip;
 };
 
-static struct place place_of(const struct rch_region *region, u64 offset)
+static struct place region_place_of(const struct rch_region *region, u64 offset)
 {
-	u32 chunk = find(region, offset);
+	u32 chunk = region_find(region, offset);
 
 	return (struct place){ &region->chunks[chunk], offset - region->begins[chunk] };
 }
 
 /* Pass bytes that are neighbours, at most @max. Return: how many */
-static u32 pass(struct place *place, size_t max)
+static u32 region_pass(struct place *place, size_t max)
 {
 	u32 n = min_t(size_t, max, place->chunk->bv_len - place->skip);
 
@@ -675,12 +676,12 @@ static u32 pass(struct place *place, size_t max)
 	return n;
 }
 
-static u32 pieces(struct place place, size_t length, u32 max)
+static u32 region_pieces(struct place place, size_t length, u32 max)
 {
 	u32 count = 0;
 
 	for (; length; count++)
-		length -= pass(&place, min_t(size_t, length, max));
+		length -= region_pass(&place, min_t(size_t, length, max));
 	return count;
 }
 
@@ -697,7 +698,7 @@ static u32 pieces(struct place place, size_t length, u32 max)
 u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t length,
 		     struct bio_vec *to)
 {
-	struct place place = place_of(region, offset);
+	struct place place = region_place_of(region, offset);
 	struct bio_vec piece;
 	u32 count = 0;
 
@@ -706,7 +707,7 @@ u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t l
 	for (; length; count++) {
 		piece.bv_page = place.chunk->bv_page;
 		piece.bv_offset = place.chunk->bv_offset + place.skip;
-		piece.bv_len = pass(&place, length);
+		piece.bv_len = region_pass(&place, length);
 		length -= piece.bv_len;
 		if (to)
 			to[count] = piece;
@@ -727,20 +728,20 @@ u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t l
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem)
 {
-	struct place place = place_of(region, offset);
+	struct place place = region_place_of(region, offset);
 	struct scatterlist *sg;
 	struct page *page;
 	u32 n, at, i;
 	int ret;
 
 	ret = rch_no_memory(RCH_SITE_PIN) ? -ENOMEM :
-		sg_alloc_table(&mem->table, pieces(place, length, max), GFP_KERNEL_ACCOUNT);
+		sg_alloc_table(&mem->table, region_pieces(place, length, max), GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 	for_each_sgtable_sg(&mem->table, sg, i) {
 		page = place.chunk->bv_page;
 		at = place.chunk->bv_offset + place.skip;
-		n = pass(&place, min_t(size_t, length, max));
+		n = region_pass(&place, min_t(size_t, length, max));
 		sg_set_page(sg, page + at / PAGE_SIZE, n, at % PAGE_SIZE);
 		length -= n;
 	}
@@ -750,10 +751,10 @@ int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 m
 }
 
 /* Return: how many bytes that is: fewer than @length where there are not enough elements. */
-static u32 elements(struct rch_region *region, u64 offset, u32 length, u32 most,
-		    struct rch_access *access)
+static u32 region_elements(struct rch_region *region, u64 offset, u32 length, u32 most,
+			   struct rch_access *access)
 {
-	struct place place = place_of(region, offset);
+	struct place place = region_place_of(region, offset);
 	u32 done = 0, at, n;
 	struct page *page;
 
@@ -761,7 +762,7 @@ static u32 elements(struct rch_region *region, u64 offset, u32 length, u32 most,
 	for (access->sg_count = 0; access->sg_count < most && done < length; done += n) {
 		page = place.chunk->bv_page;
 		at = place.chunk->bv_offset + place.skip;
-		n = pass(&place, min(length - done, access->segment_max));
+		n = region_pass(&place, min(length - done, access->segment_max));
 		sg_set_page(&access->sg[access->sg_count++], page + at / PAGE_SIZE, n,
 			    at % PAGE_SIZE);
 	}
@@ -770,7 +771,7 @@ static u32 elements(struct rch_region *region, u64 offset, u32 length, u32 most,
 }
 
 /* Have a key of the piece number @index made. By a user of the path. */
-static void make_key(struct rch_region *region, struct rch_path *path, u64 index, u32 shift)
+static void region_make_key(struct rch_region *region, struct rch_path *path, u64 index, u32 shift)
 {
 	u64 skip = offset_in_page(region->addr), begin = max(index << shift, skip);
 	u64 length = min((index + 1) << shift, skip + region->length) - begin;
@@ -798,8 +799,8 @@ struct spot {
 	u64 left;
 };
 
-static struct spot spot_of(const struct rch_region *region, const struct rch_path *path,
-			   u64 offset)
+static struct spot region_spot_of(const struct rch_region *region, const struct rch_path *path,
+				  u64 offset)
 {
 	u64 address = offset_in_page(region->addr) + offset;
 	u32 shift = rch_lend_shift(path);
@@ -816,36 +817,37 @@ static struct spot spot_of(const struct rch_region *region, const struct rch_pat
  * Return: the key of a piece; or NULL, then one may be there later. @again: only if this was asked
  * for before. By a user of the path.
  */
-static struct rch_key *key_of(struct rch_region *region, struct rch_path *path, u64 index,
-			      bool again)
+static struct rch_key *region_key_of(struct rch_region *region, struct rch_path *path, u64 index,
+				     bool again)
 {
 	struct rch_key *key;
 	bool missing;
 
 	key = rch_key_get(path, &region->keys, index, &missing);
 	if (missing && (!again || test_and_set_bit(index % BITS_PER_LONG, &region->asked)))
-		make_key(region, path, index, rch_lend_shift(path));
+		region_make_key(region, path, index, rch_lend_shift(path));
 	return key;
 }
 
 /* Whether pages end at @end, behind which are others. */
-static bool ends_chunk(const struct rch_region *region, u64 end)
+static bool region_ends_chunk(const struct rch_region *region, u64 end)
 {
-	u32 last = find(region, end - 1);
+	u32 last = region_find(region, end - 1);
 
 	return region->begins[last] + region->chunks[last].bv_len == end;
 }
 
 /* Whether a range may have a key that is worth it; by a user of the path. */
-static bool has_spot(const struct rch_region *region, const struct rch_path *path, u64 offset,
-		     u32 length, struct spot *spot)
+static bool region_has_spot(const struct rch_region *region, const struct rch_path *path,
+			    u64 offset,
+			    u32 length, struct spot *spot)
 {
-	u32 chunks = find(region, offset + length - 1) - find(region, offset) + 1;
+	u32 chunks = region_find(region, offset + length - 1) - region_find(region, offset) + 1;
 
 	if (chunks <= path->writes.sges || !rch_key_can(path) ||
 	    READ_ONCE(path->keys.held) >= RCH_KEYS_HELD)
 		return false;
-	*spot = spot_of(region, path, offset);
+	*spot = region_spot_of(region, path, offset);
 	return length <= spot->left;
 }
 
@@ -866,10 +868,10 @@ struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path,
 	struct rch_key *key;
 	struct spot spot;
 
-	if (!has_spot(region, path, offset, length, &spot))
+	if (!region_has_spot(region, path, offset, length, &spot))
 		return NULL;
 	*address = spot.address;
-	key = key_of(region, path, spot.index, false);
+	key = region_key_of(region, path, spot.index, false);
 	if (!key || rch_key_hold(key))
 		return key;
 	rch_key_put(key);
@@ -894,10 +896,10 @@ struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path
 	struct rch_key *key;
 	struct spot spot;
 
-	if (!ends_chunk(region, offset + length) ||
-	    !has_spot(region, path, offset, length, &spot))
+	if (!region_ends_chunk(region, offset + length) ||
+	    !region_has_spot(region, path, offset, length, &spot))
 		return NULL;
-	key = key_of(region, path, spot.index, true);
+	key = region_key_of(region, path, spot.index, true);
 	if (!key)
 		return NULL;
 	if (!rch_key_range(key, spot.address, length, cursor) || !rch_key_hold(key)) {
@@ -913,14 +915,14 @@ struct rch_key *rch_region_lend(struct rch_region *region, struct rch_path *path
  * With elements it would be @done bytes of @length. Return: for how many @access has a key now; or
  * @done when it has none yet.
  */
-static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
-		   struct rch_access *access)
+static u32 region_get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
+			  struct rch_access *access)
 {
-	struct spot spot = spot_of(region, access->path, offset);
+	struct spot spot = region_spot_of(region, access->path, offset);
 
 	if (spot.left <= done)
 		return done;
-	access->key = key_of(region, access->path, spot.index, false);
+	access->key = region_key_of(region, access->path, spot.index, false);
 	if (!access->key)
 		return done;
 	access->key_address = spot.address;
@@ -940,14 +942,14 @@ static u32 get_key(struct rch_region *region, u64 offset, u32 length, u32 done,
 u32 rch_region_access(struct rch_region *region, u64 offset, u32 length, bool write,
 		      struct rch_access *access)
 {
-	u32 done = elements(region, offset, length, access->sges_max[write], access);
+	u32 done = region_elements(region, offset, length, access->sges_max[write], access);
 
 	if (write)
 		WRITE_ONCE(region->written, true);
 	if (done == length || !rch_path_enter(access->path))
 		return done;
 	if (rch_key_can(access->path))
-		done = get_key(region, offset, length, done, access);
+		done = region_get_key(region, offset, length, done, access);
 	rch_path_leave(access->path);
 	return done;
 }

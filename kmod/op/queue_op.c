@@ -67,7 +67,7 @@ enum {
 	LINE_ACCESS,
 };
 
-static void goes_in_line(struct rch_op *op, int which)
+static void op_goes_in_line(struct rch_op *op, int which)
 {
 	op->line.key = (unsigned long)op->object + which;
 }
@@ -97,7 +97,7 @@ struct file *rch_op_find_file(struct rch_queue *queue, int fd)
 	return queue->in_call ? fget(fd) : rch_poller_fget(queue->poller, fd);
 }
 
-static int find_object(struct rch_op *op, enum rch_file_kind kind)
+static int op_find_object(struct rch_op *op, enum rch_file_kind kind)
 {
 	struct file *file = rch_op_find_file(op->queue, op->sqe.fd);
 
@@ -118,7 +118,7 @@ static int find_object(struct rch_op *op, enum rch_file_kind kind)
 /** rch_op_find_chan - find the channel of an entry, and wait for @events of it */
 int rch_op_find_chan(struct rch_op *op, __poll_t events)
 {
-	int ret = find_object(op, RCH_FILE_CHAN);
+	int ret = op_find_object(op, RCH_FILE_CHAN);
 
 	if (ret)
 		return ret;
@@ -127,12 +127,12 @@ int rch_op_find_chan(struct rch_op *op, __poll_t events)
 	return 0;
 }
 
-static void __user *memory(const struct rch_op *op)
+static void __user *op_memory(const struct rch_op *op)
 {
 	return u64_to_user_ptr(op->sqe.addr);
 }
 
-static int reserve_fd(u32 flags)
+static int op_reserve_fd(u32 flags)
 {
 	return get_unused_fd_flags(flags & RDMACHAN_FD_F_CLOEXEC ? O_CLOEXEC : 0);
 }
@@ -142,23 +142,23 @@ int rch_op_check_memory(struct rch_op *op, bool write)
 {
 	if (op->sqe.flags & RDMACHAN_SQE_F_REGION)
 		return rch_op_placed_prepare(op, write);
-	return access_ok(memory(op), op->sqe.length) ? 0 : -EFAULT;
+	return access_ok(op_memory(op), op->sqe.length) ? 0 : -EFAULT;
 }
 
 /* Whether the message is in pieces; if one has all of its bytes, only until the array is copied. */
-static bool is_iov(const struct rch_op *op)
+static bool op_is_iov(const struct rch_op *op)
 {
 	return op->sqe.flags & RDMACHAN_SQE_F_IOV;
 }
 
-static s64 run_nop(struct rch_op *op)
+static s64 op_run_nop(struct rch_op *op)
 {
 	return 0;
 }
 
 /* SEND and RECV */
 
-static int prepare_send(struct rch_op *op)
+static int op_prepare_send(struct rch_op *op)
 {
 	int ret = rch_op_find_chan(op, EPOLLOUT);
 
@@ -166,13 +166,13 @@ static int prepare_send(struct rch_op *op)
 		return ret;
 	if (op->sqe.msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
 		return -EINVAL;
-	if (is_iov(op)) {
-		goes_in_line(op, LINE_OUT);
+	if (op_is_iov(op)) {
+		op_goes_in_line(op, LINE_OUT);
 		return rch_op_vec_prepare(op, false);
 	}
 	if (op->sqe.length > RDMACHAN_MESSAGE_MAX)
 		return -EMSGSIZE;
-	goes_in_line(op, LINE_OUT);
+	op_goes_in_line(op, LINE_OUT);
 	return rch_op_check_memory(op, false);
 }
 
@@ -213,7 +213,7 @@ s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 }
 
 /* The channel has the message, and the operation waits until connecting has ended. */
-static s64 early_outcome(const struct rch_op *op)
+static s64 op_early_outcome(const struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 	/* pairs with that of rch_chan_set_state(): @early.lost was decided before */
@@ -235,18 +235,18 @@ static s64 early_outcome(const struct rch_op *op)
 }
 
 /* Return: -EAGAIN, and @op->early if the channel has taken the message; or an error. */
-static s64 send_early(struct rch_op *op)
+static s64 op_send_early(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 	struct iov_iter iter;
 	int ret;
 
-	if (is_iov(op))
+	if (op_is_iov(op))
 		rch_op_vec_iter(op, ITER_SOURCE, &iter);
 	else if (op->region)
 		rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
 	else
-		iov_iter_ubuf(&iter, ITER_SOURCE, memory(op), op->sqe.length);
+		iov_iter_ubuf(&iter, ITER_SOURCE, op_memory(op), op->sqe.length);
 	ret = rch_chan_send_early(chan, &iter, op->sqe.msg_flags, true, 0);
 	if (ret)
 		return ret;
@@ -260,36 +260,36 @@ static s64 send_early(struct rch_op *op)
 	return -EAGAIN;
 }
 
-static s64 run_send(struct rch_op *op)
+static s64 op_run_send(struct rch_op *op)
 {
-	s64 ret = is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
+	s64 ret = op_is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
 
 	if (ret)
 		return ret;
 	if (!op->early && !op->place && rch_chan_may_send_early(op->object)) {
-		ret = send_early(op);
+		ret = op_send_early(op);
 		if (ret != -EAGAIN)
 			return ret;
 	}
 	if (op->early)
-		return early_outcome(op);
-	return is_iov(op) ? rch_op_vec_send(op) : rch_op_placed_send(op);
+		return op_early_outcome(op);
+	return op_is_iov(op) ? rch_op_vec_send(op) : rch_op_placed_send(op);
 }
 
-static int prepare_recv(struct rch_op *op)
+static int op_prepare_recv(struct rch_op *op)
 {
 	int ret = rch_op_find_chan(op, EPOLLIN);
 
 	if (ret)
 		return ret;
-	goes_in_line(op, LINE_IN);
+	op_goes_in_line(op, LINE_IN);
 	if (op->sqe.op_flags & ~(RDMACHAN_RECV_F_MULTISHOT | RDMACHAN_RECV_F_GRANTS))
 		return -EOPNOTSUPP;
 	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 		return rch_recv_many_check(op);
 	if (op->sqe.pool)
 		return -EINVAL;
-	if (is_iov(op))
+	if (op_is_iov(op))
 		return rch_op_vec_prepare(op, true);
 	/* No message is larger. */
 	op->sqe.length = min_t(u64, op->sqe.length, RDMACHAN_MESSAGE_MAX);
@@ -316,7 +316,7 @@ bool rch_op_takes_grants(const struct rch_op *op)
 	return op->sqe.op_flags & RDMACHAN_RECV_F_GRANTS;
 }
 
-static s64 recv_into_memory(struct rch_op *op)
+static s64 op_recv_into_memory(struct rch_op *op)
 {
 	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct iov_iter iter;
@@ -326,21 +326,21 @@ static s64 recv_into_memory(struct rch_op *op)
 		return rch_op_placed_recv(op);
 	if (rch_chan_rx_idle(op->object))
 		return -EAGAIN;
-	iov_iter_ubuf(&iter, ITER_DEST, memory(op), op->sqe.length);
+	iov_iter_ubuf(&iter, ITER_DEST, op_memory(op), op->sqe.length);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	return rch_op_recv_told(op, ret, &result);
 }
 
-static s64 run_recv(struct rch_op *op)
+static s64 op_run_recv(struct rch_op *op)
 {
 	int ret;
 
 	if (op->sqe.op_flags & RDMACHAN_RECV_F_MULTISHOT)
 		return rch_recv_many_run(op);
-	ret = is_iov(op) ? rch_op_vec_arrived(op, true) : 0;
+	ret = op_is_iov(op) ? rch_op_vec_arrived(op, true) : 0;
 	if (ret)
 		return ret;
-	return is_iov(op) ? rch_op_vec_recv(op) : recv_into_memory(op);
+	return op_is_iov(op) ? rch_op_vec_recv(op) : op_recv_into_memory(op);
 }
 
 /* SHUTDOWN */
@@ -349,7 +349,7 @@ static s64 run_recv(struct rch_op *op)
  * Ending what is sent goes behind what is to be sent. Ending what is received does not
  * go behind what is to be received, which might never come.
  */
-static int prepare_shutdown(struct rch_op *op)
+static int op_prepare_shutdown(struct rch_op *op)
 {
 	u32 how = op->sqe.op_flags;
 	int ret;
@@ -358,11 +358,11 @@ static int prepare_shutdown(struct rch_op *op)
 		return -EINVAL;
 	ret = rch_op_find_chan(op, EPOLLIN | EPOLLOUT);
 	if (!ret && (how & RDMACHAN_SHUTDOWN_SEND))
-		goes_in_line(op, LINE_OUT);
+		op_goes_in_line(op, LINE_OUT);
 	return ret;
 }
 
-static s64 run_shutdown(struct rch_op *op)
+static s64 op_run_shutdown(struct rch_op *op)
 {
 	u32 how = op->sqe.op_flags;
 
@@ -373,16 +373,16 @@ static s64 run_shutdown(struct rch_op *op)
 
 /* FINISH */
 
-static int prepare_finish(struct rch_op *op)
+static int op_prepare_finish(struct rch_op *op)
 {
 	int ret = rch_op_find_chan(op, EPOLLPRI | EPOLLOUT);
 
 	if (!ret)
-		goes_in_line(op, LINE_OUT);
+		op_goes_in_line(op, LINE_OUT);
 	return ret;
 }
 
-static s64 run_finish(struct rch_op *op)
+static s64 op_run_finish(struct rch_op *op)
 {
 	struct rdmachan_error error = {};
 	int ret = rch_chan_finish(op->object, true, 0, &error);
@@ -396,33 +396,33 @@ static s64 run_finish(struct rch_op *op)
 /* Channels that one ACCEPT takes before others have their turn. */
 #define CHANNELS 64
 
-static bool accepts_many(const struct rch_op *op)
+static bool op_accepts_many(const struct rch_op *op)
 {
 	return op->sqe.op_flags & RDMACHAN_ACCEPT_F_MULTISHOT;
 }
 
-static int prepare_accept(struct rch_op *op)
+static int op_prepare_accept(struct rch_op *op)
 {
 	struct rch_listener *listener;
 	int ret;
 
 	if (op->sqe.op_flags & ~(RCH_FD_F_ALL | RDMACHAN_ACCEPT_F_MULTISHOT))
 		return -EOPNOTSUPP;
-	if (accepts_many(op) &&
+	if (op_accepts_many(op) &&
 	    op->sqe.flags & (RDMACHAN_SQE_F_LINK | RDMACHAN_SQE_F_SKIP_SUCCESS))
 		return -EINVAL;
-	ret = find_object(op, RCH_FILE_LISTENER);
+	ret = op_find_object(op, RCH_FILE_LISTENER);
 	if (ret)
 		return ret;
 	listener = op->object;
 	op->on = &listener->wait;
 	op->events = EPOLLIN;
-	goes_in_line(op, LINE_IN);
+	op_goes_in_line(op, LINE_IN);
 	return 0;
 }
 
 /* Return: the file descriptor of a channel; -EAGAIN when none waits; or an error */
-static int accept_one(struct rch_op *op)
+static int op_accept_one(struct rch_op *op)
 {
 	struct rch_listener *listener = op->object;
 	u32 flags = op->sqe.op_flags;
@@ -433,7 +433,7 @@ static int accept_one(struct rch_op *op)
 	ret = rch_listener_wait(listener, true, 0, &chan);
 	if (ret)
 		return ret;
-	fd = reserve_fd(flags);
+	fd = op_reserve_fd(flags);
 	ret = fd;
 	if (fd < 0)
 		goto err_chan;
@@ -454,7 +454,7 @@ err_chan:
 }
 
 /* A channel for which the ring has no room stays with its listener, whose backlog bounds them. */
-static s64 accept_many(struct rch_op *op)
+static s64 op_accept_many(struct rch_op *op)
 {
 	struct rdmachan_cqe cqe;
 	int i, fd;
@@ -462,7 +462,7 @@ static s64 accept_many(struct rch_op *op)
 	for (i = 0; i < CHANNELS; i++) {
 		if (!rch_queue_room(op->queue))
 			return rch_listener_has_waiting(op->object) ? RCH_RUN_NO_ROOM : -EAGAIN;
-		fd = accept_one(op);
+		fd = op_accept_one(op);
 		if (fd < 0)
 			return fd;
 		cqe = (struct rdmachan_cqe){ .res = fd };
@@ -473,9 +473,9 @@ static s64 accept_many(struct rch_op *op)
 	return RCH_RUN_AGAIN;
 }
 
-static s64 run_accept(struct rch_op *op)
+static s64 op_run_accept(struct rch_op *op)
 {
-	return accepts_many(op) ? accept_many(op) : accept_one(op);
+	return op_accepts_many(op) ? op_accept_many(op) : op_accept_one(op);
 }
 
 /* CONNECT */
@@ -494,16 +494,16 @@ int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least)
 {
 	u32 size;
 
-	if (get_user(size, (u32 __user *)memory(op)))
+	if (get_user(size, (u32 __user *)op_memory(op)))
 		return -EFAULT;
 	if (size < least)
 		return -EINVAL;
 	if (size > PAGE_SIZE)
 		return -E2BIG;
-	return copy_struct_from_user(to, known, memory(op), size);
+	return copy_struct_from_user(to, known, op_memory(op), size);
 }
 
-static int prepare_connect(struct rch_op *op)
+static int op_prepare_connect(struct rch_op *op)
 {
 	struct rdmachan_connect_args *connect;
 	int ret;
@@ -521,7 +521,7 @@ static int prepare_connect(struct rch_op *op)
 	return ret ?: rch_connect_check(connect);
 }
 
-static int connect_begin(struct rch_op *op)
+static int op_connect_begin(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 	struct rdmachan_connect_args *connect = op->data;
@@ -546,7 +546,7 @@ static int connect_begin(struct rch_op *op)
 	return -EAGAIN;
 }
 
-static s64 run_connect(struct rch_op *op)
+static s64 op_run_connect(struct rch_op *op)
 {
 	struct rdmachan_connect_args *connect = op->data;
 	struct rch_chan *chan = op->object;
@@ -554,7 +554,7 @@ static s64 run_connect(struct rch_op *op)
 	int ret;
 
 	if (!chan)
-		return connect_begin(op);
+		return op_connect_begin(op);
 	switch (READ_ONCE(chan->state)) {
 	case RCH_CHAN_CONNECTING:
 		if (!chan->early.wanted)
@@ -568,7 +568,7 @@ static s64 run_connect(struct rch_op *op)
 	default:
 		break;
 	}
-	ret = reserve_fd(connect->flags);
+	ret = op_reserve_fd(connect->flags);
 	/* Another thread may close it at once; but the operation may be in the channel's queue. */
 	if (ret >= 0)
 		fd_install(ret, get_file(op->file));
@@ -577,12 +577,12 @@ static s64 run_connect(struct rch_op *op)
 
 /* CANCEL */
 
-static int prepare_cancel(struct rch_op *op)
+static int op_prepare_cancel(struct rch_op *op)
 {
 	return op->sqe.op_flags & ~RDMACHAN_CANCEL_F_ALL ? -EOPNOTSUPP : 0;
 }
 
-static s64 run_cancel(struct rch_op *op)
+static s64 op_run_cancel(struct rch_op *op)
 {
 	return rch_queue_cancel(op->queue, op);
 }
@@ -590,7 +590,7 @@ static s64 run_cancel(struct rch_op *op)
 /* MESSAGE */
 
 /* The queue's memory is enough: to hold its file might be to hold the own queue's. */
-static int prepare_message(struct rch_op *op)
+static int op_prepare_message(struct rch_op *op)
 {
 	struct file *file;
 
@@ -607,48 +607,48 @@ static int prepare_message(struct rch_op *op)
 	return op->to ? 0 : -ENOTTY;
 }
 
-static s64 run_message(struct rch_op *op)
+static s64 op_run_message(struct rch_op *op)
 {
 	return rch_letter_send(op->to, op->sqe.target, op->sqe.length);
 }
 
 static const struct op_kind kinds[] = {
 	[RDMACHAN_OPCODE_NOP] = {
-		.run = run_nop,
+		.run = op_run_nop,
 	},
 	[RDMACHAN_OPCODE_SEND] = {
 		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION |
 			USES_IOV | MAY_FENCE,
-		.prepare = prepare_send,
-		.run = run_send,
+		.prepare = op_prepare_send,
+		.run = op_run_send,
 	},
 	[RDMACHAN_OPCODE_RECV] = {
 		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_OP_FLAGS | USES_POOL |
 			USES_REGION | USES_IOV,
-		.prepare = prepare_recv,
-		.run = run_recv,
+		.prepare = op_prepare_recv,
+		.run = op_run_recv,
 	},
 	[RDMACHAN_OPCODE_ACCEPT] = {
 		.uses = USES_FD | USES_OP_FLAGS,
 		.own = true,
-		.prepare = prepare_accept,
-		.run = run_accept,
+		.prepare = op_prepare_accept,
+		.run = op_run_accept,
 	},
 	[RDMACHAN_OPCODE_CONNECT] = {
 		.uses = HAS_NO_FD | USES_ADDR,
 		.own = true,
-		.prepare = prepare_connect,
-		.run = run_connect,
+		.prepare = op_prepare_connect,
+		.run = op_run_connect,
 	},
 	[RDMACHAN_OPCODE_SHUTDOWN] = {
 		.uses = USES_FD | USES_OP_FLAGS | MAY_FENCE,
-		.prepare = prepare_shutdown,
-		.run = run_shutdown,
+		.prepare = op_prepare_shutdown,
+		.run = op_run_shutdown,
 	},
 	[RDMACHAN_OPCODE_CANCEL] = {
 		.uses = HAS_NO_FD | USES_OP_FLAGS | USES_TARGET,
-		.prepare = prepare_cancel,
-		.run = run_cancel,
+		.prepare = op_prepare_cancel,
+		.run = op_run_cancel,
 	},
 	[RDMACHAN_OPCODE_READ] = {
 		.uses = USES_ACCESS | USES_REGION,
@@ -688,17 +688,17 @@ static const struct op_kind kinds[] = {
 	},
 	[RDMACHAN_OPCODE_FINISH] = {
 		.uses = USES_FD | MAY_FENCE,
-		.prepare = prepare_finish,
-		.run = run_finish,
+		.prepare = op_prepare_finish,
+		.run = op_run_finish,
 	},
 	[RDMACHAN_OPCODE_MESSAGE] = {
 		.uses = USES_FD | USES_TARGET | USES_LENGTH,
-		.prepare = prepare_message,
-		.run = run_message,
+		.prepare = op_prepare_message,
+		.run = op_run_message,
 	},
 };
 
-static bool unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
+static bool op_unused_is_zero(const struct rdmachan_sqe *sqe, unsigned int uses)
 {
 	if (sqe->__reserved)
 		return false;
@@ -727,11 +727,11 @@ static int rch_op_prepare(struct rch_op *op)
 	op->own = kind->own;
 	if ((op->sqe.flags & RDMACHAN_SQE_F_REGION) && !(kind->uses & USES_REGION))
 		return -EOPNOTSUPP;
-	if (is_iov(op) && !(kind->uses & USES_IOV))
+	if (op_is_iov(op) && !(kind->uses & USES_IOV))
 		return -EOPNOTSUPP;
 	if (fence && !(kind->uses & MAY_FENCE))
 		return -EOPNOTSUPP;
-	if (!unused_is_zero(&op->sqe, kind->uses))
+	if (!op_unused_is_zero(&op->sqe, kind->uses))
 		return -EINVAL;
 	ret = kind->prepare ? kind->prepare(op) : 0;
 	if (!ret && fence)
@@ -754,7 +754,7 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 		fallthrough;
 	case RDMACHAN_OPCODE_SEND:
 		/* What is in pieces is only copied as well. */
-		return is_iov(op) ? 0 : rch_op_placed_ahead(op, first);
+		return op_is_iov(op) ? 0 : rch_op_placed_ahead(op, first);
 	default:
 		return 0;
 	}

@@ -21,21 +21,21 @@
 #include "op/queue_op.h"
 #include "op/queue_placed.h"
 
-static bool is_atomic(const struct rch_op *op)
+static bool op_access_is_atomic(const struct rch_op *op)
 {
 	return op->sqe.opcode == RDMACHAN_OPCODE_FETCH_ADD ||
 	       op->sqe.opcode == RDMACHAN_OPCODE_COMPARE_SWAP;
 }
 
-static u32 right_of(const struct rch_op *op)
+static u32 op_access_right_of(const struct rch_op *op)
 {
-	if (is_atomic(op))
+	if (op_access_is_atomic(op))
 		return RDMACHAN_RIGHT_ATOMIC;
 	return op->sqe.opcode == RDMACHAN_OPCODE_READ ? RDMACHAN_RIGHT_READ :
 						       RDMACHAN_RIGHT_WRITE;
 }
 
-static int find(struct rch_op *op)
+static int op_access_find(struct rch_op *op)
 {
 	int ret = rch_op_find_chan(op, 0);
 
@@ -44,9 +44,9 @@ static int find(struct rch_op *op)
 	return ret;
 }
 
-static int prepare(struct rch_op *op, bool read)
+static int op_access_prepare(struct rch_op *op, bool read)
 {
-	int ret = find(op);
+	int ret = op_access_find(op);
 
 	if (ret)
 		return ret;
@@ -58,7 +58,7 @@ static int prepare(struct rch_op *op, bool read)
 /** rch_op_read_prepare - prepare a READ */
 int rch_op_read_prepare(struct rch_op *op)
 {
-	return prepare(op, true);
+	return op_access_prepare(op, true);
 }
 
 /** rch_op_write_prepare - prepare a WRITE */
@@ -71,7 +71,7 @@ int rch_op_write_prepare(struct rch_op *op)
 	op->notice = !!op->sqe.op_flags;
 	if (op->sqe.msg_flags & ~(op->notice ? RDMACHAN_MSG_FLAGS_MASK : 0))
 		return -EINVAL;
-	ret = prepare(op, false);
+	ret = op_access_prepare(op, false);
 	if (!ret)
 		op->line.key = rch_op_line_out(op->object);
 	return ret;
@@ -80,10 +80,10 @@ int rch_op_write_prepare(struct rch_op *op)
 /** rch_op_atomic_prepare - prepare an atomic operation */
 int rch_op_atomic_prepare(struct rch_op *op)
 {
-	return find(op);
+	return op_access_find(op);
 }
 
-static void put_file(void *file)
+static void op_access_put_file(void *file)
 {
 	fput(file);
 }
@@ -91,7 +91,7 @@ static void put_file(void *file)
 /* Small parts of a region are copied: that is less than to have the adapter find them. */
 #define COPY_MAX 512
 
-static void set_memory(struct rch_op *op, struct rch_job *job)
+static void op_access_set_memory(struct rch_op *op, struct rch_job *job)
 {
 	unsigned int direction = job->right == RDMACHAN_RIGHT_READ ? ITER_DEST : ITER_SOURCE;
 
@@ -111,31 +111,31 @@ static void set_memory(struct rch_op *op, struct rch_job *job)
 				&job->iter);
 }
 
-static int begin(struct rch_op *op)
+static int op_access_begin(struct rch_op *op)
 {
-	struct rch_job *job = rch_job_alloc(op->object, op->sqe.grant, right_of(op),
-					    op->sqe.grant_offset, op->file, put_file);
+	struct rch_job *job = rch_job_alloc(op->object, op->sqe.grant, op_access_right_of(op),
+					    op->sqe.grant_offset, op->file, op_access_put_file);
 	u64 length = op->sqe.length;
 
 	if (!job)
 		return -ENOMEM;
 	get_file(op->file);
 	op->job = job;
-	if (is_atomic(op)) {
+	if (op_access_is_atomic(op)) {
 		job->op = op->sqe.opcode == RDMACHAN_OPCODE_FETCH_ADD ?
 			RDMACHAN_ATOMIC_FETCH_ADD : RDMACHAN_ATOMIC_COMPARE_SWAP;
 		job->operand = op->sqe.operand;
 		job->compare = job->op == RDMACHAN_ATOMIC_COMPARE_SWAP ? op->sqe.compare : 0;
 		length = sizeof(u64);
 	} else {
-		set_memory(op, job);
+		op_access_set_memory(op, job);
 	}
 	rch_queue_await(op, &job->wait, 0);
 	return rch_job_begin(job, length);
 }
 
 /* The path has failed, and the channel will soon. */
-static s64 path_failed(struct rch_op *op)
+static s64 op_access_path_failed(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 
@@ -144,24 +144,24 @@ static s64 path_failed(struct rch_op *op)
 		rch_queue_await(op, &chan->wait, 0);
 	if (!rch_chan_tx_refused(chan))
 		return -EAGAIN;
-	if (is_atomic(op))
+	if (op_access_is_atomic(op))
 		return -EREMOTEIO;
 	return rch_chan_tx_check(chan) ?: -ECONNRESET;
 }
 
-static s64 over(struct rch_op *op)
+static s64 op_access_over(struct rch_op *op)
 {
 	const struct rch_job *job = op->job;
 
 	switch (job->result) {
 	case 0:
-		if (!is_atomic(op))
+		if (!op_access_is_atomic(op))
 			return op->notice ?: (s64)op->sqe.length;
 		op->cqe.length = lower_32_bits(job->value);
 		op->cqe.buffer = upper_32_bits(job->value);
 		return 0;
 	case -ENOTCONN:
-		return path_failed(op);
+		return op_access_path_failed(op);
 	case -ECANCELED:
 		return op->stopped ?: -ECANCELED;
 	default:
@@ -170,7 +170,7 @@ static s64 over(struct rch_op *op)
 }
 
 /* The message that goes with a WRITE. Return: false when there is no room for it */
-static bool notify(struct rch_op *op)
+static bool op_access_notify(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 	struct iov_iter none;
@@ -193,9 +193,9 @@ static bool notify(struct rch_op *op)
  * The adapter has all of a WRITE: operations behind it may go on, and first the message that goes
  * with it, unless a part has failed. Return: false when that has no room.
  */
-static bool let_follow(struct rch_op *op)
+static bool op_access_let_follow(struct rch_op *op)
 {
-	if (op->notice > 0 && !rch_job_failed(op->job) && !notify(op))
+	if (op->notice > 0 && !rch_job_failed(op->job) && !op_access_notify(op))
 		return false;
 	/* Though the message has waited for something else. */
 	if (op->on != &op->job->wait)
@@ -212,12 +212,12 @@ s64 rch_op_access_run(struct rch_op *op)
 	int ret;
 
 	if (!op->job) {
-		ret = begin(op);
+		ret = op_access_begin(op);
 		if (ret)
 			return ret;
 	}
 	job = op->job;
-	job->pin = in_call && !op->region && !is_atomic(op);
+	job->pin = in_call && !op->region && !op_access_is_atomic(op);
 	ret = rch_job_go_on(job);
 	if (ret == -EFAULT && in_call) {
 		job->result = ret;
@@ -229,12 +229,12 @@ s64 rch_op_access_run(struct rch_op *op)
 		ret = rch_job_go_on(job);
 	}
 	if (op->line.key && rch_job_sent(job)) {
-		if (!let_follow(op))
+		if (!op_access_let_follow(op))
 			return -EAGAIN;
 		/* It may have ended while its end was not waited for. */
 		ret = rch_job_go_on(job);
 	}
-	return ret ? -EAGAIN : over(op);
+	return ret ? -EAGAIN : op_access_over(op);
 }
 
 /** rch_op_access_stop - whether @op can be ended now; see &struct rch_queue_ops */

@@ -52,9 +52,10 @@ int rch_recv_many_check(struct rch_op *op)
 	return sqe->flags & RDMACHAN_SQE_F_REGION ? rch_op_placed_prepare(op, true) : 0;
 }
 
-/* As buffer_iter(); @iter has no bytes after an error. */
-static int region_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer, u32 length,
-		       struct iov_iter *iter)
+/* As op_pool_buffer_iter(); @iter has no bytes after an error. */
+static int op_pool_region_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer,
+			       u32 length,
+			       struct iov_iter *iter)
 {
 	int ret = rch_region_check(op->region, buffer->addr, buffer->length, true);
 
@@ -66,17 +67,18 @@ static int region_iter(const struct rch_op *op, const struct rdmachan_buffer *bu
 }
 
 /* Where @length bytes go, at most all of the buffer. Return: 0; or -ERANGE: not in the region */
-static int buffer_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer, u32 length,
-		       struct iov_iter *iter)
+static int op_pool_buffer_iter(const struct rch_op *op, const struct rdmachan_buffer *buffer,
+			       u32 length,
+			       struct iov_iter *iter)
 {
 	if (op->region)
-		return region_iter(op, buffer, length, iter);
+		return op_pool_region_iter(op, buffer, length, iter);
 	iov_iter_ubuf(iter, ITER_DEST, u64_to_user_ptr(buffer->addr), length);
 	return 0;
 }
 
-static void put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,
-			const struct rdmachan_buffer *buffer)
+static void op_pool_put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,
+				const struct rdmachan_buffer *buffer)
 {
 	struct rdmachan_cqe cqe = {
 		.res = length,
@@ -92,7 +94,7 @@ static void put_message(struct rch_op *op, u64 length, u16 msg_flags, u32 flags,
 	rch_queue_more(op, &cqe);
 }
 
-static void count_in_region(struct rch_op *op, u32 messages)
+static void op_pool_count_in_region(struct rch_op *op, u32 messages)
 {
 	struct rch_chan *chan = op->object;
 
@@ -101,11 +103,12 @@ static void count_in_region(struct rch_op *op, u32 messages)
 }
 
 /* Messages have come, into @buffers. */
-static inline void received(struct rch_op *op, struct rch_pool *pool, u32 messages, u32 buffers)
+static inline void op_pool_received(struct rch_op *op, struct rch_pool *pool, u32 messages,
+				    u32 buffers)
 {
 	rch_pool_take(pool, buffers);
 	if (op->region)
-		count_in_region(op, messages);
+		op_pool_count_in_region(op, messages);
 	rch_time_again(op);
 	/* The next buffer may be present where this one was not. */
 	op->own = false;
@@ -113,8 +116,8 @@ static inline void received(struct rch_op *op, struct rch_pool *pool, u32 messag
 }
 
 /* Why there is no message, or that there will be none. Return: as run() */
-static s64 ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
-		 const struct rdmachan_buffer *buffer, const struct rch_recv_result *result)
+static s64 op_pool_ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
+			 const struct rdmachan_buffer *buffer, const struct rch_recv_result *result)
 {
 	switch (ret) {
 	case 0:
@@ -141,7 +144,7 @@ static s64 ended(struct rch_op *op, struct rch_pool *pool, int ret, bool there,
 }
 
 /* Return: 1 after a message; else as run() */
-static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
+static s64 op_pool_recv_one(struct rch_op *op, struct rch_pool *pool)
 {
 	struct rdmachan_buffer buffer = {};
 	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
@@ -154,37 +157,37 @@ static s64 recv_one(struct rch_op *op, struct rch_pool *pool)
 	there = rch_pool_filled(pool);
 	if (there)
 		rch_pool_look(pool, 0, &buffer);
-	bad = buffer_iter(op, &buffer, min(buffer.length, RDMACHAN_MESSAGE_MAX), &iter);
+	bad = op_pool_buffer_iter(op, &buffer, min(buffer.length, RDMACHAN_MESSAGE_MAX), &iter);
 	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
 	if (bad && ret == -EMSGSIZE)
 		ret = bad;
 	if (ret || result.eof)
-		return ended(op, pool, ret, there, &buffer, &result);
-	put_message(op, result.length, result.msg_flags,
-		    result.grants ? RDMACHAN_CQE_F_GRANTS : 0, &buffer);
-	received(op, pool, 1, !!result.length);
+		return op_pool_ended(op, pool, ret, there, &buffer, &result);
+	op_pool_put_message(op, result.length, result.msg_flags,
+			    result.grants ? RDMACHAN_CQE_F_GRANTS : 0, &buffer);
+	op_pool_received(op, pool, 1, !!result.length);
 	return 1;
 }
 
 /* Return: whether the message is in buffer number @number, and its completion in the ring. */
-static bool copy_message(struct rch_op *op, const struct rch_pool *pool, u32 number,
-			 const struct rch_segment *seg)
+static bool op_pool_copy_message(struct rch_op *op, const struct rch_pool *pool, u32 number,
+				 const struct rch_segment *seg)
 {
 	struct rdmachan_buffer buffer;
 	struct iov_iter iter;
 
 	rch_pool_look(pool, number, &buffer);
 	if (!seg->length || seg->length > buffer.length ||
-	    buffer_iter(op, &buffer, seg->length, &iter))
+	    op_pool_buffer_iter(op, &buffer, seg->length, &iter))
 		return false;
 	if (!rch_copy_to_iter(seg->data, seg->length, &iter))
 		return false;
-	put_message(op, seg->length, seg->msg_flags, 0, &buffer);
+	op_pool_put_message(op, seg->length, seg->msg_flags, 0, &buffer);
 	return true;
 }
 
 /* Return: how many messages were received */
-static u32 recv_row(struct rch_op *op, struct rch_pool *pool)
+static u32 op_pool_recv_row(struct rch_op *op, struct rch_pool *pool)
 {
 	u32 most = min3(rch_queue_room(op->queue), rch_pool_filled(pool), (u32)MESSAGES);
 	struct rch_chan *chan = op->object;
@@ -192,12 +195,12 @@ static u32 recv_row(struct rch_op *op, struct rch_pool *pool)
 
 	if (!most || !rch_chan_recv_begin(chan, &row))
 		return 0;
-	while (copy_message(op, pool, row.messages, row.seg) && rch_chan_recv_next(&row) &&
+	while (op_pool_copy_message(op, pool, row.messages, row.seg) && rch_chan_recv_next(&row) &&
 	       row.messages < most)
 		;
 	rch_chan_recv_end(chan, &row);
 	if (row.messages)
-		received(op, pool, row.messages, row.messages);
+		op_pool_received(op, pool, row.messages, row.messages);
 	return row.messages;
 }
 
@@ -211,11 +214,11 @@ s64 rch_recv_many_run(struct rch_op *op)
 	while (messages < MESSAGES) {
 		if (rch_chan_rx_idle(op->object))
 			return -EAGAIN;
-		row = recv_row(op, pool);
+		row = op_pool_recv_row(op, pool);
 		messages += row;
 		if (row)
 			continue;
-		res = recv_one(op, pool);
+		res = op_pool_recv_one(op, pool);
 		if (res != 1)
 			return res;
 		messages++;

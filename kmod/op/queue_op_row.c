@@ -46,7 +46,7 @@ struct send_row {
 };
 
 /* Whether the entry is just a SEND: an error of another kind of entry is not told here. */
-static bool is_plain(const struct rdmachan_sqe *sqe)
+static bool op_row_is_plain(const struct rdmachan_sqe *sqe)
 {
 	return sqe->opcode == RDMACHAN_OPCODE_SEND &&
 	       !(sqe->flags & ~(RDMACHAN_SQE_F_SKIP_SUCCESS | RDMACHAN_SQE_F_REGION)) &&
@@ -55,12 +55,12 @@ static bool is_plain(const struct rdmachan_sqe *sqe)
 	       !(sqe->__reserved | sqe->op_flags | sqe->pool | sqe->grant) && !sqe->target;
 }
 
-static bool needs_room(const struct rdmachan_sqe *sqe)
+static bool op_row_needs_room(const struct rdmachan_sqe *sqe)
 {
 	return !(sqe->flags & RDMACHAN_SQE_F_SKIP_SUCCESS);
 }
 
-static void fetch(struct send_row *send, u32 number, struct rdmachan_sqe *sqe)
+static void op_row_fetch(struct send_row *send, u32 number, struct rdmachan_sqe *sqe)
 {
 	struct rch_queue *queue = send->queue;
 
@@ -68,38 +68,39 @@ static void fetch(struct send_row *send, u32 number, struct rdmachan_sqe *sqe)
 }
 
 /* Entry number @number of those that were not taken. Return: whether it can be of the row. */
-static bool look(struct send_row *send, u32 number)
+static bool op_row_look(struct send_row *send, u32 number)
 {
-	fetch(send, number, &send->sqe);
-	return is_plain(&send->sqe) && (!needs_room(&send->sqe) || rch_queue_room(send->queue));
+	op_row_fetch(send, number, &send->sqe);
+	return op_row_is_plain(&send->sqe) &&
+	       (!op_row_needs_room(&send->sqe) || rch_queue_room(send->queue));
 }
 
 /* Whether the first one has no other behind it: a guess, as it may change until it is taken. */
-static bool is_alone(struct send_row *send)
+static bool op_row_is_alone(struct send_row *send)
 {
 	struct rdmachan_sqe sqe;
 
 	if (send->max == 1)
 		return true;
-	fetch(send, 1, &sqe);
-	return !is_plain(&sqe) || sqe.fd != send->sqe.fd;
+	op_row_fetch(send, 1, &sqe);
+	return !op_row_is_plain(&sqe) || sqe.fd != send->sqe.fd;
 }
 
-static void sent(struct send_row *send)
+static void op_row_sent(struct send_row *send)
 {
 	const struct rdmachan_cqe cqe = {
 		.user_data = send->sqe.user_data,
 		.res = send->sqe.length,
 	};
 
-	if (!needs_room(&send->sqe))
+	if (!op_row_needs_room(&send->sqe))
 		return;
 	rch_queue_put(send->queue, &cqe);
 	send->put++;
 }
 
 /* Return: whether the message of the entry is where those of the row are. */
-static bool find_message(struct send_row *send)
+static bool op_row_find_message(struct send_row *send)
 {
 	const struct rdmachan_sqe *sqe = &send->sqe;
 	struct iov_iter *iter = &send->row.iter;
@@ -117,22 +118,22 @@ static bool find_message(struct send_row *send)
 }
 
 /* See &struct rch_tx_row; the first entry was looked at already. */
-static bool next_message(struct rch_tx_row *row)
+static bool op_row_next_message(struct rch_tx_row *row)
 {
 	struct send_row *send = container_of(row, struct send_row, row);
 	s32 fd = send->sqe.fd;
 
 	if (row->messages) {
-		sent(send);
+		op_row_sent(send);
 		if (row->messages == send->max || row->bytes >= ROW_BYTES ||
-		    !look(send, row->messages) || send->sqe.fd != fd)
+		    !op_row_look(send, row->messages) || send->sqe.fd != fd)
 			return false;
 	}
 	row->msg_flags = send->sqe.msg_flags;
-	return find_message(send);
+	return op_row_find_message(send);
 }
 
-static void send_to(struct send_row *send, struct rch_chan *chan)
+static void op_row_send_to(struct send_row *send, struct rch_chan *chan)
 {
 	struct rch_queue *queue = send->queue;
 
@@ -148,7 +149,7 @@ static void send_to(struct send_row *send, struct rch_chan *chan)
 		rch_op_unsent(queue, chan->lane.link);
 }
 
-static bool use_region(struct send_row *send)
+static bool op_row_use_region(struct send_row *send)
 {
 	struct rch_region *region;
 
@@ -173,18 +174,18 @@ static bool use_region(struct send_row *send)
  */
 u32 rch_op_row(struct rch_queue *queue, u32 max)
 {
-	struct send_row send = { .queue = queue, .row.next = next_message };
+	struct send_row send = { .queue = queue, .row.next = op_row_next_message };
 	struct file *file;
 
 	send.max = min_t(u32, max, ROW_ENTRIES);
-	if (!look(&send, 0) || !use_region(&send))
+	if (!op_row_look(&send, 0) || !op_row_use_region(&send))
 		return 0;
-	send.row.alone = is_alone(&send);
+	send.row.alone = op_row_is_alone(&send);
 	send.row.last = max == 1 && !queue->unsent;
 	file = rch_op_find_file(queue, send.sqe.fd);
 	if (!IS_ERR_OR_NULL(file)) {
 		if (rch_file_is(file, RCH_FILE_CHAN))
-			send_to(&send, file->private_data);
+			op_row_send_to(&send, file->private_data);
 		fput(file);
 	}
 	if (send.region)

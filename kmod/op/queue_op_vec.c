@@ -45,7 +45,7 @@ struct rch_vec {
 	};
 };
 
-static int vec_charge(struct rch_queue *queue, u32 bytes)
+static int op_vec_charge(struct rch_queue *queue, u32 bytes)
 {
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
 	u32 limit;
@@ -60,7 +60,7 @@ static int vec_charge(struct rch_queue *queue, u32 bytes)
 	}
 }
 
-static void vec_free(struct rch_queue *queue, struct rch_vec *vec)
+static void op_vec_free(struct rch_queue *queue, struct rch_vec *vec)
 {
 	if (vec->charged)
 		rch_charge_give(&queue->charge, RDMACHAN_LIMIT_BYTES, vec->charged);
@@ -68,11 +68,11 @@ static void vec_free(struct rch_queue *queue, struct rch_vec *vec)
 }
 
 /* With @count elements, zeros, of @size bytes. Return: it, or an ERR_PTR() */
-static struct rch_vec *vec_alloc(struct rch_queue *queue, u32 count, size_t size)
+static struct rch_vec *op_vec_alloc(struct rch_queue *queue, u32 count, size_t size)
 {
 	size_t bytes = sizeof(struct rch_vec) + count * size;
 	u32 charged = bytes > RCH_VEC_FREE ? bytes : 0;
-	int ret = charged ? vec_charge(queue, charged) : 0;
+	int ret = charged ? op_vec_charge(queue, charged) : 0;
 	struct rch_vec *vec;
 
 	if (ret)
@@ -89,7 +89,7 @@ static struct rch_vec *vec_alloc(struct rch_queue *queue, u32 count, size_t size
 }
 
 /* Element number @i of the program's array, which lies at @addr. */
-static int iov_fetch(const struct rch_queue *queue, u64 addr, u32 i, struct iovec *iov)
+static int op_vec_iov_fetch(const struct rch_queue *queue, u64 addr, u32 i, struct iovec *iov)
 {
 #ifdef CONFIG_COMPAT
 	struct compat_iovec small;
@@ -108,7 +108,7 @@ static int iov_fetch(const struct rch_queue *queue, u64 addr, u32 i, struct iove
 }
 
 /* Whether the memory of a piece is such that may be named. Return: 0 or an error */
-static int iov_check(const struct rch_op *op, const struct iovec *iov, bool write)
+static int op_vec_iov_check(const struct rch_op *op, const struct iovec *iov, bool write)
 {
 	if (op->region)
 		return rch_region_check(op->region, (unsigned long)iov->iov_base, iov->iov_len,
@@ -120,7 +120,7 @@ static int iov_check(const struct rch_op *op, const struct iovec *iov, bool writ
  * Copy the program's array. Of a RECV what is beyond the largest message is left out. Return: bytes
  * of all pieces; or an error.
  */
-static s64 vec_copy(struct rch_op *op, struct rch_vec *vec, bool write)
+static s64 op_vec_copy(struct rch_op *op, struct rch_vec *vec, bool write)
 {
 	u64 room = RDMACHAN_MESSAGE_MAX;
 	struct iovec *iov;
@@ -129,7 +129,8 @@ static s64 vec_copy(struct rch_op *op, struct rch_vec *vec, bool write)
 
 	for (i = 0; i < vec->count; i++) {
 		iov = &vec->iov[i];
-		ret = iov_fetch(op->queue, op->sqe.addr, i, iov) ?: iov_check(op, iov, write);
+		ret = op_vec_iov_fetch(op->queue, op->sqe.addr, i, iov) ?:
+		      op_vec_iov_check(op, iov, write);
 		if (ret)
 			return ret;
 		if (iov->iov_len > room && !write)
@@ -141,7 +142,7 @@ static s64 vec_copy(struct rch_op *op, struct rch_vec *vec, bool write)
 }
 
 /* The piece that has all bytes, if there is one; NULL when there are several. */
-static const struct iovec *vec_only(const struct rch_vec *vec)
+static const struct iovec *op_vec_only(const struct rch_vec *vec)
 {
 	static const struct iovec nothing;
 	const struct iovec *only = &nothing;
@@ -158,7 +159,7 @@ static const struct iovec *vec_only(const struct rch_vec *vec)
 }
 
 /* The same pieces, of the operation's region. Return: in place of @from, or an ERR_PTR() */
-static struct rch_vec *vec_of_region(struct rch_op *op, const struct rch_vec *from, bool write)
+static struct rch_vec *op_vec_of_region(struct rch_op *op, const struct rch_vec *from, bool write)
 {
 	struct rch_region *region = op->region;
 	u32 count = 0, i;
@@ -167,7 +168,7 @@ static struct rch_vec *vec_of_region(struct rch_op *op, const struct rch_vec *fr
 	for (i = 0; i < from->count; i++)
 		count += rch_region_bvecs(region, write, (unsigned long)from->iov[i].iov_base,
 					  from->iov[i].iov_len, NULL);
-	vec = vec_alloc(op->queue, count + 1, sizeof(*vec->bvec));
+	vec = op_vec_alloc(op->queue, count + 1, sizeof(*vec->bvec));
 	if (IS_ERR(vec))
 		return vec;
 	vec->count = 0;
@@ -179,18 +180,18 @@ static struct rch_vec *vec_of_region(struct rch_op *op, const struct rch_vec *fr
 }
 
 /* The operation has the array @vec from now on, or needs none. Return: 0 or an error */
-static int vec_keep(struct rch_op *op, struct rch_vec *vec, u64 bytes, bool write)
+static int op_vec_keep(struct rch_op *op, struct rch_vec *vec, u64 bytes, bool write)
 {
-	const struct iovec *only = vec_only(vec);
+	const struct iovec *only = op_vec_only(vec);
 	struct rch_vec *of_region;
 
 	if (only) {
 		op->sqe.flags &= ~RDMACHAN_SQE_F_IOV;
 		op->sqe.addr = (unsigned long)only->iov_base;
-		vec_free(op->queue, vec);
+		op_vec_free(op->queue, vec);
 	} else if (op->region) {
-		of_region = vec_of_region(op, vec, write);
-		vec_free(op->queue, vec);
+		of_region = op_vec_of_region(op, vec, write);
+		op_vec_free(op->queue, vec);
 		if (IS_ERR(of_region))
 			return PTR_ERR(of_region);
 		op->vec = of_region;
@@ -202,19 +203,19 @@ static int vec_keep(struct rch_op *op, struct rch_vec *vec, u64 bytes, bool writ
 }
 
 /* Return: 0; -EFAULT where there is no call: to be done in one; or an error */
-static int vec_take(struct rch_op *op, bool write)
+static int op_vec_take(struct rch_op *op, bool write)
 {
-	struct rch_vec *vec = vec_alloc(op->queue, op->sqe.length, sizeof(*vec->iov));
+	struct rch_vec *vec = op_vec_alloc(op->queue, op->sqe.length, sizeof(*vec->iov));
 	s64 bytes;
 
 	if (IS_ERR(vec))
 		return PTR_ERR(vec);
-	bytes = vec_copy(op, vec, write);
+	bytes = op_vec_copy(op, vec, write);
 	if (bytes < 0) {
-		vec_free(op->queue, vec);
+		op_vec_free(op->queue, vec);
 		return bytes;
 	}
-	return vec_keep(op, vec, bytes, write);
+	return op_vec_keep(op, vec, bytes, write);
 }
 
 /**
@@ -237,7 +238,7 @@ int rch_op_vec_prepare(struct rch_op *op, bool write)
 		ret = rch_region_check(op->region, 0, 0, write);
 	if (ret)
 		return ret;
-	ret = vec_take(op, write);
+	ret = op_vec_take(op, write);
 	if (ret != -EFAULT || op->queue->in_call)
 		return ret;
 	/* Only a call can bring the array; rch_op_vec_arrived() is for that. */
@@ -254,7 +255,7 @@ int rch_op_vec_prepare(struct rch_op *op, bool write)
  */
 int rch_op_vec_arrived(struct rch_op *op, bool write)
 {
-	int ret = op->vec ? 0 : vec_take(op, write);
+	int ret = op->vec ? 0 : op_vec_take(op, write);
 
 	if (!ret)
 		op->own = false;
@@ -306,6 +307,6 @@ s64 rch_op_vec_recv(struct rch_op *op)
 void rch_op_vec_drop(struct rch_op *op)
 {
 	if (op->vec)
-		vec_free(op->queue, op->vec);
+		op_vec_free(op->queue, op->vec);
 	op->vec = NULL;
 }

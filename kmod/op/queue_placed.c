@@ -58,37 +58,38 @@ int rch_op_placed_prepare(struct rch_op *op, bool write)
 	       rch_region_check(op->region, op->sqe.addr, op->sqe.length, write);
 }
 
-static void put_file(void *file)
+static void op_placed_put_file(void *file)
 {
 	fput(file);
 }
 
 /* Whether @bytes, or room for so many, are worth a transfer, and can have one. */
-static bool can_place(const struct rch_op *op, u64 bytes)
+static bool op_placed_can_place(const struct rch_op *op, u64 bytes)
 {
 	if (!rch_way_is_placed(bytes, op->region))
 		return false;
 	return op->region || (op->queue->in_call && !op->copied);
 }
 
-static struct rch_place *place_alloc(struct rch_op *op, u32 length)
+static struct rch_place *op_placed_place_alloc(struct rch_op *op, u32 length)
 {
 	bool sending = op->sqe.opcode == RDMACHAN_OPCODE_SEND;
 
 	if (op->region)
-		return rch_place_alloc(op->object, op->region, op->sqe.addr, op->file, put_file);
-	if (!can_place(op, length))
+		return rch_place_alloc(op->object, op->region, op->sqe.addr, op->file,
+				       op_placed_put_file);
+	if (!op_placed_can_place(op, length))
 		return NULL;
 	/* If the memory is bad, the copy says so. */
 	return rch_place_alloc_pinned(op->object, op->sqe.addr, length,
 				      sending ? DMA_TO_DEVICE : DMA_FROM_DEVICE,
-				      op->file, put_file);
+				      op->file, op_placed_put_file);
 }
 
 /* A transfer of @length bytes that @op waits for from now on. */
-static struct rch_place *place_make(struct rch_op *op, u32 length)
+static struct rch_place *op_placed_place_make(struct rch_op *op, u32 length)
 {
-	struct rch_place *place = place_alloc(op, length);
+	struct rch_place *place = op_placed_place_alloc(op, length);
 
 	if (!place)
 		return NULL;
@@ -99,7 +100,7 @@ static struct rch_place *place_make(struct rch_op *op, u32 length)
 }
 
 /* Whether a message of the program's own memory, which a call would send, is to be copied. */
-static bool is_eager(struct rch_op *op)
+static bool op_placed_is_eager(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 
@@ -111,7 +112,7 @@ static bool is_eager(struct rch_op *op)
  * Return: -EAGAIN, for it is waited for, if only for a moment; or an error. If it has no transfer
  * then, @op->copied tells that it is to be copied.
  */
-static s64 begin_send(struct rch_op *op)
+static s64 op_placed_begin_send(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 	struct rch_place *place = NULL;
@@ -120,8 +121,8 @@ static s64 begin_send(struct rch_op *op)
 	/* That it is being connected is no reason to fail. */
 	if (ret)
 		return ret == -ENOTCONN ? -EAGAIN : ret;
-	if (!is_eager(op))
-		place = place_make(op, op->sqe.length);
+	if (!op_placed_is_eager(op))
+		place = op_placed_place_make(op, op->sqe.length);
 	if (!place) {
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
 		op->copied = !op->region;
@@ -131,7 +132,7 @@ static s64 begin_send(struct rch_op *op)
 	return -EAGAIN;
 }
 
-static s64 send_copied(struct rch_op *op)
+static s64 op_placed_send_copied(struct rch_op *op)
 {
 	struct iov_iter iter;
 
@@ -162,17 +163,17 @@ void rch_op_received_in_region(struct rch_op *op)
 	atomic64_inc(&op->region->received);
 }
 
-static s64 send_small(struct rch_op *op)
+static s64 op_placed_send_small(struct rch_op *op)
 {
 	struct iov_iter iter;
 
 	if (!op->region)
-		return send_copied(op);
+		return op_placed_send_copied(op);
 	rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
 	return rch_op_sent_from_region(op, rch_op_send_iter(op, &iter));
 }
 
-static void forget(struct rch_op *op)
+static void op_placed_forget(struct rch_op *op)
 {
 	op->place = NULL;
 	if (op->queue->holding == op)
@@ -183,7 +184,7 @@ static void forget(struct rch_op *op)
  * Of several at once only the last may go on holding. One with another behind it does not: that
  * one may begin as soon as the claim is given up.
  */
-static void hold(struct rch_op *op)
+static void op_placed_hold(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
@@ -209,7 +210,7 @@ void rch_op_placed_let_go(struct rch_queue *queue)
 }
 
 /* The outcome of the transfer. Return: false when it is not over. */
-static bool place_end(struct rch_op *op, __poll_t events, int *result)
+static bool op_placed_place_end(struct rch_op *op, __poll_t events, int *result)
 {
 	struct rch_chan *chan = op->object;
 	bool over = rch_place_go_on(op->place);
@@ -217,7 +218,7 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 	/* A record may wait for one of the next transfer. */
 	rch_op_unsent(op->queue, chan->lane.link);
 	if (!over) {
-		hold(op);
+		op_placed_hold(op);
 		return false;
 	}
 	*result = op->place->result;
@@ -228,7 +229,7 @@ static bool place_end(struct rch_op *op, __poll_t events, int *result)
 	/* It is in the transfer's wait queue no longer. */
 	rch_queue_await(op, &chan->wait, events);
 	rch_place_put(op->place);
-	forget(op);
+	op_placed_forget(op);
 	return true;
 }
 
@@ -239,25 +240,25 @@ s64 rch_op_placed_send(struct rch_op *op)
 	int res;
 
 	if (!op->place) {
-		if (!can_place(op, op->sqe.length))
-			return send_small(op);
-		ret = begin_send(op);
+		if (!op_placed_can_place(op, op->sqe.length))
+			return op_placed_send_small(op);
+		ret = op_placed_begin_send(op);
 		if (!op->place)
-			return op->copied ? send_copied(op) : ret;
+			return op->copied ? op_placed_send_copied(op) : ret;
 	}
-	if (!place_end(op, EPOLLOUT, &res))
+	if (!op_placed_place_end(op, EPOLLOUT, &res))
 		return -EAGAIN;
 	if (res != -EAGAIN)
 		return res ?: (s64)op->sqe.length;
 	op->copied = true;
-	return send_copied(op);
+	return op_placed_send_copied(op);
 }
 
 /* Return: -EAGAIN, for it is waited for, if only for a moment. */
-static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
+static s64 op_placed_begin_recv(struct rch_op *op, const struct rch_rts *offer)
 {
 	struct rch_chan *chan = op->object;
-	struct rch_place *place = place_make(op, op->region ? op->sqe.length :
+	struct rch_place *place = op_placed_place_make(op, op->region ? op->sqe.length :
 						 min(offer->total, op->sqe.length));
 
 	if (place) {
@@ -270,37 +271,37 @@ static s64 begin_recv(struct rch_op *op, const struct rch_rts *offer)
 }
 
 /* Its transfer is over, or never began, and has come to nothing. */
-static void place_drop(struct rch_op *op)
+static void op_placed_place_drop(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
 
 	rch_queue_await(op, &chan->wait, EPOLLIN);
 	rch_place_put(op->place);
-	forget(op);
+	op_placed_forget(op);
 }
 
 /* There is a receive that waits, so that the peer may ask where to write. */
-static void announce(struct rch_op *op)
+static void op_placed_announce(struct rch_op *op)
 {
 	if (!op->reading)
 		rch_chan_reading(op->object);
 	op->reading = true;
 }
 
-static void announce_over(struct rch_op *op)
+static void op_placed_announce_over(struct rch_op *op)
 {
 	if (op->reading)
 		rch_chan_reading_over(op->object);
 	op->reading = false;
 }
 
-static bool always(struct rch_chan *chan)
+static bool op_placed_always(struct rch_chan *chan)
 {
 	return true;
 }
 
 /* Of pages that are to be pinned not more than the last message had. */
-static u32 room_to_lend(const struct rch_op *op)
+static u32 op_placed_room_to_lend(const struct rch_op *op)
 {
 	const struct rch_chan *chan = op->object;
 
@@ -308,23 +309,23 @@ static u32 room_to_lend(const struct rch_op *op)
 }
 
 /* There is no message: lend its memory to the peer, where that is likely to be of use. */
-static void begin_lend(struct rch_op *op)
+static void op_placed_begin_lend(struct rch_op *op)
 {
 	struct rch_chan *chan = op->object;
-	u32 room = room_to_lend(op);
+	u32 room = op_placed_room_to_lend(op);
 	struct rch_place *place;
 
-	if (!can_place(op, room) || !rch_chan_lends(chan, room) ||
-	    rch_chan_claim(chan, RCH_CHAN_RX, always, true, 0))
+	if (!op_placed_can_place(op, room) || !rch_chan_lends(chan, room) ||
+	    rch_chan_claim(chan, RCH_CHAN_RX, op_placed_always, true, 0))
 		return;
-	place = place_make(op, room);
+	place = op_placed_place_make(op, room);
 	if (place)
 		rch_place_lend(place, room);
 	else
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 }
 
-static s64 recv_or_begin(struct rch_op *op)
+static s64 op_placed_recv_or_begin(struct rch_op *op)
 {
 	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
 	struct rch_chan *chan = op->object;
@@ -332,19 +333,19 @@ static s64 recv_or_begin(struct rch_op *op)
 	struct iov_iter iter;
 	int ret;
 
-	announce(op);
+	op_placed_announce(op);
 	if (op->region)
 		rch_region_iter(op->region, ITER_DEST, op->sqe.addr, op->sqe.length, &iter);
 	else
 		iov_iter_ubuf(&iter, ITER_DEST, u64_to_user_ptr(op->sqe.addr), op->sqe.length);
 	ret = rch_chan_recv_or_offer(chan, &iter, &result, &offer);
 	if (ret == -EINPROGRESS)
-		return begin_recv(op, &offer);
+		return op_placed_begin_recv(op, &offer);
 	if (!ret && !result.eof)
 		rch_op_received_in_region(op);
 	/* Only a call can go on: until there is one nothing is to be offered. */
 	if (ret == -EFAULT && !op->queue->in_call)
-		announce_over(op);
+		op_placed_announce_over(op);
 	return rch_op_recv_told(op, ret, &result);
 }
 
@@ -358,13 +359,13 @@ s64 rch_op_placed_recv(struct rch_op *op)
 		if (!op->place) {
 			if (op->stopped)
 				return op->stopped;
-			ret = recv_or_begin(op);
+			ret = op_placed_recv_or_begin(op);
 			if (ret == -EAGAIN && !op->place)
-				begin_lend(op);
+				op_placed_begin_lend(op);
 			if (!op->place)
 				return ret;
 		}
-		if (!place_end(op, EPOLLIN, &res))
+		if (!op_placed_place_end(op, EPOLLIN, &res))
 			return -EAGAIN;
 		if (!res)
 			return op->cqe.length;
@@ -379,20 +380,20 @@ s64 rch_op_placed_recv(struct rch_op *op)
  * asked for a way at once, too, where that does not spoil what is lent.
  * Return: 0, or -EAGAIN: it has begun, or waits.
  */
-static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
+static s64 op_placed_begin_send_ahead(struct rch_op *op, struct rch_op *before)
 {
 	const __poll_t lends = EPOLLOUT | RCH_POLL_NOTHING;
 	struct rch_chan *chan = op->object;
 	bool lent;
 
-	if (!can_place(op, op->sqe.length) || !rch_place_all_sent(before->place))
+	if (!op_placed_can_place(op, op->sqe.length) || !rch_place_all_sent(before->place))
 		return 0;
 	lent = rch_chan_may_borrow(chan, op->sqe.length);
 	/* Else what tells of the one before would come behind the bytes of this one. */
 	if (lent)
 		rch_link_run(chan->lane.link);
 	if (lent || rch_chan_asks_ahead(chan))
-		return begin_send(op) == -EAGAIN && !op->copied ? -EAGAIN : 0;
+		return op_placed_begin_send(op) == -EAGAIN && !op->copied ? -EAGAIN : 0;
 	/* Not again: it must not be out of the wait queue behind that look. */
 	if (op->events != lends)
 		rch_queue_await(op, &chan->wait, lends);
@@ -400,19 +401,19 @@ static s64 begin_send_ahead(struct rch_op *op, struct rch_op *before)
 }
 
 /* The one before receives what comes next. Return: as above */
-static s64 begin_lend_ahead(struct rch_op *op, struct rch_op *before)
+static s64 op_placed_begin_lend_ahead(struct rch_op *op, struct rch_op *before)
 {
 	struct rch_chan *chan = op->object;
-	u32 room = room_to_lend(op);
+	u32 room = op_placed_room_to_lend(op);
 
-	if (op->stopped || !can_place(op, room) || !rch_chan_heir_wanted(chan, room) ||
-	    !place_make(op, room))
+	if (op->stopped || !op_placed_can_place(op, room) || !rch_chan_heir_wanted(chan, room) ||
+	    !op_placed_place_make(op, room))
 		return 0;
 	if (!rch_place_heir_begin(op->place, before->place)) {
-		place_drop(op);
+		op_placed_place_drop(op);
 		return 0;
 	}
-	announce(op);
+	op_placed_announce(op);
 	rch_place_lend_ahead(op->place, room);
 	return -EAGAIN;
 }
@@ -428,20 +429,21 @@ s64 rch_op_placed_ahead(struct rch_op *op, struct rch_op *before)
 		/* One without a transfer has still to begin. */
 		if (!before->place)
 			return 0;
-		ret = sending ? begin_send_ahead(op, before) : begin_lend_ahead(op, before);
+		ret = sending ? op_placed_begin_send_ahead(op, before) :
+		      op_placed_begin_lend_ahead(op, before);
 		if (!op->place)
 			return ret;
 	}
 	over = rch_place_go_on(op->place);
 	rch_op_unsent(op->queue, chan->lane.link);
 	if (!over) {
-		hold(op);
+		op_placed_hold(op);
 		return -EAGAIN;
 	}
 	/* The outcome is told in its turn. */
 	if (sending || op->place->result != -EAGAIN)
 		return 0;
-	place_drop(op);
+	op_placed_place_drop(op);
 	return op->stopped;
 }
 
@@ -459,15 +461,15 @@ bool rch_op_placed_stop(struct rch_op *op)
  * The program knows by a region when its memory is its own again. Memory of its own it takes for
  * that when it has closed the queue, unless it ends itself.
  */
-static bool awaits_memory(const struct rch_op *op)
+static bool op_placed_awaits_memory(const struct rch_op *op)
 {
 	return op->queue->closed && !op->region && current->mm == op->queue->mm &&
 	       !(current->flags & (PF_EXITING | PF_KTHREAD));
 }
 
-static void leave(struct rch_op *op)
+static void op_placed_leave(struct rch_op *op)
 {
-	if (awaits_memory(op)) {
+	if (op_placed_awaits_memory(op)) {
 		kref_get(&op->place->ref);
 		op->left = op->place;
 	}
@@ -487,11 +489,11 @@ void rch_op_placed_await(struct rch_op *op)
 /** rch_op_placed_drop - @op is over, or its queue is: give back what it has */
 void rch_op_placed_drop(struct rch_op *op)
 {
-	announce_over(op);
+	op_placed_announce_over(op);
 	if (op->place)
-		leave(op);
+		op_placed_leave(op);
 	if (op->region)
 		rch_region_unuse(op->region);
-	forget(op);
+	op_placed_forget(op);
 	op->region = NULL;
 }

@@ -46,7 +46,7 @@ static struct ib_client rch_client = {
  * that is held while its GIDs change, and that waits for this handler. The core has asked just
  * before.
  */
-static void port_told(struct ib_device *dev, u32 port, bool was_down)
+static void device_port_told(struct ib_device *dev, u32 port, bool was_down)
 {
 	enum rch_device_news news = was_down ? RCH_DEVICE_PORT_WAS_DOWN : RCH_DEVICE_PORT_UP;
 	enum ib_port_state state;
@@ -66,10 +66,10 @@ static void rch_device_event(struct ib_event_handler *handler, struct ib_event *
 		device_told(dev, 0, RCH_DEVICE_FATAL);
 		break;
 	case IB_EVENT_PORT_ERR:
-		port_told(dev, port, true);
+		device_port_told(dev, port, true);
 		break;
 	case IB_EVENT_PORT_ACTIVE:
-		port_told(dev, port, false);
+		device_port_told(dev, port, false);
 		break;
 	case IB_EVENT_GID_CHANGE:
 		device_told(dev, port, RCH_DEVICE_GIDS);
@@ -116,7 +116,8 @@ static void rch_device_remove(struct ib_device *dev, void *data)
 }
 
 /* Return: whether it has a name that programs of @net know. */
-static bool gid_netdev_name(const struct ib_gid_attr *attr, const struct net *net, char *name)
+static bool device_gid_netdev_name(const struct ib_gid_attr *attr, const struct net *net,
+				   char *name)
 {
 	struct net_device *ndev;
 	bool known;
@@ -130,8 +131,8 @@ static bool gid_netdev_name(const struct ib_gid_attr *attr, const struct net *ne
 	return known;
 }
 
-static void netdev_name_get(struct ib_device *dev, u32 port, int gids, const struct net *net,
-			    char *name)
+static void device_netdev_name_get(struct ib_device *dev, u32 port, int gids, const struct net *net,
+				   char *name)
 {
 	const struct ib_gid_attr *attr;
 	bool found = false;
@@ -141,13 +142,13 @@ static void netdev_name_get(struct ib_device *dev, u32 port, int gids, const str
 		attr = rdma_get_gid_attr(dev, port, i);
 		if (IS_ERR(attr))
 			continue;
-		found = gid_netdev_name(attr, net, name);
+		found = device_gid_netdev_name(attr, net, name);
 		rdma_put_gid_attr(attr);
 	}
 }
 
-static void port_info(struct ib_device *dev, u32 port, const struct net *net,
-		      struct rdmachan_device *out)
+static void device_port_info(struct ib_device *dev, u32 port, const struct net *net,
+			     struct rdmachan_device *out)
 {
 	struct ib_port_attr attr;
 
@@ -158,7 +159,7 @@ static void port_info(struct ib_device *dev, u32 port, const struct net *net,
 		out->flags |= RDMACHAN_DEV_F_IWARP;
 	if (ib_query_port(dev, port, &attr))
 		return;
-	netdev_name_get(dev, port, attr.gid_tbl_len, net, out->netdev);
+	device_netdev_name_get(dev, port, attr.gid_tbl_len, net, out->netdev);
 	if (attr.state == IB_PORT_ACTIVE)
 		out->flags |= RDMACHAN_DEV_F_ACTIVE;
 	out->port_state = attr.state;
@@ -239,7 +240,7 @@ bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *o
 	if (!*dev)
 		return false;
 	/* An adapter may take its time to answer: nobody is to wait for that at the lock. */
-	port_info(*dev, rdma_start_port(*dev) + index, net, out);
+	device_port_info(*dev, rdma_start_port(*dev) + index, net, out);
 	ib_device_put(*dev);
 	return true;
 }

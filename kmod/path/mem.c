@@ -21,7 +21,7 @@
 #include "path/path_rdma.h"
 
 /* The sum of one program's pins is in its mm, with those of the RDMA core. */
-static bool charge(struct rch_mem *mem, unsigned int pages)
+static bool mem_charge(struct rch_mem *mem, unsigned int pages)
 {
 	u64 max = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
@@ -34,12 +34,12 @@ static bool charge(struct rch_mem *mem, unsigned int pages)
 	return false;
 }
 
-static void uncharge(struct rch_mem *mem)
+static void mem_uncharge(struct rch_mem *mem)
 {
 	atomic64_sub(mem->charged, &mem->mm->pinned_vm);
 }
 
-static int pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
+static int mem_pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
 {
 	/* A peer can prolong it: not where pages must be free to move, nor files to shrink. */
 	unsigned int flags = FOLL_LONGTERM |
@@ -66,7 +66,7 @@ void rch_mem_unpin(struct rch_mem *mem)
 	unpin_user_pages_dirty_lock(mem->pages, mem->count,
 				    mem->direction == DMA_FROM_DEVICE);
 	kvfree(mem->pages);
-	uncharge(mem);
+	mem_uncharge(mem);
 }
 
 /**
@@ -93,15 +93,15 @@ int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
 	mem->length = length;
 	mem->count = 0;
 	wanted = DIV_ROUND_UP(mem->offset + length, PAGE_SIZE);
-	if (!charge(mem, wanted))
+	if (!mem_charge(mem, wanted))
 		return -ENOMEM;
 	mem->pages = rch_try(RCH_SITE_PIN, kvmalloc_array(wanted, sizeof(*mem->pages),
 							  GFP_KERNEL_ACCOUNT));
 	if (!mem->pages) {
-		uncharge(mem);
+		mem_uncharge(mem);
 		return -ENOMEM;
 	}
-	ret = pin_pages(mem, addr & PAGE_MASK, wanted);
+	ret = mem_pin_pages(mem, addr & PAGE_MASK, wanted);
 	if (ret)
 		rch_mem_unpin(mem);
 	return ret;
@@ -144,7 +144,7 @@ u32 rch_mem_segment_max(struct ib_device *dev)
 }
 
 /* Whether an IOMMU leads the adapter to other pages than those of the program. */
-static bool leads_elsewhere(struct rch_mem *mem, struct iommu_domain *domain)
+static bool mem_leads_elsewhere(struct rch_mem *mem, struct iommu_domain *domain)
 {
 	struct sg_dma_page_iter dma;
 	struct sg_page_iter cpu;
@@ -181,7 +181,7 @@ bool rch_mem_needs_sync(struct rch_mem *mem)
 		return false;
 	domain = iommu_get_domain_for_dev(dev);
 	if (domain && (domain->type & __IOMMU_DOMAIN_PAGING) && dev_is_dma_coherent(dev))
-		return leads_elsewhere(mem, domain);
+		return mem_leads_elsewhere(mem, domain);
 	for_each_sgtable_dma_sg(&mem->table, sg, i)
 		if (dma_need_sync(dev, sg_dma_address(sg)))
 			return true;
@@ -196,7 +196,7 @@ void rch_mem_unmap(struct rch_mem *mem)
 }
 
 /* Neighbours are one element. */
-static void add_page(struct rch_access *access, struct page *page, u32 offset, u32 length)
+static void mem_add_page(struct rch_access *access, struct page *page, u32 offset, u32 length)
 {
 	struct scatterlist *last = access->sg_count ? &access->sg[access->sg_count - 1] : NULL;
 
@@ -236,7 +236,7 @@ u32 rch_mem_pin_pages(struct rch_access *access, unsigned long addr, u32 length,
 	access->sg_count = 0;
 	for (i = 0; i < count; i++, done += n, offset = 0) {
 		n = min_t(u32, length - done, PAGE_SIZE - offset);
-		add_page(access, access->pages[i], offset, n);
+		mem_add_page(access, access->pages[i], offset, n);
 	}
 	sg_mark_end(&access->sg[access->sg_count - 1]);
 	return done;

@@ -137,7 +137,7 @@ void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail)
 	rch_path_fail_first(path, &error);
 }
 
-static void fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int status)
+static void path_fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int status)
 {
 	struct rdmachan_error error = {};
 
@@ -147,7 +147,7 @@ static void fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int sta
 	rch_path_fail_first(path, &error);
 }
 
-static void keep_reply(struct rch_path *path, const void *data, u8 len)
+static void path_keep_reply(struct rch_path *path, const void *data, u8 len)
 {
 	path->answer.reply_len = min_t(u8, len, sizeof(path->answer.reply));
 	if (path->answer.reply_len)
@@ -155,7 +155,7 @@ static void keep_reply(struct rch_path *path, const void *data, u8 len)
 }
 
 /* The peer's module may have said why; its words are kept. */
-static bool peer_has_rejected(struct rch_path *path, struct rdma_cm_event *event)
+static bool path_peer_has_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
 	const void *data;
 	u8 len = 0;
@@ -168,15 +168,15 @@ static bool peer_has_rejected(struct rch_path *path, struct rdma_cm_event *event
 		len = event->param.conn.private_data_len;
 	}
 	if (data)
-		keep_reply(path, data, len);
+		path_keep_reply(path, data, len);
 	return data;
 }
 
-static u32 reject_cause(struct rch_path *path, struct rdma_cm_event *event)
+static u32 path_reject_cause(struct rch_path *path, struct rdma_cm_event *event)
 {
 	int status = event->status;
 
-	if (peer_has_rejected(path, event))
+	if (path_peer_has_rejected(path, event))
 		return RDMACHAN_CAUSE_REJECTED;
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
 		return status == -ECONNREFUSED || status == -ECONNRESET ?
@@ -187,7 +187,7 @@ static u32 reject_cause(struct rch_path *path, struct rdma_cm_event *event)
 }
 
 /* @cause: the cause if it is none of the failures of this host. */
-static u32 resolve_cause(int status, u32 cause)
+static u32 path_resolve_cause(int status, u32 cause)
 {
 	switch (status) {
 	case -ENODEV:
@@ -201,7 +201,7 @@ static u32 resolve_cause(int status, u32 cause)
 }
 
 /* The connection could not be made, and no peer has said no: whether one was asked at all. */
-static u32 connect_cause(int status)
+static u32 path_connect_cause(int status)
 {
 	switch (status) {
 	case -ECONNREFUSED:
@@ -221,37 +221,38 @@ static u32 connect_cause(int status)
  * The same, when it was asked. iWARP connects by TCP to whatever waits there: an answer that is
  * none of a connection manager comes from another program.
  */
-static u32 answer_cause(const struct rch_path *path, int status)
+static u32 path_answer_cause(const struct rch_path *path, int status)
 {
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num) &&
 	    (status == -EINVAL || status == -EPROTO))
 		return RDMACHAN_CAUSE_NO_MODULE;
-	return connect_cause(status);
+	return path_connect_cause(status);
 }
 
 /*
  * The connection manager gives up a connection that stands when it hears that the peer's address
  * has another hardware address behind it; and one that is being made when nobody answers.
  */
-static void cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
+static void path_cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
 {
 	if (path->answer.event == RDMA_CM_EVENT_ESTABLISHED)
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR, event->event,
-			event->status);
+		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR, event->event,
+			     event->status);
 	else
-		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,
-			event->status);
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,
+			     event->status);
 }
 
 /* A peer that was let in, and says no then, has gone meanwhile. */
-static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
+static void path_cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
 	if (path->answer.accepted)
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, event->event,
-			event->status);
+		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, event->event,
+			     event->status);
 	else
-		fail_cm(path, RDMACHAN_OP_CONNECT, reject_cause(path, event), event->event,
-			event->status);
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, path_reject_cause(path, event),
+			     event->event,
+			     event->status);
 }
 
 /*
@@ -262,7 +263,7 @@ static void cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
  * the old address. So the link goes on, and its heartbeats decide, which costs its dead time where
  * nothing gets through, and nothing where it does.
  */
-static void cm_address_changed(struct rch_path *path)
+static void path_cm_address_changed(struct rch_path *path)
 {
 	WRITE_ONCE(path->address_at, jiffies);
 	atomic_or(RDMACHAN_LINK_EVENT_ADDRESS, &path->events);
@@ -277,40 +278,40 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		keep_reply(path, event->param.conn.private_data,
-			   event->param.conn.private_data_len);
+		path_keep_reply(path, event->param.conn.private_data,
+				event->param.conn.private_data_len);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		fail_cm(path, RDMACHAN_OP_RESOLVE,
-			resolve_cause(event->status, RDMACHAN_CAUSE_ADDRESS),
-			event->event, event->status);
+		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
+			     path_resolve_cause(event->status, RDMACHAN_CAUSE_ADDRESS),
+			     event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		fail_cm(path, RDMACHAN_OP_RESOLVE,
-			resolve_cause(event->status, RDMACHAN_CAUSE_ROUTE),
-			event->event, event->status);
+		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
+			     path_resolve_cause(event->status, RDMACHAN_CAUSE_ROUTE),
+			     event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		cm_rejected(path, event);
+		path_cm_rejected(path, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		cm_unreachable(path, event);
+		path_cm_unreachable(path, event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		fail_cm(path, RDMACHAN_OP_CONNECT, answer_cause(path, event->status),
-			event->event, event->status);
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, path_answer_cause(path, event->status),
+			     event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED,
-			event->event, event->status);
+		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED,
+			     event->event, event->status);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		/* No answer to anything. */
-		cm_address_changed(path);
+		path_cm_address_changed(path);
 		return 0;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DEVICE_REMOVED,
-			event->event, event->status);
+		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DEVICE_REMOVED,
+			     event->event, event->status);
 		break;
 	default:
 		return 0;
@@ -377,7 +378,7 @@ int rch_path_answered(struct rch_path *path, int event, u32 op, unsigned long de
 }
 
 /* What the adapter can have under way, and the peer has asked for: not 0, if it can any. */
-static u8 read_depth(const struct rch_path *path)
+static u8 path_read_depth(const struct rch_path *path)
 {
 	const struct ib_device_attr *attrs = &path->dev->attrs;
 	int most = min3(attrs->max_qp_rd_atom, attrs->max_qp_init_rd_atom, RCH_RD_DEPTH);
@@ -386,13 +387,13 @@ static u8 read_depth(const struct rch_path *path)
 }
 
 /* Return: 0, or -ENODEV when the device is going. */
-static int settle_device(struct rch_path *path)
+static int path_settle_device(struct rch_path *path)
 {
 	if (!rch_device_bind(path)) {
 		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_DEVICE_REMOVED, 0);
 		return -ENODEV;
 	}
-	path->accesses.rd_depth = read_depth(path);
+	path->accesses.rd_depth = path_read_depth(path);
 	rdma_set_ack_timeout(path->id, rch_ack_timeout(READ_ONCE(rch_dead_ms),
 						       rch_path_is_rxe(path)));
 	rdma_set_min_rnr_timer(path->id, IB_RNR_TIMER_000_32);
@@ -400,7 +401,7 @@ static int settle_device(struct rch_path *path)
 }
 
 /* How long the connection manager may take for an address or a route. */
-static int resolve_ms(unsigned long deadline)
+static int path_resolve_ms(unsigned long deadline)
 {
 	long left = deadline - jiffies;
 
@@ -411,7 +412,7 @@ static int resolve_ms(unsigned long deadline)
  * Have the id connect from a port that no unprivileged program can have. All links share one: it
  * tells nothing but that. Return: 0, or an error: then it is to connect from any.
  */
-static int bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage *dst)
+static int path_bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage *dst)
 {
 	struct sockaddr_storage any = { .ss_family = dst->ss_family };
 	int port, ret = rdma_set_reuseaddr(id, 1);
@@ -438,7 +439,7 @@ static int bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage 
  * has its queue pair answer. A listener of iWARP without a class has adapters take that of the
  * peer's packets; siw knows none.
  */
-static void set_traffic_class(struct rch_path *path)
+static void path_set_traffic_class(struct rch_path *path)
 {
 	if (path->traffic_class)
 		rdma_set_service_type(path->id, path->traffic_class % RDMACHAN_TRAFFIC_CLASS_0);
@@ -473,13 +474,14 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
-	set_traffic_class(path);
+	path_set_traffic_class(path);
 	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
-			   !bind_privileged(id, dst);
-	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, resolve_ms(deadline));
+			   !path_bind_privileged(id, dst);
+	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, path_resolve_ms(deadline));
 	if (ret)
-		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
-			RDMA_CM_EVENT_ADDR_ERROR, ret);
+		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
+			     path_resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
+			     RDMA_CM_EVENT_ADDR_ERROR, ret);
 	return ret;
 }
 
@@ -496,7 +498,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
  */
 int rch_path_route(struct rch_path *path, unsigned long deadline)
 {
-	int ret = settle_device(path);
+	int ret = path_settle_device(path);
 
 	if (ret)
 		return ret;
@@ -505,10 +507,11 @@ int rch_path_route(struct rch_path *path, unsigned long deadline)
 		return -EAGAIN;
 	}
 	path->answer.given = false;
-	ret = rdma_resolve_route(path->id, resolve_ms(deadline));
+	ret = rdma_resolve_route(path->id, path_resolve_ms(deadline));
 	if (ret)
-		fail_cm(path, RDMACHAN_OP_RESOLVE, resolve_cause(ret, RDMACHAN_CAUSE_ROUTE),
-			RDMA_CM_EVENT_ROUTE_ERROR, ret);
+		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
+			     path_resolve_cause(ret, RDMACHAN_CAUSE_ROUTE),
+			     RDMA_CM_EVENT_ROUTE_ERROR, ret);
 	return ret;
 }
 
@@ -559,7 +562,7 @@ static void rch_path_qp_event(struct ib_event *event, void *context)
 	path->ops->down(path);
 }
 
-static int create_qp(struct rch_path *path)
+static int path_create_qp(struct rch_path *path)
 {
 	struct ib_qp_init_attr attr = {
 		.event_handler = rch_path_qp_event,
@@ -586,7 +589,7 @@ static int create_qp(struct rch_path *path)
  * decides nothing: with iWARP it is the address that TCP has found, and else the one that packets
  * go to.
  */
-static bool leads_here(const struct rch_path *path)
+static bool path_leads_here(const struct rch_path *path)
 {
 	struct sa_path_rec *rec = path->id->route.path_rec;
 	const struct rdma_addr *addr = &path->id->route.addr;
@@ -605,7 +608,7 @@ static bool leads_here(const struct rch_path *path)
 }
 
 /* Of the packets that this host sends: the route is the adapter's, but with iWARP. */
-static u8 route_class(const struct rch_path *path)
+static u8 path_route_class(const struct rch_path *path)
 {
 	const struct sa_path_rec *rec = path->id->route.path_rec;
 
@@ -618,7 +621,7 @@ static u8 route_class(const struct rch_path *path)
  * A sender never has more frames posted than fit the largest ring that is accepted from a peer in
  * its handshake; the owner keeps to send_depth. Return: whether the adapter has room for enough.
  */
-static bool settle_depths(struct rch_path *path, u32 depth)
+static bool path_settle_depths(struct rch_path *path, u32 depth)
 {
 	const struct ib_device_attr *attrs = &path->dev->attrs;
 	struct rch_depths depths = {
@@ -645,15 +648,15 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 {
 	int ret = -EOPNOTSUPP;
 
-	if (!settle_depths(path, depth))
+	if (!path_settle_depths(path, depth))
 		goto err_fail;
 	path->frame_size = frame_size;
 	path->order = get_order(frame_size);
 	path->mtu = rch_path_packet_size(path);
-	path->leads_here = leads_here(path);
+	path->leads_here = path_leads_here(path);
 	rch_path_tail_begin(path);
 	rch_path_pace_begin(path);
-	WRITE_ONCE(path->route_class, route_class(path));
+	WRITE_ONCE(path->route_class, path_route_class(path));
 	rch_path_sizes(path);
 	WRITE_ONCE(path->lends.atomics, path->dev->attrs.atomic_cap != IB_ATOMIC_NONE);
 	path->pd = rch_try_verb(ib_alloc_pd(path->dev, 0));
@@ -665,7 +668,7 @@ int rch_path_setup(struct rch_path *path, u32 depth, u32 frame_size)
 	ret = rch_path_cq_get(path);
 	if (ret)
 		goto err_fail;
-	ret = create_qp(path);
+	ret = path_create_qp(path);
 	if (ret)
 		goto err_fail;
 	ret = rch_path_buffers_get(path);
@@ -678,8 +681,8 @@ err_fail:
 	return ret;
 }
 
-static void conn_param(struct rch_path *path, struct rdma_conn_param *param, const void *data,
-		       u8 len)
+static void path_conn_param(struct rch_path *path, struct rdma_conn_param *param, const void *data,
+			    u8 len)
 {
 	memset(param, 0, sizeof(*param));
 	param->private_data = data;
@@ -710,12 +713,12 @@ int rch_path_connect(struct rch_path *path, const void *data, u8 len)
 	struct rdma_conn_param param;
 	int ret;
 
-	conn_param(path, &param, data, len);
+	path_conn_param(path, &param, data, len);
 	path->answer.given = false;
 	ret = rdma_connect(path->id, &param);
 	if (ret)
-		fail_cm(path, RDMACHAN_OP_CONNECT, connect_cause(ret),
-			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, path_connect_cause(ret),
+			     RDMA_CM_EVENT_CONNECT_ERROR, ret);
 	return ret;
 }
 
@@ -735,7 +738,7 @@ int rch_path_adopt(struct rch_path *path, const struct rch_path_request *request
 	path->accesses.rd_depth = max(request->rd_depth, 1);
 	id->context = path;
 	id->event_handler = rch_path_cm_event;
-	return settle_device(path);
+	return path_settle_device(path);
 }
 
 /**
@@ -753,14 +756,14 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
 	struct rdma_conn_param param;
 	int ret;
 
-	conn_param(path, &param, data, len);
+	path_conn_param(path, &param, data, len);
 	/* The peer's first frame may come before this is over. */
 	WRITE_ONCE(path->answer.accepted, true);
 	ret = rdma_accept(path->id, &param);
 	if (ret) {
 		WRITE_ONCE(path->answer.accepted, false);
-		fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
-			RDMA_CM_EVENT_CONNECT_ERROR, ret);
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES,
+			     RDMA_CM_EVENT_CONNECT_ERROR, ret);
 	}
 	return ret;
 }
@@ -775,7 +778,7 @@ int rch_path_accept(struct rch_path *path, u32 peer_depth, const void *data, u8 
  */
 void rch_path_reject(struct rch_path *path, const void *data, u8 len)
 {
-	keep_reply(path, data, len);
+	path_keep_reply(path, data, len);
 	path->answer.refused = true;
 }
 
@@ -785,7 +788,7 @@ void rch_path_abort(struct rch_path *path)
 	WRITE_ONCE(path->answer.aborted, true);
 }
 
-static void break_qp(struct rch_path *path)
+static void path_break_qp(struct rch_path *path)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -805,7 +808,7 @@ void rch_path_break(struct rch_path *path)
 {
 	if (!rch_path_enter(path))
 		return;
-	break_qp(path);
+	path_break_qp(path);
 	rch_path_leave(path);
 }
 
@@ -847,10 +850,10 @@ void rch_path_device_fatal(struct rch_path *path)
  * what drains it completes ahead of what was posted before. That then completes when its
  * memory has been freed. In the error state all is flushed in order.
  */
-static void disconnect(struct rch_path *path)
+static void path_disconnect(struct rch_path *path)
 {
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
-		break_qp(path);
+		path_break_qp(path);
 	rdma_disconnect(path->id);
 	ib_drain_qp(path->id->qp);
 }
@@ -859,15 +862,15 @@ static void disconnect(struct rch_path *path)
  * Before the peer's RTU is handled the connection manager has nobody to tell that the connection
  * ends. The peer can reach nothing meanwhile.
  */
-static void await_rtu(struct rch_path *path)
+static void path_await_rtu(struct rch_path *path)
 {
-	break_qp(path);
+	path_break_qp(path);
 	wait_event_timeout(path->left, READ_ONCE(path->answer.event),
 			   msecs_to_jiffies(RCH_RTU_MS));
 }
 
 /* After a moment, as told in path_listen.c. */
-static void tell_refusal(struct rch_path *path)
+static void path_tell_refusal(struct rch_path *path)
 {
 	if (rdma_protocol_iwarp(path->id->device, path->id->port_num))
 		usleep_range(1000, 2000);
@@ -892,11 +895,11 @@ void rch_path_drain(struct rch_path *path)
 	if (was)
 		return;
 	if (path->answer.refused)
-		tell_refusal(path);
+		path_tell_refusal(path);
 	if (path->answer.accepted)
-		await_rtu(path);
+		path_await_rtu(path);
 	if (path->id && path->id->qp)
-		disconnect(path);
+		path_disconnect(path);
 	rch_path_tail_stop(path);
 	rch_accesses_end(path);
 	complete_all(&path->drained);
@@ -909,7 +912,7 @@ void rch_path_drain(struct rch_path *path)
  * queue pair that is reset takes no packets, and those that were being queued in
  * softirq are when RCU says so. iWARP has no such state.
  */
-static void settle_qp(struct rch_path *path)
+static void path_settle_qp(struct rch_path *path)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 
@@ -959,7 +962,7 @@ void rch_path_destroy(struct rch_path *path)
 	wait_event(path->left, !READ_ONCE(path->users));
 	if (path->id) {
 		if (path->id->qp) {
-			settle_qp(path);
+			path_settle_qp(path);
 			rdma_destroy_qp(path->id);
 		}
 		rch_path_buffers_put(path);

@@ -38,7 +38,7 @@ static const u32 rooms[RCH_ACCESS_CLASSES] = {
 
 static_assert(RCH_WRITE_SGES <= RCH_ACCESS_SGES, "an access has room for what is posted");
 
-static bool needs_mr(const struct rch_access *access, bool read)
+static bool path_access_needs_mr(const struct rch_access *access, bool read)
 {
 	return read && access->iwarp;
 }
@@ -46,35 +46,35 @@ static bool needs_mr(const struct rch_access *access, bool read)
 /* Slots and turns */
 
 /* Frames wait behind what is written. */
-static u32 written(const struct rch_access *access)
+static u32 path_access_written(const struct rch_access *access)
 {
 	return access->read ? 0 : access->length;
 }
 
-static bool has_slot(const struct rch_path *path, const struct rch_access *access)
+static bool path_access_has_slot(const struct rch_path *path, const struct rch_access *access)
 {
 	const struct rch_path_accesses *all = &path->accesses;
 
 	return all->slots < RCH_ACCESSES &&
-	       (!all->written || all->written + written(access) <= RCH_WRITE_BYTES);
+	       (!all->written || all->written + path_access_written(access) <= RCH_WRITE_BYTES);
 }
 
-static void take_slot(struct rch_path *path, const struct rch_access *access)
+static void path_access_take_slot(struct rch_path *path, const struct rch_access *access)
 {
 	lockdep_assert_held(&path->lock);
 	path->accesses.slots++;
-	WRITE_ONCE(path->accesses.written, path->accesses.written + written(access));
+	WRITE_ONCE(path->accesses.written, path->accesses.written + path_access_written(access));
 }
 
-static void give_slot(struct rch_path *path, const struct rch_access *access)
+static void path_access_give_slot(struct rch_path *path, const struct rch_access *access)
 {
 	lockdep_assert_held(&path->lock);
 	path->accesses.slots--;
-	WRITE_ONCE(path->accesses.written, path->accesses.written - written(access));
+	WRITE_ONCE(path->accesses.written, path->accesses.written - path_access_written(access));
 }
 
 /* The first of the channel whose turn it is, if it can have a slot now. */
-static struct rch_access *next_turn(struct rch_path *path)
+static struct rch_access *path_access_next_turn(struct rch_path *path)
 {
 	struct rch_access *access;
 	struct rch_turns *turns;
@@ -84,9 +84,9 @@ static struct rch_access *next_turn(struct rch_path *path)
 	if (!turns)
 		return NULL;
 	access = list_first_entry(&turns->waiting, struct rch_access, list);
-	if (!has_slot(path, access))
+	if (!path_access_has_slot(path, access))
 		return NULL;
-	take_slot(path, access);
+	path_access_take_slot(path, access);
 	list_del_init(&access->list);
 	access->turns = NULL;
 	if (list_empty(&turns->waiting))
@@ -96,7 +96,8 @@ static struct rch_access *next_turn(struct rch_path *path)
 	return access;
 }
 
-static void wait_turn(struct rch_path *path, struct rch_access *access, struct rch_turns *turns)
+static void path_access_wait_turn(struct rch_path *path, struct rch_access *access,
+				  struct rch_turns *turns)
 {
 	lockdep_assert_held(&path->lock);
 	list_add_tail(&access->list, &turns->waiting);
@@ -106,7 +107,7 @@ static void wait_turn(struct rch_path *path, struct rch_access *access, struct r
 		list_add_tail(&turns->list, &path->accesses.turns);
 }
 
-static bool is_atomic(const struct ib_send_wr *wr)
+static bool path_access_is_atomic(const struct ib_send_wr *wr)
 {
 	return wr->opcode == IB_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
 }
@@ -116,8 +117,8 @@ static bool is_atomic(const struct ib_send_wr *wr)
  * it is the kernel that asks. Return: -ENOTCONN when it will not be done, or -EOPNOTSUPP when it is
  * refused so; 0, then it ends by itself.
  */
-static int post(struct rch_path *path, struct rch_access *access,
-		const struct ib_send_wr *first)
+static int path_access_post(struct rch_path *path, struct rch_access *access,
+			    const struct ib_send_wr *first)
 {
 	const struct ib_send_wr *bad = NULL;
 	int ret = -ENOTCONN, failed = 0;
@@ -125,7 +126,8 @@ static int post(struct rch_path *path, struct rch_access *access,
 	spin_lock_bh(&path->lock);
 	if (!path->stopped) {
 		failed = ib_post_send(path->id->qp, first, &bad);
-		ret = is_atomic(first) && rch_io_refused(first, bad, failed) ? -EOPNOTSUPP : 0;
+		ret = path_access_is_atomic(first) && rch_io_refused(first, bad, failed) ?
+		      -EOPNOTSUPP : 0;
 	}
 	if (!ret) {
 		rch_path_tail_posted(path);
@@ -146,7 +148,7 @@ static int post(struct rch_path *path, struct rch_access *access,
 }
 
 /* Open own memory first. */
-static struct ib_send_wr *open_first(struct rch_access *access, struct ib_send_wr *wr)
+static struct ib_send_wr *path_access_open_first(struct rch_access *access, struct ib_send_wr *wr)
 {
 	ib_update_fast_reg_key(access->mr, ib_inc_rkey(access->mr->rkey));
 	access->reg = (struct ib_reg_wr) {
@@ -163,7 +165,7 @@ static struct ib_send_wr *open_first(struct rch_access *access, struct ib_send_w
 	return &access->reg.wr;
 }
 
-static int begin(struct rch_path *path, struct rch_access *access)
+static int path_access_begin(struct rch_path *path, struct rch_access *access)
 {
 	struct ib_send_wr *wr = &access->wr.rdma.wr;
 	int ret = access->ops->begin(access);
@@ -174,10 +176,11 @@ static int begin(struct rch_path *path, struct rch_access *access)
 	wr->send_flags = IB_SEND_SIGNALED;
 	wr->sg_list = access->sges;
 	wr->num_sge = access->sge_count;
-	return post(path, access, access->by_mr ? open_first(access, wr) : wr);
+	return path_access_post(path, access, access->by_mr ? path_access_open_first(access, wr) :
+				wr);
 }
 
-static void close_memory(struct rch_path *path, struct rch_access *access)
+static void path_access_close_memory(struct rch_path *path, struct rch_access *access)
 {
 	if (access->key)
 		return;
@@ -189,31 +192,31 @@ static void close_memory(struct rch_path *path, struct rch_access *access)
 }
 
 /* It has ended; the owner may free it. */
-static void finish(struct rch_path *path, struct rch_access *access, int ret)
+static void path_access_finish(struct rch_path *path, struct rch_access *access, int ret)
 {
-	close_memory(path, access);
+	path_access_close_memory(path, access);
 	access->ops->end(access, ret);
 	rch_path_leave(path);
 }
 
 /* @access has a slot, if it is one. Where it comes to nothing the next ones get that. */
-static void use_slots(struct rch_path *path, struct rch_access *access)
+static void path_access_use_slots(struct rch_path *path, struct rch_access *access)
 {
 	struct rch_access *next;
 	int ret;
 
 	for (; access; access = next) {
-		ret = begin(path, access);
+		ret = path_access_begin(path, access);
 		/* A thread that comes to wait meanwhile does so for those that are under way. */
 		if (!ret && list_empty_careful(&path->accesses.turns))
 			break;
 		spin_lock_bh(&path->lock);
 		if (ret)
-			give_slot(path, access);
-		next = next_turn(path);
+			path_access_give_slot(path, access);
+		next = path_access_next_turn(path);
 		spin_unlock_bh(&path->lock);
 		if (ret)
-			finish(path, access, ret);
+			path_access_finish(path, access, ret);
 	}
 }
 
@@ -234,14 +237,15 @@ void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 	access->ended = false;
 	spin_lock_bh(&path->lock);
 	/* Where it was stopped, that is found out at once: nobody gives up a slot any more. */
-	slot = path->stopped || (has_slot(path, access) && list_empty(&path->accesses.turns));
+	slot = path->stopped ||
+	       (path_access_has_slot(path, access) && list_empty(&path->accesses.turns));
 	if (slot)
-		take_slot(path, access);
+		path_access_take_slot(path, access);
 	else
-		wait_turn(path, access, turns);
+		path_access_wait_turn(path, access, turns);
 	spin_unlock_bh(&path->lock);
 	if (slot)
-		use_slots(path, access);
+		path_access_use_slots(path, access);
 }
 
 /** rch_access_cancel - if it still waits for its turn it ends, with -ECANCELED */
@@ -260,23 +264,23 @@ void rch_access_cancel(struct rch_access *access)
 	}
 	spin_unlock_bh(&path->lock);
 	if (turns)
-		finish(path, access, -ECANCELED);
+		path_access_finish(path, access, -ECANCELED);
 }
 
 /* The adapter is done with it. */
-static void over(struct rch_path *path, struct rch_access *access, int ret)
+static void path_access_over(struct rch_path *path, struct rch_access *access, int ret)
 {
 	struct rch_access *next;
 
 	spin_lock_bh(&path->lock);
 	list_del_init(&access->list);
 	path->accesses.since = jiffies;
-	give_slot(path, access);
-	next = next_turn(path);
+	path_access_give_slot(path, access);
+	next = path_access_next_turn(path);
 	spin_unlock_bh(&path->lock);
 	/* We are no user of it any more after this; but it is drained behind us only. */
-	finish(path, access, ret);
-	use_slots(path, next);
+	path_access_finish(path, access, ret);
+	path_access_use_slots(path, next);
 }
 
 static void rch_access_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
@@ -285,7 +289,7 @@ static void rch_access_quiet_wc(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /* Own memory was read into. Where this fails it ends when the path is drained. */
-static void close_mr(struct rch_path *path, struct rch_access *access)
+static void path_access_close_mr(struct rch_path *path, struct rch_access *access)
 {
 	const struct ib_send_wr *bad;
 	int ret = 0;
@@ -322,15 +326,15 @@ static void rch_access_wc(struct ib_cq *cq, struct ib_wc *wc)
 		if (!ok)
 			return;
 		if (!access->closing) {
-			close_mr(path, access);
+			path_access_close_mr(path, access);
 			return;
 		}
 		access->opened = false;
 	}
-	over(path, access, ok ? 0 : -ENOTCONN);
+	path_access_over(path, access, ok ? 0 : -ENOTCONN);
 }
 
-static struct rch_access *take_left(struct rch_path *path)
+static struct rch_access *path_access_take_left(struct rch_path *path)
 {
 	struct rch_access *access;
 
@@ -339,9 +343,9 @@ static struct rch_access *take_left(struct rch_path *path)
 	if (access)
 		list_del_init(&access->list);
 	else
-		access = next_turn(path);
+		access = path_access_next_turn(path);
 	if (access)
-		give_slot(path, access);
+		path_access_give_slot(path, access);
 	spin_unlock_bh(&path->lock);
 	return access;
 }
@@ -351,8 +355,8 @@ void rch_accesses_end(struct rch_path *path)
 {
 	struct rch_access *access;
 
-	while ((access = take_left(path)))
-		finish(path, access, -ENOTCONN);
+	while ((access = path_access_take_left(path)))
+		path_access_finish(path, access, -ENOTCONN);
 }
 
 /** rch_accesses_look - called now and then: give the path up if the adapter is stuck */
@@ -371,7 +375,7 @@ void rch_accesses_look(struct rch_path *path)
 /* Own memory */
 
 /* Nothing of the device's is left. Atomic, but for the memory region. */
-static void take_device(struct rch_path *path, struct rch_access *access)
+static void path_access_take_device(struct rch_path *path, struct rch_access *access)
 {
 	if (access->mr)
 		ib_dereg_mr(access->mr);
@@ -380,13 +384,13 @@ static void take_device(struct rch_path *path, struct rch_access *access)
 		ib_dma_unmap_sg(path->dev, access->sg, 1, DMA_BIDIRECTIONAL);
 }
 
-static void access_free(struct rch_access *access)
+static void path_access_free(struct rch_access *access)
 {
 	kfree(access->room);
 	kfree(access);
 }
 
-static int make_room(struct rch_path *path, struct rch_access *access)
+static int path_access_make_room(struct rch_path *path, struct rch_access *access)
 {
 	u32 size = rooms[access->class];
 
@@ -404,7 +408,7 @@ static int make_room(struct rch_path *path, struct rch_access *access)
 	return -ENOMEM;
 }
 
-static struct rch_access *make(struct rch_path *path, enum rch_access_class class)
+static struct rch_access *path_access_make(struct rch_path *path, enum rch_access_class class)
 {
 	u32 count = class == RCH_ACCESS_REGION ? RCH_ACCESS_SGES : 1;
 	size_t each = sizeof(struct ib_sge) + sizeof(struct page *);
@@ -430,9 +434,9 @@ static struct rch_access *make(struct rch_path *path, enum rch_access_class clas
 	access->quiet.done = rch_access_quiet_wc;
 	INIT_LIST_HEAD(&access->list);
 	INIT_LIST_HEAD(&access->got);
-	if (!make_room(path, access))
+	if (!path_access_make_room(path, access))
 		return access;
-	access_free(access);
+	path_access_free(access);
 	return NULL;
 }
 
@@ -456,7 +460,7 @@ struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class c
 		path->accesses.spare_count[class]--;
 	}
 	spin_unlock_bh(&path->lock);
-	access = access ?: make(path, class);
+	access = access ?: path_access_make(path, class);
 	if (access) {
 		spin_lock_bh(&path->lock);
 		list_add(&access->got, &path->accesses.got);
@@ -490,14 +494,14 @@ void rch_access_put(struct rch_access *access)
 	if (keep)
 		return;
 	if (!orphan)
-		take_device(path, access);
-	access_free(access);
+		path_access_take_device(path, access);
+	path_access_free(access);
 	if (!orphan)
 		rch_path_leave(path);
 }
 
 /* Make an orphan of one that was got. Return: false when there are none. */
-static bool take_one(struct rch_path *path)
+static bool path_access_take_one(struct rch_path *path)
 {
 	struct rch_access *access;
 	struct ib_mr *mr = NULL;
@@ -509,7 +513,7 @@ static bool take_one(struct rch_path *path)
 		mr = access->mr;
 		access->mr = NULL;
 		/* It may be freed as soon as the lock is. */
-		take_device(path, access);
+		path_access_take_device(path, access);
 	}
 	spin_unlock_bh(&path->lock);
 	if (mr)
@@ -523,21 +527,21 @@ void rch_path_accesses_free(struct rch_path *path)
 	struct rch_access *access, *tmp;
 	int i;
 
-	while (take_one(path))
+	while (path_access_take_one(path))
 		cond_resched();
 	/* A context that has put one just now. */
 	wait_event(path->left, !READ_ONCE(path->users));
 	for (i = 0; i < RCH_ACCESS_CLASSES; i++) {
 		list_for_each_entry_safe(access, tmp, &path->accesses.spare[i], list) {
 			list_del(&access->list);
-			take_device(path, access);
-			access_free(access);
+			path_access_take_device(path, access);
+			path_access_free(access);
 		}
 		path->accesses.spare_count[i] = 0;
 	}
 }
 
-static struct rch_access *take_spare(struct rch_path *path)
+static struct rch_access *path_access_take_spare(struct rch_path *path)
 {
 	struct rch_access *access = NULL;
 	int i;
@@ -560,13 +564,13 @@ void rch_accesses_trim(struct rch_path *path)
 {
 	struct rch_access *access;
 
-	while ((access = take_spare(path))) {
-		take_device(path, access);
-		access_free(access);
+	while ((access = path_access_take_spare(path))) {
+		path_access_take_device(path, access);
+		path_access_free(access);
 	}
 }
 
-static int map_mr(struct rch_path *path, struct rch_access *access, u32 count)
+static int path_access_map_mr(struct rch_path *path, struct rch_access *access, u32 count)
 {
 	unsigned int offset = 0;
 	int mapped;
@@ -591,7 +595,7 @@ static int map_mr(struct rch_path *path, struct rch_access *access, u32 count)
 	return 0;
 }
 
-static void fill_sges(struct rch_path *path, struct rch_access *access, u32 count)
+static void path_access_fill_sges(struct rch_path *path, struct rch_access *access, u32 count)
 {
 	struct scatterlist *sg;
 	u32 i;
@@ -604,23 +608,23 @@ static void fill_sges(struct rch_path *path, struct rch_access *access, u32 coun
 	access->sge_count = count;
 }
 
-static int map_region(struct rch_path *path, struct rch_access *access)
+static int path_access_map_region(struct rch_path *path, struct rch_access *access)
 {
 	int count = ib_dma_map_sg(path->dev, access->sg, access->sg_count, access->direction);
 	int ret = 0;
 
 	if (count <= 0)
 		return -ENOMEM;
-	if (needs_mr(access, access->read))
-		ret = map_mr(path, access, count);
+	if (path_access_needs_mr(access, access->read))
+		ret = path_access_map_mr(path, access, count);
 	else
-		fill_sges(path, access, count);
+		path_access_fill_sges(path, access, count);
 	if (ret)
 		ib_dma_unmap_sg(path->dev, access->sg, access->sg_count, access->direction);
 	return ret;
 }
 
-static void open_key(struct rch_access *access)
+static void path_access_open_key(struct rch_access *access)
 {
 	access->sges->addr = access->key_address;
 	access->sges->length = access->length;
@@ -628,23 +632,23 @@ static void open_key(struct rch_access *access)
 	access->sge_count = 1;
 }
 
-static int open_memory(struct rch_path *path, struct rch_access *access, bool read)
+static int path_access_open_memory(struct rch_path *path, struct rch_access *access, bool read)
 {
 	access->read = read;
 	access->direction = read ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 	access->by_mr = false;
 	if (access->key) {
-		open_key(access);
+		path_access_open_key(access);
 		return 0;
 	}
 	if (!access->room)
-		return map_region(path, access);
-	/* However the adapter gets at it: close_memory() is the opposite. */
+		return path_access_map_region(path, access);
+	/* However the adapter gets at it: path_access_close_memory() is the opposite. */
 	ib_dma_sync_single_for_device(path->dev, sg_dma_address(access->sg), access->length,
 				      access->direction);
-	if (needs_mr(access, read))
-		return map_mr(path, access, 1);
-	fill_sges(path, access, 1);
+	if (path_access_needs_mr(access, read))
+		return path_access_map_mr(path, access, 1);
+	path_access_fill_sges(path, access, 1);
 	access->sges->length = access->length;
 	return 0;
 }
@@ -666,7 +670,7 @@ int rch_access_open(struct rch_access *access, bool read)
 	if (!rch_path_enter(path))
 		return -ENOTCONN;
 	/* The path may have been made anew since. */
-	ret = list_empty(&access->got) ? -ENOTCONN : open_memory(path, access, read);
+	ret = list_empty(&access->got) ? -ENOTCONN : path_access_open_memory(path, access, read);
 	if (ret)
 		rch_path_leave(path);
 	return ret;
@@ -693,9 +697,9 @@ enum rch_access_class rch_access_class(u64 length)
 	return length <= rooms[RCH_ACCESS_PAGE] ? RCH_ACCESS_PAGE : RCH_ACCESS_LARGE;
 }
 
-static u32 step(const struct rch_access *access, bool read)
+static u32 path_access_step(const struct rch_access *access, bool read)
 {
-	if (needs_mr(access, read))
+	if (path_access_needs_mr(access, read))
 		return RCH_ACCESS_SCATTERED;
 	return read ? RCH_READ_STEP : RCH_WRITE_STEP;
 }
@@ -716,8 +720,8 @@ u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32
 	const u32 page = 4096, small = 256;
 	u32 left = page - (address & (page - 1));
 
-	length = min3(length, rooms[access->class] ?: step(access, read), access->most);
-	if (read && length <= small && length > left && needs_mr(access, read))
+	length = min3(length, rooms[access->class] ?: path_access_step(access, read), access->most);
+	if (read && length <= small && length > left && path_access_needs_mr(access, read))
 		return left;
 	return length;
 }

@@ -14,7 +14,7 @@
 #include "path/path.h"
 
 /* RoCE: whether the own address of the connection is still one of the device. */
-static bool has_own_address(const struct rch_path *path)
+static bool path_cause_has_own_address(const struct rch_path *path)
 {
 	const struct rdma_addr *addr = &path->id->route.addr;
 	const struct ib_gid_attr *attr = addr->dev_addr.sgid_attr;
@@ -31,13 +31,13 @@ static bool has_own_address(const struct rch_path *path)
 }
 
 /* A change that is longer ago than a work request may take is not the reason. */
-static bool has_new_hardware_address(const struct rch_path *path)
+static bool path_cause_has_new_hardware_address(const struct rch_path *path)
 {
 	return (rch_path_events(path) & RDMACHAN_LINK_EVENT_ADDRESS) &&
 	       time_before(jiffies, READ_ONCE(path->address_at) + path->patience);
 }
 
-static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
+static u32 path_cause_own_cause(struct rch_path *path, struct rdmachan_error *error)
 {
 	struct ib_port_attr attr;
 	u32 mtu;
@@ -46,7 +46,7 @@ static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
 		return 0;
 	if (attr.state != IB_PORT_ACTIVE)
 		return RDMACHAN_CAUSE_PORT_DOWN;
-	if (!has_own_address(path))
+	if (!path_cause_has_own_address(path))
 		return RDMACHAN_CAUSE_OWN_ADDRESS;
 	mtu = rch_port_mtu(path->dev, path->port);
 	if (mtu && mtu < path->mtu) {
@@ -54,7 +54,7 @@ static u32 own_cause(struct rch_path *path, struct rdmachan_error *error)
 		error->needed = path->mtu;
 		return RDMACHAN_CAUSE_MTU;
 	}
-	return has_new_hardware_address(path) ? RDMACHAN_CAUSE_NEIGHBOUR : 0;
+	return path_cause_has_new_hardware_address(path) ? RDMACHAN_CAUSE_NEIGHBOUR : 0;
 }
 
 /**
@@ -72,7 +72,7 @@ void rch_path_diagnose(struct rch_path *path, struct rdmachan_error *error)
 		return;
 	if (!path->id || !path->dev)
 		return;
-	cause = own_cause(path, error);
+	cause = path_cause_own_cause(path, error);
 	if (!cause)
 		return;
 	error->cause = cause;

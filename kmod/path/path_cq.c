@@ -27,7 +27,7 @@
 #include "path/path_rdma.h"
 
 /* The adapter has a completion; any context. The core's handler may be called for nothing. */
-static void cq_completed(struct ib_cq *cq, void *context)
+static void path_cq_completed(struct ib_cq *cq, void *context)
 {
 	struct rch_path *path = context;
 
@@ -37,7 +37,7 @@ static void cq_completed(struct ib_cq *cq, void *context)
 		path->cq_handler(cq, context);
 }
 
-static void cq_interrupt(struct irq_work *work)
+static void path_cq_interrupt(struct irq_work *work)
 {
 	struct rch_path *path = container_of(work, struct rch_path, cq_work);
 
@@ -59,10 +59,10 @@ int rch_path_cq_get(struct rch_path *path)
 					  RCH_PATH_RDMA_WRS + 2, IB_POLL_SOFTIRQ));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	init_irq_work(&path->cq_work, cq_interrupt);
+	init_irq_work(&path->cq_work, path_cq_interrupt);
 	path->cq = cq;
 	path->cq_handler = cq->comp_handler;
-	cq->comp_handler = cq_completed;
+	cq->comp_handler = path_cq_completed;
 	return 0;
 }
 

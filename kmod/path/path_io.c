@@ -101,7 +101,7 @@ static void rch_path_wc_send(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /* Immediate data or a key was put into the work request by the link. */
-static enum ib_wr_opcode opcode_of(const struct rch_txf *txf)
+static enum ib_wr_opcode path_io_opcode_of(const struct rch_txf *txf)
 {
 	if (txf->bare)
 		return IB_WR_SEND_WITH_IMM;
@@ -141,7 +141,7 @@ int rch_path_post(struct rch_path *path, struct list_head *frames, bool probe)
 		txf->wr.wr_cqe = &txf->cqe;
 		txf->wr.sg_list = &txf->sge;
 		txf->wr.num_sge = 1;
-		txf->wr.opcode = opcode_of(txf);
+		txf->wr.opcode = path_io_opcode_of(txf);
 		txf->wr.next = NULL;
 		if (prev)
 			prev->wr.next = &txf->wr;
@@ -170,7 +170,7 @@ void rch_path_unmap(struct rch_path *path, struct rch_txf *txf)
 	txf->mapped = false;
 }
 
-static int rxb_post(struct rch_path *path, struct rch_rxb *rxb)
+static int path_io_rxb_post(struct rch_path *path, struct rch_rxb *rxb)
 {
 	struct ib_sge sge = {
 		.addr = rxb->dma,
@@ -191,43 +191,43 @@ static int rxb_post(struct rch_path *path, struct rch_rxb *rxb)
 	return ret;
 }
 
-static int rxb_map(struct rch_path *path, struct rch_rxb *rxb)
+static int path_io_rxb_map(struct rch_path *path, struct rch_rxb *rxb)
 {
 	rxb->dma = ib_dma_map_page(path->dev, rxb->page, 0, path->frame_size,
 				   DMA_FROM_DEVICE);
 	return ib_dma_mapping_error(path->dev, rxb->dma) ? -ENOMEM : 0;
 }
 
-static void rxb_unmap(struct rch_path *path, struct rch_rxb *rxb)
+static void path_io_rxb_unmap(struct rch_path *path, struct rch_rxb *rxb)
 {
 	ib_dma_unmap_page(path->dev, rxb->dma, path->frame_size, DMA_FROM_DEVICE);
 }
 
-static int rxb_post_page(struct rch_path *path, struct rch_rxb *rxb)
+static int path_io_rxb_post_page(struct rch_path *path, struct rch_rxb *rxb)
 {
 	int ret;
 
-	ret = rxb_map(path, rxb);
+	ret = path_io_rxb_map(path, rxb);
 	if (ret)
 		goto err_page;
-	ret = rxb_post(path, rxb);
+	ret = path_io_rxb_post(path, rxb);
 	if (ret)
 		goto err_map;
 	return 0;
 
 err_map:
-	rxb_unmap(path, rxb);
+	path_io_rxb_unmap(path, rxb);
 err_page:
 	put_page(rxb->page);
 	rxb->page = NULL;
 	return ret;
 }
 
-static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
+static int path_io_rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
 {
 	rxb->page = rch_try(RCH_SITE_PAGE,
 			    alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, path->order));
-	return rxb->page ? rxb_post_page(path, rxb) : -ENOMEM;
+	return rxb->page ? path_io_rxb_post_page(path, rxb) : -ENOMEM;
 }
 
 /*
@@ -235,7 +235,7 @@ static int rxb_fill(struct rch_path *path, struct rch_rxb *rxb, gfp_t gfp)
  * been read. Allocating a page means clearing it on many kernels; this one need not be.
  * Return: a page that only we refer to, or NULL.
  */
-static struct page *lend(struct rch_path *path, struct page *page)
+static struct page *path_io_lend(struct rch_path *path, struct page *page)
 {
 	struct page *oldest = NULL;
 	u32 last;
@@ -260,7 +260,7 @@ static struct page *lend(struct rch_path *path, struct page *page)
 }
 
 /* None of those that are remembered is waited for any more. */
-static void forget_lent(struct rch_path *path)
+static void path_io_forget_lent(struct rch_path *path)
 {
 	while (path->handed.count) {
 		put_page(path->handed.pages[path->handed.first]);
@@ -269,7 +269,7 @@ static void forget_lent(struct rch_path *path)
 	}
 }
 
-static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
+static void path_io_rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
 {
 	spin_lock_bh(&path->lock);
 	rxb->vacant = true;
@@ -281,29 +281,30 @@ static void rxb_give_up(struct rch_path *path, struct rch_rxb *rxb)
  * The frame in @rxb has been looked at. If a message still lies in it, it keeps the
  * page and the ring gets another one.
  */
-static void rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
+static void path_io_rxb_recycle(struct rch_path *path, struct rch_rxb *rxb)
 {
 	if (page_count(rxb->page) == 1) {
 		/* The peer's heartbeats come here as well, when nothing else does. */
 		if (path->handed.count && time_after(jiffies, path->handed.at + HZ))
-			forget_lent(path);
-		if (!rxb_map(path, rxb)) {
-			if (!rxb_post(path, rxb)) {
+			path_io_forget_lent(path);
+		if (!path_io_rxb_map(path, rxb)) {
+			if (!path_io_rxb_post(path, rxb)) {
 				path->ops->reposted(path, 1);
 				return;
 			}
-			rxb_unmap(path, rxb);
+			path_io_rxb_unmap(path, rxb);
 		}
 	}
-	rxb->page = lend(path, rxb->page);
-	if (rxb->page ? !rxb_post_page(path, rxb) : !rxb_fill(path, rxb, GFP_ATOMIC)) {
+	rxb->page = path_io_lend(path, rxb->page);
+	if (rxb->page ? !path_io_rxb_post_page(path, rxb) :
+	    !path_io_rxb_fill(path, rxb, GFP_ATOMIC)) {
 		path->ops->reposted(path, 1);
 		return;
 	}
-	rxb_give_up(path, rxb);
+	path_io_rxb_give_up(path, rxb);
 }
 
-static bool rxb_claim(struct rch_path *path, struct rch_rxb *rxb)
+static bool path_io_rxb_claim(struct rch_path *path, struct rch_rxb *rxb)
 {
 	bool vacant;
 
@@ -323,7 +324,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 	struct rch_path *path = rxb->path;
 	struct rch_rxf rxf = { .page = rxb->page, .length = wc->byte_len };
 
-	rxb_unmap(path, rxb);
+	path_io_rxb_unmap(path, rxb);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		put_page(rxb->page);
 		rxb->page = NULL;
@@ -342,7 +343,7 @@ static void rch_path_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		rxf.key = wc->ex.invalidate_rkey;
 	}
 	path->ops->received(path, &rxf);
-	rxb_recycle(path, rxb);
+	path_io_rxb_recycle(path, rxb);
 }
 
 /**
@@ -362,10 +363,10 @@ void rch_path_refill(struct rch_path *path, gfp_t gfp)
 	for (i = 0; i < path->depth && READ_ONCE(path->empty); i++) {
 		struct rch_rxb *rxb = &path->rxb[i];
 
-		if (!rxb_claim(path, rxb))
+		if (!path_io_rxb_claim(path, rxb))
 			continue;
-		if (rxb_fill(path, rxb, gfp)) {
-			rxb_give_up(path, rxb);
+		if (path_io_rxb_fill(path, rxb, gfp)) {
+			path_io_rxb_give_up(path, rxb);
 			break;
 		}
 		filled++;
@@ -388,7 +389,7 @@ int rch_path_buffers_get(struct rch_path *path)
 	for (i = 0; i < path->depth; i++) {
 		path->rxb[i].path = path;
 		path->rxb[i].cqe.done = rch_path_wc_recv;
-		ret = rxb_fill(path, &path->rxb[i], GFP_KERNEL);
+		ret = path_io_rxb_fill(path, &path->rxb[i], GFP_KERNEL);
 		if (ret)
 			return ret;
 	}
@@ -400,7 +401,7 @@ void rch_path_buffers_put(struct rch_path *path)
 {
 	u32 i;
 
-	forget_lent(path);
+	path_io_forget_lent(path);
 	path->handed.first = 0;
 	kvfree(path->handed.pages);
 	path->handed.pages = NULL;
@@ -408,7 +409,7 @@ void rch_path_buffers_put(struct rch_path *path)
 		if (!path->rxb[i].page)
 			continue;
 		/* Never completed: only when the queue pair was never connected. */
-		rxb_unmap(path, &path->rxb[i]);
+		path_io_rxb_unmap(path, &path->rxb[i]);
 		put_page(path->rxb[i].page);
 	}
 	kvfree(path->rxb);

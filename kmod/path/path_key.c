@@ -44,7 +44,8 @@ static atomic64_t keys_made;
 /* Woken when a key is made, or is no more. */
 static DECLARE_WAIT_QUEUE_HEAD(keys_changed);
 
-static struct rch_key *find(const struct rch_path *path, const struct list_head *of, u64 index)
+static struct rch_key *path_key_find(const struct rch_path *path, const struct list_head *of,
+				     u64 index)
 {
 	struct rch_key *key;
 
@@ -78,7 +79,7 @@ struct rch_key *rch_key_get(struct rch_path *path, struct list_head *of, u64 ind
 	struct rch_key *key;
 
 	spin_lock_bh(&keys_lock);
-	key = find(path, of, index);
+	key = path_key_find(path, of, index);
 	*missing = !key;
 	if (key && key->ready) {
 		key->refs++;
@@ -106,7 +107,7 @@ void rch_key_put(struct rch_key *key)
 }
 
 /* Out of the path's list: nobody finds it any more. */
-static void leave_path(struct rch_key *key)
+static void path_key_leave_path(struct rch_key *key)
 {
 	lockdep_assert_held(&keys_lock);
 	list_del(&key->list);
@@ -115,7 +116,7 @@ static void leave_path(struct rch_key *key)
 }
 
 /* The memory has it no more, and may be gone after this. */
-static void leave_memory(struct rch_key *key)
+static void path_key_leave_memory(struct rch_key *key)
 {
 	spin_lock_bh(&keys_lock);
 	list_del(&key->with);
@@ -125,17 +126,17 @@ static void leave_memory(struct rch_key *key)
 }
 
 /* It has left the path. By a user of that, or who destroys it. */
-static void end(struct rch_key *key)
+static void path_key_end(struct rch_key *key)
 {
 	rch_mem_unmap(&key->piece->mem);
 	/* As it is open, nobody gets it again. */
 	rch_lend_put(key->path, key->piece);
 	atomic_dec(&rch_counts.keys);
-	leave_memory(key);
+	path_key_leave_memory(key);
 }
 
 /* One that nobody uses, and has not for a while, leaves its place. */
-static struct rch_key *take_old(struct rch_path *path)
+static struct rch_key *path_key_take_old(struct rch_path *path)
 {
 	struct rch_key *key;
 
@@ -145,22 +146,22 @@ static struct rch_key *take_old(struct rch_path *path)
 			continue;
 		if (time_before(jiffies, key->used + HZ))
 			return NULL;
-		leave_path(key);
+		path_key_leave_path(key);
 		return key;
 	}
 	return NULL;
 }
 
 /* Return: whether it has a place now. */
-static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *key)
+static bool path_key_enter(struct rch_path *path, struct list_head *of, struct rch_key *key)
 {
 	struct rch_key *old = NULL;
 	bool ok = false;
 
 	spin_lock_bh(&keys_lock);
-	if (!find(path, of, key->index)) {
+	if (!path_key_find(path, of, key->index)) {
 		if (path->keys.count >= RCH_KEYS)
-			old = take_old(path);
+			old = path_key_take_old(path);
 		ok = path->keys.count < RCH_KEYS;
 	}
 	if (ok) {
@@ -170,21 +171,21 @@ static bool enter(struct rch_path *path, struct list_head *of, struct rch_key *k
 	}
 	spin_unlock_bh(&keys_lock);
 	if (old)
-		end(old);
+		path_key_end(old);
 	return ok;
 }
 
 /* It comes to nothing; memory that it had is given back. */
-static void abandon(struct rch_key *key)
+static void path_key_abandon(struct rch_key *key)
 {
 	spin_lock_bh(&keys_lock);
-	leave_path(key);
+	path_key_leave_path(key);
 	spin_unlock_bh(&keys_lock);
-	leave_memory(key);
+	path_key_leave_memory(key);
 }
 
 /* Have the adapter know it. Return: whether it does. */
-static bool make(struct rch_key *key)
+static bool path_key_make(struct rch_key *key)
 {
 	struct rch_path *path = key->path;
 	struct rch_lend *piece = key->piece;
@@ -208,12 +209,12 @@ err_put:
 	return false;
 }
 
-static void make_work(struct work_struct *work)
+static void path_key_make_work(struct work_struct *work)
 {
 	struct rch_key *key = container_of(work, struct rch_key, work);
 	struct rch_path *path = key->path;
 
-	if (make(key)) {
+	if (path_key_make(key)) {
 		atomic_inc(&rch_counts.keys);
 		spin_lock_bh(&keys_lock);
 		key->used = jiffies;
@@ -222,7 +223,7 @@ static void make_work(struct work_struct *work)
 		/* From here on it may be ended, and freed. */
 		wake_up_all(&keys_changed);
 	} else {
-		abandon(key);
+		path_key_abandon(key);
 	}
 	rch_path_leave(path);
 }
@@ -250,8 +251,8 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 	key->index = index;
 	key->length = length;
 	key->refs = 1;
-	INIT_WORK(&key->work, make_work);
-	if (!enter(path, of, key)) {
+	INIT_WORK(&key->work, path_key_make_work);
+	if (!path_key_enter(path, of, key)) {
 		kfree(key);
 		return NULL;
 	}
@@ -259,7 +260,7 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 	key->piece = rch_lend_get(path, pages);
 	if (key->piece)
 		return key;
-	abandon(key);
+	path_key_abandon(key);
 	return NULL;
 }
 
@@ -267,7 +268,7 @@ struct rch_key *rch_key_begin(struct rch_path *path, struct list_head *of, u64 i
 void rch_key_abort(struct rch_key *key)
 {
 	rch_lend_put(key->path, key->piece);
-	abandon(key);
+	path_key_abandon(key);
 }
 
 /** rch_key_make - have the adapter know a key, soon. By a user of its path */
@@ -281,7 +282,7 @@ void rch_key_make(struct rch_key *key)
 	rch_key_abort(key);
 }
 
-static struct rch_key *find_ready(const struct list_head *of)
+static struct rch_key *path_key_find_ready(const struct list_head *of)
 {
 	struct rch_key *key;
 
@@ -293,18 +294,18 @@ static struct rch_key *find_ready(const struct list_head *of)
 }
 
 /* Whether there is none, or one to be ended. */
-static bool may_go_on(const struct list_head *of)
+static bool path_key_may_go_on(const struct list_head *of)
 {
 	bool may;
 
 	spin_lock_bh(&keys_lock);
-	may = list_empty(of) || find_ready(of);
+	may = list_empty(of) || path_key_find_ready(of);
 	spin_unlock_bh(&keys_lock);
 	return may;
 }
 
 /* If one is ready it goes. Return: whether there may be others. */
-static bool end_one(struct list_head *of)
+static bool path_key_end_one(struct list_head *of)
 {
 	struct rch_path *path;
 	struct rch_key *key;
@@ -312,10 +313,10 @@ static bool end_one(struct list_head *of)
 
 	spin_lock_bh(&keys_lock);
 	left = !list_empty(of);
-	key = find_ready(of);
+	key = path_key_find_ready(of);
 	if (key) {
 		path = key->path;
-		leave_path(key);
+		path_key_leave_path(key);
 		/* It has not emptied its list yet, and looks for users after that. */
 		spin_lock(&path->lock);
 		path->users++;
@@ -324,7 +325,7 @@ static bool end_one(struct list_head *of)
 	spin_unlock_bh(&keys_lock);
 	if (!key)
 		return left;
-	end(key);
+	path_key_end(key);
 	rch_path_leave(path);
 	return true;
 }
@@ -332,18 +333,18 @@ static bool end_one(struct list_head *of)
 /** rch_keys_end - memory goes away: so do its keys. Nobody uses it. Waits for adapters */
 void rch_keys_end(struct list_head *of)
 {
-	while (end_one(of))
-		wait_event(keys_changed, may_go_on(of));
+	while (path_key_end_one(of))
+		wait_event(keys_changed, path_key_may_go_on(of));
 }
 
-static struct rch_key *take_first(struct rch_path *path)
+static struct rch_key *path_key_take_first(struct rch_path *path)
 {
 	struct rch_key *key;
 
 	spin_lock_bh(&keys_lock);
 	key = list_first_entry_or_null(&path->keys.list, struct rch_key, list);
 	if (key)
-		leave_path(key);
+		path_key_leave_path(key);
 	spin_unlock_bh(&keys_lock);
 	return key;
 }
@@ -353,15 +354,15 @@ void rch_path_keys_free(struct rch_path *path)
 {
 	struct rch_key *key;
 
-	while ((key = take_first(path)))
-		end(key);
+	while ((key = path_key_take_first(path)))
+		path_key_end(key);
 	/* Whose memory has gone just now. */
 	wait_event(path->left, !READ_ONCE(path->users));
 }
 
 /* Return: false when the range does not end with an element. */
-static bool find_range(const struct rch_mem *mem, u64 begin, u64 length,
-		       struct rch_mem_cursor *cursor)
+static bool path_key_find_range(const struct rch_mem *mem, u64 begin, u64 length,
+				struct rch_mem_cursor *cursor)
 {
 	struct scatterlist *sg = mem->table.sgl;
 
@@ -420,5 +421,6 @@ void rch_key_release(struct rch_key *key)
 bool rch_key_range(const struct rch_key *key, u64 address, u32 length,
 		   struct rch_mem_cursor *cursor)
 {
-	return find_range(&key->piece->mem, address - key->piece->mr->iova, length, cursor);
+	return path_key_find_range(&key->piece->mem, address - key->piece->mr->iova, length,
+				   cursor);
 }

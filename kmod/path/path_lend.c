@@ -51,13 +51,13 @@ void rch_lend_no_atomics(struct rch_path *path)
 }
 
 /* One that is in no list, open or not; the adapter does not use it. */
-static void lend_free(struct rch_lend *piece)
+static void path_lend_free(struct rch_lend *piece)
 {
 	ib_dereg_mr(piece->mr);
 	kfree(piece);
 }
 
-static void spare_del(struct rch_path *path, struct rch_lend *piece)
+static void path_lend_spare_del(struct rch_path *path, struct rch_lend *piece)
 {
 	lockdep_assert_held(&path->lock);
 	list_del(&piece->list);
@@ -65,21 +65,21 @@ static void spare_del(struct rch_path *path, struct rch_lend *piece)
 }
 
 /* One is taken: the last used, or, if this is NULL, one that is to be made. */
-static struct rch_lend *spare_take(struct rch_path *path, bool small)
+static struct rch_lend *path_lend_spare_take(struct rch_path *path, bool small)
 {
 	struct rch_lend *piece;
 
 	spin_lock_bh(&path->lock);
 	piece = list_first_entry_or_null(&path->lends.spare[small], struct rch_lend, list);
 	if (piece)
-		spare_del(path, piece);
+		path_lend_spare_del(path, piece);
 	rch_keep_take(&path->lends.keep[small]);
 	spin_unlock_bh(&path->lock);
 	return piece;
 }
 
 /* None could be made. */
-static void spare_not_taken(struct rch_path *path, bool small)
+static void path_lend_spare_not_taken(struct rch_path *path, bool small)
 {
 	spin_lock_bh(&path->lock);
 	rch_keep_give(&path->lends.keep[small]);
@@ -87,20 +87,20 @@ static void spare_not_taken(struct rch_path *path, bool small)
 }
 
 /* The one that was not used for the longest time, if there are more than @keeps. */
-static struct rch_lend *spare_beyond(struct rch_path *path, bool small, u32 keeps)
+static struct rch_lend *path_lend_spare_beyond(struct rch_path *path, bool small, u32 keeps)
 {
 	struct rch_lend *piece = NULL;
 
 	spin_lock_bh(&path->lock);
 	if (path->lends.spare_count[small] > keeps) {
 		piece = list_last_entry(&path->lends.spare[small], struct rch_lend, list);
-		spare_del(path, piece);
+		path_lend_spare_del(path, piece);
 	}
 	spin_unlock_bh(&path->lock);
 	return piece;
 }
 
-static u32 pages_of(const struct rch_path *path, bool small)
+static u32 path_lend_pages_of(const struct rch_path *path, bool small)
 {
 	u32 large = 1U << (rch_lend_shift(path) - PAGE_SHIFT);
 
@@ -111,10 +111,11 @@ static u32 pages_of(const struct rch_path *path, bool small)
 u64 rch_lend_cost(const struct rch_path *path, u64 pages)
 {
 	return RCH_LEND_BYTES +
-	       RCH_LEND_PAGE_BYTES * pages_of(path, pages <= pages_of(path, true));
+	       RCH_LEND_PAGE_BYTES * path_lend_pages_of(path,
+							pages <= path_lend_pages_of(path, true));
 }
 
-static struct rch_lend *lend_make(struct rch_path *path, bool small)
+static struct rch_lend *path_lend_make(struct rch_path *path, bool small)
 {
 	struct rch_lend *piece;
 
@@ -124,7 +125,7 @@ static struct rch_lend *lend_make(struct rch_path *path, bool small)
 	if (!piece)
 		return NULL;
 	piece->small = small;
-	piece->pages = pages_of(path, small);
+	piece->pages = path_lend_pages_of(path, small);
 	piece->mr = rch_try_verb(ib_alloc_mr(path->pd, IB_MR_TYPE_MEM_REG, piece->pages));
 	if (IS_ERR(piece->mr)) {
 		kfree(piece);
@@ -142,11 +143,11 @@ static struct rch_lend *lend_make(struct rch_path *path, bool small)
  */
 struct rch_lend *rch_lend_get(struct rch_path *path, u64 pages)
 {
-	bool small = pages <= pages_of(path, true);
-	struct rch_lend *piece = spare_take(path, small) ?: lend_make(path, small);
+	bool small = pages <= path_lend_pages_of(path, true);
+	struct rch_lend *piece = path_lend_spare_take(path, small) ?: path_lend_make(path, small);
 
 	if (!piece)
-		spare_not_taken(path, small);
+		path_lend_spare_not_taken(path, small);
 	return piece;
 }
 
@@ -164,7 +165,7 @@ void rch_lend_put(struct rch_path *path, struct rch_lend *piece)
 	}
 	spin_unlock_bh(&path->lock);
 	if (!keep)
-		lend_free(piece);
+		path_lend_free(piece);
 }
 
 /** rch_lend_unmap - the adapter does not get at its memory any more */
@@ -177,12 +178,12 @@ void rch_lend_unmap(struct rch_lend *piece)
 	piece->key = NULL;
 }
 
-static void lends_keep(struct rch_path *path, bool small, u32 keeps)
+static void path_lend_lends_keep(struct rch_path *path, bool small, u32 keeps)
 {
 	struct rch_lend *piece;
 
-	while ((piece = spare_beyond(path, small, keeps)))
-		lend_free(piece);
+	while ((piece = path_lend_spare_beyond(path, small, keeps)))
+		path_lend_free(piece);
 }
 
 /**
@@ -198,7 +199,7 @@ void rch_path_lends_trim(struct rch_path *path)
 		spin_lock_bh(&path->lock);
 		keeps = rch_keep_look(&path->lends.keep[i], jiffies_to_msecs(jiffies));
 		spin_unlock_bh(&path->lock);
-		lends_keep(path, i, keeps);
+		path_lend_lends_keep(path, i, keeps);
 	}
 }
 
@@ -208,7 +209,7 @@ void rch_path_lends_free(struct rch_path *path)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(path->lends.spare); i++) {
-		lends_keep(path, i, 0);
+		path_lend_lends_keep(path, i, 0);
 		path->lends.keep[i] = (struct rch_keep){};
 	}
 }
@@ -228,8 +229,9 @@ static void rch_lend_wc(struct ib_cq *cq, struct ib_wc *wc)
  * Post a chain, and wait for its end. Return: 0; -EOPNOTSUPP, with @may_refuse: the adapter does
  * not do this; or an error: the path has failed.
  */
-static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_send_wr *last,
-		     bool may_refuse)
+static int path_lend_run_batch(struct rch_path *path, struct ib_send_wr *first,
+			       struct ib_send_wr *last,
+			       bool may_refuse)
 {
 	lockdep_assert_held(&path->lends.lock);
 	path->lends.cqe[0].done = rch_lend_wc;
@@ -241,7 +243,7 @@ static int run_batch(struct rch_path *path, struct ib_send_wr *first, struct ib_
 	return rch_local_post(path, first, may_refuse) ?: rch_io_wait(path, &path->lends.io);
 }
 
-static int access_flags(u32 rights)
+static int path_lend_access_flags(u32 rights)
 {
 	int access = 0;
 
@@ -257,7 +259,7 @@ static int access_flags(u32 rights)
 }
 
 /* Piece number @index begins where the peer will look for it, and ends so too. */
-static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
+static int path_lend_place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
 {
 	struct ib_mr *mr = piece->mr;
 	u64 begin = (u64)index << shift;
@@ -270,7 +272,7 @@ static int place_piece(struct rch_lend *piece, u32 index, bool last, u32 shift)
 	return last || begin + mr->length == (u64)(index + 1) << shift ? 0 : -EINVAL;
 }
 
-static bool same_place(const struct rch_mem_cursor *a, const struct rch_mem_cursor *b)
+static bool path_lend_same_place(const struct rch_mem_cursor *a, const struct rch_mem_cursor *b)
 {
 	return a->sg == b->sg && a->left == b->left && a->offset == b->offset;
 }
@@ -279,13 +281,13 @@ static bool same_place(const struct rch_mem_cursor *a, const struct rch_mem_curs
  * A mapping lives as long as the key that it is of, whose number no other has: the addresses of
  * one with the same number are what they were.
  */
-static int map_piece(struct rch_lend *piece)
+static int path_lend_map_piece(struct rch_lend *piece)
 {
 	struct rch_mem_cursor cursor = piece->begin;
 	u64 number = piece->key ? piece->key->number : 0;
 	int ret;
 
-	if (number && piece->held_of == number && same_place(&piece->held, &piece->begin))
+	if (number && piece->held_of == number && path_lend_same_place(&piece->held, &piece->begin))
 		return 0;
 	piece->held_of = 0;
 	ret = rch_mr_map(piece->mr, piece->pages, &cursor);
@@ -296,7 +298,7 @@ static int map_piece(struct rch_lend *piece)
 	return 0;
 }
 
-static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
+static void path_lend_reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
 {
 	ib_update_fast_reg_key(piece->mr, ib_inc_rkey(piece->mr->rkey));
 	piece->wr.reg = (struct ib_reg_wr) {
@@ -304,11 +306,11 @@ static void reg_init(struct rch_path *path, struct rch_lend *piece, u32 rights)
 		.wr.opcode = IB_WR_REG_MR,
 		.mr = piece->mr,
 		.key = piece->mr->rkey,
-		.access = access_flags(rights),
+		.access = path_lend_access_flags(rights),
 	};
 }
 
-static void inv_init(struct rch_path *path, struct rch_lend *piece)
+static void path_lend_inv_init(struct rch_path *path, struct rch_lend *piece)
 {
 	piece->wr.inv = (struct ib_send_wr) {
 		.wr_cqe = &path->lends.cqe[0],
@@ -321,19 +323,21 @@ static void inv_init(struct rch_path *path, struct rch_lend *piece)
  * An adapter that says that it does atomic operations may refuse to register memory for them.
  * Return: 0, or an error; those that may be open are marked so.
  */
-static int open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count, u32 rights)
+static int path_lend_open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count,
+				u32 rights)
 {
 	bool may_refuse = rights & RDMACHAN_RIGHT_BY_DEVICE;
 	int ret;
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		reg_init(path, pieces[i], rights);
+		path_lend_reg_init(path, pieces[i], rights);
 		if (i)
 			pieces[i - 1]->wr.reg.wr.next = &pieces[i]->wr.reg.wr;
 		pieces[i]->open = true;
 	}
-	ret = run_batch(path, &pieces[0]->wr.reg.wr, &pieces[count - 1]->wr.reg.wr, may_refuse);
+	ret = path_lend_run_batch(path, &pieces[0]->wr.reg.wr, &pieces[count - 1]->wr.reg.wr,
+				  may_refuse);
 	if (!may_refuse || ret != -EOPNOTSUPP)
 		return ret;
 	for (i = 0; i < count; i++)
@@ -342,7 +346,7 @@ static int open_batch(struct rch_path *path, struct rch_lend **pieces, u32 count
 	return ret;
 }
 
-static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 count)
+static int path_lend_close_batch(struct rch_path *path, struct rch_lend **pieces, u32 count)
 {
 	struct ib_send_wr *first = NULL, *last = NULL;
 	int ret;
@@ -351,14 +355,14 @@ static int close_batch(struct rch_path *path, struct rch_lend **pieces, u32 coun
 	for (i = 0; i < count; i++) {
 		if (!pieces[i]->open)
 			continue;
-		inv_init(path, pieces[i]);
+		path_lend_inv_init(path, pieces[i]);
 		if (last)
 			last->next = &pieces[i]->wr.inv;
 		else
 			first = &pieces[i]->wr.inv;
 		last = &pieces[i]->wr.inv;
 	}
-	ret = first ? run_batch(path, first, last, false) : 0;
+	ret = first ? path_lend_run_batch(path, first, last, false) : 0;
 	for (i = 0; !ret && i < count; i++)
 		pieces[i]->open = false;
 	return ret;
@@ -383,11 +387,11 @@ int rch_lend_open(struct rch_path *path, struct rch_lend **pieces, u32 count, u3
 	u32 i;
 
 	for (i = 0; !ret && i < count; i++)
-		ret = map_piece(pieces[i]) ?:
-		      place_piece(pieces[i], i, i + 1 == count, shift);
+		ret = path_lend_map_piece(pieces[i]) ?:
+		      path_lend_place_piece(pieces[i], i, i + 1 == count, shift);
 	mutex_lock(&path->lends.lock);
 	for (i = 0; !ret && i < count; i += RCH_LEND_WRS)
-		ret = open_batch(path, pieces + i, min(count - i, RCH_LEND_WRS), rights);
+		ret = path_lend_open_batch(path, pieces + i, min(count - i, RCH_LEND_WRS), rights);
 	mutex_unlock(&path->lends.lock);
 	return ret;
 }
@@ -408,7 +412,7 @@ void rch_lend_close(struct rch_path *path, struct rch_lend **pieces, u32 count)
 	mutex_lock(&path->lends.lock);
 	for (i = 0; i < count; i = end) {
 		end = min(i + RCH_LEND_WRS, count);
-		if (close_batch(path, pieces + i, end - i))
+		if (path_lend_close_batch(path, pieces + i, end - i))
 			break;
 	}
 	mutex_unlock(&path->lends.lock);

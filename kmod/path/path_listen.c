@@ -93,7 +93,7 @@ static int rch_refused_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static struct refusal *refusal_take(void)
+static struct refusal *path_listen_refusal_take(void)
 {
 	struct refusal *refusal;
 
@@ -105,7 +105,7 @@ static struct refusal *refusal_take(void)
 	return refusal;
 }
 
-static void refusal_tell(struct refusal *refusal)
+static void path_listen_refusal_tell(struct refusal *refusal)
 {
 	s64 wait = ktime_us_delta(refusal->due, ktime_get());
 
@@ -125,12 +125,12 @@ static void rch_refuse_work(struct work_struct *work)
 {
 	struct refusal *refusal;
 
-	while ((refusal = refusal_take()))
-		refusal_tell(refusal);
+	while ((refusal = path_listen_refusal_take()))
+		path_listen_refusal_tell(refusal);
 }
 
 /* Return: whether it has a place among the others */
-static bool refusal_enter(struct refusal *refusal)
+static bool path_listen_refusal_enter(struct refusal *refusal)
 {
 	bool ok;
 
@@ -146,7 +146,8 @@ static bool refusal_enter(struct refusal *refusal)
 	return ok;
 }
 
-static int refuse_later(const struct rch_path_request *request, const void *data, u8 len)
+static int path_listen_refuse_later(const struct rch_path_request *request, const void *data,
+				    u8 len)
 {
 	struct refusal *refusal = kzalloc(sizeof(*refusal), GFP_KERNEL);
 
@@ -158,7 +159,7 @@ static int refuse_later(const struct rch_path_request *request, const void *data
 	memcpy(refusal->data, data, refusal->len);
 	/* The id may be destroyed as soon as it is in the list: after this handler. */
 	request->id->event_handler = rch_refused_event;
-	if (!refusal_enter(refusal)) {
+	if (!path_listen_refusal_enter(refusal)) {
 		kfree(refusal);
 		return -ECONNREFUSED;
 	}
@@ -178,12 +179,12 @@ static int refuse_later(const struct rch_path_request *request, const void *data
 int rch_path_refuse(const struct rch_path_request *request, const void *data, u8 len)
 {
 	if (rdma_protocol_iwarp(request->id->device, request->id->port_num))
-		return refuse_later(request, data, len);
+		return path_listen_refuse_later(request, data, len);
 	rdma_reject(request->id, data, len, IB_CM_REJ_CONSUMER_DEFINED);
 	return -ECONNREFUSED;
 }
 
-static bool refuses_nobody(const struct rch_path_listener *listener)
+static bool path_listen_refuses_nobody(const struct rch_path_listener *listener)
 {
 	bool nobody;
 
@@ -229,8 +230,8 @@ bool rch_path_request_privileged(const struct rch_path_request *request)
 	       ntohs(peer->sin_port) < RCH_PORT_PRIVILEGED;
 }
 
-static struct rdma_cm_id *listen_on(struct rch_path_listener *listener,
-				    struct sockaddr *addr)
+static struct rdma_cm_id *path_listen_on(struct rch_path_listener *listener,
+					 struct sockaddr *addr)
 {
 	struct rdma_cm_id *id;
 	int ret;
@@ -276,12 +277,12 @@ struct rch_path_listener *rch_path_listen(struct net *net, u16 port,
 		return ERR_PTR(-ENOMEM);
 	listener->net = net;
 	listener->incoming = incoming;
-	listener->id[0] = listen_on(listener, (struct sockaddr *)&in);
+	listener->id[0] = path_listen_on(listener, (struct sockaddr *)&in);
 	if (IS_ERR(listener->id[0])) {
 		ret = PTR_ERR(listener->id[0]);
 		goto err_free;
 	}
-	listener->id[1] = listen_on(listener, (struct sockaddr *)&in6);
+	listener->id[1] = path_listen_on(listener, (struct sockaddr *)&in6);
 	if (IS_ERR(listener->id[1])) {
 		ret = PTR_ERR(listener->id[1]);
 		/* A kernel without IPv6 is no reason to refuse IPv4. */
@@ -309,6 +310,6 @@ void rch_path_unlisten(struct rch_path_listener *listener)
 	rdma_destroy_id(listener->id[0]);
 	if (listener->id[1])
 		rdma_destroy_id(listener->id[1]);
-	wait_event(refusals_wait, refuses_nobody(listener));
+	wait_event(refusals_wait, path_listen_refuses_nobody(listener));
 	kfree(listener);
 }

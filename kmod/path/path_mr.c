@@ -55,7 +55,7 @@ void rch_path_mrs_init(struct rch_path *path)
 }
 
 /* Whatever the peer's host sends to it finds nothing to read, to write or to receive. */
-static int registrar_start(struct rch_path *path, struct ib_qp *qp)
+static int path_mr_registrar_start(struct rch_path *path, struct ib_qp *qp)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
 	struct ib_qp_attr attr = {};
@@ -71,7 +71,7 @@ static int registrar_start(struct rch_path *path, struct ib_qp *qp)
 	return ret;
 }
 
-static int registrar_make(struct rch_path *path)
+static int path_mr_registrar_make(struct rch_path *path)
 {
 	struct ib_qp_init_attr init = {
 		.send_cq = path->cq,
@@ -89,7 +89,7 @@ static int registrar_make(struct rch_path *path)
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	ret = registrar_start(path, qp);
+	ret = path_mr_registrar_start(path, qp);
 	if (ret) {
 		ib_destroy_qp(qp);
 		return ret;
@@ -112,12 +112,12 @@ int rch_registrar_get(struct rch_path *path)
 		return 0;
 	mutex_lock(&path->mrs.registrar_lock);
 	if (!path->mrs.registrar)
-		ret = registrar_make(path);
+		ret = path_mr_registrar_make(path);
 	mutex_unlock(&path->mrs.registrar_lock);
 	return ret;
 }
 
-static struct rch_mr *mr_make(struct rch_path *path)
+static struct rch_mr *path_mr_make(struct rch_path *path)
 {
 	struct rch_mr *mr;
 	u32 pages = min(path->dev->attrs.max_fast_reg_page_list_len, RCH_MR_PAGES);
@@ -156,7 +156,7 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	spin_unlock_bh(&path->lock);
 	if (!make)
 		return mr;
-	mr = mr_make(path);
+	mr = path_mr_make(path);
 	if (mr)
 		return mr;
 	spin_lock_bh(&path->lock);
@@ -166,7 +166,7 @@ struct rch_mr *rch_mr_get(struct rch_path *path)
 	return NULL;
 }
 
-static void inv_init(struct rch_path *path, struct rch_mr *mr)
+static void path_mr_inv_init(struct rch_path *path, struct rch_mr *mr)
 {
 	mr->inv = (struct ib_send_wr) {
 		.wr_cqe = &path->mrs.quiet,
@@ -175,7 +175,7 @@ static void inv_init(struct rch_path *path, struct rch_mr *mr)
 	};
 }
 
-static void reg_init(struct rch_path *path, struct rch_mr *mr)
+static void path_mr_reg_init(struct rch_path *path, struct rch_mr *mr)
 {
 	mr->reg = (struct ib_reg_wr) {
 		.wr.wr_cqe = &path->mrs.quiet,
@@ -195,8 +195,9 @@ int rch_local_post(struct rch_path *path, const struct ib_send_wr *first, bool m
 }
 
 /* Post a chain; the end of @last will be that of @mr->io. */
-static int post_signalled(struct rch_path *path, struct rch_mr *mr, struct ib_send_wr *first,
-			  struct ib_send_wr *last)
+static int path_mr_post_signalled(struct rch_path *path, struct rch_mr *mr,
+				  struct ib_send_wr *first,
+				  struct ib_send_wr *last)
 {
 	last->wr_cqe = &mr->cqe;
 	last->send_flags = IB_SEND_SIGNALED;
@@ -244,18 +245,18 @@ int rch_mr_open_post(struct rch_path *path, struct rch_mr *mr, struct rch_mem_cu
 	struct ib_send_wr *first;
 	int ret;
 
-	inv_init(path, mr);
+	path_mr_inv_init(path, mr);
 	ret = rch_mr_map(mr->mr, mr->pages, cursor);
 	if (ret)
 		return ret;
 	ib_update_fast_reg_key(mr->mr, ib_inc_rkey(mr->mr->rkey));
-	reg_init(path, mr);
+	path_mr_reg_init(path, mr);
 	mr->inv.next = &mr->reg.wr;
 	first = mr->open ? &mr->inv : &mr->reg.wr;
 	/* Even if it fails: it may be open. */
 	mr->open = true;
 	*wait = path->mrs.registrar;
-	return *wait ? post_signalled(path, mr, first, &mr->reg.wr) :
+	return *wait ? path_mr_post_signalled(path, mr, first, &mr->reg.wr) :
 		       rch_local_post(path, first, false);
 }
 
@@ -274,8 +275,8 @@ void rch_mr_closed(struct rch_mr *mr)
  */
 int rch_mr_close_post(struct rch_path *path, struct rch_mr *mr)
 {
-	inv_init(path, mr);
-	return post_signalled(path, mr, &mr->inv, &mr->inv);
+	path_mr_inv_init(path, mr);
+	return path_mr_post_signalled(path, mr, &mr->inv, &mr->inv);
 }
 
 /**
@@ -299,7 +300,7 @@ void rch_mr_give_back(struct rch_path *path, struct rch_mr *mr, bool closed)
 }
 
 /* As the firmware of an adapter may, which has others to serve. */
-static void stand_still(void)
+static void path_mr_stand_still(void)
 {
 	u32 ms;
 
@@ -308,7 +309,7 @@ static void stand_still(void)
 }
 
 /* The one that was not used for the longest time, if the pool has more than @keeps. */
-static struct rch_mr *mr_spare(struct rch_path *path, u32 keeps)
+static struct rch_mr *path_mr_spare(struct rch_path *path, u32 keeps)
 {
 	struct rch_mr *mr = NULL;
 
@@ -329,12 +330,12 @@ static struct rch_mr *mr_spare(struct rch_path *path, u32 keeps)
  * queue pair fails it may tell of a registration before that as of one that was flushed. That
  * completion is the path's.
  */
-static void mrs_keep(struct rch_path *path, u32 keeps)
+static void path_mrs_keep(struct rch_path *path, u32 keeps)
 {
 	struct rch_mr *mr;
 
-	while ((mr = mr_spare(path, keeps))) {
-		stand_still();
+	while ((mr = path_mr_spare(path, keeps))) {
+		path_mr_stand_still();
 		ib_dereg_mr(mr->mr);
 		kfree(mr);
 	}
@@ -351,7 +352,7 @@ void rch_path_mrs_trim(struct rch_path *path)
 	spin_lock_bh(&path->lock);
 	keeps = rch_keep_look(&path->mrs.keep, jiffies_to_msecs(jiffies));
 	spin_unlock_bh(&path->lock);
-	mrs_keep(path, keeps);
+	path_mrs_keep(path, keeps);
 }
 
 /** rch_path_mrs_free - the path is being destroyed: drained, and without users */
@@ -360,7 +361,7 @@ void rch_path_mrs_free(struct rch_path *path)
 	if (path->mrs.registrar)
 		ib_destroy_qp(path->mrs.registrar);
 	path->mrs.registrar = NULL;
-	mrs_keep(path, 0);
+	path_mrs_keep(path, 0);
 	path->mrs.count = 0;
 	path->mrs.keep = (struct rch_keep){};
 }

@@ -14,7 +14,7 @@
 #include "path/path.h"
 
 /* Of the route, in bytes; 0 where there are no packets of one size, as with iWARP. */
-static u32 route_mtu(const struct rdma_cm_id *id)
+static u32 path_mtu_route_mtu(const struct rdma_cm_id *id)
 {
 	if (!id->route.path_rec || rdma_protocol_iwarp(id->device, id->port_num))
 		return 0;
@@ -24,7 +24,7 @@ static u32 route_mtu(const struct rdma_cm_id *id)
 /** rch_path_keep_to_mtu - what the peer has said of its packets holds for the route as well */
 void rch_path_keep_to_mtu(struct rch_path *path)
 {
-	u32 mtu = route_mtu(path->id);
+	u32 mtu = path_mtu_route_mtu(path->id);
 
 	if (mtu && path->mtu_limit && path->mtu_limit < mtu)
 		path->id->route.path_rec->mtu = ib_mtu_int_to_enum(path->mtu_limit);
@@ -49,7 +49,7 @@ u32 rch_port_mtu(struct ib_device *dev, u32 port)
  */
 u32 rch_path_request_mtu(const struct rch_path_request *request)
 {
-	u32 wanted = route_mtu(request->id);
+	u32 wanted = path_mtu_route_mtu(request->id);
 	u32 mtu = rch_port_mtu(request->id->device, request->id->port_num);
 
 	return mtu && wanted > mtu ? mtu : 0;
@@ -73,7 +73,7 @@ bool rch_path_limit_mtu(struct rch_path *path, u32 mtu)
 /** rch_path_packet_size - of a path whose route is known; without an answer, the most there is */
 u32 rch_path_packet_size(struct rch_path *path)
 {
-	u32 route = route_mtu(path->id);
+	u32 route = path_mtu_route_mtu(path->id);
 	struct ib_port_attr attr;
 	u32 mtu = 4096;
 

@@ -22,7 +22,7 @@
 #include "path/path_rdma.h"
 
 /* Bytes of a message of the port's: a frame is one, and fits. */
-static u32 port_most(struct rch_path *path)
+static u32 path_rdma_port_most(struct rch_path *path)
 {
 	struct ib_port_attr attr;
 
@@ -34,7 +34,7 @@ static u32 port_most(struct rch_path *path)
 /** rch_path_sizes - settle what a work request may have, by what the adapter can. May sleep */
 void rch_path_sizes(struct rch_path *path)
 {
-	u32 most = port_most(path);
+	u32 most = path_rdma_port_most(path);
 
 	path->accesses.most = most;
 	path->writes.bytes = min(most, RCH_WRITE_WR_BYTES);
@@ -194,7 +194,7 @@ static void rch_write_wc(struct ib_cq *cq, struct ib_wc *wc)
 	rch_io_end(cq, wc, &batch->io);
 }
 
-static struct rch_write *write_spare(struct rch_path *path)
+static struct rch_write *path_rdma_write_spare(struct rch_path *path)
 {
 	struct rch_write *w;
 
@@ -211,7 +211,7 @@ static struct rch_write *write_spare(struct rch_path *path)
 /** rch_write_get - become one who writes; a user of the path. Return: the resources, or NULL */
 struct rch_write *rch_write_get(struct rch_path *path)
 {
-	struct rch_write *w = write_spare(path);
+	struct rch_write *w = path_rdma_write_spare(path);
 	size_t sges = RCH_WRITE_WRS * path->writes.sges;
 	struct rch_batch *batch;
 
@@ -233,13 +233,13 @@ struct rch_write *rch_write_get(struct rch_path *path)
 }
 
 /* The writer that is next in the line may have its turn now. */
-static void wake_writers(struct rch_path *path)
+static void path_rdma_wake_writers(struct rch_path *path)
 {
 	if (wq_has_sleeper(&path->left))
 		wake_up_all(&path->left);
 }
 
-static void leave_line(struct rch_path *path, struct rch_write *w)
+static void path_rdma_leave_line(struct rch_path *path, struct rch_write *w)
 {
 	lockdep_assert_held(&path->lock);
 	if (w->waits)
@@ -254,7 +254,7 @@ void rch_write_put(struct rch_path *path, struct rch_write *w)
 
 	spin_lock_bh(&path->lock);
 	waited = w->waits;
-	leave_line(path, w);
+	path_rdma_leave_line(path, w);
 	if (path->writes.spare_count < RCH_WRITES_SPARE) {
 		list_add(&w->list, &path->writes.spare);
 		path->writes.spare_count++;
@@ -263,7 +263,7 @@ void rch_write_put(struct rch_path *path, struct rch_write *w)
 	spin_unlock_bh(&path->lock);
 	kfree(w);
 	if (waited)
-		wake_writers(path);
+		path_rdma_wake_writers(path);
 }
 
 /** rch_path_writes_free - free those that are spare */
@@ -271,13 +271,13 @@ void rch_path_writes_free(struct rch_path *path)
 {
 	struct rch_write *w;
 
-	while ((w = write_spare(path)))
+	while ((w = path_rdma_write_spare(path)))
 		kfree(w);
 }
 
 /* Fill in elements for at most @length bytes. Return: for how many. */
-static u32 fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *sge,
-		   struct rch_mem_cursor *cursor, u32 length)
+static u32 path_rdma_fill_wr(struct rch_path *path, struct ib_send_wr *wr, struct ib_sge *sge,
+			     struct rch_mem_cursor *cursor, u32 length)
 {
 	u32 filled = 0, n;
 
@@ -335,8 +335,8 @@ int rch_write_some(struct rch_path *path, struct rch_write *w, struct rch_mem_cu
 		if (wr)
 			wr->next = &batch->wrs[i].wr;
 		wr = &batch->wrs[i].wr;
-		*sent += fill_wr(path, wr, sges + i * path->writes.sges, cursor,
-				 min(length - *sent, path->writes.bytes));
+		*sent += path_rdma_fill_wr(path, wr, sges + i * path->writes.sges, cursor,
+					   min(length - *sent, path->writes.bytes));
 	}
 	wr->wr_cqe = &batch->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
@@ -400,7 +400,7 @@ bool rch_write_ok(const struct rch_write *w)
 }
 
 /* Whether nobody waits for longer. */
-static bool first_in_line(const struct rch_path *path, const struct rch_write *w)
+static bool path_rdma_first_in_line(const struct rch_path *path, const struct rch_write *w)
 {
 	lockdep_assert_held(&path->lock);
 	return list_empty(&path->writes.waiting) ||
@@ -408,40 +408,42 @@ static bool first_in_line(const struct rch_path *path, const struct rch_write *w
 }
 
 /* Those in the line that wait for room on the wire, and not for a turn, have waited for longer. */
-static bool line_lets_pass(const struct rch_path *path, const struct rch_write *w)
+static bool path_rdma_line_lets_pass(const struct rch_path *path, const struct rch_write *w)
 {
 	lockdep_assert_held(&path->lock);
-	return !path->pace.on || path->writes.large >= RCH_WRITERS || first_in_line(path, w);
+	return !path->pace.on || path->writes.large >= RCH_WRITERS ||
+	       path_rdma_first_in_line(path, w);
 }
 
 /* It needs not wait for those that are large, and few work requests are kept for it. */
-static bool is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor, u32 length)
+static bool path_rdma_is_small(const struct rch_path *path, const struct rch_mem_cursor *cursor,
+			       u32 length)
 {
 	return length <= RCH_SMALL_BYTES / RCH_WRITE_WR_BYTES * path->writes.bytes &&
 	       cursor->left <= RCH_SMALL_SGES * path->writes.sges;
 }
 
-static bool begin_small(struct rch_path *path, struct rch_write *w)
+static bool path_rdma_begin_small(struct rch_path *path, struct rch_write *w)
 {
 	bool ok, others;
 
 	if (!atomic_add_unless(&path->writes.small, 1, RCH_SMALL_WRITERS))
 		return false;
 	spin_lock_bh(&path->lock);
-	ok = rch_path_pace_may(path) && line_lets_pass(path, w);
+	ok = rch_path_pace_may(path) && path_rdma_line_lets_pass(path, w);
 	others = ok && w->waits;
 	if (ok)
-		leave_line(path, w);
+		path_rdma_leave_line(path, w);
 	spin_unlock_bh(&path->lock);
 	if (!ok)
 		atomic_dec(&path->writes.small);
 	if (others)
-		wake_writers(path);
+		path_rdma_wake_writers(path);
 	return ok;
 }
 
 /* In the order in which they have come, whoever happens to be awake. */
-static bool begin_large(struct rch_path *path, struct rch_write *w)
+static bool path_rdma_begin_large(struct rch_path *path, struct rch_write *w)
 {
 	bool ok, others;
 
@@ -450,16 +452,16 @@ static bool begin_large(struct rch_path *path, struct rch_write *w)
 		list_add_tail(&w->list, &path->writes.waiting);
 	w->waits = true;
 	ok = path->writes.large < RCH_WRITERS && rch_path_pace_may(path) &&
-	     first_in_line(path, w);
+	     path_rdma_first_in_line(path, w);
 	if (ok) {
-		leave_line(path, w);
+		path_rdma_leave_line(path, w);
 		path->writes.large++;
 	}
 	others = ok && path->writes.large < RCH_WRITERS && rch_path_pace_may(path) &&
 		 !list_empty(&path->writes.waiting);
 	spin_unlock_bh(&path->lock);
 	if (others)
-		wake_writers(path);
+		path_rdma_wake_writers(path);
 	return ok;
 }
 
@@ -476,8 +478,8 @@ static bool begin_large(struct rch_path *path, struct rch_write *w)
 bool rch_write_try_begin(struct rch_path *path, struct rch_write *w,
 			 const struct rch_mem_cursor *cursor, u32 length)
 {
-	w->small = is_small(path, cursor, length) && begin_small(path, w);
-	return w->small || begin_large(path, w);
+	w->small = path_rdma_is_small(path, cursor, length) && path_rdma_begin_small(path, w);
+	return w->small || path_rdma_begin_large(path, w);
 }
 
 /** rch_write_end - leave the turn to others; nothing is under way */
@@ -490,7 +492,7 @@ void rch_write_end(struct rch_path *path, const struct rch_write *w)
 		path->writes.large--;
 		spin_unlock_bh(&path->lock);
 	}
-	wake_writers(path);
+	path_rdma_wake_writers(path);
 }
 
 /** rch_path_keeps - whether rch_path_trim() has anything to do; a racy answer. Any context */

@@ -7,22 +7,22 @@
 #define ALL_RIGHTS (RDMACHAN_RIGHT_READ | RDMACHAN_RIGHT_WRITE | RDMACHAN_RIGHT_ATOMIC | \
 		    RDMACHAN_RIGHT_BY_DEVICE)
 
-static const struct rch_wire_grants *head(const struct rch_record *r)
+static const struct rch_wire_grants *grant_head(const struct rch_record *r)
 {
 	return (const void *)r->payload;
 }
 
-static const struct rch_wire_grant *first(const struct rch_record *r)
+static const struct rch_wire_grant *grant_first(const struct rch_record *r)
 {
-	return (const void *)(head(r) + 1);
+	return (const void *)(grant_head(r) + 1);
 }
 
-static u32 fixed_part(u32 count)
+static u32 grant_fixed_part(u32 count)
 {
 	return sizeof(struct rch_wire_grants) + count * sizeof(struct rch_wire_grant);
 }
 
-static bool rights_ok(u32 rights)
+static bool grant_rights_ok(u32 rights)
 {
 	if (rights & ~ALL_RIGHTS || !(rights & ~RDMACHAN_RIGHT_BY_DEVICE))
 		return false;
@@ -34,7 +34,7 @@ static bool grant_ok(const struct rch_wire_grant *w)
 	u32 shift = le32_to_cpu(w->shift), start = le32_to_cpu(w->start);
 	u64 length = le64_to_cpu(w->length);
 
-	if (!w->id || !length || !rights_ok(le32_to_cpu(w->rights)))
+	if (!w->id || !length || !grant_rights_ok(le32_to_cpu(w->rights)))
 		return false;
 	if (shift < RCH_GRANT_SHIFT_MIN || shift > RCH_GRANT_SHIFT_MAX || start >> shift)
 		return false;
@@ -54,16 +54,16 @@ enum rch_rule rch_wire_grants_check(const struct rch_record *r)
 
 	if ((r->flags & (whole | RCH_DATA_F_ABORT)) != whole || r->length != r->total)
 		return RCH_RULE_SEGMENT;
-	if (r->length < fixed_part(1))
+	if (r->length < grant_fixed_part(1))
 		return RCH_RULE_RECORD_LENGTH;
-	count = le32_to_cpu(head(r)->count);
-	if (head(r)->reserved)
+	count = le32_to_cpu(grant_head(r)->count);
+	if (grant_head(r)->reserved)
 		return RCH_RULE_RESERVED;
-	if (!count || count > RCH_GRANTS_MAX || r->length < fixed_part(count))
+	if (!count || count > RCH_GRANTS_MAX || r->length < grant_fixed_part(count))
 		return RCH_RULE_RECORD_LENGTH;
-	left = (r->length - fixed_part(count)) / sizeof(__le32);
+	left = (r->length - grant_fixed_part(count)) / sizeof(__le32);
 	for (i = 0; i < count; i++) {
-		const struct rch_wire_grant *w = first(r) + i;
+		const struct rch_wire_grant *w = grant_first(r) + i;
 
 		if (!grant_ok(w))
 			return RCH_RULE_GRANT;
@@ -77,17 +77,17 @@ enum rch_rule rch_wire_grants_check(const struct rch_record *r)
 /** rch_wire_grants_count - how many grants a checked record carries */
 u32 rch_wire_grants_count(const struct rch_record *r)
 {
-	return le32_to_cpu(head(r)->count);
+	return le32_to_cpu(grant_head(r)->count);
 }
 
 /** rch_wire_grants_get - read all grants from a checked record */
 void rch_wire_grants_get(const struct rch_record *r, struct rch_grant_info *out)
 {
 	u32 count = rch_wire_grants_count(r), i;
-	const __le32 *key = (const void *)(first(r) + count);
+	const __le32 *key = (const void *)(grant_first(r) + count);
 
 	for (i = 0; i < count; i++) {
-		const struct rch_wire_grant *w = first(r) + i;
+		const struct rch_wire_grant *w = grant_first(r) + i;
 
 		out[i].id = le32_to_cpu(w->id);
 		out[i].rights = le32_to_cpu(w->rights);
@@ -105,10 +105,10 @@ void rch_wire_grants_get(const struct rch_record *r, struct rch_grant_info *out)
 /** rch_wire_grants_message - the message of a checked record. Return: how many @bytes */
 u32 rch_wire_grants_message(const struct rch_record *r, const u8 **bytes)
 {
-	u32 count = rch_wire_grants_count(r), i, skip = fixed_part(count);
+	u32 count = rch_wire_grants_count(r), i, skip = grant_fixed_part(count);
 
 	for (i = 0; i < count; i++)
-		skip += le32_to_cpu(first(r)[i].keys) * sizeof(__le32);
+		skip += le32_to_cpu(grant_first(r)[i].keys) * sizeof(__le32);
 	*bytes = r->payload + skip;
 	return r->length - skip;
 }
@@ -116,7 +116,7 @@ u32 rch_wire_grants_message(const struct rch_record *r, const u8 **bytes)
 /** rch_wire_grants_size - bytes of a record with these grants and a message */
 u64 rch_wire_grants_size(const struct rch_grant_info *grants, u32 count, u64 message)
 {
-	u64 size = fixed_part(count) + message;
+	u64 size = grant_fixed_part(count) + message;
 	u32 i;
 
 	for (i = 0; i < count; i++)

@@ -120,14 +120,14 @@ static const struct {
 };
 
 /* A whole message and nothing else. */
-static enum rch_rule early_check(const struct rch_record *r)
+static enum rch_rule wire_early_check(const struct rch_record *r)
 {
 	if (r->flags != (RCH_DATA_F_EARLY | RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
 		return RCH_RULE_RECORD_FLAGS;
 	return r->length == r->total ? RCH_RULE_OK : RCH_RULE_SEGMENT;
 }
 
-static enum rch_rule data_check(const struct rch_record *r)
+static enum rch_rule wire_data_check(const struct rch_record *r)
 {
 	if (r->total > RCH_MESSAGE_MAX)
 		return RCH_RULE_MESSAGE_SIZE;
@@ -136,11 +136,11 @@ static enum rch_rule data_check(const struct rch_record *r)
 	if ((r->flags & RCH_DATA_F_ABORT) && r->length)
 		return RCH_RULE_RECORD_LENGTH;
 	if (r->flags & RCH_DATA_F_EARLY)
-		return early_check(r);
+		return wire_early_check(r);
 	return r->flags & RCH_DATA_F_GRANTS ? rch_wire_grants_check(r) : RCH_RULE_OK;
 }
 
-static enum rch_rule rts_check(const struct rch_record *r)
+static enum rch_rule wire_rts_check(const struct rch_record *r)
 {
 	const struct rch_wire_rts *w = (const void *)r->payload;
 	u32 total = le32_to_cpu(w->total);
@@ -150,11 +150,11 @@ static enum rch_rule rts_check(const struct rch_record *r)
 	return total && total <= RCH_MESSAGE_MAX ? RCH_RULE_OK : RCH_RULE_MESSAGE_SIZE;
 }
 
-static enum rch_rule payload_check(const struct rch_record *r)
+static enum rch_rule wire_payload_check(const struct rch_record *r)
 {
 	switch (r->type) {
 	case RCH_REC_DATA:
-		return data_check(r);
+		return wire_data_check(r);
 	case RCH_REC_OPEN: {
 		const struct rch_wire_open *w = (const void *)r->payload;
 
@@ -168,7 +168,7 @@ static enum rch_rule payload_check(const struct rch_record *r)
 		return w->chan ? RCH_RULE_OK : RCH_RULE_CHANNEL;
 	}
 	case RCH_REC_RTS:
-		return rts_check(r);
+		return wire_rts_check(r);
 	case RCH_REC_CTS: {
 		const struct rch_wire_cts *w = (const void *)r->payload;
 
@@ -183,7 +183,7 @@ static enum rch_rule payload_check(const struct rch_record *r)
 	}
 }
 
-static void header_get(const struct rch_wire_record *w, struct rch_record *r)
+static void wire_header_get(const struct rch_wire_record *w, struct rch_record *r)
 {
 	r->chan = le32_to_cpu(w->chan);
 	r->type = w->type;
@@ -208,7 +208,7 @@ enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r)
 
 	if (left < sizeof(*w))
 		return RCH_RULE_RECORD_SHORT;
-	header_get(w, r);
+	wire_header_get(w, r);
 	if (r->length > left - sizeof(*w) || rch_wire_space(r->length) > left)
 		return RCH_RULE_RECORD_SHORT;
 	if (r->type < RCH_REC_OPEN || r->type >= RCH_REC_TYPES)
@@ -224,11 +224,11 @@ enum rch_rule rch_wire_record_next(struct rch_cursor *c, struct rch_record *r)
 			return RCH_RULE_RESERVED;
 	}
 	c->offset += rch_wire_space(r->length);
-	return payload_check(r);
+	return wire_payload_check(r);
 }
 
 /* Whether @w is a whole message for @chan, with nothing wrong, in @left bytes. */
-static bool run_goes_on(const struct rch_wire_record *w, u32 chan, u32 left)
+static bool wire_run_goes_on(const struct rch_wire_record *w, u32 chan, u32 left)
 {
 	u32 length;
 
@@ -262,7 +262,7 @@ void rch_wire_run(struct rch_cursor *c, struct rch_record *r)
 		return;
 	for (;;) {
 		w = (const void *)(c->buf + c->offset);
-		if (!run_goes_on(w, r->chan, c->end - c->offset))
+		if (!wire_run_goes_on(w, r->chan, c->end - c->offset))
 			return;
 		length = le32_to_cpu(w->length);
 		r->run.count++;
@@ -281,8 +281,8 @@ void rch_wire_run(struct rch_cursor *c, struct rch_record *r)
  */
 void rch_wire_run_next(const u8 *payload, u32 length, struct rch_record *r)
 {
-	header_get((const void *)(payload + rch_wire_space(length) -
-				  sizeof(struct rch_wire_record)), r);
+	wire_header_get((const void *)(payload + rch_wire_space(length) -
+				       sizeof(struct rch_wire_record)), r);
 }
 
 /** rch_wire_open_put - write OPEN's bytes to @buf */

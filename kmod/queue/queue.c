@@ -54,7 +54,7 @@ void rch_queue_set_flags(struct rch_queue *queue, u32 clear, u32 set)
 }
 
 /* Completions in the ring; all of it when the program's index cannot be. */
-static u32 completions(const struct rch_queue *queue)
+static u32 queue_completions(const struct rch_queue *queue)
 {
 	u32 consumer = READ_ONCE(*rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 	u32 producer = READ_ONCE(queue->cq_told);
@@ -72,7 +72,8 @@ void rch_queue_kick(struct rch_queue *queue)
 	lockdep_assert_held(&queue->lock);
 	if (READ_ONCE(queue->running) || queue->closed)
 		return;
-	smp_mb(); /* pairs with the barrier of leave(): it finds what is ready, or is found here */
+	/* pairs with the barrier of queue_leave(): it finds what is ready, or is found here */
+	smp_mb();
 	if (atomic_read(&queue->entered))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 	else if (queue->poller)
@@ -107,30 +108,30 @@ void rch_op_make_ready(struct rch_op *op)
 }
 
 /* Whether there is something that needs a call of the program. */
-static bool has_own(const struct rch_queue *queue)
+static bool queue_has_own(const struct rch_queue *queue)
 {
 	return !list_empty_careful(&queue->late) || !list_empty_careful(&queue->own);
 }
 
-static void unlist(struct rch_op *op)
+static void queue_unlist(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 
 	lockdep_assert_held(&queue->lock);
 	list_del_init(&op->list);
-	if (op->own && !has_own(queue))
+	if (op->own && !queue_has_own(queue))
 		rch_queue_set_flags(queue, RDMACHAN_RING_F_ENTER, 0);
 }
 
 /* Whether there is something that needs no call of the program. */
-static bool has_work(const struct rch_queue *queue)
+static bool queue_has_work(const struct rch_queue *queue)
 {
 	return !list_empty_careful(&queue->ready) || READ_ONCE(queue->due) ||
 	       !list_empty_careful(&queue->letters);
 }
 
 /* Return: the first of those that are ready; or NULL. */
-static struct rch_op *first_ready(struct rch_queue *queue)
+static struct rch_op *queue_first_ready(struct rch_queue *queue)
 {
 	lockdep_assert_held(&queue->lock);
 	if (!list_empty(&queue->ready))
@@ -142,7 +143,7 @@ static struct rch_op *first_ready(struct rch_queue *queue)
 	return list_first_entry_or_null(&queue->own, struct rch_op, list);
 }
 
-static struct rch_op *take_ready(struct rch_queue *queue)
+static struct rch_op *queue_take_ready(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
@@ -154,10 +155,10 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 		spin_lock_irq(&queue->lock);
 	}
 	if (!op)
-		op = first_ready(queue);
+		op = queue_first_ready(queue);
 	queue->running = op;
 	if (op) {
-		unlist(op);
+		queue_unlist(op);
 		op->state = RCH_OP_RUNNING;
 		rch_op_taken(op);
 	}
@@ -171,7 +172,7 @@ static struct rch_op *take_ready(struct rch_queue *queue)
 /* Places in lines */
 
 /* Return: whether it is the first. */
-static bool line_enter(struct rch_op *op)
+static bool queue_line_enter(struct rch_op *op)
 {
 	if (rch_line_enter(op->queue, &op->line))
 		return true;
@@ -179,7 +180,7 @@ static bool line_enter(struct rch_op *op)
 	return false;
 }
 
-static void line_leave(struct rch_op *op)
+static void queue_line_leave(struct rch_op *op)
 {
 	struct rch_line *line = rch_line_leave(op->queue, &op->line);
 	struct rch_op *next = container_of(line, struct rch_op, line);
@@ -199,12 +200,12 @@ static void line_leave(struct rch_op *op)
 void rch_queue_line_leave(struct rch_op *op)
 {
 	lockdep_assert_held(&op->queue->run_lock);
-	line_leave(op);
+	queue_line_leave(op);
 	op->line.key = 0;
 }
 
 /* Return: whether no access is before it that it must wait for. */
-static bool fence_enter(struct rch_op *op)
+static bool queue_fence_enter(struct rch_op *op)
 {
 	bool first = rch_line_enter(op->queue, &op->fence);
 
@@ -214,7 +215,7 @@ static bool fence_enter(struct rch_op *op)
 	return !op->fenced;
 }
 
-static void fence_leave(struct rch_op *op)
+static void queue_fence_leave(struct rch_op *op)
 {
 	struct rch_line *line = rch_line_leave(op->queue, &op->fence);
 	struct rch_op *next = container_of(line, struct rch_op, fence);
@@ -226,7 +227,7 @@ static void fence_leave(struct rch_op *op)
 }
 
 /* It is over; nothing refers to it but its completion. */
-static void finish(struct rch_op *op, s64 res)
+static void queue_finish(struct rch_op *op, s64 res)
 {
 	struct rch_queue *queue = op->queue;
 
@@ -235,7 +236,7 @@ static void finish(struct rch_op *op, s64 res)
 	/* A caller that might have put it into a list has been kept from it just now. */
 	if (!list_empty(&op->list) || op->sqe.timeout_ms) {
 		spin_lock_irq(&queue->lock);
-		unlist(op);
+		queue_unlist(op);
 		rch_time_end(op);
 		spin_unlock_irq(&queue->lock);
 	}
@@ -243,8 +244,8 @@ static void finish(struct rch_op *op, s64 res)
 		list_del_init(&op->all);
 		rch_named_leave(op);
 	}
-	line_leave(op);
-	fence_leave(op);
+	queue_line_leave(op);
+	queue_fence_leave(op);
 	if (queue->follower == op)
 		queue->follower = NULL;
 	if (op->prev)
@@ -259,17 +260,17 @@ static void finish(struct rch_op *op, s64 res)
 
 /* Beginning, running, completing */
 
-static bool may_begin(const struct rch_queue *queue, const struct rch_op *op)
+static bool queue_may_begin(const struct rch_queue *queue, const struct rch_op *op)
 {
 	if (!queue->active)
 		return true;
 	return !queue->barrier && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
-static void complete_op(struct rch_op *op, s64 res);
+static void queue_complete_op(struct rch_op *op, s64 res);
 
 /* Return: whether it has begun something. */
-static bool step_ahead(struct rch_op *op)
+static bool queue_step_ahead(struct rch_op *op)
 {
 	struct rch_queue *queue = op->queue;
 	struct rch_line *line = rch_line_before(queue, &op->line);
@@ -291,18 +292,18 @@ static bool step_ahead(struct rch_op *op)
 	}
 	rch_op_disarm(op);
 	if (res)
-		complete_op(op, res);
+		queue_complete_op(op, res);
 	return !res && op->place;
 }
 
 /* What those behind @op can do depends on what that does, and each on who is before. */
-static void run_behind(struct rch_op *op)
+static void queue_run_behind(struct rch_op *op)
 {
 	struct rch_line *line = &op->line;
 
 	while ((line = rch_line_behind(op->queue, line))) {
 		op = container_of(line, struct rch_op, line);
-		if (READ_ONCE(op->state) == RCH_OP_HELD && !step_ahead(op))
+		if (READ_ONCE(op->state) == RCH_OP_HELD && !queue_step_ahead(op))
 			break;
 	}
 }
@@ -311,16 +312,16 @@ static void run_behind(struct rch_op *op)
  * It is not its turn yet. It waits for what it has begun, if for anything, until then:
  * rch_op_call_up(). Its outcome is told then, and only an event that ends it is told now.
  */
-static void run_ahead(struct rch_op *op)
+static void queue_run_ahead(struct rch_op *op)
 {
-	if (step_ahead(op))
-		run_behind(op);
+	if (queue_step_ahead(op))
+		queue_run_behind(op);
 }
 
 /* It takes its place in its line now: nothing that begins later may overtake it. */
-static void start(struct rch_op *op)
+static void queue_start(struct rch_op *op)
 {
-	bool first = op->error || line_enter(op);
+	bool first = op->error || queue_line_enter(op);
 
 	spin_lock_irq(&op->queue->lock);
 	rch_time_begin(op);
@@ -328,7 +329,7 @@ static void start(struct rch_op *op)
 		rch_op_make_ready_locked(op);
 	spin_unlock_irq(&op->queue->lock);
 	if (!first)
-		run_ahead(op);
+		queue_run_ahead(op);
 }
 
 /*
@@ -336,7 +337,7 @@ static void start(struct rch_op *op)
  * Those with FENCE behind it wait for it, and must not be before it in the line. So have those that
  * are before it in its chain. Operations that begin later come behind all of them.
  */
-static void reserve(struct rch_queue *queue, struct rch_op *first)
+static void queue_reserve(struct rch_queue *queue, struct rch_op *first)
 {
 	struct rch_op *op, *last = NULL;
 
@@ -351,7 +352,7 @@ static void reserve(struct rch_queue *queue, struct rch_op *first)
 }
 
 /* The chain that begins with @op. */
-static void begin(struct rch_queue *queue, struct rch_op *op)
+static void queue_begin(struct rch_queue *queue, struct rch_op *op)
 {
 	struct rch_op *each;
 
@@ -361,36 +362,36 @@ static void begin(struct rch_queue *queue, struct rch_op *op)
 		if (!each->error)
 			rch_line_enter(queue, &each->fence);
 	}
-	reserve(queue, op);
+	queue_reserve(queue, op);
 	if (op->sqe.flags & RDMACHAN_SQE_F_DRAIN)
 		queue->barrier = true;
-	start(op);
+	queue_start(op);
 }
 
-static void begin_deferred(struct rch_queue *queue)
+static void queue_begin_deferred(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
 	while (!list_empty(&queue->deferred)) {
 		op = list_first_entry(&queue->deferred, struct rch_op, list);
-		if (!may_begin(queue, op))
+		if (!queue_may_begin(queue, op))
 			break;
 		list_del_init(&op->list);
-		begin(queue, op);
+		queue_begin(queue, op);
 		cond_resched();
 	}
 }
 
-static void complete_op(struct rch_op *op, s64 res)
+static void queue_complete_op(struct rch_op *op, s64 res)
 {
 	struct rch_queue *queue = op->queue;
 	struct rch_op *next = op->next;
 
-	finish(op, res);
+	queue_finish(op, res);
 	if (next) {
 		next->prev = NULL;
 		if (res >= 0) {
-			start(next);
+			queue_start(next);
 			return;
 		}
 	}
@@ -398,14 +399,14 @@ static void complete_op(struct rch_op *op, s64 res)
 		next = op->next;
 		/* It was free already. */
 		op->prev = NULL;
-		finish(op, -ECANCELED);
+		queue_finish(op, -ECANCELED);
 		cond_resched();
 	}
-	begin_deferred(queue);
+	queue_begin_deferred(queue);
 }
 
 /* It has done a part. */
-static void go_on(struct rch_op *op, s64 res)
+static void queue_go_on(struct rch_op *op, s64 res)
 {
 	rch_op_disarm(op);
 	if (res == RCH_RUN_NO_ROOM)
@@ -415,7 +416,7 @@ static void go_on(struct rch_op *op, s64 res)
 }
 
 /* What only the program itself can find is looked for in a call, when it is its turn. */
-static void prepare(struct rch_op *op)
+static void queue_prepare(struct rch_op *op)
 {
 	op->error = op->queue->ops->prepare(op);
 	op->late = op->error == -EAGAIN;
@@ -426,20 +427,20 @@ static void prepare(struct rch_op *op)
 }
 
 /* Only the program can bring the memory that is not there. */
-static bool needs_call(const struct rch_op *op, s64 res)
+static bool queue_needs_call(const struct rch_op *op, s64 res)
 {
 	return res == -EFAULT && !op->queue->in_call && !op->error;
 }
 
 /* Whether @res is the end of it. */
-static bool is_over(const struct rch_op *op, s64 res)
+static bool queue_is_over(const struct rch_op *op, s64 res)
 {
 	return res != -EAGAIN && res != RCH_RUN_AGAIN && res != RCH_RUN_NO_ROOM &&
-	       !needs_call(op, res);
+	       !queue_needs_call(op, res);
 }
 
 /* It was run, with result @res. */
-static void was_run(struct rch_op *op, s64 res)
+static void queue_was_run(struct rch_op *op, s64 res)
 {
 	if (res == -EAGAIN && !op->armed) {
 		/* It may have become ready before it was armed. */
@@ -448,64 +449,64 @@ static void was_run(struct rch_op *op, s64 res)
 	}
 	if (res == -EAGAIN) {
 		rch_op_suspend(op);
-		run_behind(op);
-	} else if (is_over(op, res)) {
-		complete_op(op, res);
-	} else if (needs_call(op, res)) {
+		queue_run_behind(op);
+	} else if (queue_is_over(op, res)) {
+		queue_complete_op(op, res);
+	} else if (queue_needs_call(op, res)) {
 		rch_op_disarm(op);
 		op->own = true;
 		rch_op_make_ready(op);
 	} else {
-		go_on(op, res);
+		queue_go_on(op, res);
 	}
 }
 
-static void run_op(struct rch_op *op)
+static void queue_run_op(struct rch_op *op)
 {
 	s64 res;
 
 	if (op->late && op->queue->in_call && !op->error)
-		prepare(op);
+		queue_prepare(op);
 	if (op->overdue && !op->queue->ops->stop(op)) {
 		/* It is on its way, and completes by itself. */
 		op->overdue = false;
 		rch_op_disarm(op);
 	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
-	if (!res && !line_enter(op)) {
-		run_ahead(op);
+	if (!res && !queue_line_enter(op)) {
+		queue_run_ahead(op);
 		return;
 	}
-	if (!res && !fence_enter(op))
+	if (!res && !queue_fence_enter(op))
 		return;
 	if (!res)
 		res = op->queue->ops->run(op);
-	was_run(op, res);
+	queue_was_run(op, res);
 }
 
-static void track(struct rch_op *op)
+static void queue_track(struct rch_op *op)
 {
 	list_add_tail(&op->all, &op->queue->all);
 	rch_named_enter(op);
 }
 
 /* It is not over at once. */
-static void settle(struct rch_op *op)
+static void queue_settle(struct rch_op *op)
 {
-	track(op);
+	queue_track(op);
 	if (op->sqe.timeout_ms) {
 		spin_lock_irq(&op->queue->lock);
 		rch_time_begin(op);
 		spin_unlock_irq(&op->queue->lock);
 	}
-	if (line_enter(op))
-		fence_enter(op);
+	if (queue_line_enter(op))
+		queue_fence_enter(op);
 	else
 		rch_line_enter(op->queue, &op->fence);
 }
 
 /* Whether others of its line are before it, or accesses that it must wait for. */
-static bool must_wait(struct rch_queue *queue, const struct rch_op *op)
+static bool queue_must_wait(struct rch_queue *queue, const struct rch_op *op)
 {
 	if (op->line.key && rch_line_taken(queue, op->line.key))
 		return true;
@@ -516,27 +517,27 @@ static bool must_wait(struct rch_queue *queue, const struct rch_op *op)
  * Begin an operation that nothing keeps from it. Most are over at once: such a one enters
  * neither its line nor any list.
  */
-static void run_now(struct rch_queue *queue, struct rch_op *op)
+static void queue_run_now(struct rch_queue *queue, struct rch_op *op)
 {
 	s64 res = op->error;
 
 	op->begun = true;
 	queue->active++;
 	op->state = RCH_OP_RUNNING;
-	if (!res && must_wait(queue, op)) {
-		settle(op);
-		run_ahead(op);
+	if (!res && queue_must_wait(queue, op)) {
+		queue_settle(op);
+		queue_run_ahead(op);
 		return;
 	}
 	if (!res)
 		res = queue->ops->run(op);
-	if (!is_over(op, res))
-		settle(op);
-	was_run(op, res);
+	if (!queue_is_over(op, res))
+		queue_settle(op);
+	queue_was_run(op, res);
 }
 
 /* Others shall run what is left. */
-static void stop_running(struct rch_queue *queue)
+static void queue_stop_running(struct rch_queue *queue)
 {
 	struct rch_op *op = queue->follower;
 
@@ -545,24 +546,24 @@ static void stop_running(struct rch_queue *queue)
 	if (op)
 		rch_op_make_ready_locked(op);
 	queue->running = false;
-	if (has_work(queue))
+	if (queue_has_work(queue))
 		rch_queue_kick(queue);
 	spin_unlock_irq(&queue->lock);
 }
 
-static struct rch_op *take_next(struct rch_queue *queue)
+static struct rch_op *queue_take_next(struct rch_queue *queue)
 {
 	struct rch_op *op = queue->follower;
 
 	if (!op)
-		return take_ready(queue);
+		return queue_take_ready(queue);
 	queue->follower = NULL;
 	op->state = RCH_OP_RUNNING;
 	return op;
 }
 
 /* Run all that is to be run. */
-static void run_ready(struct rch_queue *queue)
+static void queue_run_ready(struct rch_queue *queue)
 {
 	/* All operations have had their turn by then, and those behind them; if something
 	 * is left, it is because others go on waking it for nothing.
@@ -571,11 +572,11 @@ static void run_ready(struct rch_queue *queue)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while ((op = take_next(queue))) {
-		run_op(op);
+	while ((op = queue_take_next(queue))) {
+		queue_run_op(op);
 		cond_resched();
 		if (!--turns) {
-			stop_running(queue);
+			queue_stop_running(queue);
 			break;
 		}
 	}
@@ -583,16 +584,16 @@ static void run_ready(struct rch_queue *queue)
 		queue->ops->flush(queue);
 }
 
-static void cancel_all(struct rch_queue *queue)
+static void queue_cancel_all(struct rch_queue *queue)
 {
 	while (!list_empty(&queue->all)) {
-		complete_op(list_first_entry(&queue->all, struct rch_op, all), -ECANCELED);
+		queue_complete_op(list_first_entry(&queue->all, struct rch_op, all), -ECANCELED);
 		cond_resched();
 	}
 }
 
 /* Whether an entry could be taken now. Without locks: a racy answer */
-static bool may_take(const struct rch_queue *queue)
+static bool queue_may_take(const struct rch_queue *queue)
 {
 	u32 producer = READ_ONCE(*rch_mapped(&queue->sq, RCH_RING_PRODUCER));
 
@@ -602,9 +603,9 @@ static bool may_take(const struct rch_queue *queue)
 }
 
 /* Entries that nothing keeps from being taken any more are for who was to take them. */
-static void tell_takers(struct rch_queue *queue)
+static void queue_tell_takers(struct rch_queue *queue)
 {
-	if (!may_take(queue))
+	if (!queue_may_take(queue))
 		return;
 	if (queue->poller)
 		rch_poller_wake(queue->poller);
@@ -617,27 +618,29 @@ void rch_queue_work_run(struct work_struct *work)
 {
 	struct rch_queue *queue = container_of(work, struct rch_queue, work);
 
-	/* A call that came after the work was queued runs all that is ready. leave() looks again. */
+	/* A call that came after the work was queued runs all that is ready. queue_leave() looks
+	 * again.
+	 */
 	if (atomic_read(&queue->entered))
 		return;
-	/* The holder of it will look for what is ready once more: see leave(). */
+	/* The holder of it will look for what is ready once more: see queue_leave(). */
 	if (!mutex_trylock(&queue->run_lock))
 		return;
 	if (mmget_not_zero(queue->mm)) {
 		kthread_use_mm(queue->mm);
 		pagefault_disable();
 		queue->in_call = false;
-		run_ready(queue);
+		queue_run_ready(queue);
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
 		mutex_unlock(&queue->run_lock);
 		/* The last use of it may wait for files of the program: not where others run. */
 		mmput_async(queue->mm);
 	} else {
-		cancel_all(queue);
+		queue_cancel_all(queue);
 		mutex_unlock(&queue->run_lock);
 	}
-	tell_takers(queue);
+	queue_tell_takers(queue);
 }
 
 /**
@@ -665,7 +668,7 @@ s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 			busy = true;
 			continue;
 		}
-		complete_op(op, -ECANCELED);
+		queue_complete_op(op, -ECANCELED);
 		count++;
 	}
 	/* There may be as many CANCELs as operations. */
@@ -675,7 +678,7 @@ s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 
 /* ENTER */
 
-static struct rch_op *op_take(struct rch_queue *queue)
+static struct rch_op *queue_op_take(struct rch_queue *queue)
 {
 	struct rch_op *op = queue->free;
 
@@ -715,13 +718,13 @@ static struct rch_op *op_take(struct rch_queue *queue)
 }
 
 /* Neither part of a chain nor a barrier. */
-static bool alone(const struct rch_op *op)
+static bool queue_alone(const struct rch_op *op)
 {
 	return !op->next && !(op->sqe.flags & RDMACHAN_SQE_F_DRAIN);
 }
 
 /* Take entries at the beginning of which no chain is open. Return: how many are over. */
-static u32 take_row(struct rch_queue *queue, u32 max)
+static u32 queue_take_row(struct rch_queue *queue, u32 max)
 {
 	u32 taken;
 
@@ -734,36 +737,36 @@ static u32 take_row(struct rch_queue *queue, u32 max)
 }
 
 /* Whether @op, which is alone, can be run where it was taken. */
-static bool can_run_now(const struct rch_queue *queue, const struct rch_op *op)
+static bool queue_can_run_now(const struct rch_queue *queue, const struct rch_op *op)
 {
-	return list_empty(&queue->deferred) && may_begin(queue, op) &&
+	return list_empty(&queue->deferred) && queue_may_begin(queue, op) &&
 	       (queue->in_call || !op->own);
 }
 
 /* The chain that begins with @first. */
-static void admit(struct rch_queue *queue, struct rch_op *first)
+static void queue_admit(struct rch_queue *queue, struct rch_op *first)
 {
 	struct rch_op *op;
 
-	if (alone(first) && can_run_now(queue, first)) {
-		run_now(queue, first);
+	if (queue_alone(first) && queue_can_run_now(queue, first)) {
+		queue_run_now(queue, first);
 		return;
 	}
 	for (op = first; op; op = op->next)
-		track(op);
-	if (alone(first) && first->sqe.opcode == RDMACHAN_OPCODE_CANCEL) {
-		begin(queue, first);
+		queue_track(op);
+	if (queue_alone(first) && first->sqe.opcode == RDMACHAN_OPCODE_CANCEL) {
+		queue_begin(queue, first);
 		return;
 	}
 	list_add_tail(&first->list, &queue->deferred);
-	begin_deferred(queue);
+	queue_begin_deferred(queue);
 }
 
 /*
  * No operation is free for the rest of a chain. If others are under way it is taken when these
  * have ended, so that each of its entries has the one before it. Return: how many entries that are.
  */
-static u32 put_back(struct rch_queue *queue, struct rch_op *first)
+static u32 queue_put_back(struct rch_queue *queue, struct rch_op *first)
 {
 	struct rch_op *op, *next;
 	u32 count = 0;
@@ -789,7 +792,7 @@ static u32 put_back(struct rch_queue *queue, struct rch_op *first)
  * Take entries, and run those that can be run at once. Return: how many, or -EINVAL when the
  * program's index cannot be.
  */
-static int submit(struct rch_queue *queue, u32 max)
+static int queue_submit(struct rch_queue *queue, u32 max)
 {
 	struct rch_op *op, *first = NULL, *last = NULL;
 	u32 producer, n, row, taken = 0;
@@ -801,14 +804,14 @@ static int submit(struct rch_queue *queue, u32 max)
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	/* A program that fills the ring all the while can be killed, but a chain is taken whole. */
 	while (taken < n && !queue->unfit && (last || !fatal_signal_pending(current))) {
-		row = last ? 0 : take_row(queue, n - taken);
+		row = last ? 0 : queue_take_row(queue, n - taken);
 		if (row) {
 			taken += row;
 			continue;
 		}
-		op = op_take(queue);
+		op = queue_op_take(queue);
 		if (!op) {
-			row = last ? put_back(queue, first) : 0;
+			row = last ? queue_put_back(queue, first) : 0;
 			taken -= row;
 			last = row ? NULL : last;
 			break;
@@ -817,7 +820,7 @@ static int submit(struct rch_queue *queue, u32 max)
 		rch_mapping_fetch(&queue->sq, queue->sq_head, &op->sqe, sizeof(op->sqe));
 		WRITE_ONCE(queue->sq_head, queue->sq_head + 1);
 		WRITE_ONCE(queue->taken, queue->taken + 1);
-		prepare(op);
+		queue_prepare(op);
 		if (last) {
 			last->next = op;
 			op->prev = last;
@@ -831,37 +834,37 @@ static int submit(struct rch_queue *queue, u32 max)
 		cond_resched();
 		if (op->sqe.flags & RDMACHAN_SQE_F_LINK)
 			continue;
-		admit(queue, first);
+		queue_admit(queue, first);
 		last = NULL;
 	}
 	if (last)
-		admit(queue, first);
+		queue_admit(queue, first);
 	/* All that was read of the entries was read before the program writes there. */
 	smp_store_release(rch_mapped(&queue->sq, RCH_RING_CONSUMER), queue->sq_head);
 	return taken;
 }
 
-static struct rch_op *take_late(struct rch_queue *queue)
+static struct rch_op *queue_take_late(struct rch_queue *queue)
 {
 	struct rch_op *op;
 
 	spin_lock_irq(&queue->lock);
 	op = list_first_entry_or_null(&queue->late, struct rch_op, list);
 	if (op)
-		unlist(op);
+		queue_unlist(op);
 	spin_unlock_irq(&queue->lock);
 	return op;
 }
 
 /* What the poller has begun and could not find comes before what is taken now. */
-static void prepare_late(struct rch_queue *queue)
+static void queue_prepare_late(struct rch_queue *queue)
 {
 	struct rch_op *op;
 	bool first;
 
-	while ((op = take_late(queue))) {
-		prepare(op);
-		first = op->error || line_enter(op);
+	while ((op = queue_take_late(queue))) {
+		queue_prepare(op);
+		first = op->error || queue_line_enter(op);
 		if (!op->error)
 			rch_line_enter(queue, &op->fence);
 		/* They may be run before any that are ready. */
@@ -871,8 +874,8 @@ static void prepare_late(struct rch_queue *queue)
 	}
 }
 
-/* Return: as submit() */
-static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
+/* Return: as queue_submit() */
+static int queue_take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 {
 	int ret = 0;
 
@@ -884,37 +887,37 @@ static int take_and_run(struct rch_queue *queue, bool in_call, u32 to_submit)
 	/* A completion that waits for room may be what keeps entries from being taken. */
 	rch_queue_flush_done(queue);
 	if (in_call && queue->poller)
-		prepare_late(queue);
+		queue_prepare_late(queue);
 	if (to_submit)
-		ret = submit(queue, to_submit);
-	run_ready(queue);
+		ret = queue_submit(queue, to_submit);
+	queue_run_ready(queue);
 	return ret;
 }
 
 /* How many entries a call has still to take. */
-static u32 left(const struct rdmachan_enter_args *args)
+static u32 queue_left(const struct rdmachan_enter_args *args)
 {
 	return args->to_submit - args->out_submitted;
 }
 
-static int submit_and_run(struct rch_queue *queue, struct rdmachan_enter_args *args)
+static int queue_submit_and_run(struct rch_queue *queue, struct rdmachan_enter_args *args)
 {
 	int ret;
 
 	if (mutex_lock_interruptible(&queue->run_lock))
 		return -ERESTARTSYS;
-	ret = take_and_run(queue, true, left(args));
+	ret = queue_take_and_run(queue, true, queue_left(args));
 	mutex_unlock(&queue->run_lock);
 	if (ret > 0)
 		args->out_submitted += ret;
-	tell_takers(queue);
+	queue_tell_takers(queue);
 	return ret < 0 ? ret : 0;
 }
 
 /** rch_queue_idle - whether rch_queue_run() would find nothing to do. Without locks */
 bool rch_queue_idle(const struct rch_queue *queue)
 {
-	if (has_work(queue) || may_take(queue))
+	if (queue_has_work(queue) || queue_may_take(queue))
 		return false;
 	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !rch_queue_has_room(queue);
 }
@@ -925,7 +928,7 @@ void rch_queue_run(struct rch_queue *queue)
 	/* So that nobody thinks it hangs while the program waits for its own memory. */
 	if (mutex_lock_interruptible(&queue->run_lock))
 		return;
-	take_and_run(queue, false, queue->sq.count);
+	queue_take_and_run(queue, false, queue->sq.count);
 	mutex_unlock(&queue->run_lock);
 }
 
@@ -933,38 +936,39 @@ void rch_queue_run(struct rch_queue *queue)
 void rch_queue_abandon(struct rch_queue *queue)
 {
 	mutex_lock(&queue->run_lock);
-	cancel_all(queue);
+	queue_cancel_all(queue);
 	mutex_unlock(&queue->run_lock);
 }
 
-static bool has_ready(const struct rch_queue *queue)
+static bool queue_has_ready(const struct rch_queue *queue)
 {
-	return has_work(queue) || has_own(queue);
+	return queue_has_work(queue) || queue_has_own(queue);
 }
 
-static bool may_go_on(const struct rch_queue *queue, const struct rdmachan_enter_args *args)
+static bool queue_may_go_on(const struct rch_queue *queue, const struct rdmachan_enter_args *args)
 {
-	return has_ready(queue) || completions(queue) >= args->min_complete ||
-	       (left(args) && may_take(queue));
+	return queue_has_ready(queue) || queue_completions(queue) >= args->min_complete ||
+	       (queue_left(args) && queue_may_take(queue));
 }
 
-static int await(struct rch_queue *queue, struct rdmachan_enter_args *args, unsigned long deadline)
+static int queue_await(struct rch_queue *queue, struct rdmachan_enter_args *args,
+		       unsigned long deadline)
 {
 	u64 until;
 	long wait;
 	int ret;
 
-	while (completions(queue) < args->min_complete) {
+	while (queue_completions(queue) < args->min_complete) {
 		/* Another thread may fill the ring faster than this one takes the entries. */
 		if (signal_pending(current))
 			return rch_wait_result(-ERESTARTSYS, deadline);
 		until = rch_busy_until(READ_ONCE(queue->busy_us), rch_time_left(deadline));
 		while (rch_busy(until))
-			if (may_go_on(queue, args))
+			if (queue_may_go_on(queue, args))
 				break;
-		wait = rch_sleep_until(queue->wait, may_go_on(queue, args),
+		wait = rch_sleep_until(queue->wait, queue_may_go_on(queue, args),
 				       rch_time_left(deadline));
-		ret = rch_wait_result(wait, deadline) ?: submit_and_run(queue, args);
+		ret = rch_wait_result(wait, deadline) ?: queue_submit_and_run(queue, args);
 		if (ret)
 			return ret;
 	}
@@ -972,14 +976,14 @@ static int await(struct rch_queue *queue, struct rdmachan_enter_args *args, unsi
 }
 
 /* From here on who has made something ready leaves it to us. */
-static void enter(struct rch_queue *queue)
+static void queue_enter(struct rch_queue *queue)
 {
 	atomic_inc(&queue->entered);
 }
 
-static void leave(struct rch_queue *queue)
+static void queue_leave(struct rch_queue *queue)
 {
-	if (!atomic_dec_and_test(&queue->entered) || !has_work(queue))
+	if (!atomic_dec_and_test(&queue->entered) || !queue_has_work(queue))
 		return;
 	spin_lock_irq(&queue->lock);
 	rch_queue_kick(queue);
@@ -1005,12 +1009,12 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args,
 		return -EPERM;
 	if (args->flags & RDMACHAN_ENTER_F_WAKEUP)
 		rch_poller_wake(queue->poller);
-	enter(queue);
-	ret = submit_and_run(queue, args);
+	queue_enter(queue);
+	ret = queue_submit_and_run(queue, args);
 	if (!ret)
-		ret = await(queue, args, deadline);
-	leave(queue);
-	args->out_complete = completions(queue);
+		ret = queue_await(queue, args, deadline);
+	queue_leave(queue);
+	args->out_complete = queue_completions(queue);
 	/* After a handler the program must know how many were taken. */
 	return ret == -ERESTARTSYS && args->out_submitted ? -ERESTARTNOHAND : ret;
 }
@@ -1018,7 +1022,7 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args,
 /** rch_queue_poll_mask - what poll() says. Any context */
 __poll_t rch_queue_poll_mask(struct rch_queue *queue)
 {
-	if (completions(queue) || READ_ONCE(queue->flags))
+	if (queue_completions(queue) || READ_ONCE(queue->flags))
 		return EPOLLIN | EPOLLRDNORM;
 	return 0;
 }

@@ -304,7 +304,7 @@ struct rch_letter {
  * @due: the time of one may be over
  * @running: somebody runs what is ready, and will look again, under @lock; written by who has
  *	@run_lock
- * @entered: calls of programs under way; a barrier in leave() and in rch_queue_kick()
+ * @entered: calls of programs under way; a barrier in queue_leave() and in rch_queue_kick()
  * @closed: there is no file any more
  * @flags: &enum rdmachan_ring_flags
  */

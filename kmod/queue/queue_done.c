@@ -26,7 +26,7 @@ void rch_op_free(struct rch_op *op)
 }
 
 /* Completions that can be put into the ring. */
-static u32 ring_room(const struct rch_queue *queue)
+static u32 queue_done_ring_room(const struct rch_queue *queue)
 {
 	/* The program has read the entries that will be written over. */
 	u32 consumer = smp_load_acquire(rch_mapped(&queue->cq, RCH_RING_CONSUMER));
@@ -37,13 +37,14 @@ static u32 ring_room(const struct rch_queue *queue)
 /** rch_queue_has_room - whether something that waits for room in the ring could go on */
 bool rch_queue_has_room(const struct rch_queue *queue)
 {
-	return ring_room(queue);
+	return queue_done_ring_room(queue);
 }
 
 /** rch_queue_room - how often rch_queue_put() can be called: others that wait come first */
 u32 rch_queue_room(const struct rch_queue *queue)
 {
-	return list_empty(&queue->done) && list_empty(&queue->arrived) ? ring_room(queue) : 0;
+	return list_empty(&queue->done) && list_empty(&queue->arrived) ?
+	       queue_done_ring_room(queue) : 0;
 }
 
 /**
@@ -63,7 +64,7 @@ void rch_queue_put(struct rch_queue *queue, const struct rdmachan_cqe *cqe)
 	WRITE_ONCE(queue->completed, queue->completed + 1);
 }
 
-static void wake_sleepers(struct rch_queue *queue)
+static void queue_done_wake_sleepers(struct rch_queue *queue)
 {
 	if (wq_has_sleeper(&queue->wait))
 		wake_up_interruptible_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
@@ -76,11 +77,11 @@ void rch_queue_told(struct rch_queue *queue)
 	WRITE_ONCE(queue->cq_told, queue->cq_tail);
 	/* The program's load of the index, with acquire, finds the entries. */
 	smp_store_release(rch_mapped(&queue->cq, RCH_RING_PRODUCER), queue->cq_tail);
-	wake_sleepers(queue);
+	queue_done_wake_sleepers(queue);
 }
 
 /* Whether something waits for room is the program's to know, which makes it. */
-static void tell_overflow(struct rch_queue *queue)
+static void queue_done_tell_overflow(struct rch_queue *queue)
 {
 	bool waits = !list_empty(&queue->done) || !list_empty(&queue->starved) ||
 		     !list_empty(&queue->arrived);
@@ -93,7 +94,7 @@ static void tell_overflow(struct rch_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	/* It may have taken all completions before it could see this. */
 	if (waits)
-		wake_sleepers(queue);
+		queue_done_wake_sleepers(queue);
 }
 
 /** rch_queue_flush_some - as rch_queue_flush_done(), if there may be some */
@@ -104,7 +105,8 @@ void rch_queue_flush_some(struct rch_queue *queue)
 	struct rch_op *op;
 
 	lockdep_assert_held(&queue->run_lock);
-	while (!list_empty(&queue->done) && list_empty(&queue->arrived) && ring_room(queue)) {
+	while (!list_empty(&queue->done) && list_empty(&queue->arrived) &&
+	       queue_done_ring_room(queue)) {
 		op = list_first_entry(&queue->done, struct rch_op, list);
 		rch_queue_put(queue, &op->cqe);
 		list_del_init(&op->list);
@@ -120,7 +122,7 @@ void rch_queue_flush_some(struct rch_queue *queue)
 		list_del_init(&op->list);
 		rch_op_make_ready(op);
 	}
-	tell_overflow(queue);
+	queue_done_tell_overflow(queue);
 }
 
 /**

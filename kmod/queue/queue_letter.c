@@ -22,7 +22,7 @@
 #include "queue/queue.h"
 
 /* Whether the ring has an entry that nothing will fill, as far as is known. */
-static bool letter_has_room(const struct rch_queue *queue)
+static bool queue_letter_has_room(const struct rch_queue *queue)
 {
 	u32 consumer = READ_ONCE(*rch_mapped(&queue->cq, RCH_RING_CONSUMER));
 	u32 room = rch_ring_room(READ_ONCE(queue->cq_told), consumer, queue->cq.count);
@@ -33,12 +33,12 @@ static bool letter_has_room(const struct rch_queue *queue)
 }
 
 /* Return: 0, -EBADF or -ENOSPC */
-static int letter_enter(struct rch_queue *queue, struct rch_letter *letter)
+static int queue_letter_enter(struct rch_queue *queue, struct rch_letter *letter)
 {
 	lockdep_assert_held(&queue->lock);
 	if (queue->closed)
 		return -EBADF;
-	if (!letter_has_room(queue))
+	if (!queue_letter_has_room(queue))
 		return -ENOSPC;
 	queue->letter_count++;
 	list_add_tail(&letter->list, &queue->letters);
@@ -67,7 +67,7 @@ int rch_letter_send(struct rch_queue *queue, u64 user_data, u32 res)
 	letter->user_data = user_data;
 	letter->res = res;
 	spin_lock_irq(&queue->lock);
-	ret = letter_enter(queue, letter);
+	ret = queue_letter_enter(queue, letter);
 	spin_unlock_irq(&queue->lock);
 	if (ret)
 		kfree(letter);
@@ -82,7 +82,7 @@ void rch_letters_take(struct rch_queue *queue)
 	list_splice_tail_init(&queue->letters, &queue->arrived);
 }
 
-static void letter_put(struct rch_queue *queue, struct rch_letter *letter)
+static void queue_letter_put(struct rch_queue *queue, struct rch_letter *letter)
 {
 	const struct rdmachan_cqe cqe = {
 		.user_data = letter->user_data,
@@ -107,7 +107,7 @@ u32 rch_letters_move(struct rch_queue *queue)
 
 	lockdep_assert_held(&queue->run_lock);
 	while (!list_empty(&queue->arrived) && rch_queue_has_room(queue)) {
-		letter_put(queue, list_first_entry(&queue->arrived, struct rch_letter, list));
+		queue_letter_put(queue, list_first_entry(&queue->arrived, struct rch_letter, list));
 		count++;
 	}
 	return count;
@@ -118,8 +118,8 @@ u32 rch_letters_move(struct rch_queue *queue)
  * @queue: queue
  * @count: as of rch_letters_move()
  *
- * At once with the ring's own count, of which letter_has_room() takes them: for a program that
- * answers as soon as it is told there is room again, and never more than there is.
+ * At once with the ring's own count, of which queue_letter_has_room() takes them: for a program
+ * that answers as soon as it is told there is room again, and never more than there is.
  */
 void rch_letters_moved(struct rch_queue *queue, u32 count)
 {

@@ -25,7 +25,7 @@
 #define SQ_OFFSET 0
 #define CQ_OFFSET 0x10000000
 
-static int slots_alloc(struct rch_queue *queue)
+static int queue_life_slots_alloc(struct rch_queue *queue)
 {
 	u32 count = queue->cq.count, i;
 
@@ -91,17 +91,17 @@ void rch_queue_put_ref(struct rch_queue *queue)
 	kref_put(&queue->ref, queue_free);
 }
 
-static bool object_get(struct rch_object *obj)
+static bool queue_life_object_get(struct rch_object *obj)
 {
 	return kref_get_unless_zero(&container_of(obj, struct rch_queue, object)->ref);
 }
 
-static void object_put(struct rch_object *obj)
+static void queue_life_object_put(struct rch_object *obj)
 {
 	kref_put(&container_of(obj, struct rch_queue, object)->ref, queue_free);
 }
 
-static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
+static void queue_life_object_fill(struct rch_object *obj, struct rdmachan_object *out)
 {
 	struct rch_queue *queue = container_of(obj, struct rch_queue, object);
 
@@ -118,13 +118,13 @@ static void object_fill(struct rch_object *obj, struct rdmachan_object *out)
 
 static const struct rch_object_ops object_ops = {
 	.kind = RDMACHAN_KIND_QUEUE,
-	.get = object_get,
-	.put = object_put,
-	.fill = object_fill,
+	.get = queue_life_object_get,
+	.put = queue_life_object_put,
+	.fill = queue_life_object_fill,
 };
 
-static int charge(struct rch_queue *queue, const struct rch_charge *owner,
-		  u32 sq_entries, u32 cq_entries, struct rdmachan_error *error)
+static int queue_life_charge(struct rch_queue *queue, const struct rch_charge *owner,
+			     u32 sq_entries, u32 cq_entries, struct rdmachan_error *error)
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_QUEUES] = 1,
@@ -179,7 +179,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	INIT_LIST_HEAD(&queue->ready);
 	INIT_LIST_HEAD(&queue->own);
 	INIT_LIST_HEAD(&queue->late);
-	ret = charge(queue, owner, sq_entries, cq_entries, error);
+	ret = queue_life_charge(queue, owner, sq_entries, cq_entries, error);
 	if (ret)
 		goto err_charge;
 	ret = rch_mapping_alloc(&queue->sq, sq_entries, sizeof(struct rdmachan_sqe));
@@ -191,7 +191,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	queue->sq_head = queue->sq.first;
 	queue->cq_tail = queue->cq.first;
 	queue->cq_told = queue->cq.first;
-	ret = slots_alloc(queue);
+	ret = queue_life_slots_alloc(queue);
 	if (ret)
 		goto err_cq;
 	ret = rch_object_enter(&queue->object, &object_ops, net, owner->user->uid, GFP_KERNEL);

@@ -10,17 +10,17 @@
 
 #include "queue/queue.h"
 
-static struct hlist_head *head(struct rch_queue *queue, unsigned long key)
+static struct hlist_head *queue_line_head(struct rch_queue *queue, unsigned long key)
 {
 	return &queue->lines[hash_long(key, queue->line_bits)];
 }
 
-static struct rch_line *first_of(struct rch_queue *queue, unsigned long key)
+static struct rch_line *queue_line_first_of(struct rch_queue *queue, unsigned long key)
 {
 	struct rch_line *first;
 
 	lockdep_assert_held(&queue->run_lock);
-	hlist_for_each_entry(first, head(queue, key), node)
+	hlist_for_each_entry(first, queue_line_head(queue, key), node)
 		if (first->key == key)
 			return first;
 	return NULL;
@@ -29,7 +29,7 @@ static struct rch_line *first_of(struct rch_queue *queue, unsigned long key)
 /** rch_line_taken - whether there are places in the line with that key */
 bool rch_line_taken(struct rch_queue *queue, unsigned long key)
 {
-	return first_of(queue, key);
+	return queue_line_first_of(queue, key);
 }
 
 /** rch_line_behind - who is behind @line; or NULL */
@@ -59,11 +59,11 @@ bool rch_line_join(struct rch_queue *queue, struct rch_line *line)
 	struct rch_line *first;
 
 	line->in = true;
-	first = first_of(queue, line->key);
+	first = queue_line_first_of(queue, line->key);
 	if (first)
 		list_add_tail(&line->others, &first->others);
 	else
-		hlist_add_head(&line->node, head(queue, line->key));
+		hlist_add_head(&line->node, queue_line_head(queue, line->key));
 	return !first;
 }
 
@@ -79,7 +79,7 @@ struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line)
 		hlist_del_init(&line->node);
 		if (!list_empty(&line->others)) {
 			next = list_next_entry(line, others);
-			hlist_add_head(&next->node, head(queue, next->key));
+			hlist_add_head(&next->node, queue_line_head(queue, next->key));
 		}
 	}
 	list_del_init(&line->others);

@@ -19,7 +19,7 @@ void rch_mapping_free(struct rch_mapping *map)
 	kvfree(map->pages);
 }
 
-static void set_first(struct rch_mapping *map)
+static void queue_map_set_first(struct rch_mapping *map)
 {
 	map->first = rch_first_number();
 	*rch_mapped(map, RCH_RING_PRODUCER) = map->first;
@@ -53,7 +53,7 @@ int rch_mapping_alloc(struct rch_mapping *map, u32 count, u32 size)
 	}
 	map->base = rch_try(RCH_SITE_QUEUE, vmap(map->pages, n, VM_MAP, PAGE_KERNEL));
 	if (map->base) {
-		set_first(map);
+		queue_map_set_first(map);
 		return 0;
 	}
 err_pages:

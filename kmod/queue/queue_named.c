@@ -9,18 +9,19 @@
 #include "queue/queue.h"
 
 /* Whether @op comes before the operation that has that user data and number. */
-static bool is_before(const struct rch_op *op, u64 user_data, u64 number)
+static bool queue_named_is_before(const struct rch_op *op, u64 user_data, u64 number)
 {
 	if (op->sqe.user_data != user_data)
 		return op->sqe.user_data < user_data;
 	return op->number < number;
 }
 
-static bool named_less(struct rb_node *node, const struct rb_node *other)
+static bool queue_named_less(struct rb_node *node, const struct rb_node *other)
 {
 	const struct rch_op *op = rb_entry(other, struct rch_op, named);
 
-	return is_before(rb_entry(node, struct rch_op, named), op->sqe.user_data, op->number);
+	return queue_named_is_before(rb_entry(node, struct rch_op, named), op->sqe.user_data,
+				     op->number);
 }
 
 /** rch_named_enter - a CANCEL finds @op from now on, behind all that were submitted before */
@@ -30,7 +31,7 @@ void rch_named_enter(struct rch_op *op)
 
 	lockdep_assert_held(&queue->run_lock);
 	op->number = queue->numbers++;
-	rb_add(&op->named, &queue->named, named_less);
+	rb_add(&op->named, &queue->named, queue_named_less);
 }
 
 /** rch_named_leave - @op is over */
@@ -56,7 +57,7 @@ struct rch_op *rch_named_next(struct rch_queue *queue, u64 user_data, u64 number
 	lockdep_assert_held(&queue->run_lock);
 	while (node) {
 		op = rb_entry(node, struct rch_op, named);
-		if (is_before(op, user_data, number)) {
+		if (queue_named_is_before(op, user_data, number)) {
 			node = node->rb_right;
 		} else {
 			found = op;

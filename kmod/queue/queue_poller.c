@@ -67,7 +67,7 @@ struct rch_poller {
 };
 
 /* Return: whether there was anything to do. */
-static bool look_with_memory(struct rch_poller *poller)
+static bool queue_poller_look_with_memory(struct rch_poller *poller)
 {
 	unsigned long until = jiffies + HOLD;
 	struct mem_cgroup *charged = set_active_memcg(poller->memcg);
@@ -88,7 +88,7 @@ static bool look_with_memory(struct rch_poller *poller)
 	return any;
 }
 
-static bool look(struct rch_poller *poller)
+static bool queue_poller_look(struct rch_poller *poller)
 {
 	struct mm_struct *mm = poller->queue->mm;
 	bool any;
@@ -99,40 +99,40 @@ static bool look(struct rch_poller *poller)
 		return false;
 	}
 	kthread_use_mm(mm);
-	any = look_with_memory(poller);
+	any = queue_poller_look_with_memory(poller);
 	kthread_unuse_mm(mm);
 	mmput(mm);
 	return any;
 }
 
-static void tell(struct rch_poller *poller, u32 flags)
+static void queue_poller_tell(struct rch_poller *poller, u32 flags)
 {
 	WRITE_ONCE(*rch_mapped(&poller->queue->sq, RCH_RING_FLAGS), flags);
 }
 
 /* Sleep until there is something to do. */
-static void nap(struct rch_poller *poller)
+static void queue_poller_nap(struct rch_poller *poller)
 {
-	tell(poller, RDMACHAN_RING_F_WAKEUP);
+	queue_poller_tell(poller, RDMACHAN_RING_F_WAKEUP);
 	set_current_state(TASK_IDLE); /* B, matches A in the program */
 	if (!READ_ONCE(poller->kicked) && !kthread_should_stop() &&
 	    (poller->gone || rch_queue_idle(poller->queue)))
 		schedule();
 	__set_current_state(TASK_RUNNING);
 	WRITE_ONCE(poller->kicked, false);
-	tell(poller, 0);
+	queue_poller_tell(poller, 0);
 }
 
-static int poller_main(void *data)
+static int queue_poller_main(void *data)
 {
 	struct rch_poller *poller = data;
 	unsigned long since = jiffies;
 
 	while (!kthread_should_stop()) {
-		if (look(poller)) {
+		if (queue_poller_look(poller)) {
 			since = jiffies;
 		} else if (poller->gone || time_after_eq(jiffies, since + poller->idle)) {
-			nap(poller);
+			queue_poller_nap(poller);
 			since = jiffies;
 		}
 	}
@@ -174,7 +174,7 @@ struct file *rch_poller_fget(struct rch_poller *poller, unsigned int fd)
 	return file;
 }
 
-static void poller_free(struct rch_poller *poller)
+static void queue_poller_free(struct rch_poller *poller)
 {
 	put_task_struct(poller->program);
 	mem_cgroup_put(poller->memcg);
@@ -182,7 +182,7 @@ static void poller_free(struct rch_poller *poller)
 }
 
 /* The thread does not run yet. */
-static int join_program(struct task_struct *task)
+static int queue_poller_join_program(struct task_struct *task)
 {
 	int ret = cgroup_attach_task_all(current, task);
 
@@ -211,12 +211,12 @@ struct rch_poller *rch_poller_create(struct rch_queue *queue, u32 idle_ms)
 	poller->idle = msecs_to_jiffies(idle_ms ?: IDLE_MS);
 	poller->program = get_task_struct(current->group_leader);
 	poller->memcg = get_mem_cgroup_from_mm(current->mm);
-	poller->task = kthread_create(poller_main, poller, "rdmachan/%d", current->tgid);
+	poller->task = kthread_create(queue_poller_main, poller, "rdmachan/%d", current->tgid);
 	if (IS_ERR(poller->task)) {
 		ret = PTR_ERR(poller->task);
 		goto err_poller;
 	}
-	ret = join_program(poller->task);
+	ret = queue_poller_join_program(poller->task);
 	if (ret)
 		goto err_task;
 	get_task_struct(poller->task);
@@ -227,7 +227,7 @@ err_task:
 	/* One that never ran ends without running. */
 	kthread_stop(poller->task);
 err_poller:
-	poller_free(poller);
+	queue_poller_free(poller);
 	return ERR_PTR(ret);
 }
 
@@ -236,5 +236,5 @@ void rch_poller_destroy(struct rch_poller *poller)
 {
 	kthread_stop(poller->task);
 	put_task_struct(poller->task);
-	poller_free(poller);
+	queue_poller_free(poller);
 }

@@ -22,7 +22,7 @@
 #define POOL_OFFSET 0x20000000
 #define POOL_DISTANCE 0x100000
 
-static struct rch_pool *pool_alloc(u32 entries)
+static struct rch_pool *queue_pool_alloc(u32 entries)
 {
 	struct rch_pool *pool = rch_try(RCH_SITE_QUEUE,
 					kzalloc(sizeof(*pool), GFP_KERNEL_ACCOUNT));
@@ -37,7 +37,7 @@ static struct rch_pool *pool_alloc(u32 entries)
 	return pool;
 }
 
-static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error *error)
+static int queue_pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error *error)
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_BYTES] =
@@ -52,7 +52,7 @@ static int pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 	ret = rch_charge_object(&queue->charge, &cost, RDMACHAN_OP_NONE, error);
 	if (ret)
 		return ret;
-	pool = pool_alloc(entries);
+	pool = queue_pool_alloc(entries);
 	if (!pool) {
 		rch_charge_give(&queue->charge, RDMACHAN_LIMIT_BYTES,
 				cost.of[RDMACHAN_LIMIT_BYTES]);
@@ -83,7 +83,7 @@ int rch_pool_create(struct rch_queue *queue, u32 entries, struct rdmachan_error 
 		return -EPERM;
 	if (mutex_lock_interruptible(&queue->pool_lock))
 		return -ERESTARTSYS;
-	ret = pool_add(queue, entries, error);
+	ret = queue_pool_add(queue, entries, error);
 	mutex_unlock(&queue->pool_lock);
 	if (ret >= 0)
 		rch_mapping_tell(&queue->pools[ret]->ring,
@@ -97,7 +97,7 @@ struct rch_pool *rch_pool_find(const struct rch_queue *queue, u32 number)
 	if (number >= RDMACHAN_QUEUE_POOLS_MAX)
 		return NULL;
 	number = array_index_nospec(number, RDMACHAN_QUEUE_POOLS_MAX);
-	/* If it is there it is complete: see pool_add(). */
+	/* If it is there it is complete: see queue_pool_add(). */
 	return smp_load_acquire(&queue->pools[number]);
 }
 

@@ -17,12 +17,12 @@
 /* Ends that were found to be none, one after the other with interrupts off. */
 #define MOVES_MAX 64
 
-static u64 end_of(const struct rch_op *op)
+static u64 queue_time_end_of(const struct rch_op *op)
 {
 	return get_jiffies_64() + msecs_to_jiffies(op->sqe.timeout_ms) + 1;
 }
 
-static void time_is_over(struct timer_list *timer)
+static void queue_time_is_over(struct timer_list *timer)
 {
 	struct rch_queue *queue = container_of(timer, struct rch_queue, timer);
 	unsigned long flags;
@@ -37,7 +37,7 @@ static void time_is_over(struct timer_list *timer)
 void rch_time_init(struct rch_queue *queue)
 {
 	timerqueue_init_head(&queue->times);
-	timer_setup(&queue->timer, time_is_over, 0);
+	timer_setup(&queue->timer, queue_time_is_over, 0);
 }
 
 /** rch_time_exit - the queue ends: the timer does not run, and will not. May sleep */
@@ -54,7 +54,7 @@ void rch_time_begin(struct rch_op *op)
 	lockdep_assert_held(&queue->lock);
 	if (!op->sqe.timeout_ms)
 		return;
-	op->deadline = end_of(op);
+	op->deadline = queue_time_end_of(op);
 	op->time.expires = op->deadline;
 	if (timerqueue_add(&queue->times, &op->time))
 		mod_timer(&queue->timer, op->time.expires);
@@ -64,7 +64,7 @@ void rch_time_begin(struct rch_op *op)
 void rch_time_again(struct rch_op *op)
 {
 	if (op->sqe.timeout_ms)
-		op->deadline = end_of(op);
+		op->deadline = queue_time_end_of(op);
 }
 
 /** rch_time_end - @op is over. Under the queue's lock */

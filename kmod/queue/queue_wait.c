@@ -96,7 +96,7 @@ void rch_queue_await(struct rch_op *op, wait_queue_head_t *on, __poll_t events)
 	listed = rch_op_disarm(op);
 	op->on = on;
 	op->events = events;
-	/* Else run_op() will, or it was woken and is run again. */
+	/* Else queue_run_op() will, or it was woken and is run again. */
 	if (listed)
 		rch_op_arm(op);
 }

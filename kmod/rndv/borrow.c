@@ -17,7 +17,7 @@
  * What the peer has lent by @cts; or NULL. The message says where that is: a peer that lends twice
  * with one serial means the one that it names.
  */
-static struct rch_borrowed *borrowed_as(struct rch_chan *chan, const struct rch_cts *cts)
+static struct rch_borrowed *borrow_borrowed_as(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[cts->message % RCH_LENDS];
 
@@ -28,7 +28,7 @@ static struct rch_borrowed *borrowed_as(struct rch_chan *chan, const struct rch_
 }
 
 /* A buffer that was the answer is so no longer: another one will come. */
-static void unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
+static void borrow_unanswer_locked(struct rch_chan *chan, const struct rch_borrowed *borrowed)
 {
 	lockdep_assert_held(&chan->lock);
 	if (!chan->rndv_tx.cts_lent || borrowed->number != READ_ONCE(chan->counts.tx_messages))
@@ -45,16 +45,16 @@ static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 
 	lockdep_assert_held(&chan->lock);
 	/* A peer that lends twice takes the first one back so. */
-	unanswer_locked(chan, borrowed);
+	borrow_unanswer_locked(chan, borrowed);
 	borrowed->cts = *cts;
 	borrowed->number = number;
 	borrowed->state = RCH_BORROW_HELD;
 }
 
 /* Return: whether it is to be told that it will not be used; else what is said of it will do. */
-static bool return_locked(struct rch_chan *chan, const struct rch_cts *cts)
+static bool borrow_return_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	struct rch_borrowed *borrowed = borrowed_as(chan, cts);
+	struct rch_borrowed *borrowed = borrow_borrowed_as(chan, cts);
 
 	lockdep_assert_held(&chan->lock);
 	if (!borrowed)
@@ -62,12 +62,12 @@ static bool return_locked(struct rch_chan *chan, const struct rch_cts *cts)
 	if (borrowed->state == RCH_BORROW_USED)
 		return false;
 	borrowed->state = RCH_BORROW_NONE;
-	unanswer_locked(chan, borrowed);
+	borrow_unanswer_locked(chan, borrowed);
 	return true;
 }
 
 /* The buffer lent for the next message; or NULL. */
-static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
+static struct rch_borrowed *borrow_borrowed_next(struct rch_chan *chan)
 {
 	u64 next = READ_ONCE(chan->counts.tx_messages), placed = chan->rndv_tx.placed_next;
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[next % RCH_LENDS];
@@ -82,9 +82,9 @@ static struct rch_borrowed *borrowed_next(struct rch_chan *chan)
 }
 
 /* The same, if that has at most so many bytes. */
-static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
+static struct rch_borrowed *borrow_borrowed_now(struct rch_chan *chan, u32 length)
 {
-	struct rch_borrowed *borrowed = borrowed_next(chan);
+	struct rch_borrowed *borrowed = borrow_borrowed_next(chan);
 
 	return borrowed && length <= borrowed->cts.length ? borrowed : NULL;
 }
@@ -93,14 +93,14 @@ static struct rch_borrowed *borrowed_now(struct rch_chan *chan, u32 length)
  * The next message asks for a way, and has one if there is enough memory; the peer knows.
  * Return: a buffer that is too small, and is to be returned; or NULL.
  */
-static struct rch_borrowed *answer_locked(struct rch_chan *chan)
+static struct rch_borrowed *borrow_answer_locked(struct rch_chan *chan)
 {
 	struct rch_borrowed *borrowed = NULL;
 
 	lockdep_assert_held(&chan->lock);
 	/* Else the holder of RCH_CHAN_TX may be about to go on to the next message. */
 	if (chan->rndv_tx.cts_due && chan->rndv_tx.rts_total)
-		borrowed = borrowed_next(chan);
+		borrowed = borrow_borrowed_next(chan);
 	if (!borrowed)
 		return NULL;
 	if (chan->rndv_tx.rts_total > borrowed->cts.length) {
@@ -122,11 +122,11 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 	spin_lock(&chan->lock);
 	if (cts->length) {
 		borrow_locked(chan, cts);
-		answer = answer_locked(chan);
+		answer = borrow_answer_locked(chan);
 		/* A sender may have nothing to do but to wait for it. */
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else {
-		answer = return_locked(chan, cts);
+		answer = borrow_return_locked(chan, cts);
 	}
 	spin_unlock(&chan->lock);
 	if (answer)
@@ -140,7 +140,7 @@ bool rch_chan_may_borrow(struct rch_chan *chan, u32 length)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = borrowed_now(chan, length);
+	ok = borrow_borrowed_now(chan, length);
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -159,7 +159,7 @@ bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts)
 	struct rch_borrowed *borrowed;
 
 	spin_lock_bh(&chan->lock);
-	borrowed = borrowed_now(chan, length);
+	borrowed = borrow_borrowed_now(chan, length);
 	if (borrowed) {
 		*cts = borrowed->cts;
 		borrowed->state = RCH_BORROW_USED;
@@ -174,7 +174,7 @@ void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts)
 	struct rch_borrowed *borrowed;
 
 	spin_lock_bh(&chan->lock);
-	borrowed = borrowed_as(chan, cts);
+	borrowed = borrow_borrowed_as(chan, cts);
 	if (borrowed && borrowed->state == RCH_BORROW_USED)
 		borrowed->state = RCH_BORROW_NONE;
 	spin_unlock_bh(&chan->lock);
@@ -198,7 +198,7 @@ void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 	chan->rndv_tx.cts_lent = false;
 	chan->rndv_tx.rts_total = rch_lend_agreed(chan, RCH_FEATURE_CROSS) ? total : 0;
 	if (chan->rndv_tx.rts_total)
-		returned = answer_locked(chan);
+		returned = borrow_answer_locked(chan);
 	else
 		chan->rndv_tx.borrow_from = chan->counts.tx_messages + 1;
 	if (returned)

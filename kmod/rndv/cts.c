@@ -32,7 +32,7 @@ void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial)
 	rch_lane_cts(&chan->lane, &cts);
 }
 
-static void cancel_got(struct rch_chan *chan, u32 serial)
+static void cts_cancel_got(struct rch_chan *chan, u32 serial)
 {
 	spin_lock(&chan->lock);
 	if ((chan->rndv_rx.offered || chan->rndv_rx.crossed) &&
@@ -68,7 +68,7 @@ bool rch_chan_offer_keep(struct rch_chan *chan)
 }
 
 /* Whether the offer may wait: for a thread, or for what becomes of memory that is lent. */
-static enum rch_rule offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
+static enum rch_rule cts_offer_got(struct rch_chan *chan, const struct rch_rts *rts, bool *keep)
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->rx.arriving || chan->rndv_rx.offered || chan->rndv_rx.crossed ||
@@ -97,7 +97,7 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 	if (r->flags & RCH_RTS_F_PLACED)
 		return rch_chan_placed_got(chan, &rts, r->flags & RCH_RTS_F_CANCEL);
 	if (r->flags & RCH_RTS_F_CANCEL) {
-		cancel_got(chan, rts.serial);
+		cts_cancel_got(chan, rts.serial);
 		return RCH_RULE_OK;
 	}
 	spin_lock(&chan->lock);
@@ -106,7 +106,7 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 		rule = RCH_RULE_STATE;
 	else if ((chan->state == RCH_CHAN_OPEN || chan->state == RCH_CHAN_WAITING) &&
 		 !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))
-		rule = offer_got(chan, &rts, &keep);
+		rule = cts_offer_got(chan, &rts, &keep);
 	spin_unlock(&chan->lock);
 	if (!rule && !keep)
 		rch_chan_offer_refuse(chan, rts.serial);
@@ -135,7 +135,7 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	return rule;
 }
 
-static void refuse_offer(struct rch_chan *chan)
+static void cts_refuse_offer(struct rch_chan *chan)
 {
 	bool offered;
 	u32 serial;
@@ -163,7 +163,7 @@ void rch_chan_offer_work(struct work_struct *work)
 
 	/* It is not pending any more; pairs with rch_chan_reading_over(). */
 	if (!atomic_read(&chan->rndv_rx.readers))
-		refuse_offer(chan);
+		cts_refuse_offer(chan);
 }
 
 /** rch_chan_reading - a thread begins to wait for a message, wherever that comes to */
@@ -179,7 +179,7 @@ void rch_chan_reading_over(struct rch_chan *chan)
 	/* An offer that has outlived its time for the thread's sake is refused now. */
 	if (atomic_dec_and_test(&chan->rndv_rx.readers) && READ_ONCE(chan->rndv_rx.offered) &&
 	    !delayed_work_pending(&chan->rndv_rx.offer_work))
-		refuse_offer(chan);
+		cts_refuse_offer(chan);
 }
 
 /**
@@ -193,7 +193,7 @@ void rch_chan_wants_data(struct rch_chan *chan)
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->rndv_rx.wants_data, true);
 	spin_unlock_bh(&chan->lock);
-	refuse_offer(chan);
+	cts_refuse_offer(chan);
 }
 
 /**

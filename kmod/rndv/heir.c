@@ -41,7 +41,7 @@ void rch_chan_lost(struct rch_chan *chan)
 }
 
 /* Return: whether the channel ends with it. */
-static bool transfer_over(struct rch_chan *chan)
+static bool heir_transfer_over(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	chan->rndv_rx.transfers--;
@@ -58,7 +58,7 @@ void rch_chan_placing(struct rch_chan *chan)
 }
 
 /* The message before @heir's does not come where it should: this one and those behind are lost. */
-static void lose_from(struct rch_chan *chan, struct rch_heir *heir)
+static void heir_lose_from(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
 	list_for_each_entry_from(heir, &chan->rndv_rx.heirs, list) {
@@ -69,7 +69,7 @@ static void lose_from(struct rch_chan *chan, struct rch_heir *heir)
 	}
 }
 
-static void remove_heir(struct rch_chan *chan, struct rch_heir *heir)
+static void heir_remove_heir(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
 	list_del_init(&heir->list);
@@ -90,18 +90,18 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 	bool turn, ends;
 
 	spin_lock_bh(&chan->lock);
-	ends = transfer_over(chan);
+	ends = heir_transfer_over(chan);
 	heir = list_first_entry_or_null(&chan->rndv_rx.heirs, struct rch_heir, list);
 	turn = heir && placed && heir->state == RCH_HEIR_WAITS;
 	WRITE_ONCE(chan->rndv_rx.target.state, RCH_GRANT_NONE);
 	chan->rndv_rx.grant_left = 0;
 	if (turn) {
 		chan->rndv_rx.target = heir->target;
-		remove_heir(chan, heir);
+		heir_remove_heir(chan, heir);
 		chan->rndv_rx.placing++;
 		WRITE_ONCE(heir->state, RCH_HEIR_TURN);
 	} else if (heir) {
-		lose_from(chan, heir);
+		heir_lose_from(chan, heir);
 	}
 	if (heir)
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
@@ -111,7 +111,7 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 	return turn;
 }
 
-static u32 heirs_max(const struct rch_chan *chan)
+static u32 heir_heirs_max(const struct rch_chan *chan)
 {
 	return chan->lane.link->terms.features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
 }
@@ -127,12 +127,12 @@ bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
 	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lend.likely) &&
 	       rch_way_is_placed(room, true) && rch_lend_agreed(chan, RCH_FEATURE_AHEAD) &&
-	       READ_ONCE(chan->rndv_rx.heir_count) < heirs_max(chan) &&
+	       READ_ONCE(chan->rndv_rx.heir_count) < heir_heirs_max(chan) &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }
 
 /* Whether the message of an heir behind @before is behind those of all others. */
-static bool is_last(const struct rch_chan *chan, const struct rch_heir *before)
+static bool heir_is_last(const struct rch_chan *chan, const struct rch_heir *before)
 {
 	lockdep_assert_held(&chan->lock);
 	if (before->state == RCH_HEIR_WAITS)
@@ -154,8 +154,8 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < heirs_max(chan) &&
-	     is_last(chan, before) && rch_lend_possible(chan);
+	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < heir_heirs_max(chan) &&
+	     heir_is_last(chan, before) && rch_lend_possible(chan);
 	if (ok) {
 		list_add_tail(&heir->list, &chan->rndv_rx.heirs);
 		WRITE_ONCE(chan->rndv_rx.heir_count, chan->rndv_rx.heir_count + 1);
@@ -180,19 +180,19 @@ bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir)
 }
 
 /* It leaves its place, and nobody takes that. Return: whether the channel ends with it. */
-static bool end_heir(struct rch_chan *chan, struct rch_heir *heir)
+static bool heir_end_heir(struct rch_chan *chan, struct rch_heir *heir)
 {
 	lockdep_assert_held(&chan->lock);
 	if (heir->state == RCH_HEIR_LOST)
 		WRITE_ONCE(chan->rndv_rx.heirs_lost, chan->rndv_rx.heirs_lost - 1);
-	lose_from(chan, list_next_entry(heir, list));
-	remove_heir(chan, heir);
+	heir_lose_from(chan, list_next_entry(heir, list));
+	heir_remove_heir(chan, heir);
 	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
 	/* Others are lost; or an offered message may be taken again. */
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	if (chan->rndv_rx.offered && !chan->rndv_rx.heirs_lost)
 		wake_up_interruptible_all(&chan->wait);
-	return transfer_over(chan);
+	return heir_transfer_over(chan);
 }
 
 /**
@@ -209,7 +209,7 @@ bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir)
 	spin_lock_bh(&chan->lock);
 	ok = heir->state != RCH_HEIR_TURN;
 	if (ok)
-		ends = end_heir(chan, heir);
+		ends = heir_end_heir(chan, heir);
 	spin_unlock_bh(&chan->lock);
 	if (ends)
 		rch_chan_broken(chan, -EINTR);

@@ -54,7 +54,7 @@ bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 }
 
 /* Whether a message, or the end, has come, or is coming, by another way. */
-static bool void_locked(const struct rch_chan *chan)
+static bool lend_void_locked(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
 	return rch_chan_came(chan) || chan->state != RCH_CHAN_OPEN ||
@@ -85,7 +85,7 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 bool rch_lend_possible(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return !void_locked(chan) && !chan->rx.arriving && !chan->rndv_rx.offered &&
+	return !lend_void_locked(chan) && !chan->rx.arriving && !chan->rndv_rx.offered &&
 	       !chan->rndv_rx.lost && !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
@@ -122,7 +122,7 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !void_locked(chan) && !chan->rndv_rx.lost &&
+	ok = !lend_void_locked(chan) && !chan->rndv_rx.lost &&
 	     !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) &&
 	     chan->rndv_rx.offer.total <= room && rch_chan_offer_take(chan, offer);
 	spin_unlock_bh(&chan->lock);
@@ -130,7 +130,7 @@ bool rch_chan_lend_asked(struct rch_chan *chan, u64 room, struct rch_rts *offer)
 }
 
 /* The number of the message that an heir receives. */
-static u32 heir_message(const struct rch_chan *chan, const struct rch_heir *heir)
+static u32 lend_heir_message(const struct rch_chan *chan, const struct rch_heir *heir)
 {
 	u32 message = chan->rndv_rx.placing + 1;
 	const struct rch_heir *each;
@@ -159,7 +159,7 @@ bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rc
 	spin_lock_bh(&chan->lock);
 	ok = heir->state == RCH_HEIR_WAITS && rch_lend_possible(chan);
 	if (ok)
-		lend_locked(chan, &heir->target, cts, heir_message(chan, heir));
+		lend_locked(chan, &heir->target, cts, lend_heir_message(chan, heir));
 	spin_unlock_bh(&chan->lock);
 	return ok;
 }
@@ -193,7 +193,7 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 	if (chan->rndv_rx.target.state == RCH_GRANT_DONE) {
 		*message = chan->rndv_rx.target.placed;
 		ret = RCH_LENT_USED;
-	} else if (chan->rndv_rx.target.state != RCH_GRANT_LENT || void_locked(chan)) {
+	} else if (chan->rndv_rx.target.state != RCH_GRANT_LENT || lend_void_locked(chan)) {
 		ret = RCH_LENT_VOID;
 	} else if (wanted && (chan->rndv_rx.lost || chan->rx.events ||
 			      (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))) {
@@ -226,21 +226,21 @@ void rch_chan_lend_again(struct rch_chan *chan, u32 length)
 		WRITE_ONCE(chan->lend.likely, true);
 }
 
-static bool lent_with(const struct rch_target *target, u32 serial)
+static bool lend_lent_with(const struct rch_target *target, u32 serial)
 {
 	return target->state == RCH_GRANT_LENT && target->serial == serial;
 }
 
 /* The buffer lent with that serial; or NULL. */
-static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
+static struct rch_target *lend_lent_as(struct rch_chan *chan, u32 serial)
 {
 	struct rch_heir *heir;
 
 	lockdep_assert_held(&chan->lock);
-	if (lent_with(&chan->rndv_rx.target, serial))
+	if (lend_lent_with(&chan->rndv_rx.target, serial))
 		return &chan->rndv_rx.target;
 	list_for_each_entry(heir, &chan->rndv_rx.heirs, list)
-		if (lent_with(&heir->target, serial))
+		if (lend_lent_with(&heir->target, serial))
 			return &heir->target;
 	return NULL;
 }
@@ -249,7 +249,7 @@ static struct rch_target *lent_as(struct rch_chan *chan, u32 serial)
  * The buffer for the message behind all that have been placed, some of which the transfers may
  * not have seen; or NULL.
  */
-static struct rch_target *next_target(struct rch_chan *chan)
+static struct rch_target *lend_next_target(struct rch_chan *chan)
 {
 	struct rch_heir *heir;
 
@@ -268,7 +268,7 @@ static struct rch_target *next_target(struct rch_chan *chan)
 }
 
 /* They may be used by the peer's frames that were under way when the channel ended. */
-static void excuse_keys(struct rch_chan *chan)
+static void lend_excuse_keys(struct rch_chan *chan)
 {
 	struct rch_heir *heir;
 
@@ -279,13 +279,13 @@ static void excuse_keys(struct rch_chan *chan)
 }
 
 /* Nothing is lent with such a serial, any more. */
-static enum rch_rule placed_late(struct rch_chan *chan, const struct rch_rts *rts, bool none)
+static enum rch_rule lend_placed_late(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->state == RCH_CHAN_OPEN)
 		return none ? RCH_RULE_OK : RCH_RULE_STATE;
 	if (!none)
-		excuse_keys(chan);
+		lend_excuse_keys(chan);
 	return RCH_RULE_OK;
 }
 
@@ -296,10 +296,10 @@ static enum rch_rule placed_late(struct rch_chan *chan, const struct rch_rts *rt
  */
 bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 {
-	struct rch_target *target = next_target(chan);
+	struct rch_target *target = lend_next_target(chan);
 
 	lockdep_assert_held(&chan->lock);
-	if (!rch_lend_agreed(chan, RCH_FEATURE_CROSS) || void_locked(chan) || !target ||
+	if (!rch_lend_agreed(chan, RCH_FEATURE_CROSS) || lend_void_locked(chan) || !target ||
 	    target->state != RCH_GRANT_LENT || rts->total > target->bytes)
 		return false;
 	chan->rndv_rx.offer = *rts;
@@ -309,7 +309,7 @@ bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 }
 
 /* A lent buffer comes back. Return: whether the question for another way is to be refused. */
-static bool returned_locked(struct rch_chan *chan, u32 serial)
+static bool lend_returned_locked(struct rch_chan *chan, u32 serial)
 {
 	lockdep_assert_held(&chan->lock);
 	if (!chan->rndv_rx.crossed || chan->rndv_rx.crossed_serial != serial)
@@ -319,13 +319,13 @@ static bool returned_locked(struct rch_chan *chan, u32 serial)
 }
 
 /* It was said behind the message, or instead of it. */
-static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *rts, bool none)
+static enum rch_rule lend_placed_locked(struct rch_chan *chan, const struct rch_rts *rts, bool none)
 {
-	struct rch_target *target = lent_as(chan, rts->serial);
+	struct rch_target *target = lend_lent_as(chan, rts->serial);
 
 	lockdep_assert_held(&chan->lock);
 	if (!target)
-		return placed_late(chan, rts, none);
+		return lend_placed_late(chan, rts, none);
 	if (none) {
 		WRITE_ONCE(target->state, RCH_GRANT_RETURNED);
 		return RCH_RULE_OK;
@@ -335,9 +335,9 @@ static enum rch_rule placed_locked(struct rch_chan *chan, const struct rch_rts *
 	/* It was lent for the message that comes, or has come, another way. */
 	if (rch_chan_came(chan) || chan->rx.arriving || chan->rndv_rx.offered)
 		return RCH_RULE_SEGMENT;
-	if (target != next_target(chan))
+	if (target != lend_next_target(chan))
 		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
-						      placed_late(chan, rts, none);
+						      lend_placed_late(chan, rts, none);
 	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
 	chan->rndv_rx.crossed = false;
@@ -363,10 +363,10 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 	if (!rch_lend_agreed(chan, 0))
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
-	rule = placed_locked(chan, rts, none);
+	rule = lend_placed_locked(chan, rts, none);
 	serial = chan->rndv_rx.offer.serial;
 	if (!rule && none)
-		refuse = returned_locked(chan, rts->serial);
+		refuse = lend_returned_locked(chan, rts->serial);
 	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	spin_unlock(&chan->lock);
 	if (refuse)

@@ -38,7 +38,7 @@
 #include "rndv/rndv.h"
 
 /* Have the work run. It has a reference while it is pending. */
-static void kick(struct rch_place *place)
+static void place_kick(struct rch_place *place)
 {
 	kref_get(&place->ref);
 	if (mod_delayed_work(rch_queue_wq, &place->work, 0))
@@ -50,24 +50,24 @@ static void kick(struct rch_place *place)
  * in ENTER, which waits for the program's memory. But when the channel or the path ends, the path
  * waits for the transfer, and the removal of a device for the path.
  */
-static bool is_awaited(const struct rch_place *place)
+static bool place_is_awaited(const struct rch_place *place)
 {
 	return READ_ONCE(place->chan->state) != RCH_CHAN_OPEN ||
 	       completion_done(&place->path->drained);
 }
 
-static void pass_on(struct rch_place *place)
+static void place_pass_on(struct rch_place *place)
 {
 	bool left = READ_ONCE(place->left_alone);
 
 	if (!left)
 		wake_up_all(&place->wait);
-	if (left || is_awaited(place))
-		kick(place);
+	if (left || place_is_awaited(place))
+		place_kick(place);
 }
 
 /* Whether what the adapter was given last is waited for, and over. */
-static bool io_settled(struct rch_place *place)
+static bool place_io_settled(struct rch_place *place)
 {
 	smp_mb(); /* pairs with that of rch_place_go_to() */
 	switch (READ_ONCE(place->state)) {
@@ -89,7 +89,7 @@ static bool io_settled(struct rch_place *place)
 	}
 }
 
-static bool lent_settled(struct rch_place *place, bool wanted)
+static bool place_lent_settled(struct rch_place *place, bool wanted)
 {
 	return READ_ONCE(place->heir) ?
 		rch_chan_heir_settled(place->chan, &place->as_heir, wanted) :
@@ -97,7 +97,7 @@ static bool lent_settled(struct rch_place *place, bool wanted)
 }
 
 /* The same of the peer. Without @events anything may have happened. */
-static bool chan_settled(struct rch_place *place, __poll_t events)
+static bool place_chan_settled(struct rch_place *place, __poll_t events)
 {
 	smp_mb(); /* pairs with that of rch_place_go_to() */
 	switch (READ_ONCE(place->state)) {
@@ -108,9 +108,9 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	case RCH_PLACE_OPEN:
 		return rch_chan_grant_settled(place->chan);
 	case RCH_PLACE_LENT:
-		return lent_settled(place, true);
+		return place_lent_settled(place, true);
 	case RCH_PLACE_RECALL:
-		return lent_settled(place, false);
+		return place_lent_settled(place, false);
 	case RCH_PLACE_STREAM:
 		return !events || (events & EPOLLOUT);
 	case RCH_PLACE_FAILING:
@@ -120,17 +120,17 @@ static bool chan_settled(struct rch_place *place, __poll_t events)
 	}
 }
 
-static int chan_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+static int place_chan_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
-	if (chan_settled(entry->private, key_to_poll(key)))
-		pass_on(entry->private);
+	if (place_chan_settled(entry->private, key_to_poll(key)))
+		place_pass_on(entry->private);
 	return 0;
 }
 
-static int path_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
+static int place_path_woken(wait_queue_entry_t *entry, unsigned int mode, int sync, void *key)
 {
-	if (io_settled(entry->private))
-		pass_on(entry->private);
+	if (place_io_settled(entry->private))
+		place_pass_on(entry->private);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ bool rch_place_not_yet(struct rch_place *place)
 }
 
 /* Have the adapter find the message by a key that there is. Return: whether it does. */
-static bool map_by_key(struct rch_place *place)
+static bool place_map_by_key(struct rch_place *place)
 {
 	struct scatterlist *sg = &place->keyed;
 	u64 address;
@@ -190,7 +190,7 @@ static bool map_by_key(struct rch_place *place)
 }
 
 /* Have it found in a mapping that there is. */
-static bool map_in_key(struct rch_place *place)
+static bool place_map_in_key(struct rch_place *place)
 {
 	if (!place->region)
 		return false;
@@ -199,7 +199,7 @@ static bool map_in_key(struct rch_place *place)
 	return place->key;
 }
 
-static bool map_region(struct rch_place *place, enum dma_data_direction direction)
+static bool place_map_region(struct rch_place *place, enum dma_data_direction direction)
 {
 	struct ib_device *dev = place->path->dev;
 
@@ -209,10 +209,10 @@ static bool map_region(struct rch_place *place, enum dma_data_direction directio
 	       !rch_mem_map_table(&place->mem, dev);
 }
 
-static bool map_table(struct rch_place *place, enum dma_data_direction direction)
+static bool place_map_table(struct rch_place *place, enum dma_data_direction direction)
 {
 	if (place->pinned ? rch_mem_map(&place->mem, place->path->dev) :
-			     !map_region(place, direction))
+			     !place_map_region(place, direction))
 		return false;
 	rch_mem_begin(&place->mem, &place->cursor);
 	return true;
@@ -229,8 +229,8 @@ bool rch_place_map(struct rch_place *place, enum dma_data_direction direction)
 {
 	if (!rch_path_enter(place->path))
 		return false;
-	if (!(place->sending ? map_by_key(place) : map_in_key(place)) &&
-	    !map_table(place, direction)) {
+	if (!(place->sending ? place_map_by_key(place) : place_map_in_key(place)) &&
+	    !place_map_table(place, direction)) {
 		rch_path_leave(place->path);
 		return false;
 	}
@@ -274,7 +274,7 @@ void rch_place_unclaim(struct rch_place *place)
 }
 
 /* An owner that knows that it is over may unregister the region, though our work refers to us. */
-static void unuse_region(struct rch_place *place)
+static void place_unuse_region(struct rch_place *place)
 {
 	if (place->region)
 		rch_region_unuse(place->region);
@@ -282,7 +282,7 @@ static void unuse_region(struct rch_place *place)
 }
 
 /* A program that knows that it is over has its pages back, though our work still refers to us. */
-static void unpin(struct rch_place *place)
+static void place_unpin(struct rch_place *place)
 {
 	if (place->pinned)
 		rch_mem_unpin(&place->mem);
@@ -300,8 +300,8 @@ void rch_place_finish(struct rch_place *place, int result)
 	rch_place_unmap(place);
 	remove_wait_queue(&place->chan->wait, &place->chan_entry);
 	rch_place_unclaim(place);
-	unuse_region(place);
-	unpin(place);
+	place_unuse_region(place);
+	place_unpin(place);
 	place->result = result;
 	smp_store_release(&place->state, RCH_PLACE_OVER); /* pairs with rch_place_over() */
 	if (wq_has_sleeper(&place->wait))
@@ -313,13 +313,13 @@ void rch_place_finish(struct rch_place *place, int result)
 
 /* Steps */
 
-static bool step(struct rch_place *place)
+static bool place_step(struct rch_place *place)
 {
 	return place->sending ? rch_place_send_step(place) : rch_place_recv_step(place);
 }
 
 /* Have the work look when the awaited event is late. */
-static void watch(struct rch_place *place)
+static void place_watch(struct rch_place *place)
 {
 	long left = place->deadline - jiffies;
 
@@ -339,9 +339,9 @@ static void watch(struct rch_place *place)
 void rch_place_run(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
-	while (place->state != RCH_PLACE_OVER && step(place))
+	while (place->state != RCH_PLACE_OVER && place_step(place))
 		;
-	watch(place);
+	place_watch(place);
 }
 
 /** rch_place_run_by_owner - the same, by the owner, which will run the link */
@@ -404,8 +404,8 @@ static struct rch_place *place_new(struct rch_chan *chan)
 	INIT_DELAYED_WORK(&place->work, place_work);
 	init_waitqueue_head(&place->wait);
 	INIT_LIST_HEAD(&place->as_heir.list);
-	init_waitqueue_func_entry(&place->chan_entry, chan_woken);
-	init_waitqueue_func_entry(&place->path_entry, path_woken);
+	init_waitqueue_func_entry(&place->chan_entry, place_chan_woken);
+	init_waitqueue_func_entry(&place->path_entry, place_path_woken);
 	place->chan_entry.private = place;
 	place->path_entry.private = place;
 	place->chan = chan;
@@ -438,7 +438,7 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 	return place;
 }
 
-static void keep_mm(struct rch_place *place)
+static void place_keep_mm(struct rch_place *place)
 {
 	mmgrab(place->mem.mm);
 	place->mm_kept = true;
@@ -477,7 +477,7 @@ struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long ad
 	place->keep = keep;
 	place->drop = drop;
 	if (keep)
-		keep_mm(place);
+		place_keep_mm(place);
 	return place;
 }
 
@@ -519,7 +519,7 @@ bool rch_place_all_sent(const struct rch_place *place)
 	       (rch_place_over(place) && place->result != -EAGAIN);
 }
 
-static bool stop_locked(struct rch_place *place)
+static bool place_stop_locked(struct rch_place *place)
 {
 	bool stopped;
 
@@ -530,7 +530,7 @@ static bool stop_locked(struct rch_place *place)
 	if (stopped)
 		rch_place_finish(place, -ECANCELED);
 	else
-		watch(place);
+		place_watch(place);
 	return stopped;
 }
 
@@ -545,7 +545,7 @@ bool rch_place_stop(struct rch_place *place)
 	bool stopped;
 
 	mutex_lock(&place->lock);
-	stopped = stop_locked(place);
+	stopped = place_stop_locked(place);
 	mutex_unlock(&place->lock);
 	return stopped;
 }
@@ -557,10 +557,10 @@ bool rch_place_stop(struct rch_place *place)
 void rch_place_leave(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
-	if (!stop_locked(place) && place->state != RCH_PLACE_OVER) {
+	if (!place_stop_locked(place) && place->state != RCH_PLACE_OVER) {
 		WRITE_ONCE(place->left_alone, true);
 		WRITE_ONCE(place->let_go, true);
-		kick(place);
+		place_kick(place);
 	}
 	/* It was received, and nobody was told. */
 	if (place->state == RCH_PLACE_OVER && !place->sending && !place->result)
@@ -573,7 +573,7 @@ void rch_place_leave(struct rch_place *place)
 	rch_place_put(place);
 }
 
-static void put_file(void *file)
+static void place_put_file(void *file)
 {
 	fput(file);
 }
@@ -588,9 +588,9 @@ static void put_file(void *file)
 void rch_place_leave_call(struct rch_place *place)
 {
 	mutex_lock(&place->lock);
-	keep_mm(place);
+	place_keep_mm(place);
 	place->keep = get_file(place->chan->file);
-	place->drop = put_file;
+	place->drop = place_put_file;
 	mutex_unlock(&place->lock);
 	rch_place_leave(place);
 }
@@ -609,8 +609,8 @@ static void place_free(struct kref *ref)
 {
 	struct rch_place *place = container_of(ref, struct rch_place, ref);
 
-	unuse_region(place);
-	unpin(place);
+	place_unuse_region(place);
+	place_unpin(place);
 	if (place->mm_kept)
 		mmdrop(place->mem.mm);
 	if (place->keep)

@@ -25,7 +25,7 @@
 /* How many it may have memory for that the program wants back, regardless of others. */
 #define LAST_DEADS 16
 
-static void received(struct rch_place *place)
+static void place_recv_received(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 
@@ -38,7 +38,7 @@ static void received(struct rch_place *place)
 	atomic64_inc(&place->region->received);
 }
 
-static bool count(struct rch_place *place)
+static bool place_recv_count(struct rch_place *place)
 {
 	int max = place->heir ? RCH_LENT_AHEAD_MAX : RCH_LENT_MAX;
 	atomic_t *lent = &place->chan->lane.link->lent;
@@ -50,14 +50,14 @@ static bool count(struct rch_place *place)
 	return false;
 }
 
-static void uncount(struct rch_place *place)
+static void place_recv_uncount(struct rch_place *place)
 {
 	if (place->counted)
 		atomic_dec(&place->chan->lane.link->lent);
 }
 
 /* It may come as DATA. Return: -EAGAIN */
-static int no_message(struct rch_place *place)
+static int place_recv_no_message(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 
@@ -69,33 +69,33 @@ static int no_message(struct rch_place *place)
 }
 
 /* The one before has its message. */
-static void take_turn(struct rch_place *place)
+static void place_recv_take_turn(struct rch_place *place)
 {
 	WRITE_ONCE(place->heir, false);
 	place->claimed = true;
 }
 
 /* Whether the heir was one to its end. */
-static bool heir_end(struct rch_place *place)
+static bool place_recv_heir_end(struct rch_place *place)
 {
 	if (!place->heir)
 		return false;
 	if (rch_chan_heir_end(place->chan, &place->as_heir))
 		return true;
 	rch_chan_heir_turn(place->chan, &place->as_heir);
-	take_turn(place);
+	place_recv_take_turn(place);
 	return false;
 }
 
 /* The claim goes to the heir, or is given up. */
-static void placing_end(struct rch_place *place, int result)
+static void place_recv_placing_end(struct rch_place *place, int result)
 {
 	if (rch_chan_placing_end(place->chan, !result))
 		place->claimed = false;
 }
 
 /* Nothing is open any more: the message is here, or may come in another way. */
-static void recv_end(struct rch_place *place, bool closed)
+static void place_recv_end(struct rch_place *place, bool closed)
 {
 	struct rch_chan *chan = place->chan;
 	int ret = place->result;
@@ -103,8 +103,8 @@ static void recv_end(struct rch_place *place, bool closed)
 
 	rch_place_unlist(place);
 	rch_mr_give_back(place->path, place->mr, closed);
-	uncount(place);
-	if (heir_end(place)) {
+	place_recv_uncount(place);
+	if (place_recv_heir_end(place)) {
 		rch_place_finish(place, -EAGAIN);
 		return;
 	}
@@ -112,41 +112,41 @@ static void recv_end(struct rch_place *place, bool closed)
 	if (ret && ret != -ECANCELED && ret != -EAGAIN && place->begun)
 		rch_chan_broken(chan, ret);
 	if (ret == -EAGAIN || (ret && !place->begun))
-		ret = no_message(place);
+		ret = place_recv_no_message(place);
 	if (!ret)
-		received(place);
+		place_recv_received(place);
 	/* Nor has anybody one that comes behind one that was lost. */
 	lost = !ret && (place->left_alone || READ_ONCE(chan->rndv_rx.lost));
 	if (lost)
 		rch_chan_lost(chan);
-	placing_end(place, ret);
+	place_recv_placing_end(place, ret);
 	rch_place_finish(place, lost || ret == -ECANCELED ? -EAGAIN : ret);
 }
 
-/* Keep the peer out. @result: see recv_end(). */
-static void recv_close(struct rch_place *place, int result)
+/* Keep the peer out. @result: see place_recv_end(). */
+static void place_recv_close(struct rch_place *place, int result)
 {
 	place->result = result;
 	if (!place->mr->open)
-		recv_end(place, true);
+		place_recv_end(place, true);
 	else if (rch_mr_close_post(place->path, place->mr))
 		rch_place_go_to(place, RCH_PLACE_STUCK, 0);
 	else
 		rch_place_go_to(place, RCH_PLACE_CLOSING, place->path->patience);
 }
 
-static void recv_open(struct rch_place *place)
+static void place_recv_open(struct rch_place *place)
 {
 	int ret = rch_mr_open_post(place->path, place->mr, &place->cursor, &place->wait_open);
 
 	if (ret)
-		recv_close(place, ret == -ENOTCONN ? -ECANCELED : ret);
+		place_recv_close(place, ret == -ENOTCONN ? -ECANCELED : ret);
 	else
 		rch_place_go_to(place, RCH_PLACE_OPENING, place->path->patience);
 }
 
 /* For the program, or for another message. */
-static void want_back(struct rch_place *place)
+static void place_recv_want_back(struct rch_place *place)
 {
 	place->unwanted = true;
 	if (!place->last)
@@ -154,7 +154,7 @@ static void want_back(struct rch_place *place)
 }
 
 /* Wait for what the peer has to say of memory that it has. */
-static void await_fin(struct rch_place *place, enum rch_place_state state)
+static void place_recv_await_fin(struct rch_place *place, enum rch_place_state state)
 {
 	struct rch_link *link = place->chan->lane.link;
 	long patience = FIN_DEADS * link->beat.dead;
@@ -166,7 +166,7 @@ static void await_fin(struct rch_place *place, enum rch_place_state state)
 }
 
 /* Memory is open for a message that waits for it. */
-static void grant(struct rch_place *place)
+static void place_recv_grant(struct rch_place *place)
 {
 	u32 left;
 
@@ -176,31 +176,31 @@ static void grant(struct rch_place *place)
 	place->cts.serial = place->rts.serial;
 	place->cts.message = 0;
 	if (!rch_chan_grant(place->chan, &place->cts)) {
-		recv_close(place, -ECANCELED);
+		place_recv_close(place, -ECANCELED);
 		return;
 	}
 	place->begun = true;
-	await_fin(place, RCH_PLACE_OPEN);
+	place_recv_await_fin(place, RCH_PLACE_OPEN);
 	rch_lane_cts(&place->chan->lane, &place->cts);
 }
 
 /* The peer asks, as it had not heard of what was lent, or that is too small. */
-static void asked(struct rch_place *place, const struct rch_rts *offer)
+static void place_recv_asked(struct rch_place *place, const struct rch_rts *offer)
 {
 	bool fits = offer->total <= place->rts.total;
 
 	place->stands = false;
 	place->rts = *offer;
 	if (fits) {
-		grant(place);
+		place_recv_grant(place);
 		return;
 	}
 	rch_chan_lend_result(place->chan, false);
-	recv_close(place, -EAGAIN);
+	place_recv_close(place, -EAGAIN);
 }
 
 /* Memory is open that the peer has not asked for. */
-static void lend(struct rch_place *place)
+static void place_recv_lend(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 	struct rch_rts offer;
@@ -211,9 +211,9 @@ static void lend(struct rch_place *place)
 		/* But it may have done so meanwhile. */
 		if (!place->unwanted && !place->heir &&
 		    rch_chan_lend_asked(chan, place->rts.total, &offer))
-			asked(place, &offer);
+			place_recv_asked(place, &offer);
 		else
-			recv_close(place, -EAGAIN);
+			place_recv_close(place, -EAGAIN);
 		return;
 	}
 	place->begun = true;
@@ -223,7 +223,7 @@ static void lend(struct rch_place *place)
 }
 
 /* So FIN of a message that goes the other way waits for what there will be to tell. */
-static void lend_opens(struct rch_place *place, bool opens)
+static void place_recv_lend_opens(struct rch_place *place, bool opens)
 {
 	struct rch_chan *chan = place->chan;
 
@@ -234,27 +234,27 @@ static void lend_opens(struct rch_place *place, bool opens)
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 }
 
-static bool step_opening(struct rch_place *place)
+static bool place_recv_step_opening(struct rch_place *place)
 {
 	if (place->wait_open && !rch_io_over(place->path, &place->mr->io)) {
-		lend_opens(place, place->stands && !place->heir);
+		place_recv_lend_opens(place, place->stands && !place->heir);
 		return rch_place_not_yet(place);
 	}
-	lend_opens(place, false);
+	place_recv_lend_opens(place, false);
 	place->cts.addr = place->mr->mr->iova;
 	place->cts.rkey = place->mr->mr->rkey;
 	place->cts.length = place->mr->mr->length;
 	if (place->wait_open && !rch_io_ok(&place->mr->io))
-		recv_close(place, -ECANCELED);
+		place_recv_close(place, -ECANCELED);
 	else if (place->stands)
-		lend(place);
+		place_recv_lend(place);
 	else
-		grant(place);
+		place_recv_grant(place);
 	return true;
 }
 
 /* A peer that is silent about all messages for so long may keep the memory no longer. */
-static void fin_late(struct rch_place *place)
+static void place_recv_fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
 	bool last = place->last && time_after_eq(jiffies, place->last);
@@ -267,33 +267,34 @@ static void fin_late(struct rch_place *place)
 		/* A peer cannot keep memory that is wanted back as long as it likes. */
 		rch_chan_broken(place->chan, -EINTR);
 	else
-		await_fin(place, place->state);
+		place_recv_await_fin(place, place->state);
 }
 
-static bool step_open(struct rch_place *place)
+static bool place_recv_step_open(struct rch_place *place)
 {
 	enum rch_grant grant;
 	u32 left;
 
 	if (!rch_chan_grant_settled(place->chan)) {
-		fin_late(place);
+		place_recv_fin_late(place);
 		return false;
 	}
 	grant = rch_chan_grant_state(place->chan, &left);
 	if (rch_chan_grant_closed(place->chan))
 		rch_mr_closed(place->mr);
 	if (grant != RCH_GRANT_DONE)
-		recv_close(place, -ECANCELED);
+		place_recv_close(place, -ECANCELED);
 	else if (!left)
-		recv_close(place, 0);
+		place_recv_close(place, 0);
 	else if (place->left_alone)
-		recv_close(place, -EAGAIN);
+		place_recv_close(place, -EAGAIN);
 	else
-		recv_open(place);
+		place_recv_open(place);
 	return true;
 }
 
-static void lent_over(struct rch_place *place, enum rch_lent lent, const struct rch_rts *message)
+static void place_recv_lent_over(struct rch_place *place, enum rch_lent lent,
+				 const struct rch_rts *message)
 {
 	bool used = lent == RCH_LENT_USED;
 
@@ -303,89 +304,90 @@ static void lent_over(struct rch_place *place, enum rch_lent lent, const struct 
 		place->rts = *message;
 	if (!place->heir && rch_chan_grant_closed(place->chan))
 		rch_mr_closed(place->mr);
-	recv_close(place, used ? 0 : -EAGAIN);
+	place_recv_close(place, used ? 0 : -EAGAIN);
 }
 
 /* Have the peer give back what it was lent. It answers in any case. */
-static void recall(struct rch_place *place)
+static void place_recv_recall(struct rch_place *place)
 {
 	const struct rch_cts cts = {
 		.serial = place->cts.serial,
 		.message = place->cts.message,
 	};
 
-	want_back(place);
-	await_fin(place, RCH_PLACE_RECALL);
+	place_recv_want_back(place);
+	place_recv_await_fin(place, RCH_PLACE_RECALL);
 	rch_lane_stand(&place->chan->lane, &cts, false);
 }
 
-static enum rch_lent lent_state(struct rch_place *place, bool wanted, struct rch_rts *message)
+static enum rch_lent place_recv_lent_state(struct rch_place *place, bool wanted,
+					   struct rch_rts *message)
 {
 	return place->heir ? rch_chan_heir_lent(place->chan, &place->as_heir) :
 			     rch_chan_lent(place->chan, wanted, message);
 }
 
-static bool step_lent(struct rch_place *place)
+static bool place_recv_step_lent(struct rch_place *place)
 {
 	struct rch_rts message;
-	enum rch_lent lent = lent_state(place, true, &message);
+	enum rch_lent lent = place_recv_lent_state(place, true, &message);
 
 	switch (lent) {
 	case RCH_LENT_WAITS:
 		return false;
 	case RCH_LENT_ASKED:
-		asked(place, &message);
+		place_recv_asked(place, &message);
 		return true;
 	case RCH_LENT_SMALL:
 	case RCH_LENT_SHUT:
 	case RCH_LENT_LOST:
-		recall(place);
+		place_recv_recall(place);
 		return true;
 	default:
-		lent_over(place, lent, &message);
+		place_recv_lent_over(place, lent, &message);
 		return true;
 	}
 }
 
-static bool step_recall(struct rch_place *place)
+static bool place_recv_step_recall(struct rch_place *place)
 {
 	struct rch_rts message;
-	enum rch_lent lent = lent_state(place, false, &message);
+	enum rch_lent lent = place_recv_lent_state(place, false, &message);
 
 	if (lent == RCH_LENT_WAITS || lent == RCH_LENT_LOST) {
-		fin_late(place);
+		place_recv_fin_late(place);
 		return false;
 	}
-	lent_over(place, lent, &message);
+	place_recv_lent_over(place, lent, &message);
 	return true;
 }
 
-static bool step_closing(struct rch_place *place)
+static bool place_recv_step_closing(struct rch_place *place)
 {
 	if (!rch_io_over(place->path, &place->mr->io))
 		return rch_place_not_yet(place);
 	if (rch_io_ok(&place->mr->io))
-		recv_end(place, true);
+		place_recv_end(place, true);
 	else
 		rch_place_go_to(place, RCH_PLACE_STUCK, 0);
 	return true;
 }
 
-static bool step_stuck(struct rch_place *place)
+static bool place_recv_step_stuck(struct rch_place *place)
 {
 	if (!completion_done(&place->path->drained))
 		return false;
-	recv_end(place, false);
+	place_recv_end(place, false);
 	return true;
 }
 
 static bool (*const steps[])(struct rch_place *place) = {
-	[RCH_PLACE_OPENING] = step_opening,
-	[RCH_PLACE_OPEN] = step_open,
-	[RCH_PLACE_LENT] = step_lent,
-	[RCH_PLACE_RECALL] = step_recall,
-	[RCH_PLACE_CLOSING] = step_closing,
-	[RCH_PLACE_STUCK] = step_stuck,
+	[RCH_PLACE_OPENING] = place_recv_step_opening,
+	[RCH_PLACE_OPEN] = place_recv_step_open,
+	[RCH_PLACE_LENT] = place_recv_step_lent,
+	[RCH_PLACE_RECALL] = place_recv_step_recall,
+	[RCH_PLACE_CLOSING] = place_recv_step_closing,
+	[RCH_PLACE_STUCK] = place_recv_step_stuck,
 };
 
 /**
@@ -398,7 +400,7 @@ bool rch_place_recv_step(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
 	if (place->heir && rch_chan_heir_turn(place->chan, &place->as_heir))
-		take_turn(place);
+		place_recv_take_turn(place);
 	return steps[place->state](place);
 }
 
@@ -413,9 +415,9 @@ bool rch_place_recv_stop(struct rch_place *place)
 {
 	lockdep_assert_held(&place->lock);
 	if (place->state == RCH_PLACE_LENT)
-		recall(place);
+		place_recv_recall(place);
 	else
-		want_back(place);
+		place_recv_want_back(place);
 	return false;
 }
 
@@ -438,10 +440,10 @@ void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 ro
 	if (offer->total <= room && rch_place_map(place, DMA_FROM_DEVICE))
 		place->mr = rch_mr_get(place->path);
 	if (place->mr) {
-		recv_open(place);
+		place_recv_open(place);
 	} else {
 		ret = rch_chan_grant_refuse(place->chan, offer->serial);
-		placing_end(place, ret);
+		place_recv_placing_end(place, ret);
 		rch_place_finish(place, ret);
 	}
 	rch_place_run(place);
@@ -449,18 +451,18 @@ void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 ro
 }
 
 /* Lend memory to the peer, as far as there is enough to lend. Return: whether it goes on. */
-static bool begin_to_lend(struct rch_place *place, u32 room)
+static bool place_recv_begin_to_lend(struct rch_place *place, u32 room)
 {
 	place->stands = true;
 	place->rts.total = room;
 	rch_place_begin(place);
-	place->counted = count(place);
+	place->counted = place_recv_count(place);
 	if (place->counted && rch_place_map(place, DMA_FROM_DEVICE))
 		place->mr = rch_mr_get(place->path);
 	if (place->mr)
-		recv_open(place);
+		place_recv_open(place);
 	else
-		uncount(place);
+		place_recv_uncount(place);
 	return place->mr;
 }
 
@@ -477,9 +479,9 @@ void rch_place_lend(struct rch_place *place, u32 room)
 {
 	mutex_lock(&place->lock);
 	rch_chan_placing(place->chan);
-	if (!begin_to_lend(place, room)) {
+	if (!place_recv_begin_to_lend(place, room)) {
 		rch_chan_lend_result(place->chan, false);
-		placing_end(place, -EAGAIN);
+		place_recv_placing_end(place, -EAGAIN);
 		rch_place_finish(place, -EAGAIN);
 	}
 	rch_place_run_by_owner(place);
@@ -497,9 +499,9 @@ void rch_place_lend_ahead(struct rch_place *place, u32 room)
 {
 	mutex_lock(&place->lock);
 	place->heir = true;
-	if (!begin_to_lend(place, room)) {
-		if (!heir_end(place))
-			placing_end(place, -EAGAIN);
+	if (!place_recv_begin_to_lend(place, room)) {
+		if (!place_recv_heir_end(place))
+			place_recv_placing_end(place, -EAGAIN);
 		rch_place_finish(place, -EAGAIN);
 	}
 	rch_place_run_by_owner(place);

@@ -17,7 +17,7 @@
 #include "rndv/rndv.h"
 
 /* All of it is in the peer's hands, or on its way. */
-static void sent(struct rch_place *place, bool placed)
+static void place_send_sent(struct rch_place *place, bool placed)
 {
 	struct rch_chan *chan = place->chan;
 
@@ -31,7 +31,7 @@ static void sent(struct rch_place *place, bool placed)
 }
 
 /* The question first: else what comes back would have it answered. */
-static void take_back(struct rch_place *place)
+static void place_send_take_back(struct rch_place *place)
 {
 	struct rch_lane *lane = &place->chan->lane;
 
@@ -46,9 +46,9 @@ static void take_back(struct rch_place *place)
 	rch_lane_return(lane, &place->cts);
 }
 
-static void send_failed(struct rch_place *place, int ret)
+static void place_send_failed(struct rch_place *place, int ret)
 {
-	take_back(place);
+	place_send_take_back(place);
 	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: ret);
 }
 
@@ -56,7 +56,7 @@ static void send_failed(struct rch_place *place, int ret)
  * The peer does not want the message written to its place. The owner of pinned pages copies it, and
  * a thread that waits keeps the claim for that.
  */
-static void stream(struct rch_place *place)
+static void place_send_stream(struct rch_place *place)
 {
 	rch_place_unmap(place);
 	if (place->pinned) {
@@ -71,28 +71,28 @@ static void stream(struct rch_place *place)
 	rch_place_go_to(place, RCH_PLACE_STREAM, 0);
 }
 
-static bool step_asked(struct rch_place *place)
+static bool place_send_step_asked(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 
 	if (!rch_chan_cts_take(chan, &place->cts, &place->stands)) {
 		if (!rch_chan_tx_refused(chan))
 			return false;
-		send_failed(place, -EPIPE);
+		place_send_failed(place, -EPIPE);
 	} else if (place->cts.length) {
 		if (place->stands)
 			place->rts.serial = place->cts.serial;
 		rch_place_go_to(place, RCH_PLACE_TURN, 0);
 	} else {
 		rch_chan_rts_refused(chan);
-		take_back(place);
-		stream(place);
+		place_send_take_back(place);
+		place_send_stream(place);
 	}
 	return true;
 }
 
 /* The path has failed, and the channel will soon. */
-static void write_failed(struct rch_place *place)
+static void place_send_write_failed(struct rch_place *place)
 {
 	rch_write_end(place->path, place->write);
 	rch_place_unmap(place);
@@ -100,7 +100,7 @@ static void write_failed(struct rch_place *place)
 }
 
 /* Behind the last write in the same queue. Return: the next state. */
-static enum rch_place_state send_fin(struct rch_place *place)
+static enum rch_place_state place_send_fin(struct rch_place *place)
 {
 	struct rch_lane *lane = &place->chan->lane;
 	/* The next message may ask for its way in the same frame. */
@@ -116,7 +116,7 @@ static enum rch_place_state send_fin(struct rch_place *place)
 		place->fin = rch_lane_fin(lane, place->cts.rkey, place->left, hold);
 	if (place->left || place->fin)
 		return RCH_PLACE_WRITING;
-	sent(place, true);
+	place_send_sent(place, true);
 	rch_place_unclaim(place);
 	return RCH_PLACE_WRITTEN;
 }
@@ -125,12 +125,12 @@ static enum rch_place_state send_fin(struct rch_place *place)
  * The adapter takes its time. Meanwhile the program may lend memory for the answer; a peer that
  * hears of that after FIN may have asked for it already.
  */
-static bool holds_fin(const struct rch_place *place)
+static bool place_send_holds_fin(const struct rch_place *place)
 {
 	return !place->left && place->by_owner && !rch_write_over(place->path, place->write);
 }
 
-static void write_some(struct rch_place *place)
+static void place_send_write_some(struct rch_place *place)
 {
 	enum rch_place_state state = RCH_PLACE_WRITING;
 	u32 n;
@@ -144,11 +144,11 @@ static void write_some(struct rch_place *place)
 	place->cts.addr += n;
 	place->cts.length -= n;
 	if (!place->cts.length)
-		state = holds_fin(place) ? RCH_PLACE_HOLDING : send_fin(place);
+		state = place_send_holds_fin(place) ? RCH_PLACE_HOLDING : place_send_fin(place);
 	rch_place_go_to(place, state, place->path->patience);
 }
 
-static bool step_turn(struct rch_place *place)
+static bool place_send_step_turn(struct rch_place *place)
 {
 	if (!rch_write_try_begin(place->path, place->write, &place->cursor,
 				 min(place->cts.length, place->left)))
@@ -156,16 +156,16 @@ static bool step_turn(struct rch_place *place)
 	/* A peer that has ended the channel meanwhile has closed that memory. */
 	if (rch_chan_tx_refused(place->chan)) {
 		rch_write_end(place->path, place->write);
-		send_failed(place, -EPIPE);
+		place_send_failed(place, -EPIPE);
 		return true;
 	}
 	place->cts.length = min(place->cts.length, place->left);
 	place->left -= place->cts.length;
-	write_some(place);
+	place_send_write_some(place);
 	return true;
 }
 
-static bool step_writing(struct rch_place *place)
+static bool place_send_step_writing(struct rch_place *place)
 {
 	/* Ahead of the next question: else the last batch may end between the two. */
 	bool over = rch_write_over(place->path, place->write);
@@ -173,44 +173,44 @@ static bool step_writing(struct rch_place *place)
 	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
 	if (place->cts.length && !place->left_alone &&
 	    rch_write_may(place->path, place->write)) {
-		write_some(place);
+		place_send_write_some(place);
 		return true;
 	}
 	if (!over)
 		return rch_place_not_yet(place);
 	if (!rch_write_ok(place->write)) {
-		write_failed(place);
+		place_send_write_failed(place);
 		return true;
 	}
 	rch_write_end(place->path, place->write);
 	if (place->fin)
-		send_failed(place, place->fin);
+		place_send_failed(place, place->fin);
 	else if (place->left_alone)
-		send_failed(place, -ECANCELED);
+		place_send_failed(place, -ECANCELED);
 	else
 		rch_place_go_to(place, RCH_PLACE_ASKED, 0);
 	return true;
 }
 
-static bool step_holding(struct rch_place *place)
+static bool place_send_step_holding(struct rch_place *place)
 {
 	bool over = rch_write_over(place->path, place->write);
 
 	if (!over && (!place->let_go || READ_ONCE(place->chan->lend.opens)))
 		return rch_place_not_yet(place);
 	if (over && !rch_write_ok(place->write))
-		write_failed(place);
+		place_send_write_failed(place);
 	else
-		rch_place_go_to(place, send_fin(place), place->path->patience);
+		rch_place_go_to(place, place_send_fin(place), place->path->patience);
 	return true;
 }
 
-static bool step_written(struct rch_place *place)
+static bool place_send_step_written(struct rch_place *place)
 {
 	if (!rch_write_over(place->path, place->write))
 		return rch_place_not_yet(place);
 	if (!rch_write_ok(place->write)) {
-		write_failed(place);
+		place_send_write_failed(place);
 		return true;
 	}
 	rch_write_end(place->path, place->write);
@@ -218,7 +218,7 @@ static bool step_written(struct rch_place *place)
 	return true;
 }
 
-static bool step_stream(struct rch_place *place)
+static bool place_send_step_stream(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 	int ret = rch_chan_tx_check(chan);
@@ -236,14 +236,14 @@ static bool step_stream(struct rch_place *place)
 	}
 	place->first = false;
 	if (!iov_iter_count(&place->iter)) {
-		sent(place, false);
+		place_send_sent(place, false);
 		rch_place_finish(place, 0);
 	}
 	cond_resched();
 	return true;
 }
 
-static bool step_failing(struct rch_place *place)
+static bool place_send_step_failing(struct rch_place *place)
 {
 	if (!rch_chan_tx_refused(place->chan) && !rch_place_just_late(place))
 		return false;
@@ -251,7 +251,7 @@ static bool step_failing(struct rch_place *place)
 	return true;
 }
 
-static bool ask(struct rch_place *place)
+static bool place_send_ask(struct rch_place *place)
 {
 	struct rch_chan *chan = place->chan;
 	u32 total = place->rts.total;
@@ -272,7 +272,7 @@ static bool ask(struct rch_place *place)
 		return true;
 	}
 	if (rch_chan_rts_ask(chan, &place->rts)) {
-		send_failed(place, -EPIPE);
+		place_send_failed(place, -EPIPE);
 		return true;
 	}
 	place->asked = place->rts.serial;
@@ -281,13 +281,13 @@ static bool ask(struct rch_place *place)
 }
 
 static bool (*const steps[])(struct rch_place *place) = {
-	[RCH_PLACE_ASKED] = step_asked,
-	[RCH_PLACE_TURN] = step_turn,
-	[RCH_PLACE_WRITING] = step_writing,
-	[RCH_PLACE_HOLDING] = step_holding,
-	[RCH_PLACE_WRITTEN] = step_written,
-	[RCH_PLACE_STREAM] = step_stream,
-	[RCH_PLACE_FAILING] = step_failing,
+	[RCH_PLACE_ASKED] = place_send_step_asked,
+	[RCH_PLACE_TURN] = place_send_step_turn,
+	[RCH_PLACE_WRITING] = place_send_step_writing,
+	[RCH_PLACE_HOLDING] = place_send_step_holding,
+	[RCH_PLACE_WRITTEN] = place_send_step_written,
+	[RCH_PLACE_STREAM] = place_send_step_stream,
+	[RCH_PLACE_FAILING] = place_send_step_failing,
 };
 
 /**
@@ -314,7 +314,7 @@ bool rch_place_send_stop(struct rch_place *place)
 	switch (place->state) {
 	case RCH_PLACE_ASKED:
 	case RCH_PLACE_TURN:
-		take_back(place);
+		place_send_take_back(place);
 		return true;
 	case RCH_PLACE_STREAM:
 		if (!place->first)
@@ -344,8 +344,8 @@ void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
 	place->rts.msg_flags = msg_flags;
 	mutex_lock(&place->lock);
 	rch_place_begin(place);
-	if (!ask(place))
-		stream(place);
+	if (!place_send_ask(place))
+		place_send_stream(place);
 	rch_place_run_by_owner(place);
 	mutex_unlock(&place->lock);
 }
