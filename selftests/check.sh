@@ -44,6 +44,7 @@ check_static() {
 	local name
 
 	beside static/layers "$here/checks/layers.py"
+	beside static/names "$here/checks/names.py"
 	beside static/rst "$here/checks/rst.py"
 	beside static/abi "$here/checks/abi.py"
 	beside static/list "$here/tests.py" verify

@@ -139,6 +139,14 @@ harness_word() {
 }
 
 refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch/empty"
+refuses "names without sources" "no static function" selftests/checks/names.py "$scratch/empty"
+mkdir -p "$scratch/twice/link" "$scratch/twice/path"
+echo "static int link_take(void)" >"$scratch/twice/link/link.c"
+echo "static void link_take(void)" >"$scratch/twice/path/path.c"
+refuses "a name in two files" "link_take() is defined 2 times" \
+	selftests/checks/names.py "$scratch/twice"
+refuses "a name without its noun" "link_take() does not begin with path_" \
+	selftests/checks/names.py "$scratch/twice"
 echo "#include <linux/types.h>" >"$scratch/empty.h"
 refuses "a header without structures" "only 0 structures" selftests/checks/abi.py "$scratch/empty.h"
 sed 's/RDMACHAN_OP_RECV = 5/RDMACHAN_OP_RECV = 6/' uapi/rdmachan.h >"$scratch/changed.h"
