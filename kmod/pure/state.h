@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * state.h - states of channels and links, and the steps between them
+ * state.h - states of channels, links and transfers, and the steps between them
  */
 #ifndef _RCH_PURE_STATE_H
 #define _RCH_PURE_STATE_H
@@ -45,7 +45,47 @@ enum rch_link_state {
 	RCH_LINK_STATES,
 };
 
+/**
+ * enum rch_place_state - what the transfer of a large message waits for
+ * @RCH_PLACE_NEW: to be begun
+ * @RCH_PLACE_ASKED: sending: for CTS
+ * @RCH_PLACE_TURN: sending: for its turn to write
+ * @RCH_PLACE_WRITING: sending: for the end of what is being written
+ * @RCH_PLACE_HOLDING: sending: the same, or for rch_place_let_go(), and then for memory to be
+ *	open that is lent for an answer: the record that tells of that shares a frame with FIN
+ * @RCH_PLACE_WRITTEN: sending: the same as WRITING, and nothing of the message comes behind it
+ * @RCH_PLACE_STREAM: sending: for room, as the message goes in segments
+ * @RCH_PLACE_FAILING: sending: for the channel to fail, as its path has
+ * @RCH_PLACE_OPENING: receiving: for memory to be open to the peer
+ * @RCH_PLACE_OPEN: receiving: for FIN
+ * @RCH_PLACE_LENT: receiving: for a message, as memory is open that nobody has asked for
+ * @RCH_PLACE_RECALL: receiving: for the peer to give that back
+ * @RCH_PLACE_CLOSING: receiving: for memory to be closed
+ * @RCH_PLACE_STUCK: receiving: for the path to be drained, as it could not be closed
+ * @RCH_PLACE_OVER: for nothing
+ * @RCH_PLACE_STATES: how many there are
+ */
+enum rch_place_state {
+	RCH_PLACE_NEW,
+	RCH_PLACE_ASKED,
+	RCH_PLACE_TURN,
+	RCH_PLACE_WRITING,
+	RCH_PLACE_HOLDING,
+	RCH_PLACE_WRITTEN,
+	RCH_PLACE_STREAM,
+	RCH_PLACE_FAILING,
+	RCH_PLACE_OPENING,
+	RCH_PLACE_OPEN,
+	RCH_PLACE_LENT,
+	RCH_PLACE_RECALL,
+	RCH_PLACE_CLOSING,
+	RCH_PLACE_STUCK,
+	RCH_PLACE_OVER,
+	RCH_PLACE_STATES,
+};
+
 bool rch_chan_state_allowed(enum rch_chan_state from, enum rch_chan_state to);
 bool rch_link_state_allowed(enum rch_link_state from, enum rch_link_state to);
+bool rch_place_state_allowed(enum rch_place_state from, enum rch_place_state to);
 
 #endif /* _RCH_PURE_STATE_H */

@@ -143,6 +143,7 @@ static int place_path_woken(wait_queue_entry_t *entry, unsigned int mode, int sy
 void rch_place_go_to(struct rch_place *place, enum rch_place_state state, unsigned long patience)
 {
 	lockdep_assert_held(&place->lock);
+	WARN_ON_ONCE(!rch_place_state_allowed(place->state, state));
 	WRITE_ONCE(place->state, state);
 	/* Whoever wakes us after this sees it, or we see what has come. */
 	smp_mb();
@@ -297,6 +298,7 @@ static void place_unpin(struct rch_place *place)
 void rch_place_finish(struct rch_place *place, int result)
 {
 	lockdep_assert_held(&place->lock);
+	WARN_ON_ONCE(!rch_place_state_allowed(place->state, RCH_PLACE_OVER));
 	rch_place_unmap(place);
 	remove_wait_queue(&place->chan->wait, &place->chan_entry);
 	rch_place_unclaim(place);
