@@ -13,8 +13,8 @@ static int add(const struct holding *holding, uint64_t number)
 	struct rdmachan_error err;
 	uint64_t before;
 
-	if (rdmachan_fetch_add(holding->chan, holding->grant.grant, holding->offset, number,
-			       &before, &err) < 0)
+	if (rdmachan_grant_fetch_add(holding->chan, holding->grant.grant, holding->offset, number,
+				     &before, &err) < 0)
 		return hold_atomic_failed(holding, &err);
 	printf("%" PRIu64 "\n", before);
 	return TOOL_OK;

@@ -14,8 +14,8 @@ static int cas(const struct holding *holding, uint64_t compare, uint64_t swap)
 	struct rdmachan_error err;
 	uint64_t before;
 
-	if (rdmachan_compare_swap(holding->chan, holding->grant.grant, holding->offset, compare,
-				  swap, &before, &err) < 0)
+	if (rdmachan_grant_compare_swap(holding->chan, holding->grant.grant, holding->offset,
+					compare, swap, &before, &err) < 0)
 		return hold_atomic_failed(holding, &err);
 	printf("%" PRIu64 "\n", before);
 	return before == compare ? TOOL_OK : TOOL_VERIFY;

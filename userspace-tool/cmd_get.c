@@ -25,8 +25,8 @@ static int get(const struct holding *holding, uint64_t length)
 		return fail_errno("no memory");
 	do {
 		part = length < HOLD_CHUNK ? length : HOLD_CHUNK;
-		if (rdmachan_read_from(holding->chan, holding->grant.grant, offset, chunk, part,
-				       &err) < 0) {
+		if (rdmachan_grant_read(holding->chan, holding->grant.grant, offset, chunk, part,
+					&err) < 0) {
 			status = hold_failed(holding, &err);
 			break;
 		}

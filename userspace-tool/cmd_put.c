@@ -41,8 +41,8 @@ static int put(const struct holding *holding, int fd, const char *name)
 			status = fail_errno("cannot read %s", name);
 			break;
 		}
-		if (count && rdmachan_write_to(holding->chan, holding->grant.grant, offset, chunk,
-					       count, &err) < 0) {
+		if (count && rdmachan_grant_write(holding->chan, holding->grant.grant, offset,
+						  chunk, count, &err) < 0) {
 			status = hold_failed(holding, &err);
 			break;
 		}

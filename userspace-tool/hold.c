@@ -174,7 +174,7 @@ int hold_end(struct holding *holding, int status)
 	if (!ended) {
 		/* The owner learns that this end did not do what it was to do. */
 		rdmachan_shutdown(holding->chan, RDMACHAN_SHUTDOWN_ABORT);
-	} else if (rdmachan_release(holding->chan, holding->grant.grant) < 0 &&
+	} else if (rdmachan_grant_release(holding->chan, holding->grant.grant) < 0 &&
 		   errno != EKEYREVOKED) {
 		owner = fail_errno("cannot give the memory back");
 	} else if (holding->writes) {

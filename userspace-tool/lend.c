@@ -239,7 +239,7 @@ static int take_back(struct lending *lending)
 {
 	struct rdmachan_error err;
 
-	if (rdmachan_revoke(lending->chan, lending->range.out_grant, 0, 0, &err) < 0)
+	if (rdmachan_grant_revoke(lending->chan, lending->range.out_grant, 0, 0, &err) < 0)
 		return fail_error(&err, "cannot take the memory back from %s", lending->peer);
 	tell(lending, "grant %u: the memory is ours again\n", lending->range.out_grant);
 	return memory_save(lending);
@@ -252,7 +252,7 @@ static int lend(struct lending *lending)
 	struct rdmachan_error err;
 	int status, back;
 
-	if (rdmachan_grant(lending->chan, lending->ctx, &lending->range, &err) < 0)
+	if (rdmachan_grant_lend(lending->chan, lending->ctx, &lending->range, &err) < 0)
 		return fail_error(&err, "cannot lend the memory to %s", lending->peer);
 	tell(lending, "grant %u: %s lent to %s, rights %s, cookie %" PRIu64 "\n",
 	     lending->range.out_grant, units_bytes(lending->range.length, bytes), lending->peer,

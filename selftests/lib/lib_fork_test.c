@@ -215,7 +215,7 @@ static int refused_region(int ctx, int chan, uint32_t region)
 
 	EXPECT_ERR(rdmachan_region_unregister(ctx, region), EPERM);
 	EXPECT_ERR(rdmachan_region_take_back(ctx, region), EPERM);
-	EXPECT_ERR(rdmachan_grant(chan, ctx, &range, NULL), EPERM);
+	EXPECT_ERR(rdmachan_grant_lend(chan, ctx, &range, NULL), EPERM);
 	return harness_failures;
 }
 

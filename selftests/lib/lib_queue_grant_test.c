@@ -41,7 +41,7 @@ FIXTURE_SETUP(lent)
 	grant.iov_ptr = (uintptr_t)&iov;
 	grant.iov_count = 1;
 	grant.msg_flags = 55;
-	rdmachan_queue_prep_grant(entry(self->q, MINE), self->owner, &grant);
+	rdmachan_queue_prep_grant_lend(entry(self->q, MINE), self->owner, &grant);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	EXPECT_DONE(self->q, MINE, 0);
 	self->grant = range.out_grant;
@@ -82,8 +82,8 @@ TEST_F(lent, read_and_write)
 
 	memset(mine, 0x44, sizeof(mine));
 	fill_random(mine + 1, 5000, 1);
-	rdmachan_queue_prep_write_to(entry(self->q, MINE), self->holder, self->grant, 100,
-				     mine + 1, 5000);
+	rdmachan_queue_prep_grant_write(entry(self->q, MINE), self->holder, self->grant, 100,
+					mine + 1, 5000);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	EXPECT_DONE(self->q, MINE, 5000);
 	await_written(self);
@@ -91,15 +91,15 @@ TEST_F(lent, read_and_write)
 	EXPECT_TRUE(is_all(self->memory, PAGE + 100, 0x33));
 	EXPECT_TRUE(is_all(lent + 5100, LARGE - PAGE - 5100, 0x33));
 	fill_random(lent + 700, 5000, 2);
-	rdmachan_queue_prep_read_from(entry(self->q, MINE), self->holder, self->grant, 700,
-				      mine + 1, 5000);
+	rdmachan_queue_prep_grant_read(entry(self->q, MINE), self->holder, self->grant, 700,
+				       mine + 1, 5000);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	EXPECT_DONE(self->q, MINE, 5000);
 	EXPECT_TRUE(is_random(mine + 1, 5000, 2));
 	EXPECT_EQ(mine[0], 0x44);
 	EXPECT_EQ(mine[5001], 0x44);
-	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant,
-				      LARGE - PAGE - 1, mine, 2);
+	rdmachan_queue_prep_grant_read(entry(self->q, 1), self->holder, self->grant,
+				       LARGE - PAGE - 1, mine, 2);
 	EXPECT_EQ(alone(self->q), -ERANGE);
 }
 
@@ -112,16 +112,16 @@ TEST_F(lent, read_and_write_of_a_region)
 	memset(mine, 0x44, 2 * PAGE);
 	fill_random(mine + 64, PAGE, 3);
 	sqe = entry(self->q, 1);
-	rdmachan_queue_prep_write_to(sqe, self->holder, self->grant, 8, NULL, PAGE);
-	rdmachan_queue_prep_own_region(sqe, own, 64);
+	rdmachan_queue_prep_grant_write(sqe, self->holder, self->grant, 8, NULL, PAGE);
+	rdmachan_sqe_set_own_region(sqe, own, 64);
 	EXPECT_EQ(alone(self->q), (int64_t)PAGE);
 	await_written(self);
 	EXPECT_TRUE(is_random(lent + 8, PAGE, 3));
 	EXPECT_TRUE(is_all(lent + 8 + PAGE, PAGE, 0x33));
 	fill_random(lent, PAGE, 4);
 	sqe = entry(self->q, 1);
-	rdmachan_queue_prep_read_from(sqe, self->holder, self->grant, 0, NULL, PAGE);
-	rdmachan_queue_prep_own_region(sqe, own, 128);
+	rdmachan_queue_prep_grant_read(sqe, self->holder, self->grant, 0, NULL, PAGE);
+	rdmachan_sqe_set_own_region(sqe, own, 128);
 	EXPECT_EQ(alone(self->q), (int64_t)PAGE);
 	EXPECT_TRUE(is_random(mine + 128, PAGE, 4));
 	EXPECT_TRUE(is_all(mine, 64, 0x44));
@@ -137,8 +137,8 @@ TEST_F(lent, notice)
 	char mine[500], back[8];
 
 	fill_random(mine, sizeof(mine), 5);
-	rdmachan_queue_prep_write_to(sqe, self->holder, self->grant, 0, mine, sizeof(mine));
-	rdmachan_queue_prep_notify(sqe, 0xbeef);
+	rdmachan_queue_prep_grant_write(sqe, self->holder, self->grant, 0, mine, sizeof(mine));
+	rdmachan_sqe_set_notify(sqe, 0xbeef);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	ASSERT_EQ(do_recv(self->owner, back, sizeof(back), &recv, TIMEOUT(10000)), 0);
 	EXPECT_TRUE(is_random(self->memory + PAGE, sizeof(mine), 5));
@@ -156,28 +156,28 @@ TEST_F(lent, atomics)
 	struct rdmachan_cqe cqe;
 
 	*number = first;
-	rdmachan_queue_prep_fetch_add(entry(self->q, 1), self->holder, self->grant, 8,
-				      0x100000020ULL);
+	rdmachan_queue_prep_grant_fetch_add(entry(self->q, 1), self->holder, self->grant, 8,
+					    0x100000020ULL);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
-	EXPECT_EQ(rdmachan_queue_value(&cqe), first);
+	EXPECT_EQ(rdmachan_cqe_value(&cqe), first);
 	EXPECT_EQ(*number, second);
-	rdmachan_queue_prep_compare_swap(entry(self->q, 2), self->holder, self->grant, 8, first,
-					 5);
+	rdmachan_queue_prep_grant_compare_swap(entry(self->q, 2), self->holder, self->grant, 8,
+					       first, 5);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
-	EXPECT_EQ(rdmachan_queue_value(&cqe), second);
+	EXPECT_EQ(rdmachan_cqe_value(&cqe), second);
 	EXPECT_EQ(*number, second);
-	rdmachan_queue_prep_compare_swap(entry(self->q, 3), self->holder, self->grant, 8, second,
-					 MINE);
+	rdmachan_queue_prep_grant_compare_swap(entry(self->q, 3), self->holder, self->grant, 8,
+					       second, MINE);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
-	EXPECT_EQ(rdmachan_queue_value(&cqe), second);
+	EXPECT_EQ(rdmachan_cqe_value(&cqe), second);
 	EXPECT_EQ(*number, MINE);
-	rdmachan_queue_prep_fetch_add(entry(self->q, 4), self->holder, self->grant, 4, 1);
+	rdmachan_queue_prep_grant_fetch_add(entry(self->q, 4), self->holder, self->grant, 4, 1);
 	EXPECT_EQ(alone(self->q), -EINVAL);
 }
 
@@ -197,7 +197,7 @@ static void expect_two(const struct rdmachan_cqe *cqe, void *buffer)
 	struct rdmachan_events events;
 
 	ASSERT_EQ(cqe->res, (int64_t)(2 * sizeof(*events.events) + 3));
-	ASSERT_EQ(rdmachan_queue_events(cqe, buffer, &events), 0);
+	ASSERT_EQ(rdmachan_cqe_events(cqe, buffer, &events), 0);
 	ASSERT_EQ(events.count, 2);
 	EXPECT_EQ(events.events[0].length, 8);
 	EXPECT_EQ(events.events[1].length, 16);
@@ -210,7 +210,7 @@ static void expect_plain(const struct rdmachan_cqe *cqe, void *buffer)
 {
 	struct rdmachan_events events;
 
-	ASSERT_EQ(rdmachan_queue_events(cqe, buffer, &events), 0);
+	ASSERT_EQ(rdmachan_cqe_events(cqe, buffer, &events), 0);
 	EXPECT_EQ(events.count, 0);
 	ASSERT_EQ(events.length, 5);
 	EXPECT_EQ(memcmp(events.message, "plain", 5), 0);
@@ -268,10 +268,10 @@ TEST_F(lent, events_into_a_pool)
 
 TEST_F(lent, release)
 {
-	rdmachan_queue_prep_release(entry(self->q, 1), self->holder, self->grant);
+	rdmachan_queue_prep_grant_release(entry(self->q, 1), self->holder, self->grant);
 	EXPECT_EQ(alone(self->q), 0);
 	EXPECT_TRUE(grant_returned(self->owner, self->grant, 0));
-	rdmachan_queue_prep_release(entry(self->q, 1), self->holder, self->grant);
+	rdmachan_queue_prep_grant_release(entry(self->q, 1), self->holder, self->grant);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
 	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
 }
@@ -281,10 +281,10 @@ TEST_F(lent, revoke)
 	char mine[8];
 
 	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), EBUSY);
-	rdmachan_queue_prep_revoke(entry(self->q, 1), self->owner, self->grant);
+	rdmachan_queue_prep_grant_revoke(entry(self->q, 1), self->owner, self->grant);
 	EXPECT_EQ(alone(self->q), 0);
 	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
-	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
+	rdmachan_queue_prep_grant_read(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
 }
 
@@ -294,7 +294,7 @@ TEST_F(lent, take_back)
 
 	EXPECT_EQ(rdmachan_region_take_back(self->ctx, self->region), 0);
 	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), ENOENT);
-	rdmachan_queue_prep_read_from(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
+	rdmachan_queue_prep_grant_read(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
 }
 

@@ -120,7 +120,7 @@ TEST_F(lib, entries_are_prepared)
 		     .flags = RDMACHAN_SQE_F_IOV, .fd = 5, .addr = (uintptr_t)iov, .length = 2,
 		     .msg_flags = 9);
 	EXPECT_ENTRY(rdmachan_queue_prep_recvv(sqe, 5, iov, 2);
-		     rdmachan_queue_prep_iov_region(sqe, 6), .opcode = RDMACHAN_OPCODE_RECV,
+		     rdmachan_sqe_set_iov_region(sqe, 6), .opcode = RDMACHAN_OPCODE_RECV,
 		     .flags = RDMACHAN_SQE_F_IOV | RDMACHAN_SQE_F_REGION, .fd = 5,
 		     .addr = (uintptr_t)iov, .length = 2, .region = 6);
 	EXPECT_ENTRY(rdmachan_queue_prep_recv_pool(sqe, 5, pools[1]),
@@ -158,29 +158,29 @@ TEST_F(lib, entries_of_grants_are_prepared)
 	const struct rdmachan_grant_args grant = { .size = sizeof(grant) };
 	char *here = memory[3];
 
-	EXPECT_ENTRY(rdmachan_queue_prep_read_from(sqe, 5, 6, big, here, 7),
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_read(sqe, 5, 6, big, here, 7),
 		     .opcode = RDMACHAN_OPCODE_READ, .fd = 5, .grant = 6, .grant_offset = big,
 		     .addr = (uintptr_t)here, .length = 7);
-	EXPECT_ENTRY(rdmachan_queue_prep_write_to(sqe, 5, 6, big, here, 7),
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_write(sqe, 5, 6, big, here, 7),
 		     .opcode = RDMACHAN_OPCODE_WRITE, .fd = 5, .grant = 6, .grant_offset = big,
 		     .addr = (uintptr_t)here, .length = 7);
-	EXPECT_ENTRY(rdmachan_queue_prep_write_to(sqe, 5, 6, big, NULL, 7);
-		     rdmachan_queue_prep_own_region(sqe, 8, big + 1);
-		     rdmachan_queue_prep_notify(sqe, 9),
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_write(sqe, 5, 6, big, NULL, 7);
+		     rdmachan_sqe_set_own_region(sqe, 8, big + 1);
+		     rdmachan_sqe_set_notify(sqe, 9),
 		     .opcode = RDMACHAN_OPCODE_WRITE, .flags = RDMACHAN_SQE_F_REGION, .fd = 5,
 		     .grant = 6, .grant_offset = big, .region = 8, .addr = big + 1, .length = 7,
 		     .op_flags = RDMACHAN_WRITE_F_NOTIFY, .msg_flags = 9);
-	EXPECT_ENTRY(rdmachan_queue_prep_fetch_add(sqe, 5, 6, big, big + 1),
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_fetch_add(sqe, 5, 6, big, big + 1),
 		     .opcode = RDMACHAN_OPCODE_FETCH_ADD, .fd = 5, .grant = 6,
 		     .grant_offset = big, .operand = big + 1);
-	EXPECT_ENTRY(rdmachan_queue_prep_compare_swap(sqe, 5, 6, big, big + 1, big + 2),
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_compare_swap(sqe, 5, 6, big, big + 1, big + 2),
 		     .opcode = RDMACHAN_OPCODE_COMPARE_SWAP, .fd = 5, .grant = 6,
 		     .grant_offset = big, .compare = big + 1, .operand = big + 2);
-	EXPECT_ENTRY(rdmachan_queue_prep_release(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_RELEASE,
-		     .fd = 5, .grant = 6);
-	EXPECT_ENTRY(rdmachan_queue_prep_grant(sqe, 5, &grant), .opcode = RDMACHAN_OPCODE_GRANT,
-		     .fd = 5, .addr = (uintptr_t)&grant);
-	EXPECT_ENTRY(rdmachan_queue_prep_revoke(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_REVOKE,
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_release(sqe, 5, 6),
+		     .opcode = RDMACHAN_OPCODE_RELEASE, .fd = 5, .grant = 6);
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_lend(sqe, 5, &grant),
+		     .opcode = RDMACHAN_OPCODE_GRANT, .fd = 5, .addr = (uintptr_t)&grant);
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_revoke(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_REVOKE,
 		     .fd = 5, .grant = 6);
 }
 
@@ -191,7 +191,7 @@ TEST_F(lib, entry_is_prepared_anew)
 
 	rdmachan_queue_prep_send_region(sqe, self->a, 5, 6, 7, 8);
 	sqe->timeout_ms = 1;
-	rdmachan_queue_prep_compare_swap(sqe, self->a, 5, 6, 7, 8);
+	rdmachan_queue_prep_grant_compare_swap(sqe, self->a, 5, 6, 7, 8);
 	rdmachan_queue_prep_nop(sqe);
 	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
 	EXPECT_DONE(self->q, MINE, 0);

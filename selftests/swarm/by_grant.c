@@ -64,7 +64,7 @@ static bool count_one(struct lent *lent)
 {
 	struct rdmachan_error record;
 
-	if (!rdmachan_fetch_add(lent->session->chan, lent->grant, 0, 1, NULL, &record)) {
+	if (!rdmachan_grant_fetch_add(lent->session->chan, lent->grant, 0, 1, NULL, &record)) {
 		lent->added++;
 		return true;
 	}
@@ -86,8 +86,8 @@ static bool read_back(struct lent *lent, const struct message *message, uint64_t
 	char *data = malloc(message->len + 1);
 	bool good;
 
-	good = !rdmachan_read_from(lent->session->chan, lent->grant, offset, data, message->len,
-				   &record);
+	good = !rdmachan_grant_read(lent->session->chan, lent->grant, offset, data, message->len,
+				    &record);
 	pthread_mutex_lock(&lent->session->lock);
 	if (!good)
 		failed(lent, "access-failed", errno, &record);
@@ -108,12 +108,12 @@ static bool write_one(struct lent *lent, const struct message *message)
 	int ret;
 
 	if (plain) {
-		ret = rdmachan_write_notify(session->chan, lent->grant, notice.offset,
-					    message->data, message->len, &notice, sizeof(notice),
-					    flags, &record);
+		ret = rdmachan_grant_write_notify(session->chan, lent->grant, notice.offset,
+						  message->data, message->len, &notice,
+						  sizeof(notice), flags, &record);
 	} else {
-		ret = rdmachan_write_to(session->chan, lent->grant, notice.offset, message->data,
-					message->len, &record);
+		ret = rdmachan_grant_write(session->chan, lent->grant, notice.offset, message->data,
+					   message->len, &record);
 		if (!ret && !read_back(lent, message, notice.offset))
 			return false;
 		if (!ret)
@@ -174,7 +174,7 @@ static bool carry(struct lent *lent, const struct message *message)
 		return send_plain(lent, message);
 	if (message->seq < session->out_last)
 		return write_one(lent, message);
-	if (rdmachan_release(session->chan, lent->grant) && errno != EKEYREVOKED)
+	if (rdmachan_grant_release(session->chan, lent->grant) && errno != EKEYREVOKED)
 		note("odd release errno %d", errno);
 	return send_plain(lent, message);
 }
@@ -211,7 +211,8 @@ static void lend(struct lent *lent)
 	lent->registered = !rdmachan_region_register(session->ctx, lent->memory, lent->size, 0,
 						     &lent->region, &record);
 	range.region = lent->region;
-	if (!lent->registered || rdmachan_grant(session->chan, session->ctx, &range, &record)) {
+	if (!lent->registered ||
+	    rdmachan_grant_lend(session->chan, session->ctx, &range, &record)) {
 		failed(lent, "grant-failed", errno, &record);
 		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
 		return;
@@ -227,7 +228,7 @@ static void take_back(struct lent *lent)
 	struct rdmachan_error record;
 
 	pthread_mutex_unlock(&session->lock);
-	if (rdmachan_revoke(session->chan, lent->grant, 0, 0, &record)) {
+	if (rdmachan_grant_revoke(session->chan, lent->grant, 0, 0, &record)) {
 		pthread_mutex_lock(&session->lock);
 		failed(lent, "revoke-failed", errno, &record);
 		return;

@@ -39,7 +39,7 @@ static void lend(int ctx, int chan, void *memory, size_t length, uint32_t rights
 
 	if (rdmachan_region_register(ctx, memory, length, 0, &range.region, &err) < 0)
 		die("cannot register", &err);
-	if (rdmachan_grant(chan, ctx, &range, &err) < 0)
+	if (rdmachan_grant_lend(chan, ctx, &range, &err) < 0)
 		die("cannot lend", &err);
 }
 
@@ -66,11 +66,11 @@ static int check(int chan, const struct rdmachan_grant_event *grant, const char 
 	struct rdmachan_error err;
 	int same;
 
-	if (rdmachan_read_from(chan, grant->grant, 0, other, grant->length, &err) < 0)
+	if (rdmachan_grant_read(chan, grant->grant, 0, other, grant->length, &err) < 0)
 		die("cannot read", &err);
 	same = !memcmp(text, other, grant->length);
 	printf("%s: %.*s\n", same ? "the same" : "NOT the same", (int)grant->length, other);
-	if (rdmachan_release(chan, grant->grant) < 0)
+	if (rdmachan_grant_release(chan, grant->grant) < 0)
 		perror("cannot give it back");
 	return !same;
 }
@@ -88,7 +88,7 @@ static int client(int ctx, int chan, char *text)
 		fputs("the server has lent a buffer of another size\n", stderr);
 		return 1;
 	}
-	if (rdmachan_write_to(chan, grant.grant, 0, text, length, &err) < 0)
+	if (rdmachan_grant_write(chan, grant.grant, 0, text, length, &err) < 0)
 		die("cannot write", &err);
 	status = check(chan, &grant, text);
 	await(chan, RDMACHAN_GRANT_RETURNED, &back);

@@ -55,7 +55,7 @@ static int lend(int ctx, int chan, void *memory, uint32_t rights)
 
 	if (rdmachan_region_register(ctx, memory, TEXT_SIZE, 0, &range.region, &err) < 0)
 		return tell(&err);
-	return rdmachan_grant(chan, ctx, &range, &err) < 0 ? tell(&err) : 0;
+	return rdmachan_grant_lend(chan, ctx, &range, &err) < 0 ? tell(&err) : 0;
 }
 
 static int exchange(int ctx, int chan, int reading, const char *side)
@@ -73,12 +73,12 @@ static int exchange(int ctx, int chan, int reading, const char *side)
 	if (ret < 0 || await(chan, RDMACHAN_GRANT_GIVEN, &event) < 0)
 		return -1;
 	if (reading)
-		ret = rdmachan_read_from(chan, event.grant, 0, theirs, TEXT_SIZE, &err);
+		ret = rdmachan_grant_read(chan, event.grant, 0, theirs, TEXT_SIZE, &err);
 	else
-		ret = rdmachan_write_to(chan, event.grant, 0, own, TEXT_SIZE, &err);
+		ret = rdmachan_grant_write(chan, event.grant, 0, own, TEXT_SIZE, &err);
 	if (ret < 0)
 		return tell(&err);
-	if (rdmachan_release(chan, event.grant) < 0) {
+	if (rdmachan_grant_release(chan, event.grant) < 0) {
 		perror("release");
 		return -1;
 	}

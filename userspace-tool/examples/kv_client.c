@@ -54,8 +54,8 @@ static void entry_read(int chan, uint32_t grant, unsigned int place, struct kv_e
 	int turn;
 
 	for (turn = 0; turn < TURNS; turn++) {
-		if (rdmachan_read_from(chan, grant, place * sizeof(*entry), entry,
-				       sizeof(*entry), &err) < 0)
+		if (rdmachan_grant_read(chan, grant, place * sizeof(*entry), entry,
+					sizeof(*entry), &err) < 0)
 			die("cannot read", &err);
 		if (!entry->sum || entry->sum == kv_sum(entry))
 			return;

@@ -94,7 +94,7 @@ static int admit(int ctx, int listener, uint32_t region)
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	chan = rdmachan_accept(listener, &options, NULL, NULL);
-	if (chan < 0 || !rdmachan_grant(chan, ctx, &range, &err))
+	if (chan < 0 || !rdmachan_grant_lend(chan, ctx, &range, &err))
 		return chan;
 	rdmachan_explain(&err, text, sizeof(text));
 	fputs(text, stderr);

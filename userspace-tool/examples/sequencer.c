@@ -42,7 +42,7 @@ static int admit(int ctx, int listener, uint32_t region)
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	chan = rdmachan_accept(listener, &options, NULL, NULL);
-	if (chan < 0 || !rdmachan_grant(chan, ctx, &range, NULL))
+	if (chan < 0 || !rdmachan_grant_lend(chan, ctx, &range, NULL))
 		return chan;
 	perror("cannot lend");
 	close(chan);
@@ -100,7 +100,7 @@ static int take(int chan, unsigned long count)
 		return 1;
 	}
 	while (count--) {
-		if (rdmachan_fetch_add(chan, event.grant, 0, 1, &number, &err) < 0)
+		if (rdmachan_grant_fetch_add(chan, event.grant, 0, 1, &number, &err) < 0)
 			die("cannot take a number", &err);
 		printf("%" PRIu64 "\n", number);
 	}

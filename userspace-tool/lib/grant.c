@@ -9,9 +9,9 @@
 
 #include "internal.h"
 
-int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
-			unsigned int count, const struct iovec *iov, unsigned int iov_count,
-			const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+int rdmachan_grant_lend_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
+			     unsigned int count, const struct iovec *iov, unsigned int iov_count,
+			     const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
 {
 	struct rdmachan_grant_args grant = {
 		.size = sizeof(grant),
@@ -34,10 +34,10 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
 	return lib_error_call(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_GRANT, &grant));
 }
 
-int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
-		   struct rdmachan_error *err)
+int rdmachan_grant_lend(int chan, int ctx, struct rdmachan_grant_range *range,
+			struct rdmachan_error *err)
 {
-	return rdmachan_grant_many(chan, ctx, range, 1, NULL, 0, NULL, err);
+	return rdmachan_grant_lend_many(chan, ctx, range, 1, NULL, 0, NULL, err);
 }
 
 static int check_aligned(const void *buffer)
@@ -96,15 +96,15 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 	return 1;
 }
 
-int rdmachan_release(int chan, uint32_t grant)
+int rdmachan_grant_release(int chan, uint32_t grant)
 {
 	struct rdmachan_release_args release = { .size = sizeof(release), .grant = grant };
 
 	return ioctl(chan, RDMACHAN_RELEASE, &release) < 0 ? -1 : 0;
 }
 
-int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
-		    struct rdmachan_error *err)
+int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
+			  struct rdmachan_error *err)
 {
 	struct rdmachan_revoke_args revoke = {
 		.size = sizeof(revoke),
@@ -132,21 +132,21 @@ static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_
 	return lib_error_call(err, RDMACHAN_OP_ACCESS, ioctl(chan, request, &access));
 }
 
-int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
-		       struct rdmachan_error *err)
+int rdmachan_grant_read(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
+			struct rdmachan_error *err)
 {
 	return access_grant(chan, RDMACHAN_READ, grant, offset, buffer, length, err);
 }
 
-int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
-		      struct rdmachan_error *err)
+int rdmachan_grant_write(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
+			 struct rdmachan_error *err)
 {
 	return access_grant(chan, RDMACHAN_WRITE, grant, offset, data, length, err);
 }
 
-int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
-			  size_t length, const void *message, size_t message_length,
-			  uint32_t msg_flags, struct rdmachan_error *err)
+int rdmachan_grant_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
+				size_t length, const void *message, size_t message_length,
+				uint32_t msg_flags, struct rdmachan_error *err)
 {
 	struct iovec iov = { (void *)message, message_length };
 	struct rdmachan_access_args access = {
@@ -178,8 +178,8 @@ static int update(int chan, struct rdmachan_atomic_args *atomic, uint64_t *befor
 	return lib_error_call(err, RDMACHAN_OP_ACCESS, ret);
 }
 
-int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
-		       uint64_t *before, struct rdmachan_error *err)
+int rdmachan_grant_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
+			     uint64_t *before, struct rdmachan_error *err)
 {
 	struct rdmachan_atomic_args fetch_add = {
 		.grant = grant,
@@ -191,8 +191,8 @@ int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
 	return update(chan, &fetch_add, before, err);
 }
 
-int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
-			  uint64_t swap, uint64_t *before, struct rdmachan_error *err)
+int rdmachan_grant_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
+				uint64_t swap, uint64_t *before, struct rdmachan_error *err)
 {
 	struct rdmachan_atomic_args compare_swap = {
 		.grant = grant,

@@ -383,7 +383,7 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
  * sends no more and everything was read, or this end was shut down for receiving, -1
  * on failure. EMSGSIZE: the message is larger than @size; it stays, @length tells what
  * is needed. ENOMSG: the message begins with events of grants, as after
- * rdmachan_revoke() by this program too; it stays, for rdmachan_recv_events(). EAGAIN:
+ * rdmachan_grant_revoke() by this program too; it stays, for rdmachan_recv_events(). EAGAIN:
  * there is no message and the channel has O_NONBLOCK. ENOTCONN: it is still being
  * connected, and has O_NONBLOCK. EINTR: a handler ran first. EFAULT: @buffer is bad; the
  * message stays. ENOBUFS, ENOSPC: the channel has failed, as a message that was coming
@@ -463,7 +463,7 @@ int rdmachan_region_unregister(int ctx, uint32_t region);
  * @ctx: context
  * @region: number of the region
  *
- * Waits as rdmachan_revoke() does, and as there each grant leaves an event on its channel.
+ * Waits as rdmachan_grant_revoke() does, and as there each grant leaves an event on its channel.
  *
  * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed, or it was lent
  * anew; EINTR: a handler ran first: revoking goes on, and the region stays; ENOENT and EPERM: as
@@ -488,7 +488,7 @@ struct rdmachan_events {
 };
 
 /**
- * rdmachan_grant() - lend a piece of a region to the peer
+ * rdmachan_grant_lend() - lend a piece of a region to the peer
  * @chan: channel
  * @ctx: context that the region belongs to
  * @range: the memory to lend, and its rights; &rdmachan_grant_range.out_grant is filled in
@@ -510,11 +510,11 @@ struct rdmachan_events {
  * ENOTTY: @ctx is no context; EDQUOT, ENOBUFS, ENOSPC: there are as many grants, or bytes, as may
  * be; EAGAIN, EPIPE and others: as rdmachan_send().
  */
-int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
-		   struct rdmachan_error *err);
+int rdmachan_grant_lend(int chan, int ctx, struct rdmachan_grant_range *range,
+			struct rdmachan_error *err);
 
 /**
- * rdmachan_grant_many() - lend several pieces, with a message
+ * rdmachan_grant_lend_many() - lend several pieces, with a message
  * @chan: channel
  * @ctx: context that the regions belong to
  * @ranges: the pieces to lend; each &rdmachan_grant_range.out_grant is filled in
@@ -526,13 +526,13 @@ int rdmachan_grant(int chan, int ctx, struct rdmachan_grant_range *range,
  *
  * The peer receives all events and the message at once. Either all is lent, or nothing.
  *
- * Return: as rdmachan_grant(); EMSGSIZE: message and grants do not fit a frame; with
+ * Return: as rdmachan_grant_lend(); EMSGSIZE: message and grants do not fit a frame; with
  * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that size. ETIMEDOUT:
  * there was no room in time, and nothing is lent.
  */
-int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
-			unsigned int count, const struct iovec *iov, unsigned int iov_count,
-			const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
+int rdmachan_grant_lend_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
+			     unsigned int count, const struct iovec *iov, unsigned int iov_count,
+			     const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
 
 /**
  * rdmachan_recv_events() - receive a message that may begin with events of grants
@@ -547,7 +547,7 @@ int rdmachan_grant_many(int chan, int ctx, struct rdmachan_grant_range *ranges,
  * @err: why it failed, or NULL
  *
  * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
- * the next message begins with events. With a queue it is rdmachan_queue_events().
+ * the next message begins with events. With a queue it is rdmachan_cqe_events().
  *
  * Return: as rdmachan_recvv(), without ENOMSG; EINVAL: @buffer is not aligned.
  */
@@ -555,7 +555,7 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 			 struct rdmachan_events *events, struct rdmachan_error *err);
 
 /**
- * rdmachan_release() - give control back to the owner
+ * rdmachan_grant_release() - give control back to the owner
  * @chan: channel
  * @grant: number of a grant that is held, from its event
  *
@@ -563,10 +563,10 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
  *
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended already.
  */
-int rdmachan_release(int chan, uint32_t grant);
+int rdmachan_grant_release(int chan, uint32_t grant);
 
 /**
- * rdmachan_revoke() - take control back from the holder
+ * rdmachan_grant_revoke() - take control back from the holder
  * @chan: channel
  * @grant: number of a grant that was given
  * @flags: %RDMACHAN_IO_F_DONTWAIT: only begin, an event tells when it is done; or 0
@@ -583,11 +583,11 @@ int rdmachan_release(int chan, uint32_t grant);
  * Return: 0, also when it has ended already; or -1. ENOENT: no such grant was ever given.
  * ETIMEDOUT, EINTR: the revocation goes on. EOPNOTSUPP: @flags has others.
  */
-int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
-		    struct rdmachan_error *err);
+int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
+			  struct rdmachan_error *err);
 
 /**
- * rdmachan_read_from() - read memory that the peer lends
+ * rdmachan_grant_read() - read memory that the peer lends
  * @chan: channel
  * @grant: number of a grant that is held
  * @offset: where to begin, in the grant
@@ -603,11 +603,11 @@ int rdmachan_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_m
  * ENOSPC: as many bytes as may be wait for their turn already; ECONNRESET and others: the
  * connection has ended. It cannot be interrupted (EINTR), but killed.
  */
-int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
-		       struct rdmachan_error *err);
+int rdmachan_grant_read(int chan, uint32_t grant, uint64_t offset, void *buffer, size_t length,
+			struct rdmachan_error *err);
 
 /**
- * rdmachan_write_to() - write to memory that the peer lends
+ * rdmachan_grant_write() - write to memory that the peer lends
  * @chan: channel
  * @grant: number of a grant that is held
  * @offset: where to begin, in the grant
@@ -617,14 +617,14 @@ int rdmachan_read_from(int chan, uint32_t grant, uint64_t offset, void *buffer, 
  *
  * The peer sees them before any message that is sent on the channel afterwards.
  *
- * Return: as rdmachan_read_from(). When the connection has ended any of the bytes may have
+ * Return: as rdmachan_grant_read(). When the connection has ended any of the bytes may have
  * been written.
  */
-int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
-		      struct rdmachan_error *err);
+int rdmachan_grant_write(int chan, uint32_t grant, uint64_t offset, const void *data, size_t length,
+			 struct rdmachan_error *err);
 
 /**
- * rdmachan_write_notify() - write to memory that the peer lends, and tell it
+ * rdmachan_grant_write_notify() - write to memory that the peer lends, and tell it
  * @chan: channel
  * @grant: number of a grant that is held
  * @offset: where to begin, in the grant
@@ -635,18 +635,18 @@ int rdmachan_write_to(int chan, uint32_t grant, uint64_t offset, const void *dat
  * @msg_flags: 16 bits that travel with the message
  * @err: why it failed, or NULL
  *
- * One call instead of rdmachan_write_to() and rdmachan_send(), and the message does not wait
+ * One call instead of rdmachan_grant_write() and rdmachan_send(), and the message does not wait
  * for the end of the first.
  *
- * Return: as rdmachan_write_to(); EMSGSIZE, EPIPE, EINTR: the bytes were written, and the message
- * was not sent.
+ * Return: as rdmachan_grant_write(); EMSGSIZE, EPIPE, EINTR: the bytes were written, and the
+ * message was not sent.
  */
-int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
-			  size_t length, const void *message, size_t message_length,
-			  uint32_t msg_flags, struct rdmachan_error *err);
+int rdmachan_grant_write_notify(int chan, uint32_t grant, uint64_t offset, const void *data,
+				size_t length, const void *message, size_t message_length,
+				uint32_t msg_flags, struct rdmachan_error *err);
 
 /**
- * rdmachan_fetch_add() - add to a number in memory that the peer lends, atomically
+ * rdmachan_grant_fetch_add() - add to a number in memory that the peer lends, atomically
  * @chan: channel
  * @grant: number of a grant that is held
  * @offset: where its 8 bytes begin in the grant; a multiple of 8 in the peer's memory
@@ -656,27 +656,27 @@ int rdmachan_write_notify(int chan, uint32_t grant, uint64_t offset, const void 
  *
  * The number is in the byte order of the peer.
  *
- * Return: as rdmachan_read_from(); EINVAL: @offset is not aligned; EREMOTEIO: the
+ * Return: as rdmachan_grant_read(); EINVAL: @offset is not aligned; EREMOTEIO: the
  * connection has ended, or the adapter has lost the result, and it is not known whether it was
  * done.
  */
-int rdmachan_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
-		       uint64_t *before, struct rdmachan_error *err);
+int rdmachan_grant_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t add,
+			     uint64_t *before, struct rdmachan_error *err);
 
 /**
- * rdmachan_compare_swap() - replace a number in memory that the peer lends, atomically
+ * rdmachan_grant_compare_swap() - replace a number in memory that the peer lends, atomically
  * @chan: channel
  * @grant: number of a grant that is held
- * @offset: as rdmachan_fetch_add()
+ * @offset: as rdmachan_grant_fetch_add()
  * @compare: it is replaced if it is this
  * @swap: by this
  * @before: set to the number before, which tells whether it was replaced; or NULL
  * @err: why it failed, or NULL
  *
- * Return: as rdmachan_fetch_add(); 0 also when it was not replaced.
+ * Return: as rdmachan_grant_fetch_add(); 0 also when it was not replaced.
  */
-int rdmachan_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
-			  uint64_t swap, uint64_t *before, struct rdmachan_error *err);
+int rdmachan_grant_compare_swap(int chan, uint32_t grant, uint64_t offset, uint64_t compare,
+				uint64_t swap, uint64_t *before, struct rdmachan_error *err);
 
 /* Queues - lib/queue.c */
 
@@ -833,7 +833,7 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  * It completes with the bytes of the message; with 0 and %RDMACHAN_CQE_F_EOF when the peer
  * sends no more. When the message is larger than @size it fails with EMSGSIZE,
  * &rdmachan_cqe.length tells what is needed, and the message stays. So does one that begins with
- * events of grants, with ENOMSG, unless the program knows them: see rdmachan_queue_events().
+ * events of grants, with ENOMSG, unless the program knows them: see rdmachan_cqe_events().
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
 
@@ -867,14 +867,14 @@ void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct 
 			       unsigned int count);
 
 /**
- * rdmachan_queue_prep_iov_region() - have the pieces of a message lie in a region
+ * rdmachan_sqe_set_iov_region() - have the pieces of a message lie in a region
  * @sqe: entry, prepared by rdmachan_queue_prep_sendv() or rdmachan_queue_prep_recvv(), whose array
  *	has offsets in the region instead of addresses
  * @region: region of the context that the queue comes from
  *
  * It adds to &rdmachan_sqe.flags.
  */
-void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
+void rdmachan_sqe_set_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
 
 /**
  * rdmachan_queue_prep_recv_pool() - prepare an entry: receive messages, one after the other
@@ -897,7 +897,7 @@ void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
  *  - EFAULT: the memory of the first buffer is bad. This completion has
  *    %RDMACHAN_CQE_F_BUFFER, and the buffer is the program's again: look at that flag whether
  *    or not it is a success. The message stays.
- *  - ENOMSG: the message begins with events of grants, and stays: see rdmachan_queue_events().
+ *  - ENOMSG: the message begins with events of grants, and stays: see rdmachan_cqe_events().
  *  - ECANCELED, ETIMEDOUT, or the error that ended the channel.
  *
  * To end it, submit rdmachan_queue_prep_cancel(), wait for the completion without
@@ -1016,7 +1016,7 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
 void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
 
 /**
- * rdmachan_queue_prep_read_from() - prepare an entry: read memory that the peer lends
+ * rdmachan_queue_prep_grant_read() - prepare an entry: read memory that the peer lends
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that is held
@@ -1024,11 +1024,11 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, ui
  * @buffer: where to
  * @length: bytes
  */
-void rdmachan_queue_prep_read_from(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				   uint64_t offset, void *buffer, size_t length);
+void rdmachan_queue_prep_grant_read(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				    uint64_t offset, void *buffer, size_t length);
 
 /**
- * rdmachan_queue_prep_write_to() - prepare an entry: write to memory that the peer lends
+ * rdmachan_queue_prep_grant_write() - prepare an entry: write to memory that the peer lends
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that is held
@@ -1038,86 +1038,86 @@ void rdmachan_queue_prep_read_from(struct rdmachan_sqe *sqe, int chan, uint32_t 
  *
  * A message of the same channel that is submitted behind it arrives behind it.
  */
-void rdmachan_queue_prep_write_to(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				  uint64_t offset, const void *data, size_t length);
+void rdmachan_queue_prep_grant_write(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				     uint64_t offset, const void *data, size_t length);
 
 /**
- * rdmachan_queue_prep_notify() - have a message go with a WRITE
- * @sqe: entry, prepared by rdmachan_queue_prep_write_to()
+ * rdmachan_sqe_set_notify() - have a message go with a WRITE
+ * @sqe: entry, prepared by rdmachan_queue_prep_grant_write()
  * @msg_flags: 16 bits that travel with it
  *
  * The peer receives an empty message when the bytes are there.
  */
-void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags);
+void rdmachan_sqe_set_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags);
 
 /**
- * rdmachan_queue_prep_own_region() - have READ or WRITE use memory of a region
- * @sqe: entry, prepared by rdmachan_queue_prep_read_from() or rdmachan_queue_prep_write_to()
+ * rdmachan_sqe_set_own_region() - have READ or WRITE use memory of a region
+ * @sqe: entry, prepared by rdmachan_queue_prep_grant_read() or rdmachan_queue_prep_grant_write()
  *	without an address
  * @region: region of the context that the queue comes from
  * @offset: where own memory begins there
  *
  * It adds to &rdmachan_sqe.flags.
  */
-void rdmachan_queue_prep_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset);
+void rdmachan_sqe_set_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset);
 
 /**
- * rdmachan_queue_prep_fetch_add() - prepare an entry: add to a number that the peer lends
+ * rdmachan_queue_prep_grant_fetch_add() - prepare an entry: add to a number that the peer lends
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that is held
  * @offset: where its 8 bytes begin in the grant; a multiple of 8 in the peer's memory
  * @add: what to add
  *
- * rdmachan_queue_value() tells what was there before.
+ * rdmachan_cqe_value() tells what was there before.
  */
-void rdmachan_queue_prep_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				   uint64_t offset, uint64_t add);
+void rdmachan_queue_prep_grant_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+					 uint64_t offset, uint64_t add);
 
 /**
- * rdmachan_queue_prep_compare_swap() - prepare an entry: replace such a number
+ * rdmachan_queue_prep_grant_compare_swap() - prepare an entry: replace such a number
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that is held
- * @offset: as of rdmachan_queue_prep_fetch_add()
+ * @offset: as of rdmachan_queue_prep_grant_fetch_add()
  * @compare: if it is this
  * @swap: by this
  *
- * rdmachan_queue_value() tells what was there before: @compare, if it was replaced.
+ * rdmachan_cqe_value() tells what was there before: @compare, if it was replaced.
  */
-void rdmachan_queue_prep_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				      uint64_t offset, uint64_t compare, uint64_t swap);
+void rdmachan_queue_prep_grant_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+					    uint64_t offset, uint64_t compare, uint64_t swap);
 
 /**
- * rdmachan_queue_prep_release() - prepare an entry: give a grant back
+ * rdmachan_queue_prep_grant_release() - prepare an entry: give a grant back
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that is held
  *
  * Add %RDMACHAN_SQE_F_FENCE to &rdmachan_sqe.flags to have accesses end before.
  */
-void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
+void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
 
 /**
- * rdmachan_queue_prep_grant() - prepare an entry: lend memory, with a message
+ * rdmachan_queue_prep_grant_lend() - prepare an entry: lend memory, with a message
  * @sqe: entry
  * @chan: channel
  * @grant: the memory to lend, with its size set, no flags and no timeout; it must stay until the
  *	operation has completed, with all that it points to, and its context open. The numbers of
  *	the grants are told in its ranges
  */
-void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
-			       const struct rdmachan_grant_args *grant);
+void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, int chan,
+				    const struct rdmachan_grant_args *grant);
 
 /**
- * rdmachan_queue_prep_revoke() - prepare an entry: take memory back
+ * rdmachan_queue_prep_grant_revoke() - prepare an entry: take memory back
  * @sqe: entry
  * @chan: channel
  * @grant: number of a grant that was given
  *
  * It completes when the memory is the owner's alone.
  */
-void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
+void rdmachan_queue_prep_grant_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
 
 /**
  * rdmachan_queue_prep_finish() - prepare an entry: wait until the peer's program has received all
@@ -1142,15 +1142,15 @@ void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t u
 				 uint32_t res);
 
 /**
- * rdmachan_queue_value() - what an atomic operation has found
+ * rdmachan_cqe_value() - what an atomic operation has found
  * @cqe: its completion, a success
  *
  * Return: the value that was there before.
  */
-uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
+uint64_t rdmachan_cqe_value(const struct rdmachan_cqe *cqe);
 
 /**
- * rdmachan_queue_events() - tell events of grants from the message that they came with
+ * rdmachan_cqe_events() - tell events of grants from the message that they came with
  * @cqe: completion of receiving, a success
  * @buffer: the buffer that was received into, at a multiple of 8 if there are events; with a pool
  *	it is the buffer whose id is &rdmachan_cqe.buffer
@@ -1169,8 +1169,8 @@ uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe);
  * Return: 0 or -1. EINVAL: there are events, and @buffer is not aligned; EPROTO: @buffer is not
  * what was received.
  */
-int rdmachan_queue_events(const struct rdmachan_cqe *cqe, void *buffer,
-			  struct rdmachan_events *events);
+int rdmachan_cqe_events(const struct rdmachan_cqe *cqe, void *buffer,
+			struct rdmachan_events *events);
 
 /**
  * rdmachan_queue_submit() - submit the entries that were got

@@ -283,7 +283,7 @@ void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct 
 	sqe->flags = RDMACHAN_SQE_F_IOV;
 }
 
-void rdmachan_queue_prep_iov_region(struct rdmachan_sqe *sqe, uint32_t region)
+void rdmachan_sqe_set_iov_region(struct rdmachan_sqe *sqe, uint32_t region)
 {
 	sqe->flags |= RDMACHAN_SQE_F_REGION;
 	sqe->region = region;
@@ -365,56 +365,56 @@ static void fill_grant(struct rdmachan_sqe *sqe, uint8_t opcode, int chan, uint3
 	sqe->grant_offset = offset;
 }
 
-void rdmachan_queue_prep_read_from(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				   uint64_t offset, void *buffer, size_t length)
+void rdmachan_queue_prep_grant_read(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				    uint64_t offset, void *buffer, size_t length)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_READ, chan, grant, offset);
 	sqe->addr = (uintptr_t)buffer;
 	sqe->length = length;
 }
 
-void rdmachan_queue_prep_write_to(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				  uint64_t offset, const void *data, size_t length)
+void rdmachan_queue_prep_grant_write(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+				     uint64_t offset, const void *data, size_t length)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_WRITE, chan, grant, offset);
 	sqe->addr = (uintptr_t)data;
 	sqe->length = length;
 }
 
-void rdmachan_queue_prep_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset)
+void rdmachan_sqe_set_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset)
 {
 	sqe->flags |= RDMACHAN_SQE_F_REGION;
 	sqe->region = region;
 	sqe->addr = offset;
 }
 
-void rdmachan_queue_prep_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				   uint64_t offset, uint64_t add)
+void rdmachan_queue_prep_grant_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+					 uint64_t offset, uint64_t add)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_FETCH_ADD, chan, grant, offset);
 	sqe->operand = add;
 }
 
-void rdmachan_queue_prep_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
-				      uint64_t offset, uint64_t compare, uint64_t swap)
+void rdmachan_queue_prep_grant_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
+					    uint64_t offset, uint64_t compare, uint64_t swap)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_COMPARE_SWAP, chan, grant, offset);
 	sqe->operand = swap;
 	sqe->compare = compare;
 }
 
-void rdmachan_queue_prep_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
+void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_RELEASE, chan, grant, 0);
 }
 
-void rdmachan_queue_prep_grant(struct rdmachan_sqe *sqe, int chan,
-			       const struct rdmachan_grant_args *grant)
+void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, int chan,
+				    const struct rdmachan_grant_args *grant)
 {
 	fill(sqe, RDMACHAN_OPCODE_GRANT, chan, grant, 0);
 }
 
-void rdmachan_queue_prep_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
+void rdmachan_queue_prep_grant_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant)
 {
 	fill_grant(sqe, RDMACHAN_OPCODE_REVOKE, chan, grant, 0);
 }
@@ -431,19 +431,19 @@ void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t u
 	sqe->target = user_data;
 }
 
-void rdmachan_queue_prep_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
+void rdmachan_sqe_set_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
 {
 	sqe->op_flags |= RDMACHAN_WRITE_F_NOTIFY;
 	sqe->msg_flags = msg_flags;
 }
 
-uint64_t rdmachan_queue_value(const struct rdmachan_cqe *cqe)
+uint64_t rdmachan_cqe_value(const struct rdmachan_cqe *cqe)
 {
 	return cqe->length | (uint64_t)cqe->buffer << 32;
 }
 
-int rdmachan_queue_events(const struct rdmachan_cqe *cqe, void *buffer,
-			  struct rdmachan_events *events)
+int rdmachan_cqe_events(const struct rdmachan_cqe *cqe, void *buffer,
+			struct rdmachan_events *events)
 {
 	memset(events, 0, sizeof(*events));
 	if (cqe->flags & RDMACHAN_CQE_F_GRANTS)

@@ -61,7 +61,7 @@ static const struct {
 		"Receive into a buffer of as many bytes as was told, or see peer_message_max and send_buffer of rdmachan_query().",
 	} },
 	{ ENOMSG, ANY, {
-		"The next message begins with events of grants: the peer lends memory, or memory that was lent to the peer is back, as after rdmachan_revoke() too. The message stays.",
+		"The next message begins with events of grants: the peer lends memory, or memory that was lent to the peer is back, as after rdmachan_grant_revoke() too. The message stays.",
 		"Receive it by rdmachan_recv_events(), or with RDMACHAN_IO_F_GRANTS or RDMACHAN_RECV_F_GRANTS.",
 	} },
 	{ ENOENT, GRANT, {

@@ -42,6 +42,24 @@ symbols()
 	diff "$tmp/h" "$tmp/man"
 }
 
+# The noun of a name is that of the first argument, or what the call is about. No structure has the
+# name of a function: in C++ it could not be named.
+names()
+{
+	tr '\n' ' ' <"$here/lib/librdmachan.h" | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |
+		grep -o 'rdmachan_[a-z_]*([^)]*' >"$tmp/calls"
+	[ "$(wc -l <"$tmp/calls")" -ge "$(wc -l <"$tmp/map")" ] || return 1
+	! grep -E '\((const )?struct rdmachan_(queue|pool|cqe|sqe) \*' "$tmp/calls" |
+		grep -vE '^rdmachan_(queue|pool|cqe)_[a-z_]*\((const )?struct rdmachan_\1 \*' |
+		grep -vE '^rdmachan_(queue_prep|sqe)_[a-z_]*\((const )?struct rdmachan_sqe \*' |
+		grep -v '^rdmachan_pool_open(struct rdmachan_queue \*' || return 1
+	! grep -E ', uint32_t (grant|region)\>' "$tmp/calls" | grep -v 'struct rdmachan_sqe \*' |
+		grep -vE '^rdmachan_(grant|region)_[a-z_]*\(int [a-z]*, uint32_t \1\>' || return 1
+	sed -n 's/^.*\(struct\|enum\|union\) \(rdmachan_[a-z_]*\) {$/\2/p' "$here/lib/librdmachan.h" \
+		"$BUILD/include/linux/rdmachan.h" | sort >"$tmp/tags"
+	[ -s "$tmp/tags" ] && ! comm -12 "$tmp/tags" "$tmp/map" | grep .
+}
+
 soname()
 {
 	readelf -d "$BUILD/librdmachan.so" | grep -q 'SONAME.*\[librdmachan.so.0\]'
@@ -265,6 +283,7 @@ examples()
 }
 
 check "the library exports what is declared and documented" symbols
+check "each name has its noun, and is no structure's" names
 check "its name is librdmachan.so.0" soname
 for compiler in gcc clang; do
 	if command -v "$compiler" >/dev/null; then

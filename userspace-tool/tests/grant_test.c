@@ -51,7 +51,7 @@ static void test_message_with_grants(void)
 
 	transfer.msg_flags = 77;
 	ranges[1].cookie = UINT64_MAX;
-	ok(!rdmachan_grant_many(owner, ctx, ranges, 3, &iov, 1, &transfer, &err),
+	ok(!rdmachan_grant_lend_many(owner, ctx, ranges, 3, &iov, 1, &transfer, &err),
 	   "three grants and a message");
 	ok(rdmachan_recv(holder, text, sizeof(text), NULL, &err) < 0 && errno == ENOMSG,
 	   "who does not know of grants gets ENOMSG");
@@ -75,7 +75,7 @@ static int by_queue(uint32_t flags, void *where, int64_t length)
 {
 	const struct rdmachan_cqe cqe = { .res = length, .flags = flags };
 
-	return rdmachan_queue_events(&cqe, where, &events);
+	return rdmachan_cqe_events(&cqe, where, &events);
 }
 
 static void test_events_by_queue(void)
@@ -115,7 +115,7 @@ static uint32_t lend(uint64_t offset, uint64_t length, uint32_t rights)
 {
 	struct rdmachan_grant_range range = range_of(offset, length, rights);
 
-	if (rdmachan_grant(owner, ctx, &range, &err) < 0 ||
+	if (rdmachan_grant_lend(owner, ctx, &range, &err) < 0 ||
 	    rdmachan_recv_events(holder, buffer, EVENT, NULL, &events, &err) != 1)
 		return 0;
 	return range.out_grant;
@@ -130,24 +130,24 @@ static void test_accesses(void)
 	uint64_t value = 0, before = 0;
 
 	memory[5] = 42;
-	ok(!rdmachan_read_from(holder, grant, 40, &value, 8, &err) && value == 42, "read");
-	ok(!rdmachan_write_to(holder, grant, 48, &value, 8, &err) && memory[6] == 42, "write");
-	ok(!rdmachan_write_notify(holder, grant, 56, &value, 8, "told", 4, 7, &err) &&
+	ok(!rdmachan_grant_read(holder, grant, 40, &value, 8, &err) && value == 42, "read");
+	ok(!rdmachan_grant_write(holder, grant, 48, &value, 8, &err) && memory[6] == 42, "write");
+	ok(!rdmachan_grant_write_notify(holder, grant, 56, &value, 8, "told", 4, 7, &err) &&
 	   rdmachan_recvv(owner, &iov, 1, &transfer, &err) == 1 && transfer.length == 4 &&
 	   transfer.msg_flags == 7 && !memcmp(buffer, "told", 4) && memory[7] == 42,
 	   "write and tell");
-	ok(!rdmachan_fetch_add(holder, grant, 40, UINT64_MAX, &before, &err) && before == 42 &&
-	   memory[5] == 41, "add");
-	ok(!rdmachan_compare_swap(holder, grant, 40, 1, 2, &before, &err) && before == 41 &&
+	ok(!rdmachan_grant_fetch_add(holder, grant, 40, UINT64_MAX, &before, &err) &&
+	   before == 42 && memory[5] == 41, "add");
+	ok(!rdmachan_grant_compare_swap(holder, grant, 40, 1, 2, &before, &err) && before == 41 &&
 	   memory[5] == 41, "compare what differs");
-	ok(!rdmachan_compare_swap(holder, grant, 40, 41, 2, NULL, &err) && memory[5] == 2,
+	ok(!rdmachan_grant_compare_swap(holder, grant, 40, 41, 2, NULL, &err) && memory[5] == 2,
 	   "compare and swap");
-	ok(rdmachan_read_from(holder, grant, sizeof(memory) - 7, &value, 8, &err) < 0 &&
+	ok(rdmachan_grant_read(holder, grant, sizeof(memory) - 7, &value, 8, &err) < 0 &&
 	   errno == ERANGE && err.error == ERANGE && err.op == RDMACHAN_OP_ACCESS,
 	   "a failure tells what was tried");
-	ok(rdmachan_fetch_add(holder, grant + 1, 0, 1, NULL, &err) < 0 && errno == ENOENT,
+	ok(rdmachan_grant_fetch_add(holder, grant + 1, 0, 1, NULL, &err) < 0 && errno == ENOENT,
 	   "no such grant");
-	ok(!rdmachan_release(holder, grant) && rdmachan_release(holder, grant) < 0 &&
+	ok(!rdmachan_grant_release(holder, grant) && rdmachan_grant_release(holder, grant) < 0 &&
 	   errno == EKEYREVOKED, "it is given back once");
 	ok(rdmachan_recv_events(owner, buffer, EVENT, NULL, &events, &err) == 1 &&
 	   events.count == 1 && events.events->what == RDMACHAN_GRANT_RETURNED &&
@@ -158,11 +158,11 @@ static void test_revoke(void)
 {
 	uint32_t grant = lend(0, 64, RDMACHAN_RIGHT_WRITE);
 
-	ok(!rdmachan_revoke(owner, grant, 0, 1000, &err) &&
-	   rdmachan_write_to(holder, grant, 0, "x", 1, &err) < 0 && errno == EKEYREVOKED,
+	ok(!rdmachan_grant_revoke(owner, grant, 0, 1000, &err) &&
+	   rdmachan_grant_write(holder, grant, 0, "x", 1, &err) < 0 && errno == EKEYREVOKED,
 	   "what was taken back is of no use");
-	ok(!rdmachan_revoke(owner, grant, 0, 1000, &err), "taking it back again is no error");
-	ok(rdmachan_revoke(owner, grant + 1, 0, 0, &err) < 0 && errno == ENOENT &&
+	ok(!rdmachan_grant_revoke(owner, grant, 0, 1000, &err), "taking it back again is no error");
+	ok(rdmachan_grant_revoke(owner, grant + 1, 0, 0, &err) < 0 && errno == ENOENT &&
 	   err.op == RDMACHAN_OP_GRANT, "no such grant was given");
 	ok(!rdmachan_region_take_back(ctx, region), "a region is taken back");
 }
