@@ -22,7 +22,7 @@ static int channel_failed(int chan, ssize_t count)
 		fail("the server has ended the channel");
 		return TOOL_CONNECTION;
 	}
-	if (rdmachan_query(chan, NULL, &err) < 0 || err.cause == RDMACHAN_CAUSE_NONE) {
+	if (rdmachan_query(chan, NULL, &err, NULL) < 0 || err.cause == RDMACHAN_CAUSE_NONE) {
 		errno = error;
 		return fail_errno("the measurement failed");
 	}

@@ -87,7 +87,7 @@ static int accept_next(struct server *server)
 	} while (!fds[0].revents && !fds[1].revents);
 	if (!fds[0].revents)
 		return -1;
-	return rdmachan_accept(server->listener, NULL, NULL, NULL);
+	return rdmachan_accept(server->listener, NULL, NULL, NULL, NULL);
 }
 
 static bool serve_accept(struct server *server, const struct bench_request *request)
@@ -149,7 +149,7 @@ static bool serve_request(struct server *server)
 static int serve(struct server *server)
 {
 	for (;;) {
-		server->chan = rdmachan_accept(server->listener, NULL, NULL, NULL);
+		server->chan = rdmachan_accept(server->listener, NULL, NULL, NULL, NULL);
 		if (server->chan < 0 && errno == EINTR)
 			continue;
 		if (server->chan < 0)

@@ -40,7 +40,7 @@ static int ask(int ctx, struct rdmachan_info *info, struct rdmachan_device **dev
 		*devices = calloc(max, sizeof(**devices));
 		if (!*devices)
 			return -1;
-		count = rdmachan_get_info(ctx, info, *devices, max);
+		count = rdmachan_get_info(ctx, info, *devices, max, NULL);
 		if (count < 0 || info->out_devices <= max)
 			return count;
 		max = info->out_devices;

@@ -200,7 +200,7 @@ static int walk(int ctx, uint32_t flags, struct listing *listing)
 		table_init(&listing->tables[kind], headings[kind]);
 	if (listing->as_json)
 		json_array(&listing->json, NULL);
-	ret = rdmachan_list_each(ctx, flags, each, listing);
+	ret = rdmachan_list_each(ctx, flags, each, listing, NULL);
 	if (ret < 0 && errno == EPERM)
 		return fail("objects of all users are shown to root (CAP_NET_ADMIN) only");
 	if (ret < 0)

@@ -98,7 +98,7 @@ static int serve_one(int listener, const struct listening *listening)
 	int chan, status;
 
 	do {
-		chan = rdmachan_accept(listener, NULL, &peer, &uid);
+		chan = rdmachan_accept(listener, NULL, &peer, &uid, NULL);
 	} while (chan < 0 && errno == EINTR);
 	if (chan < 0)
 		return fail_errno("cannot accept");

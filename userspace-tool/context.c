@@ -32,7 +32,7 @@ const char *context_open_hint(int error)
 /* A context, or -1 after having told why not. */
 int context_open(void)
 {
-	int ctx = rdmachan_open();
+	int ctx = rdmachan_open(NULL);
 	int error = errno;
 
 	if (ctx >= 0)

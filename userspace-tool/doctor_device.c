@@ -119,7 +119,7 @@ static bool mtu_ask(const struct doctor *doctor, const struct port *port, uint32
 
 	if (doctor->ctx < 0 || !parse_u32(port->number, 0, UINT32_MAX, &number))
 		return false;
-	count = rdmachan_get_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
+	count = rdmachan_get_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices), NULL);
 	for (i = 0; i < count; i++) {
 		if (devices[i].port != number ||
 		    strncmp(devices[i].name, port->device, sizeof(devices[i].name)))

@@ -59,7 +59,7 @@ static void check_node(struct doctor *doctor)
 	struct stat stat_;
 	int error;
 
-	doctor->ctx = rdmachan_open();
+	doctor->ctx = rdmachan_open(NULL);
 	error = errno;
 	if (doctor->ctx >= 0) {
 		doctor_note(doctor, DOCTOR_OK, "device file", "%s can be used by this user",
@@ -78,7 +78,7 @@ static void check_interface(struct doctor *doctor)
 {
 	struct rdmachan_info info;
 
-	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0) < 0) {
+	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0, NULL) < 0) {
 		doctor_note(doctor, DOCTOR_FAIL, "interface", "the module does not answer: %s",
 			    strerror(errno));
 		doctor_fix(doctor, "install the module and the tool of one version");
@@ -100,7 +100,7 @@ static void check_port(struct doctor *doctor)
 	struct rdmachan_info info;
 	int listener;
 
-	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0) < 0)
+	if (rdmachan_get_info(doctor->ctx, &info, NULL, 0, NULL) < 0)
 		return;
 	listener = rdmachan_listen(doctor->ctx, TOOL_SERVICE_NOBODY, NULL, &err);
 	if (listener >= 0) {

@@ -32,9 +32,9 @@ static void check_mtu(struct doctor *doctor, int chan)
 	struct rdmachan_info info;
 	int count, i;
 
-	if (rdmachan_query(chan, &object, NULL) < 0)
+	if (rdmachan_query(chan, &object, NULL, NULL) < 0)
 		return;
-	count = rdmachan_get_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices));
+	count = rdmachan_get_info(doctor->ctx, &info, devices, ARRAY_SIZE(devices), NULL);
 	for (i = 0; i < count; i++)
 		if (!strncmp(devices[i].name, object.device, sizeof(object.device)) &&
 		    devices[i].port == object.dev_port)
@@ -137,7 +137,7 @@ static bool has_rdma(int ctx, const char *name)
 	struct rdmachan_info info;
 	int count, i;
 
-	count = rdmachan_get_info(ctx, &info, devices, ARRAY_SIZE(devices));
+	count = rdmachan_get_info(ctx, &info, devices, ARRAY_SIZE(devices), NULL);
 	for (i = 0; i < count; i++) {
 		if (!strncmp(devices[i].netdev, name, sizeof(devices[i].netdev)) &&
 		    devices[i].flags & RDMACHAN_DEV_F_ACTIVE)

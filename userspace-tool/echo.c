@@ -132,7 +132,7 @@ static int accept_all(struct echo *echo)
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	for (;;) {
-		fd = rdmachan_accept(echo->listener, &options, NULL, NULL);
+		fd = rdmachan_accept(echo->listener, &options, NULL, NULL, NULL);
 		if (fd >= 0) {
 			if (channel_add(echo, fd) < 0)
 				fail_errno("cannot serve a channel");

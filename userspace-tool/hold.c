@@ -47,7 +47,7 @@ static int accept_one(struct holding *holding, int ctx)
 		return -TOOL_FAILED;
 	}
 	options.timeout_ms = holding->wait_ms;
-	chan = rdmachan_accept(listener, &options, NULL, NULL);
+	chan = rdmachan_accept(listener, &options, NULL, NULL, NULL);
 	if (chan < 0)
 		chan = -fail_errno("cannot accept");
 	close(listener);
@@ -173,8 +173,8 @@ int hold_end(struct holding *holding, int status)
 
 	if (!ended) {
 		/* The owner learns that this end did not do what it was to do. */
-		rdmachan_shutdown(holding->chan, RDMACHAN_SHUTDOWN_ABORT);
-	} else if (rdmachan_grant_release(holding->chan, holding->grant.grant) < 0 &&
+		rdmachan_shutdown(holding->chan, RDMACHAN_SHUTDOWN_ABORT, NULL);
+	} else if (rdmachan_grant_release(holding->chan, holding->grant.grant, NULL) < 0 &&
 		   errno != EKEYREVOKED) {
 		owner = fail_errno("cannot give the memory back");
 	} else if (holding->writes) {

@@ -261,7 +261,7 @@ static int lend(struct lending *lending)
 	back = take_back(lending);
 	/* A holder that waits for this end is told so, too. */
 	if (back)
-		rdmachan_shutdown(lending->chan, RDMACHAN_SHUTDOWN_ABORT);
+		rdmachan_shutdown(lending->chan, RDMACHAN_SHUTDOWN_ABORT, NULL);
 	return status ? status : back;
 }
 
@@ -284,7 +284,7 @@ static int accept_and_lend(struct lending *lending, int listener)
 	struct rdmachan_addr peer;
 	int status;
 
-	lending->chan = rdmachan_accept(listener, NULL, &peer, NULL);
+	lending->chan = rdmachan_accept(listener, NULL, &peer, NULL, NULL);
 	if (lending->chan < 0 && (errno == EINTR || errno == EAGAIN))
 		return NOBODY;
 	if (lending->chan < 0)

@@ -132,7 +132,7 @@ static bool break_off(struct receiving *receiving, const char *name)
 	const struct filemsg_result result = { .verdict = FILEMSG_PROTOCOL };
 
 	refuse(receiving, name, &result);
-	rdmachan_shutdown(receiving->chan, RDMACHAN_SHUTDOWN_RECV);
+	rdmachan_shutdown(receiving->chan, RDMACHAN_SHUTDOWN_RECV, NULL);
 	return false;
 }
 
@@ -340,7 +340,7 @@ static int accept_one(struct receiving *receiving, int listener)
 			receiving->stopped = true;
 			return -1;
 		}
-		receiving->chan = rdmachan_accept(listener, NULL, &peer, NULL);
+		receiving->chan = rdmachan_accept(listener, NULL, &peer, NULL, NULL);
 	} while (receiving->chan < 0 && (errno == EINTR || errno == EAGAIN));
 	if (receiving->chan < 0)
 		return -fail_errno("cannot accept");

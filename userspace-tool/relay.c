@@ -70,7 +70,7 @@ static int abort_channel(struct relay *relay, int status)
 		relay->abort_status = status;
 	relay->aborted = true;
 	pthread_mutex_unlock(&relay->lock);
-	rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_ABORT);
+	rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_ABORT, NULL);
 	return status;
 }
 
@@ -118,7 +118,7 @@ static int input_finish(struct relay *relay, bool cut)
 
 	/* A peer that was sent nothing need not look for the end of it. */
 	if (!relay->sent && !cut) {
-		rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_SEND);
+		rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 		return TOOL_OK;
 	}
 	while (rdmachan_finish(relay->chan, 0, &err) < 0) {
@@ -348,7 +348,7 @@ static int output(struct relay *relay, bool one_way)
 	int status = TOOL_OK;
 
 	if (one_way)
-		rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_RECV);
+		rdmachan_shutdown(relay->chan, RDMACHAN_SHUTDOWN_RECV, NULL);
 	else
 		status = write_output(relay);
 	return status ? status : close_output(relay);

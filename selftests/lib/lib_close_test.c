@@ -65,14 +65,14 @@ static void send_one(struct waiter *w)
 
 static void accept_one(struct waiter *w)
 {
-	w->ret = rdmachan_accept(w->fd, NULL, NULL, NULL);
+	w->ret = rdmachan_accept(w->fd, NULL, NULL, NULL, NULL);
 }
 
 static void wait_queue(struct waiter *w)
 {
 	struct rdmachan_cqe *cqe;
 
-	w->ret = rdmachan_queue_wait_cqe(w->queue, &cqe, 0);
+	w->ret = rdmachan_queue_wait_cqe(w->queue, &cqe, 0, NULL);
 	if (!w->ret) {
 		w->cqe = *cqe;
 		rdmachan_queue_cqe_seen(w->queue);
@@ -152,7 +152,7 @@ TEST_F(lib, shutdown_wakes_a_receiver)
 	struct waiter w = { .run = receive, .fd = self->a };
 
 	begin(&w);
-	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_RECV, NULL), 0);
 	EXPECT_EQ(end(&w), 0);
 }
 
@@ -162,7 +162,7 @@ TEST_F(lib, shutdown_wakes_a_sender)
 
 	ASSERT_GT(fill_up(self->a, 30000), 0);
 	begin(&w);
-	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND, NULL), 0);
 	EXPECT_EQ(end(&w), -1);
 	EXPECT_EQ(w.error, EPIPE);
 }
@@ -179,7 +179,8 @@ TEST_F(lib, shutdown_wakes_all)
 	begin(&in[0]);
 	begin(&in[1]);
 	begin(&out);
-	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV,
+				    NULL), 0);
 	EXPECT_EQ(end(&in[0]), 0);
 	EXPECT_EQ(end(&in[1]), 0);
 	EXPECT_EQ(end(&out), -1);
@@ -192,9 +193,9 @@ TEST_F(lib, shutdown_wakes_a_queue)
 	struct waiter w = { .run = wait_queue, .queue = self->q };
 
 	rdmachan_queue_prep_recv(entry(self->q, 1), self->a, memory, SIZE);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	begin(&w);
-	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_RECV), 0);
+	EXPECT_EQ(rdmachan_shutdown(self->a, RDMACHAN_SHUTDOWN_RECV, NULL), 0);
 	EXPECT_EQ(end(&w), 0);
 	EXPECT_EQ(w.cqe.user_data, 1);
 	EXPECT_EQ(w.cqe.res, 0);
@@ -233,7 +234,7 @@ TEST_F(lib, shutdown_races_with_a_message)
 		EXPECT_EQ(rdmachan_send(fds[1], "x", 1, NULL), 0);
 		if (i & 1)
 			sleep_ms(1);
-		EXPECT_EQ(rdmachan_shutdown(fds[0], RDMACHAN_SHUTDOWN_RECV), 0);
+		EXPECT_EQ(rdmachan_shutdown(fds[0], RDMACHAN_SHUTDOWN_RECV, NULL), 0);
 		EXPECT_GE(end(&w), 0);
 		close(fds[0]);
 		close(fds[1]);

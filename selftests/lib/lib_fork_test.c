@@ -28,7 +28,7 @@ static void prepare(struct fixture_lib *self)
 	pool = make_pool(queue, 4, 2);
 	rdmachan_queue_prep_recv_pool(entry(queue, 1), self->b, pool);
 	nop(queue, 2);
-	ASSERT_EQ(rdmachan_queue_submit(queue), 2);
+	ASSERT_EQ(rdmachan_queue_submit(queue, NULL), 2);
 	ASSERT_EQ(rdmachan_queue_cq_ready(queue), 1);
 	nop(queue, 3);
 }
@@ -37,7 +37,7 @@ static void prepare(struct fixture_lib *self)
 static void go_on(struct fixture_lib *self)
 {
 	EXPECT_DONE(queue, 2, 0);
-	EXPECT_EQ(rdmachan_queue_submit(queue), 1);
+	EXPECT_EQ(rdmachan_queue_submit(queue, NULL), 1);
 	EXPECT_DONE(queue, 3, 0);
 	EXPECT_EQ(rdmachan_send(self->a, "x", 1, NULL), 0);
 	EXPECT_MESSAGE(queue, 1, 1, 0);
@@ -77,7 +77,7 @@ TEST_F(lib, each_call_in_a_forked_child_polled)
 		EXPECT_CHILD(child, 0);
 	}
 	nop(self->q, 1);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, 1, 0);
 }
 
@@ -178,7 +178,7 @@ TEST_F(lib, closed_by_a_child)
 	EXPECT_CHILD(child, 0);
 	nop(queue, 5);
 	EXPECT_DONE(queue, 2, 0);
-	EXPECT_EQ(rdmachan_queue_submit(queue), 3);
+	EXPECT_EQ(rdmachan_queue_submit(queue, NULL), 3);
 	EXPECT_DONE(queue, 3, 0);
 	EXPECT_DONE(queue, 4, 0);
 	EXPECT_DONE(queue, 5, 0);
@@ -203,7 +203,7 @@ TEST_F(lib, child_with_the_same_memory)
 	ASSERT_GT(child, 0);
 	EXPECT_CHILD(child, 0);
 	nop(queue, 6);
-	ASSERT_EQ(rdmachan_queue_submit(queue), 1);
+	ASSERT_EQ(rdmachan_queue_submit(queue, NULL), 1);
 	EXPECT_DONE(queue, 6, 0);
 }
 
@@ -213,8 +213,8 @@ static int refused_region(int ctx, int chan, uint32_t region)
 		.region = region, .length = PAGE, .rights = RDMACHAN_RIGHT_READ,
 	};
 
-	EXPECT_ERR(rdmachan_region_unregister(ctx, region), EPERM);
-	EXPECT_ERR(rdmachan_region_take_back(ctx, region), EPERM);
+	EXPECT_ERR(rdmachan_region_unregister(ctx, region, NULL), EPERM);
+	EXPECT_ERR(rdmachan_region_take_back(ctx, region, NULL), EPERM);
 	EXPECT_ERR(rdmachan_grant_lend(chan, ctx, &range, NULL), EPERM);
 	return harness_failures;
 }
@@ -227,7 +227,7 @@ TEST_F(lib, region_in_a_forked_child)
 	if (!child)
 		_exit(refused_region(self->ctx, self->a, region));
 	EXPECT_CHILD(child, 0);
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, region), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, region, NULL), 0);
 }
 
 TEST_HARNESS_MAIN

@@ -38,7 +38,7 @@ static inline void next(struct rdmachan_queue *q, struct rdmachan_cqe *cqe)
 {
 	struct rdmachan_cqe *there;
 
-	ASSERT_EQ(rdmachan_queue_wait_cqe(q, &there, 10000), 0);
+	ASSERT_EQ(rdmachan_queue_wait_cqe(q, &there, 10000, NULL), 0);
 	ASSERT_TRUE(there);
 	*cqe = *there;
 	rdmachan_queue_cqe_seen(q);
@@ -61,7 +61,7 @@ static inline void watch(struct rdmachan_queue *q, uint64_t user_data, int64_t r
 	struct rdmachan_cqe *cqe;
 
 	ASSERT_TRUE(wait_readable(rdmachan_queue_fd(q), 10000));
-	ASSERT_EQ(rdmachan_queue_peek_cqe(q, &cqe), 1);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(q, &cqe, NULL), 1);
 	ASSERT_EQ(cqe->user_data, user_data);
 	EXPECT_EQ(cqe->res, result);
 	rdmachan_queue_cqe_seen(q);
@@ -88,7 +88,7 @@ static inline int64_t alone(struct rdmachan_queue *q)
 {
 	struct rdmachan_cqe cqe;
 
-	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	next(q, &cqe);
 	return cqe.res;
 }

@@ -64,7 +64,7 @@ TEST_F(lib, poller_is_woken)
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(wait_asleep());
 		nop(q, i);
-		ASSERT_EQ(rdmachan_queue_submit(q), 1);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 		watch(q, i, 0);
 	}
 	/* Waiting wakes it as well. */
@@ -73,7 +73,7 @@ TEST_F(lib, poller_is_woken)
 	EXPECT_DONE(q, 1, 0);
 	ASSERT_TRUE(wait_asleep());
 	nop(q, 2);
-	ASSERT_EQ(rdmachan_queue_submit_and_wait(q, 1, 10000), 1);
+	ASSERT_EQ(rdmachan_queue_submit_and_wait(q, 1, 10000, NULL), 1);
 	EXPECT_DONE(q, 2, 0);
 	rdmachan_queue_close(q);
 }
@@ -90,8 +90,8 @@ TEST_F(lib, polled_messages)
 		rdmachan_queue_prep_recv(entry(q, 0), self->b, memory[1], SIZE);
 		rdmachan_queue_prep_send(entry(q, 1), self->a, memory[0], 4, i);
 		/* How many it was shown. */
-		ASSERT_EQ(rdmachan_queue_submit(q), 2);
-		EXPECT_EQ(rdmachan_queue_submit(q), 0);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
+		EXPECT_EQ(rdmachan_queue_submit(q, NULL), 0);
 		collect(q, cqes, 2);
 		EXPECT_EQ(cqes[0].res, 4);
 		EXPECT_EQ(cqes[0].msg_flags, i);
@@ -115,9 +115,9 @@ TEST_F(lib, polled_until_full)
 			sqe->user_data = put++;
 			ASSERT_LT(count, 8);
 		}
-		ASSERT_EQ(rdmachan_queue_submit(q), count);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), count);
 		nop(q, put++);
-		ASSERT_EQ(rdmachan_queue_submit(q), 1);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 		while (got < put)
 			EXPECT_DONE(q, got++, 0);
 	}
@@ -126,21 +126,21 @@ TEST_F(lib, polled_until_full)
 
 static int do_submit(struct rdmachan_queue *q)
 {
-	return rdmachan_queue_submit(q);
+	return rdmachan_queue_submit(q, NULL);
 }
 
 static int do_peek(struct rdmachan_queue *q)
 {
 	struct rdmachan_cqe *cqe;
 
-	return rdmachan_queue_peek_cqe(q, &cqe) - 1;
+	return rdmachan_queue_peek_cqe(q, &cqe, NULL) - 1;
 }
 
 static int do_wait(struct rdmachan_queue *q)
 {
 	struct rdmachan_cqe *cqe;
 
-	return rdmachan_queue_wait_cqe(q, &cqe, 0);
+	return rdmachan_queue_wait_cqe(q, &cqe, 0, NULL);
 }
 
 /*
@@ -153,10 +153,10 @@ static void accept_on(struct rdmachan_queue *q, int ctx, int (*use)(struct rdmac
 	int64_t until;
 
 	nop(q, 1);
-	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	ASSERT_TRUE(wait_readable(rdmachan_queue_fd(q), 10000));
 	rdmachan_queue_prep_accept(entry(q, 2), listener, 0);
-	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	chan = do_connect(ctx, SERVICE, NULL);
 	ASSERT_GE(chan, 0);
 	fd = dup(chan);
@@ -228,10 +228,10 @@ static void receive(struct fixture_lib *self, struct rdmachan_queue *q, struct r
 	r->pool = make_pool(q, 4, 4);
 	rdmachan_queue_prep_recv_region(entry(q, 1), self->a, r->region, 0, PAGE);
 	rdmachan_queue_prep_recv_pool(entry(q, 2), self->b, r->pool);
-	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	EXPECT_MESSAGE(q, 2, 1, 0);
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, r->region), EBUSY);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, r->region, NULL), EBUSY);
 	memset(memory, 0x33, sizeof(memory));
 	memset(r->memory, 0x33, PAGE);
 }
@@ -241,7 +241,7 @@ static void expect_ended(struct fixture_lib *self, struct receiving *r)
 {
 	char back[8];
 
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, r->region), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, r->region, NULL), 0);
 	EXPECT_EQ(write(self->a, "there", 5), 5);
 	EXPECT_EQ(write(self->b, "back", 4), 4);
 	EXPECT_EQ(do_recv(self->b, back, 8, NULL, TIMEOUT(5000)), 0);
@@ -306,7 +306,7 @@ TEST_F(lib, pools_are_closed)
 	/* One that was closed goes on with the buffers that it has. */
 	ASSERT_EQ(rdmachan_pool_add(pools[1], memory[1], SIZE, 9), 0);
 	rdmachan_queue_prep_recv_pool(entry(q, 1), self->b, pools[1]);
-	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	rdmachan_pool_close(pools[1]);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	EXPECT_MESSAGE(q, 1, 1, 9);
@@ -329,7 +329,7 @@ TEST_F(lib, closed_while_a_child_has_it)
 	receive(self, q, &r);
 	child = LATER(0, pause());
 	rdmachan_queue_close(q);
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, r.region), EBUSY);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, r.region, NULL), EBUSY);
 	kill(child, SIGKILL);
 	child_status(child);
 	expect_ended(self, &r);

@@ -42,7 +42,7 @@ FIXTURE_SETUP(lent)
 	grant.iov_count = 1;
 	grant.msg_flags = 55;
 	rdmachan_queue_prep_grant_lend(entry(self->q, MINE), self->owner, &grant);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, MINE, 0);
 	self->grant = range.out_grant;
 	ASSERT_GT(self->grant, 0);
@@ -84,7 +84,7 @@ TEST_F(lent, read_and_write)
 	fill_random(mine + 1, 5000, 1);
 	rdmachan_queue_prep_grant_write(entry(self->q, MINE), self->holder, self->grant, 100,
 					mine + 1, 5000);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, MINE, 5000);
 	await_written(self);
 	EXPECT_TRUE(is_random(lent + 100, 5000, 1));
@@ -93,7 +93,7 @@ TEST_F(lent, read_and_write)
 	fill_random(lent + 700, 5000, 2);
 	rdmachan_queue_prep_grant_read(entry(self->q, MINE), self->holder, self->grant, 700,
 				       mine + 1, 5000);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, MINE, 5000);
 	EXPECT_TRUE(is_random(mine + 1, 5000, 2));
 	EXPECT_EQ(mine[0], 0x44);
@@ -126,7 +126,7 @@ TEST_F(lent, read_and_write_of_a_region)
 	EXPECT_TRUE(is_random(mine + 128, PAGE, 4));
 	EXPECT_TRUE(is_all(mine, 64, 0x44));
 	EXPECT_TRUE(is_all(mine + 128 + PAGE, PAGE - 128, 0x44));
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, own), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, own, NULL), 0);
 }
 
 /* The owner has an empty message when the bytes are there. */
@@ -139,7 +139,7 @@ TEST_F(lent, notice)
 	fill_random(mine, sizeof(mine), 5);
 	rdmachan_queue_prep_grant_write(sqe, self->holder, self->grant, 0, mine, sizeof(mine));
 	rdmachan_sqe_set_notify(sqe, 0xbeef);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	ASSERT_EQ(do_recv(self->owner, back, sizeof(back), &recv, TIMEOUT(10000)), 0);
 	EXPECT_TRUE(is_random(self->memory + PAGE, sizeof(mine), 5));
 	EXPECT_EQ(recv.out_length, 0);
@@ -158,21 +158,21 @@ TEST_F(lent, atomics)
 	*number = first;
 	rdmachan_queue_prep_grant_fetch_add(entry(self->q, 1), self->holder, self->grant, 8,
 					    0x100000020ULL);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
 	EXPECT_EQ(rdmachan_cqe_value(&cqe), first);
 	EXPECT_EQ(*number, second);
 	rdmachan_queue_prep_grant_compare_swap(entry(self->q, 2), self->holder, self->grant, 8,
 					       first, 5);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
 	EXPECT_EQ(rdmachan_cqe_value(&cqe), second);
 	EXPECT_EQ(*number, second);
 	rdmachan_queue_prep_grant_compare_swap(entry(self->q, 3), self->holder, self->grant, 8,
 					       second, MINE);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.res, 0);
 	EXPECT_EQ(rdmachan_cqe_value(&cqe), second);
@@ -229,13 +229,13 @@ TEST_F(lent, events)
 	sqe = entry(self->q, 2);
 	rdmachan_queue_prep_recv(sqe, self->holder, room, sizeof(room));
 	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	expect_two(&cqe, room);
 	sqe = entry(self->q, 3);
 	rdmachan_queue_prep_recv(sqe, self->holder, room, sizeof(room));
 	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	expect_plain(&cqe, room);
 }
@@ -258,7 +258,7 @@ TEST_F(lent, events_into_a_pool)
 	sqe = entry(self->q, 2);
 	rdmachan_queue_prep_recv_pool(sqe, self->holder, pool);
 	sqe->op_flags |= RDMACHAN_RECV_F_GRANTS;
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	expect_two(&cqe, room[cqe.buffer]);
 	next(self->q, &cqe);
@@ -273,17 +273,17 @@ TEST_F(lent, release)
 	EXPECT_TRUE(grant_returned(self->owner, self->grant, 0));
 	rdmachan_queue_prep_grant_release(entry(self->q, 1), self->holder, self->grant);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region, NULL), 0);
 }
 
 TEST_F(lent, revoke)
 {
 	char mine[8];
 
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), EBUSY);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region, NULL), EBUSY);
 	rdmachan_queue_prep_grant_revoke(entry(self->q, 1), self->owner, self->grant);
 	EXPECT_EQ(alone(self->q), 0);
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, self->region, NULL), 0);
 	rdmachan_queue_prep_grant_read(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
 }
@@ -292,8 +292,8 @@ TEST_F(lent, take_back)
 {
 	char mine[8];
 
-	EXPECT_EQ(rdmachan_region_take_back(self->ctx, self->region), 0);
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region), ENOENT);
+	EXPECT_EQ(rdmachan_region_take_back(self->ctx, self->region, NULL), 0);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, self->region, NULL), ENOENT);
 	rdmachan_queue_prep_grant_read(entry(self->q, 1), self->holder, self->grant, 0, mine, 8);
 	EXPECT_EQ(alone(self->q), -EKEYREVOKED);
 }

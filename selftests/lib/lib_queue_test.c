@@ -76,12 +76,12 @@ TEST_F(lib, entries_until_full)
 		EXPECT_EQ(rdmachan_queue_sq_space(self->q), 0);
 		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
 		EXPECT_TRUE(!rdmachan_queue_get_sqe(self->q));
-		ASSERT_EQ(rdmachan_queue_submit(self->q), ENTRIES);
-		EXPECT_EQ(rdmachan_queue_submit(self->q), 0);
+		ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), ENTRIES);
+		EXPECT_EQ(rdmachan_queue_submit(self->q, NULL), 0);
 		for (i = 0; i < ENTRIES; i++)
 			EXPECT_DONE(self->q, data++, 0);
 		nop(self->q, data);
-		ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+		ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 		EXPECT_DONE(self->q, data++, 0);
 	}
 }
@@ -193,7 +193,7 @@ TEST_F(lib, entry_is_prepared_anew)
 	sqe->timeout_ms = 1;
 	rdmachan_queue_prep_grant_compare_swap(sqe, self->a, 5, 6, 7, 8);
 	rdmachan_queue_prep_nop(sqe);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, MINE, 0);
 }
 
@@ -210,7 +210,7 @@ TEST_F(lib, messages)
 	memset(to, 0x33, sizeof(to));
 	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, to, sizeof(to));
 	rdmachan_queue_prep_send(entry(self->q, 1), self->a, from, sizeof(from), 0xbeef);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	collect(self->q, cqes, 2);
 	EXPECT_EQ(cqes[0].res, 1000);
 	EXPECT_EQ(cqes[0].length, 1000);
@@ -222,7 +222,7 @@ TEST_F(lib, messages)
 	/* One that is empty is not the end. */
 	rdmachan_queue_prep_send(entry(self->q, 0), self->a, NULL, 0, 1);
 	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, to, sizeof(to));
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	collect(self->q, cqes, 2);
 	EXPECT_EQ(cqes[0].res, 0);
 	EXPECT_EQ(cqes[1].res, 0);
@@ -237,7 +237,7 @@ TEST_F(lib, buffer_is_too_small)
 
 	ASSERT_EQ(do_send(self->a, memory, 101, 7, NULL), 0);
 	rdmachan_queue_prep_recv(entry(self->q, MINE), self->b, to, sizeof(to));
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	next(self->q, &cqe);
 	EXPECT_EQ(cqe.user_data, MINE);
 	EXPECT_EQ(cqe.res, -EMSGSIZE);
@@ -253,7 +253,7 @@ TEST_F(lib, shutdown)
 
 	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, to, sizeof(to));
 	rdmachan_queue_prep_shutdown(entry(self->q, 1), self->a, RDMACHAN_SHUTDOWN_SEND);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	collect(self->q, cqes, 2);
 	EXPECT_EQ(cqes[1].res, 0);
 	EXPECT_EQ(cqes[0].res, 0);
@@ -277,7 +277,7 @@ TEST_F(lib, connect_and_accept)
 	fill_connect(&connect, SERVICE, NULL);
 	rdmachan_queue_prep_accept(entry(self->q, 0), listener, RDMACHAN_FD_F_CLOEXEC);
 	rdmachan_queue_prep_connect(entry(self->q, 1), &connect);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	collect(self->q, cqes, 2);
 	ASSERT_GE(cqes[0].res, 0);
 	ASSERT_GE(cqes[1].res, 0);
@@ -305,11 +305,11 @@ TEST_F(lib, cancel)
 	for (i = 0; i < 3; i++)
 		rdmachan_queue_prep_recv(entry(self->q, 7), self->b, memory[i], SIZE);
 	rdmachan_queue_prep_cancel(entry(self->q, 1), 7, 0);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 4);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 4);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 1, 1);
 	rdmachan_queue_prep_cancel(entry(self->q, 2), 7, RDMACHAN_CANCEL_F_ALL);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 2, 2);
@@ -325,7 +325,7 @@ TEST_F(lib, cancel)
 		sqe->timeout_ms = i < 3 ? 1 : 0;
 		sqe->flags = i < 3 ? RDMACHAN_SQE_F_LINK : 0;
 	}
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 4);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 4);
 	EXPECT_DONE(self->q, 2, -ETIMEDOUT);
 	EXPECT_DONE(self->q, 3, -ECANCELED);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
@@ -346,29 +346,29 @@ TEST_F(lib, looking_for_completions)
 	int64_t begun;
 
 	cqe = (void *)memory;
-	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 0);
+	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe, NULL), 0);
 	EXPECT_TRUE(!cqe);
 	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
 	begun = tick_ms();
-	EXPECT_ERR(rdmachan_queue_wait_cqe(self->q, &cqe, 30), ETIMEDOUT);
+	EXPECT_ERR(rdmachan_queue_wait_cqe(self->q, &cqe, 30, NULL), ETIMEDOUT);
 	EXPECT_TOOK(begun, 30, LIMIT_LATE(30));
 	EXPECT_TRUE(!cqe);
 	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, memory[0], SIZE);
 	rdmachan_queue_prep_recv(entry(self->q, 2), self->b, memory[1], SIZE);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	EXPECT_EQ(poll_mask(fd, POLLIN, 10000), POLLIN);
-	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe, NULL), 1);
 	EXPECT_EQ(cqe->user_data, 1);
 	EXPECT_EQ(cqe->res, 1);
 	/* It stays there until it was seen. */
-	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &again), 1);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &again, NULL), 1);
 	EXPECT_TRUE(again == cqe);
-	ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &again, 1), 0);
+	ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &again, 1, NULL), 0);
 	EXPECT_TRUE(again == cqe);
 	rdmachan_queue_cqe_seen(self->q);
-	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 0);
+	EXPECT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe, NULL), 0);
 	EXPECT_EQ(poll_mask(fd, POLLIN, 0), 0);
 	ASSERT_EQ(write(self->a, "yy", 2), 2);
 	EXPECT_DONE(self->q, 2, 2);
@@ -382,22 +382,22 @@ TEST_F(lib, submitting_and_waiting)
 
 	nop(self->q, 1);
 	nop(self->q, 2);
-	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000), 2);
+	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000, NULL), 2);
 	EXPECT_DONE(self->q, 1, 0);
 	EXPECT_DONE(self->q, 2, 0);
 	/* Taken entries were taken. */
 	nop(self->q, 3);
 	begun = tick_ms();
-	EXPECT_ERR(rdmachan_queue_submit_and_wait(self->q, 2, 30), ETIMEDOUT);
+	EXPECT_ERR(rdmachan_queue_submit_and_wait(self->q, 2, 30, NULL), ETIMEDOUT);
 	EXPECT_TOOK(begun, 30, LIMIT_LATE(30));
-	EXPECT_EQ(rdmachan_queue_submit(self->q), 0);
-	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	EXPECT_EQ(rdmachan_queue_submit(self->q, NULL), 0);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe, NULL), 1);
 	EXPECT_DONE(self->q, 3, 0);
 	/* Until there are so many, and not for one. */
 	rdmachan_queue_prep_recv(entry(self->q, 4), self->b, memory[0], SIZE);
 	nop(self->q, 5);
 	child = LATER(20, _exit(write(self->a, "x", 1) != 1));
-	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000), 2);
+	ASSERT_EQ(rdmachan_queue_submit_and_wait(self->q, 2, 10000, NULL), 2);
 	EXPECT_DONE(self->q, 5, 0);
 	EXPECT_DONE(self->q, 4, 1);
 	EXPECT_EQ(child_status(child), 0);
@@ -415,14 +415,14 @@ TEST_F(lib, more_entries_than_operations)
 	ASSERT_TRUE(q);
 	for (i = 0; i < 4; i++)
 		rdmachan_queue_prep_recv(entry(q, i), self->b, memory[i], SIZE);
-	ASSERT_EQ(rdmachan_queue_submit(q), 2);
-	EXPECT_EQ(rdmachan_queue_submit(q), 0);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
+	EXPECT_EQ(rdmachan_queue_submit(q, NULL), 0);
 	EXPECT_EQ(rdmachan_queue_sq_space(q), 6);
 	for (i = 0; i < 4; i++)
 		ASSERT_EQ(write(self->a, "four", i + 1), i + 1);
 	for (i = 0; i < 2; i++)
 		watch(q, i, i + 1);
-	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
 	for (i = 2; i < 4; i++)
 		EXPECT_DONE(q, i, i + 1);
 	rdmachan_queue_close(q);
@@ -435,10 +435,10 @@ TEST_F(lib, looking_makes_a_call)
 	struct rdmachan_cqe *cqe;
 
 	rdmachan_queue_prep_recv(entry(self->q, 1), self->b, cold, PAGE);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	ASSERT_TRUE(wait_readable(rdmachan_queue_fd(self->q), 10000));
-	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe), 1);
+	ASSERT_EQ(rdmachan_queue_peek_cqe(self->q, &cqe, NULL), 1);
 	EXPECT_EQ(cqe->res, 1);
 	EXPECT_EQ(*cold, 'x');
 	munmap(cold, PAGE);
@@ -448,14 +448,14 @@ static int look(struct rdmachan_queue *q)
 {
 	struct rdmachan_cqe *cqe;
 
-	return rdmachan_queue_peek_cqe(q, &cqe) - 1;
+	return rdmachan_queue_peek_cqe(q, &cqe, NULL) - 1;
 }
 
 static int look_and_wait(struct rdmachan_queue *q)
 {
 	struct rdmachan_cqe *cqe;
 
-	return rdmachan_queue_wait_cqe(q, &cqe, 10000);
+	return rdmachan_queue_wait_cqe(q, &cqe, 10000, NULL);
 }
 
 static int waiting_bytes(int chan)
@@ -477,7 +477,7 @@ static void look_amid_a_chain(struct fixture_lib *self, struct rdmachan_queue *q
 	ASSERT_TRUE(q);
 	nop(q, 1);
 	rdmachan_queue_prep_recv(entry(q, 2), self->b, cold, PAGE);
-	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
 	ASSERT_EQ(write(self->a, "x", 1), 1);
 	while (!waiting_bytes(self->b) && now_ms() < until)
 		sleep_ms(1);
@@ -494,7 +494,7 @@ static void look_amid_a_chain(struct fixture_lib *self, struct rdmachan_queue *q
 	sqe->flags = RDMACHAN_SQE_F_LINK;
 	ASSERT_EQ(use(q), 0);
 	nop(q, 4);
-	ASSERT_EQ(rdmachan_queue_submit(q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 2);
 	EXPECT_DONE(q, 1, 0);
 	EXPECT_DONE(q, 2, 1);
 	EXPECT_DONE(q, 3, -EBADF);
@@ -522,31 +522,31 @@ TEST_F(lib, many_completions)
 
 	ASSERT_TRUE(q);
 	EXPECT_EQ(rdmachan_queue_cq_ready(q), 0);
-	EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 0);
+	EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9, NULL), 0);
 	for (round = 0; round < 20; round++) {
 		for (i = 0; i < 5; i++)
 			nop(q, put++);
-		ASSERT_EQ(rdmachan_queue_submit(q), 5);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), 5);
 		EXPECT_EQ(rdmachan_queue_cq_ready(q), 5);
-		EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 0), 0);
-		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 3), 3);
-		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 5);
+		EXPECT_EQ(rdmachan_queue_peek_cqes(q, cqes, 0, NULL), 0);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 3, NULL), 3);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9, NULL), 5);
 		for (i = 0; i < 5; i++)
 			EXPECT_EQ(cqes[i]->user_data, seen++);
 		rdmachan_queue_cqes_seen(q, 4);
 		EXPECT_EQ(rdmachan_queue_cq_ready(q), 1);
-		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9), 1);
+		ASSERT_EQ(rdmachan_queue_peek_cqes(q, cqes, 9, NULL), 1);
 		EXPECT_EQ(cqes[0]->user_data, seen - 1);
 		rdmachan_queue_cqes_seen(q, 1);
 	}
 	EXPECT_EQ(rdmachan_queue_cq_overflow(q), 0);
 	for (i = 0; i < 12; i++) {
 		nop(q, put++);
-		ASSERT_EQ(rdmachan_queue_submit(q), 1);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	}
 	EXPECT_EQ(rdmachan_queue_cq_ready(q), 8);
 	EXPECT_EQ(rdmachan_queue_cq_overflow(q), 4);
-	while ((got = rdmachan_queue_peek_cqes(q, cqes, 9)) > 0) {
+	while ((got = rdmachan_queue_peek_cqes(q, cqes, 9, NULL)) > 0) {
 		for (i = 0; i < got; i++)
 			EXPECT_EQ(cqes[i]->user_data, seen++);
 		rdmachan_queue_cqes_seen(q, got);
@@ -569,7 +569,7 @@ TEST_F(lib, messages_into_a_pool)
 	EXPECT_EQ(rdmachan_pool_left(pool), 8);
 	EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
 	rdmachan_queue_prep_recv_pool(entry(self->q, MINE), self->b, pool);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	for (i = 0; i < 100; i++) {
 		ASSERT_EQ(do_send(self->a, &i, 4, i, NULL), 0);
 		next(self->q, &cqe);
@@ -605,7 +605,7 @@ TEST_F(lib, messages_into_a_pool_in_a_region)
 	ASSERT_EQ(rdmachan_pool_add_region(pool, 5, 100, 8), 0);
 	EXPECT_ERR(rdmachan_pool_add_region(pool, 5, 100, 9), ENOBUFS);
 	rdmachan_queue_prep_recv_pool_region(entry(self->q, 1), self->b, pool, region);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	ASSERT_EQ(write(self->a, "first", 5), 5);
 	EXPECT_MESSAGE(self->q, 1, 5, 7);
 	EXPECT_EQ(memcmp(room + PAGE - 2, "first", 5), 0);
@@ -627,7 +627,7 @@ TEST_F(lib, two_pools)
 	ASSERT_EQ(rdmachan_pool_add(pools[1], memory[5], 2, 77), 0);
 	rdmachan_queue_prep_recv_pool(entry(self->q, 1), self->a, pools[0]);
 	rdmachan_queue_prep_recv_pool(entry(self->q, 2), self->b, pools[1]);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 2);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	ASSERT_EQ(write(self->b, "one", 3), 3);
 	EXPECT_MESSAGE(self->q, 1, 3, 0);
 	EXPECT_EQ(memcmp(memory[0], "one", 3), 0);
@@ -646,7 +646,7 @@ TEST_F(lib, two_pools)
 	EXPECT_EQ(cqe.flags, 0);
 	ASSERT_EQ(rdmachan_pool_add(pools[0], memory[6], SIZE, 88), 0);
 	rdmachan_queue_prep_recv_pool(entry(self->q, 3), self->a, pools[0]);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_MESSAGE(self->q, 3, 4, 88);
 	EXPECT_EQ(memcmp(memory[6], "four", 4), 0);
 	rdmachan_pool_close(pools[0]);
@@ -679,7 +679,7 @@ static void through_the_wrap(struct fixture_lib *self, struct rdmachan_queue *q)
 	EXPECT_EQ(inject_done("wrap"), 3);
 	EXPECT_ERR(rdmachan_pool_add(pool, memory[8], SIZE, 8), ENOBUFS);
 	rdmachan_queue_prep_recv_pool(entry(q, 1), self->b, pool);
-	ASSERT_EQ(rdmachan_queue_submit(q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(q, NULL), 1);
 	while (sent < 80) {
 		/* A poller may not have taken the first one yet. */
 		for (count = 0; (sqe = rdmachan_queue_get_sqe(q)); count++) {
@@ -687,7 +687,7 @@ static void through_the_wrap(struct fixture_lib *self, struct rdmachan_queue *q)
 			values[sent] = 3 * sent;
 			rdmachan_queue_prep_send(sqe, self->a, &values[sent++], 4, 0);
 		}
-		ASSERT_EQ(rdmachan_queue_submit(q), count);
+		ASSERT_EQ(rdmachan_queue_submit(q, NULL), count);
 		for (count *= 2; count; count--) {
 			next(q, &cqe);
 			ASSERT_EQ(cqe.res, 4);
@@ -731,10 +731,10 @@ TEST_F(lib, regions)
 	fill_random(from + 100, len, 2);
 	memset(to, 0x33, LARGE);
 	rdmachan_queue_prep_recv_region(entry(self->q, 0), self->b, to_id, 300, LARGE - 300);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id), EBUSY);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id, NULL), EBUSY);
 	rdmachan_queue_prep_send_region(entry(self->q, 1), self->a, from_id, 100, len, 0xbeef);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	collect(self->q, cqes, 2);
 	EXPECT_EQ(cqes[0].res, (int64_t)len);
 	EXPECT_EQ(cqes[0].length, len);
@@ -747,11 +747,11 @@ TEST_F(lib, regions)
 	EXPECT_EQ(alone(self->q), -ERANGE);
 	rdmachan_queue_prep_recv_region(entry(self->q, 1), self->b, from_id, 0, LARGE);
 	EXPECT_EQ(alone(self->q), -EACCES);
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, to_id), 0);
-	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id), ENOENT);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, to_id, NULL), 0);
+	EXPECT_ERR(rdmachan_region_unregister(self->ctx, to_id, NULL), ENOENT);
 	rdmachan_queue_prep_recv_region(entry(self->q, 1), self->b, to_id, 0, LARGE);
 	EXPECT_EQ(alone(self->q), -ENOENT);
-	EXPECT_EQ(rdmachan_region_unregister(self->ctx, from_id), 0);
+	EXPECT_EQ(rdmachan_region_unregister(self->ctx, from_id, NULL), 0);
 }
 
 TEST_F(lib, region_of_nothing)
@@ -779,13 +779,13 @@ TEST_F(lib, pool_as_large_as_the_ring)
 	bool full = false;
 
 	rdmachan_queue_prep_recv_pool(entry(self->q, 1), self->b, pool);
-	ASSERT_EQ(rdmachan_queue_submit(self->q), 1);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	while (got < 1000) {
 		/* More than there are places, so that the ring is full now and then. */
 		for (i = 0; i < 3 * DONE && sent < 1000; i++)
 			sent += rdmachan_send(self->a, "x", 1, NULL) == 0;
 		do {
-			ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &there, 10000), 0);
+			ASSERT_EQ(rdmachan_queue_wait_cqe(self->q, &there, 10000, NULL), 0);
 			full |= rdmachan_queue_cq_ready(self->q) == DONE;
 			cqe = *there;
 			ASSERT_EQ(cqe.res, 1);

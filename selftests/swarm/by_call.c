@@ -9,7 +9,7 @@
 
 static void quit_here(struct session *session)
 {
-	rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
+	rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV, NULL);
 	pthread_cond_broadcast(&session->moved);
 }
 
@@ -61,7 +61,7 @@ static void *sender(void *arg)
 		free(message.data);
 	}
 	if (good)
-		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND);
+		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 	return NULL;
 }
 

@@ -174,7 +174,7 @@ static bool carry(struct lent *lent, const struct message *message)
 		return send_plain(lent, message);
 	if (message->seq < session->out_last)
 		return write_one(lent, message);
-	if (rdmachan_grant_release(session->chan, lent->grant) && errno != EKEYREVOKED)
+	if (rdmachan_grant_release(session->chan, lent->grant, NULL) && errno != EKEYREVOKED)
 		note("odd release errno %d", errno);
 	return send_plain(lent, message);
 }
@@ -193,7 +193,7 @@ static void *sender(void *arg)
 		free(message.data);
 	}
 	/* A program whose access fails leaves; its peer has no other way to know. */
-	rdmachan_shutdown(lent->session->chan, RDMACHAN_SHUTDOWN_SEND);
+	rdmachan_shutdown(lent->session->chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 	return NULL;
 }
 
@@ -214,7 +214,8 @@ static void lend(struct lent *lent)
 	if (!lent->registered ||
 	    rdmachan_grant_lend(session->chan, session->ctx, &range, &record)) {
 		failed(lent, "grant-failed", errno, &record);
-		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
+		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV,
+				  NULL);
 		return;
 	}
 	lent->grant = range.out_grant;
@@ -297,7 +298,8 @@ static void took(struct lent *lent, const struct rdmachan_events *events, uint32
 	if (session->setup->quit == QUIT_REVOKE)
 		take_back(lent);
 	else
-		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
+		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV,
+				  NULL);
 }
 
 static void receive_all(struct lent *lent, void *data, size_t room)
@@ -332,7 +334,7 @@ static void end(struct lent *lent)
 	}
 	if (lent->taken)
 		check_kept(lent);
-	if (lent->registered && rdmachan_region_take_back(session->ctx, lent->region))
+	if (lent->registered && rdmachan_region_take_back(session->ctx, lent->region, NULL))
 		note("odd unregister errno %d", errno);
 }
 

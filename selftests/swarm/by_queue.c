@@ -121,7 +121,7 @@ static uint32_t send_what_may(struct queued *q)
 		}
 		if (q->sent)
 			break;
-		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND);
+		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 		q->shut = true;
 	}
 	return 0;
@@ -183,7 +183,7 @@ static void look(struct queued *q, uint32_t timeout_ms)
 {
 	struct rdmachan_cqe *cqe, copy;
 
-	if (rdmachan_queue_wait_cqe(q->queue, &cqe, timeout_ms)) {
+	if (rdmachan_queue_wait_cqe(q->queue, &cqe, timeout_ms, NULL)) {
 		must(errno == ETIMEDOUT || errno == EINTR, "waiting");
 		return;
 	}
@@ -238,7 +238,7 @@ static void quit_here(struct queued *q)
 		session->chan = -1;
 		return;
 	}
-	rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
+	rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV, NULL);
 	q->shut = true;
 }
 
@@ -248,7 +248,7 @@ static void end(struct queued *q)
 
 	rdmachan_queue_close(q->queue);
 	rdmachan_pool_close(q->pool);
-	if (q->way == WAY_REGION && rdmachan_region_unregister(q->session->ctx, q->region) &&
+	if (q->way == WAY_REGION && rdmachan_region_unregister(q->session->ctx, q->region, NULL) &&
 	    errno != EBUSY && errno != ENOENT)
 		note("odd unregister errno %d", errno);
 	for (i = 0; i < q->sent; i++)

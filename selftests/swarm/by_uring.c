@@ -60,7 +60,7 @@ static int64_t send_what_may(struct ringed *r)
 		want_send(r);
 		break;
 	case NEXT_END:
-		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND);
+		rdmachan_shutdown(session->chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 		r->shut = true;
 		break;
 	case NEXT_WAIT:
@@ -140,7 +140,7 @@ void by_uring(struct session *session)
 			if (session->setup->quit == QUIT_CLOSE)
 				break;
 			rdmachan_shutdown(session->chan,
-					  RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV);
+					  RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV, NULL);
 			r.shut = true;
 		}
 	}

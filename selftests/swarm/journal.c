@@ -68,7 +68,7 @@ void note_query(const char *what, int error, int chan)
 {
 	struct rdmachan_error record = { 0 };
 
-	if (rdmachan_query(chan, NULL, &record))
+	if (rdmachan_query(chan, NULL, &record, NULL))
 		memset(&record, 0, sizeof(record));
 	note_error(what, error, &record);
 }

@@ -203,7 +203,7 @@ static int be_server(const struct setup *setup, int ctx)
 	note("listening");
 	patience.timeout_ms = ACCEPT_MS;
 	while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
-		chan = rdmachan_accept(listener, &patience, NULL, NULL);
+		chan = rdmachan_accept(listener, &patience, NULL, NULL, NULL);
 		if (chan < 0 && errno != ETIMEDOUT && errno != EHOSTDOWN && errno != EINTR) {
 			note("accept-failed errno=%d", errno);
 			continue;
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 		usage("host and peer are missing");
 	go_there(&setup);
 	note("begin");
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(NULL);
 	if (ctx < 0) {
 		note("open-failed errno=%d", errno);
 		return 1;

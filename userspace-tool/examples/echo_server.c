@@ -54,15 +54,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "Usage: %s SERVICE\n", argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
-		return 1;
-	}
+	ctx = rdmachan_open(&err);
+	if (ctx < 0)
+		die("cannot begin", &err);
 	listener = rdmachan_listen(ctx, service, NULL, &err);
 	if (listener < 0)
 		die("cannot listen", &err);
-	while ((chan = rdmachan_accept(listener, NULL, &peer, NULL)) >= 0) {
+	while ((chan = rdmachan_accept(listener, NULL, &peer, NULL, NULL)) >= 0) {
 		printf("serving %s\n", rdmachan_addr_text(&peer, name, sizeof(name)));
 		serve(chan);
 		close(chan);

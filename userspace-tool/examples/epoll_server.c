@@ -57,7 +57,7 @@ static int accept_all(int epoll, int listener)
 	int chan;
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
-	while ((chan = rdmachan_accept(listener, &options, NULL, NULL)) >= 0)
+	while ((chan = rdmachan_accept(listener, &options, NULL, NULL, NULL)) >= 0)
 		client_add(epoll, chan);
 	if (errno == EAGAIN)
 		return 1;
@@ -140,15 +140,15 @@ int main(int argc, char **argv)
 		fprintf(stderr, "Usage: %s SERVICE\n", argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(&err);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (ctx < 0 || epoll < 0) {
-		perror(ctx < 0 ? RDMACHAN_DEVICE_PATH : "epoll");
+	if (epoll < 0) {
+		perror("epoll");
 		return 1;
 	}
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
 	options.tuning.message_max = MESSAGE_MAX;
-	listener = rdmachan_listen(ctx, service, &options, &err);
+	listener = ctx < 0 ? -1 : rdmachan_listen(ctx, service, &options, &err);
 	if (listener < 0) {
 		rdmachan_explain(&err, text, sizeof(text));
 		fputs(text, stderr);

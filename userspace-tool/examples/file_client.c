@@ -52,7 +52,7 @@ static void die_of(const struct rdmachan_cqe *cqe)
 		fputs("the server has ended the channel\n", stderr);
 		exit(1);
 	}
-	rdmachan_query(chan, NULL, &err);
+	rdmachan_query(chan, NULL, &err, NULL);
 	errno = -cqe->res;
 	die("the server is lost", err.error ? &err : NULL);
 }
@@ -77,7 +77,7 @@ static void want_message(uint64_t number)
 
 static void submit(void)
 {
-	if (rdmachan_queue_submit(queue) < 0)
+	if (rdmachan_queue_submit(queue, NULL) < 0)
 		die("cannot submit", NULL);
 }
 
@@ -86,7 +86,7 @@ static char *next_message(struct rdmachan_cqe *cqe)
 {
 	struct rdmachan_cqe *first;
 
-	while (rdmachan_queue_wait_cqe(queue, &first, 0) < 0) {
+	while (rdmachan_queue_wait_cqe(queue, &first, 0, NULL) < 0) {
 		if (errno != EINTR)
 			die("cannot wait", NULL);
 	}
@@ -185,9 +185,9 @@ int main(int argc, char **argv)
 			FILE_ASKED_MAX);
 		return 2;
 	}
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(&err);
 	if (ctx < 0)
-		die(RDMACHAN_DEVICE_PATH, NULL);
+		die("cannot begin", &err);
 	make_region(ctx);
 	queue = rdmachan_queue_open(ctx, ENTRIES, ENTRIES, &err);
 	if (!queue)

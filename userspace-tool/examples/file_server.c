@@ -95,7 +95,7 @@ static struct rdmachan_sqe *entry(void)
 {
 	struct rdmachan_sqe *sqe = rdmachan_queue_get_sqe(queue);
 
-	if (!sqe && rdmachan_queue_submit(queue) >= 0)
+	if (!sqe && rdmachan_queue_submit(queue, NULL) >= 0)
 		sqe = rdmachan_queue_get_sqe(queue);
 	if (!sqe)
 		die("no entry left", NULL);
@@ -126,7 +126,7 @@ static void lose(struct client *client, const char *why)
 	if (client->lost)
 		return;
 	client->lost = 1;
-	if (!rdmachan_query(client->chan, NULL, &err) && err.error)
+	if (!rdmachan_query(client->chan, NULL, &err, NULL) && err.error)
 		rdmachan_explain(&err, text, sizeof(text));
 	fprintf(stderr, "channel %d is lost: %s\n%s", client->chan, why, text);
 	/* This has a completion of its own, whose user data is 0. */
@@ -233,7 +233,7 @@ static void send_part(struct client *client)
 static void drop_part(struct client *client)
 {
 	/* Nothing uses it any more, so that this cannot fail. */
-	if (client->registered && rdmachan_region_unregister(ctx, client->region) < 0)
+	if (client->registered && rdmachan_region_unregister(ctx, client->region, NULL) < 0)
 		die("a part stays locked in memory", NULL);
 	client->registered = 0;
 	if (client->part)
@@ -270,7 +270,7 @@ static void tell(const struct client *client)
 {
 	struct rdmachan_object object;
 
-	if (rdmachan_query(client->chan, &object, NULL) < 0)
+	if (rdmachan_query(client->chan, &object, NULL, NULL) < 0)
 		return;
 	printf("channel %d: %" PRIu64 " messages, %" PRIu64 " from regions, %" PRIu64
 	       " without a copy\n", client->chan, (uint64_t)object.tx_messages,
@@ -382,7 +382,7 @@ static void submit_and_wait(void)
 {
 	int timeout = accepting || clients == CLIENTS_MAX ? 0 : RETRY_MS;
 
-	if (rdmachan_queue_submit_and_wait(queue, 1, timeout) >= 0 || errno == EINTR)
+	if (rdmachan_queue_submit_and_wait(queue, 1, timeout, NULL) >= 0 || errno == EINTR)
 		return;
 	if (errno != ETIMEDOUT)
 		die("cannot wait", NULL);
@@ -394,7 +394,7 @@ static int complete_one(void)
 {
 	struct rdmachan_cqe *cqe, seen;
 	struct op *op;
-	int ret = rdmachan_queue_peek_cqe(queue, &cqe);
+	int ret = rdmachan_queue_peek_cqe(queue, &cqe, NULL);
 
 	if (ret < 0)
 		die("cannot look for completions", NULL);
@@ -446,9 +446,9 @@ int main(int argc, char **argv)
 	dir = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		die(argv[2], NULL);
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(&err);
 	if (ctx < 0)
-		die(RDMACHAN_DEVICE_PATH, NULL);
+		die("cannot begin", &err);
 	/* So that each message fits a buffer: the sender of a larger one gets EMSGSIZE. */
 	options.tuning.message_max = FILE_NAME_MAX;
 	listener = rdmachan_listen(ctx, service, &options, &err);

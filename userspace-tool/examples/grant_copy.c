@@ -70,7 +70,7 @@ static int check(int chan, const struct rdmachan_grant_event *grant, const char 
 		die("cannot read", &err);
 	same = !memcmp(text, other, grant->length);
 	printf("%s: %.*s\n", same ? "the same" : "NOT the same", (int)grant->length, other);
-	if (rdmachan_grant_release(chan, grant->grant) < 0)
+	if (rdmachan_grant_release(chan, grant->grant, NULL) < 0)
 		perror("cannot give it back");
 	return !same;
 }
@@ -116,18 +116,16 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
-		return 1;
-	}
+	ctx = rdmachan_open(&err);
+	if (ctx < 0)
+		die("cannot begin", &err);
 	if (argc == 4)
 		fd = rdmachan_connect_host(ctx, argv[1], strtoul(argv[2], NULL, 10), NULL, &err);
 	else
 		fd = rdmachan_listen(ctx, strtoul(argv[1], NULL, 10), NULL, &err);
 	if (fd < 0)
 		die(argc == 4 ? "cannot connect" : "cannot listen", &err);
-	chan = argc == 4 ? fd : rdmachan_accept(fd, NULL, NULL, NULL);
+	chan = argc == 4 ? fd : rdmachan_accept(fd, NULL, NULL, NULL, NULL);
 	if (chan < 0) {
 		perror("cannot accept");
 		return 1;

@@ -78,7 +78,7 @@ static int exchange(int ctx, int chan, int reading, const char *side)
 		ret = rdmachan_grant_write(chan, event.grant, 0, own, TEXT_SIZE, &err);
 	if (ret < 0)
 		return tell(&err);
-	if (rdmachan_grant_release(chan, event.grant) < 0) {
+	if (rdmachan_grant_release(chan, event.grant, NULL) < 0) {
 		perror("release");
 		return -1;
 	}
@@ -96,7 +96,7 @@ static int accept_one(int ctx, uint32_t service, struct rdmachan_error *err)
 	listener = rdmachan_listen(ctx, service, NULL, err);
 	if (listener < 0)
 		return -1;
-	chan = rdmachan_accept(listener, NULL, NULL, NULL);
+	chan = rdmachan_accept(listener, NULL, NULL, NULL, NULL);
 	/* This call has no record to tell why it failed. */
 	if (chan < 0)
 		err->error = errno;
@@ -114,9 +114,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "Usage: %s read|write [HOST] SERVICE\n", argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(&err);
 	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
+		tell(&err);
 		return 1;
 	}
 	service = strtoul(argv[argc - 1], NULL, 10);

@@ -107,11 +107,9 @@ int main(int argc, char **argv)
 			"       %s HOST SERVICE set KEY=VALUE\n", argv[0], argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
-		return 1;
-	}
+	ctx = rdmachan_open(&err);
+	if (ctx < 0)
+		die("cannot begin", &err);
 	chan = rdmachan_connect_host(ctx, argv[1], strtoul(argv[2], NULL, 10), NULL, &err);
 	if (chan < 0)
 		die("cannot connect", &err);

@@ -93,7 +93,7 @@ static int admit(int ctx, int listener, uint32_t region)
 	int chan;
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
-	chan = rdmachan_accept(listener, &options, NULL, NULL);
+	chan = rdmachan_accept(listener, &options, NULL, NULL, NULL);
 	if (chan < 0 || !rdmachan_grant_lend(chan, ctx, &range, &err))
 		return chan;
 	rdmachan_explain(&err, text, sizeof(text));
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(NULL);
 	if (ctx >= 0 && !rdmachan_region_register(ctx, table, sizeof(table), 0, &region, NULL))
 		listener = rdmachan_listen(ctx, service, &options, NULL);
 	if (listener < 0) {

@@ -46,7 +46,7 @@ static struct rdmachan_sqe *entry(struct rdmachan_queue *queue)
 {
 	struct rdmachan_sqe *sqe = rdmachan_queue_get_sqe(queue);
 
-	if (!sqe && rdmachan_queue_submit(queue) >= 0)
+	if (!sqe && rdmachan_queue_submit(queue, NULL) >= 0)
 		sqe = rdmachan_queue_get_sqe(queue);
 	if (!sqe)
 		die("no entry left");
@@ -119,7 +119,7 @@ static void moved(struct rdmachan_queue *queue, int listener, struct client *cli
 			send_back(queue, client, cqe);
 		return;
 	}
-	if (cqe->res < 0 && !rdmachan_query(client->chan, NULL, &err)) {
+	if (cqe->res < 0 && !rdmachan_query(client->chan, NULL, &err, NULL)) {
 		fprintf(stderr, "channel %d: %s\n", client->chan, strerror(-cqe->res));
 		rdmachan_explain(&err, text, sizeof(text));
 		fputs(text, stderr);
@@ -134,7 +134,7 @@ static void submit_and_wait(struct rdmachan_queue *queue, int listener)
 {
 	int timeout = accepting || clients == CLIENTS_MAX ? 0 : RETRY_MS;
 
-	if (rdmachan_queue_submit_and_wait(queue, 1, timeout) >= 0 || errno == EINTR)
+	if (rdmachan_queue_submit_and_wait(queue, 1, timeout, NULL) >= 0 || errno == EINTR)
 		return;
 	if (errno != ETIMEDOUT)
 		die("cannot wait");
@@ -150,7 +150,7 @@ static void serve(struct rdmachan_queue *queue, int listener)
 	want_client(queue, listener);
 	for (;;) {
 		submit_and_wait(queue, listener);
-		while ((ret = rdmachan_queue_peek_cqe(queue, &cqe)) > 0) {
+		while ((ret = rdmachan_queue_peek_cqe(queue, &cqe, NULL)) > 0) {
 			seen = *cqe;
 			rdmachan_queue_cqe_seen(queue);
 			client = (struct client *)(uintptr_t)seen.user_data;
@@ -177,12 +177,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "Usage: %s SERVICE\n", argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0)
-		die(RDMACHAN_DEVICE_PATH);
+	ctx = rdmachan_open(&err);
 	/* A client that sends more than this is told so: it gets EMSGSIZE. */
 	options.tuning.message_max = MESSAGE_MAX;
-	listener = rdmachan_listen(ctx, service, &options, &err);
+	listener = ctx < 0 ? -1 : rdmachan_listen(ctx, service, &options, &err);
 	if (listener < 0) {
 		rdmachan_explain(&err, text, sizeof(text));
 		fprintf(stderr, "cannot listen\n%s", text);

@@ -87,9 +87,9 @@ int main(int argc, char **argv)
 			"       %s HOST SERVICE set KEY=VALUE\n", argv[0], argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(&err);
 	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
+		tell(&err);
 		return 1;
 	}
 	options.timeout_ms = TIMEOUT_MS;

@@ -110,20 +110,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "Usage: %s SERVICE\n", argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
-		return 1;
-	}
+	ctx = rdmachan_open(&err);
 	/* A client that sends more than this is told so: it gets EMSGSIZE. */
 	options.tuning.message_max = REQUEST_MAX;
-	listener = rdmachan_listen(ctx, service, &options, &err);
+	listener = ctx < 0 ? -1 : rdmachan_listen(ctx, service, &options, &err);
 	if (listener < 0) {
 		rdmachan_explain(&err, text, sizeof(text));
 		fputs(text, stderr);
 		return 1;
 	}
-	while ((chan = rdmachan_accept(listener, NULL, NULL, NULL)) >= 0) {
+	while ((chan = rdmachan_accept(listener, NULL, NULL, NULL, NULL)) >= 0) {
 		serve(chan);
 		close(chan);
 	}

@@ -41,7 +41,7 @@ static int admit(int ctx, int listener, uint32_t region)
 	int chan;
 
 	options.flags |= RDMACHAN_FD_F_NONBLOCK;
-	chan = rdmachan_accept(listener, &options, NULL, NULL);
+	chan = rdmachan_accept(listener, &options, NULL, NULL, NULL);
 	if (chan < 0 || !rdmachan_grant_lend(chan, ctx, &range, NULL))
 		return chan;
 	perror("cannot lend");
@@ -120,11 +120,9 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
-	ctx = rdmachan_open();
-	if (ctx < 0) {
-		perror(RDMACHAN_DEVICE_PATH);
-		return 1;
-	}
+	ctx = rdmachan_open(&err);
+	if (ctx < 0)
+		die("cannot begin", &err);
 	if (argc == 4) {
 		fd = rdmachan_connect_host(ctx, argv[1], strtoul(argv[2], NULL, 10), NULL, &err);
 		if (fd < 0)

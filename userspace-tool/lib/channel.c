@@ -34,17 +34,18 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
 }
 
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
-		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid)
+		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid,
+		    struct rdmachan_error *err)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
 	struct rdmachan_accept_args accept = { .size = sizeof(accept) };
 
 	if (lib_options_check(options) < 0)
-		return -1;
+		return lib_error_own(err, RDMACHAN_OP_ACCEPT, -1);
 	accept.flags = use->flags;
 	accept.timeout_ms = use->timeout_ms;
 	if (ioctl(listener, RDMACHAN_ACCEPT, &accept) < 0)
-		return -1;
+		return lib_error_own(err, RDMACHAN_OP_ACCEPT, -1);
 	if (peer)
 		*peer = accept.out_peer;
 	if (peer_claimed_uid)
@@ -148,19 +149,20 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 	return lib_error_call(err, RDMACHAN_OP_CONNECT, chan);
 }
 
-int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err)
+int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *last,
+		   struct rdmachan_error *err)
 {
 	struct rdmachan_query_args query = {
 		.size = sizeof(query),
 		.object_ptr = (uintptr_t)object,
-		.error_ptr = lib_error_prepare(err),
+		.error_ptr = lib_error_prepare(last),
 	};
 
 	if (object) {
 		memset(object, 0, sizeof(*object));
 		object->size = sizeof(*object);
 	}
-	return ioctl(fd, RDMACHAN_QUERY, &query);
+	return lib_error_own(err, RDMACHAN_OP_ASK, ioctl(fd, RDMACHAN_QUERY, &query));
 }
 
 int rdmachan_connected(int chan, struct rdmachan_error *err)
@@ -170,7 +172,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err)
 
 	if (!err)
 		err = &own;
-	if (rdmachan_query(chan, &object, err) < 0)
+	if (rdmachan_query(chan, &object, err, NULL) < 0)
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	switch (object.state) {
 	case RDMACHAN_STATE_CONNECTING:
@@ -185,11 +187,11 @@ int rdmachan_connected(int chan, struct rdmachan_error *err)
 	return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 }
 
-int rdmachan_shutdown(int chan, uint32_t how)
+int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err)
 {
 	struct rdmachan_shutdown_args shutdown = { .size = sizeof(shutdown), .how = how };
 
-	return ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown);
+	return lib_error_own(err, RDMACHAN_OP_SHUTDOWN, ioctl(chan, RDMACHAN_SHUTDOWN, &shutdown));
 }
 
 int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err)
@@ -203,9 +205,9 @@ int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err)
 	return lib_error_call(err, RDMACHAN_OP_SEND, ioctl(chan, RDMACHAN_FINISH, &finish));
 }
 
-int rdmachan_busy_poll(int fd, uint32_t usecs)
+int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err)
 {
 	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy), .usecs = usecs };
 
-	return ioctl(fd, RDMACHAN_BUSY_POLL, &busy);
+	return lib_error_own(err, RDMACHAN_OP_NONE, ioctl(fd, RDMACHAN_BUSY_POLL, &busy));
 }

@@ -43,6 +43,15 @@ int lib_error_call(struct rdmachan_error *err, uint32_t op, int ret)
 	return -1;
 }
 
+/* After a call that takes no record: all there is to tell is errno. */
+int lib_error_own(struct rdmachan_error *err, uint32_t op, int ret)
+{
+	if (ret >= 0)
+		return ret;
+	lib_error_prepare(err);
+	return lib_error_call(err, op, -1);
+}
+
 /* Options of a program that was compiled with a newer header must be zero there. */
 int lib_options_check(const struct rdmachan_options *options)
 {

@@ -94,10 +94,10 @@ static void add_local(struct text *text, const struct rdmachan_error *err)
 		add(text, " port %u", err->dev_port);
 }
 
-/* A region has no peer, and what failed without an operation may have none. */
+/* A region has no peer, nor has what the library has tried, and what is not known may have none. */
 static int has_ends(const struct rdmachan_error *err)
 {
-	if (err->op == RDMACHAN_OP_REGISTER)
+	if (err->op == RDMACHAN_OP_REGISTER || err->op >= RDMACHAN_OP_LIBRARY)
 		return 0;
 	return err->cause != RDMACHAN_CAUSE_NONE || err->op != RDMACHAN_OP_NONE;
 }

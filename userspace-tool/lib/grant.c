@@ -96,11 +96,11 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
 	return 1;
 }
 
-int rdmachan_grant_release(int chan, uint32_t grant)
+int rdmachan_grant_release(int chan, uint32_t grant, struct rdmachan_error *err)
 {
 	struct rdmachan_release_args release = { .size = sizeof(release), .grant = grant };
 
-	return ioctl(chan, RDMACHAN_RELEASE, &release) < 0 ? -1 : 0;
+	return lib_error_own(err, RDMACHAN_OP_ACCESS, ioctl(chan, RDMACHAN_RELEASE, &release));
 }
 
 int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,

@@ -15,6 +15,7 @@
 uint64_t lib_error_prepare(struct rdmachan_error *err);
 int lib_error_finish(struct rdmachan_error *err, int ret);
 int lib_error_call(struct rdmachan_error *err, uint32_t op, int ret);
+int lib_error_own(struct rdmachan_error *err, uint32_t op, int ret);
 int lib_options_check(const struct rdmachan_options *options);
 
 /* message.c: receiving, with flags of the call */

@@ -6,8 +6,8 @@
  * every program would write again: host names, buffers that grow, and words for
  * what went wrong.
  *
- *	int ctx = rdmachan_open();
- *	int chan = rdmachan_connect_host(ctx, "db1", 5000, NULL, &err);
+ *	int ctx = rdmachan_open(&err);
+ *	int chan = ctx < 0 ? -1 : rdmachan_connect_host(ctx, "db1", 5000, NULL, &err);
  *
  *	if (chan < 0) {
  *		rdmachan_explain(&err, text, sizeof(text));
@@ -22,7 +22,8 @@
  *  - @err may be NULL. Otherwise it is filled in on failure and needs no
  *    preparation: &rdmachan_error.cause tells why, rdmachan_explain() in words.
  *    A failure that has nothing to do with the connection (say, EINVAL) has
- *    %RDMACHAN_CAUSE_NONE and its errno in &rdmachan_error.error.
+ *    %RDMACHAN_CAUSE_NONE and its errno in &rdmachan_error.error. Functions without @err do not
+ *    fail, or only look at memory of the program and tell by errno.
  *  - Options may be NULL, which stands for the defaults. Otherwise they begin
  *    with their size; initialise them with the ``_INIT`` macros.
  *  - close() does not wake threads in calls on the descriptor, as with sockets: the
@@ -118,10 +119,35 @@ struct rdmachan_transfer {
 #define RDMACHAN_TRANSFER_INIT \
 	{ sizeof(struct rdmachan_transfer), 0, 0, 0, 0, 0 }
 
+/** RDMACHAN_OP_LIBRARY - &rdmachan_error.op is of &enum rdmachan_library_op from here on */
+#define RDMACHAN_OP_LIBRARY	0x10000U
+
+/**
+ * enum rdmachan_library_op - what was tried, where the library makes the error record
+ * @RDMACHAN_OP_DEVICE: opening the device
+ * @RDMACHAN_OP_ASK: asking the module, or listing
+ * @RDMACHAN_OP_ACCEPT: accepting a channel
+ * @RDMACHAN_OP_SHUTDOWN: shutting a channel down
+ * @RDMACHAN_OP_UNREGISTER: letting a region go
+ * @RDMACHAN_OP_QUEUE: making or using a queue or a pool
+ *
+ * The module makes a record of what has to do with a connection, and has numbers of its own
+ * (&enum rdmachan_op). Of other calls there is nothing to tell but what was tried, and errno.
+ */
+enum rdmachan_library_op {
+	RDMACHAN_OP_DEVICE = 0x10000,
+	RDMACHAN_OP_ASK = 0x10001,
+	RDMACHAN_OP_ACCEPT = 0x10002,
+	RDMACHAN_OP_SHUTDOWN = 0x10003,
+	RDMACHAN_OP_UNREGISTER = 0x10004,
+	RDMACHAN_OP_QUEUE = 0x10005,
+};
+
 /* The context - lib/context.c */
 
 /**
  * rdmachan_open() - get a context
+ * @err: why it failed, or NULL
  *
  * Opens %RDMACHAN_DEVICE_PATH, close-on-exec. close() it when it is not needed
  * any more; listeners and channels made from it live on.
@@ -130,7 +156,7 @@ struct rdmachan_transfer {
  * program's user may not use the device. EDQUOT, ENOSPC: there are as many contexts
  * as may be. EMFILE, ENFILE: no file descriptor is left.
  */
-int rdmachan_open(void);
+int rdmachan_open(struct rdmachan_error *err);
 
 /**
  * rdmachan_get_info() - ask the module about itself
@@ -138,12 +164,13 @@ int rdmachan_open(void);
  * @info: filled in
  * @devices: array for the ports of RDMA devices, or NULL
  * @max: elements of @devices
+ * @err: why it failed, or NULL
  *
  * Return: number of elements of @devices that were filled in, or -1.
  * &rdmachan_info.out_devices tells how many there are. ENOTTY: @ctx is no context.
  */
 int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_device *devices,
-		      unsigned int max);
+		      unsigned int max, struct rdmachan_error *err);
 
 /**
  * rdmachan_list() - list listeners, channels, links, queues, regions and grants
@@ -152,13 +179,14 @@ int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_devic
  * @after: 0 to begin, then the id of the last object that was returned
  * @objects: array that is filled in
  * @max: elements of @objects, 1 to 65536
+ * @err: why it failed, or NULL
  *
  * Return: number of objects that were filled in; below @max there are no more.
  * -1 on failure; EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN; EINVAL: @max is out of its
  * range.
  */
 int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_object *objects,
-		  unsigned int max);
+		  unsigned int max, struct rdmachan_error *err);
 
 /**
  * rdmachan_list_each() - call a function for each object that rdmachan_list() lists
@@ -166,12 +194,14 @@ int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_objec
  * @flags: &enum rdmachan_list_flags
  * @each: called with one object and @arg; a value other than 0 ends the walk
  * @arg: passed to @each
+ * @err: why it failed, or NULL
  *
  * Return: 0, the value with which @each ended the walk, or -1 as rdmachan_list(). ENOMEM: there is
  * no memory.
  */
 int rdmachan_list_each(int ctx, uint32_t flags,
-		       int (*each)(const struct rdmachan_object *object, void *arg), void *arg);
+		       int (*each)(const struct rdmachan_object *object, void *arg), void *arg,
+		       struct rdmachan_error *err);
 
 /* Listeners and channels - lib/channel.c */
 
@@ -200,6 +230,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * @peer: the peer's address, or NULL
  * @peer_claimed_uid: user id of the peer's program as its host claims, which nothing proves; or
  *	NULL
+ * @err: why it failed, or NULL
  *
  * A thread that waits here is not woken when another closes the listener, and goes on to
  * accept channels: see the conventions at the beginning.
@@ -209,7 +240,8 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  * ENFILE: no file descriptor is left; the channel goes on waiting.
  */
 int rdmachan_accept(int listener, const struct rdmachan_options *options,
-		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid);
+		    struct rdmachan_addr *peer, uint32_t *peer_claimed_uid,
+		    struct rdmachan_error *err);
 
 /**
  * rdmachan_connect() - open a channel to a service at an address
@@ -270,6 +302,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * rdmachan_shutdown() - end one or both directions
  * @chan: channel
  * @how: &enum rdmachan_shutdown_how: one or both directions, or %RDMACHAN_SHUTDOWN_ABORT
+ * @err: why it failed, or NULL
  *
  * After %RDMACHAN_SHUTDOWN_SEND the peer reads what was sent and then finds the
  * end; rdmachan_finish() waits for that. %RDMACHAN_SHUTDOWN_ABORT ends the channel at once: data
@@ -283,7 +316,7 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * Return: 0 or -1. ENOTCONN: the channel is still being connected, or has failed; EINVAL: @how is
  * something else; EINTR: the handler of a signal ran; it may be called again.
  */
-int rdmachan_shutdown(int chan, uint32_t how);
+int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
 
 /**
  * rdmachan_finish() - send no more, and wait until the peer's program has received everything
@@ -312,23 +345,26 @@ int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
  * rdmachan_busy_poll() - look for a while before sleeping
  * @fd: channel, or a queue's file descriptor (rdmachan_queue_fd())
  * @usecs: for how many microseconds, at most %RDMACHAN_BUSY_POLL_MAX; 0: not at all
+ * @err: why it failed, or NULL
  *
  * Calls that wait on @fd look for so long before they sleep, unless another thread wants
  * the processor: an answer that comes soon finds them awake.
  *
  * Return: 0 or -1. EINVAL: @usecs is too large.
  */
-int rdmachan_busy_poll(int fd, uint32_t usecs);
+int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err);
 
 /**
  * rdmachan_query() - ask about one channel or listener
  * @fd: channel or listener
  * @object: filled in, or NULL
- * @err: its last error record, or NULL
+ * @last: its last error record, or NULL
+ * @err: why it failed, or NULL
  *
  * Return: 0 or -1. ENOTTY: @fd is neither.
  */
-int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *err);
+int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *last,
+		   struct rdmachan_error *err);
 
 /* Messages - lib/message.c */
 
@@ -452,16 +488,18 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
  * rdmachan_region_unregister() - let it go
  * @ctx: context
  * @region: number of the region
+ * @err: why it failed, or NULL
  *
  * Return: 0 or -1. EBUSY: operations that use it have not completed, or it is lent; ENOENT: there
  * is no such region; EPERM: another program has registered it, as the parent of this one.
  */
-int rdmachan_region_unregister(int ctx, uint32_t region);
+int rdmachan_region_unregister(int ctx, uint32_t region, struct rdmachan_error *err);
 
 /**
  * rdmachan_region_take_back() - revoke all grants of a region, then let it go
  * @ctx: context
  * @region: number of the region
+ * @err: why it failed, or NULL
  *
  * Waits as rdmachan_grant_revoke() does, and as there each grant leaves an event on its channel.
  *
@@ -469,7 +507,7 @@ int rdmachan_region_unregister(int ctx, uint32_t region);
  * anew; EINTR: a handler ran first: revoking goes on, and the region stays; ENOENT and EPERM: as
  * rdmachan_region_unregister().
  */
-int rdmachan_region_take_back(int ctx, uint32_t region);
+int rdmachan_region_take_back(int ctx, uint32_t region, struct rdmachan_error *err);
 
 /* Grants: memory that is lent to a peer - lib/grant.c */
 
@@ -558,12 +596,13 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
  * rdmachan_grant_release() - give control back to the owner
  * @chan: channel
  * @grant: number of a grant that is held, from its event
+ * @err: why it failed, or NULL
  *
  * The owner gets an event.
  *
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended already.
  */
-int rdmachan_grant_release(int chan, uint32_t grant);
+int rdmachan_grant_release(int chan, uint32_t grant, struct rdmachan_error *err);
 
 /**
  * rdmachan_grant_revoke() - take control back from the holder
@@ -1175,6 +1214,7 @@ int rdmachan_cqe_events(const struct rdmachan_cqe *cqe, void *buffer,
 /**
  * rdmachan_queue_submit() - submit the entries that were got
  * @queue: queue
+ * @err: why it failed, or NULL
  *
  * With a poller this makes a call only when the poller sleeps, when the submission ring is
  * full, or when the completion ring asks for one.
@@ -1183,13 +1223,14 @@ int rdmachan_cqe_events(const struct rdmachan_cqe *cqe, void *buffer,
  * are under way as can be, go out with the next call; 0 is no error then. With a poller: how
  * many it was shown. EPERM: in a forked child.
  */
-int rdmachan_queue_submit(struct rdmachan_queue *queue);
+int rdmachan_queue_submit(struct rdmachan_queue *queue, struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_submit_and_wait() - the same, and wait for completions
  * @queue: queue
  * @min_complete: until the completion ring has so many
  * @timeout_ms: how long to wait, 0 is without limit
+ * @err: why it failed, or NULL
  *
  * While it waits it also takes entries for which there was no place before.
  *
@@ -1198,12 +1239,13 @@ int rdmachan_queue_submit(struct rdmachan_queue *queue);
  * again. EINVAL: @min_complete is larger than the completion ring. EPERM: in a forked child.
  */
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
-				   uint32_t timeout_ms);
+				   uint32_t timeout_ms, struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_peek_cqe() - look for a completion
  * @queue: queue
  * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
+ * @err: why it failed, or NULL
  *
  * Makes a call only when the kernel asks for one. Entries that were got do not go out with it,
  * so that it may be used while a chain is being prepared; those for which there was no place when
@@ -1211,13 +1253,15 @@ int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_co
  *
  * Return: 1; 0 when there is none; or -1. EPERM: in a forked child.
  */
-int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe);
+int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
+			    struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_wait_cqe() - wait for a completion
  * @queue: queue
  * @cqe: set to the first one, which stays there until rdmachan_queue_cqe_seen()
  * @timeout_ms: how long to wait, 0 is without limit
+ * @err: why it failed, or NULL
  *
  * If there is one already, it does what rdmachan_queue_peek_cqe() does. If there is none, entries
  * that were got go out before it waits, as the completion may be one of theirs: they are to be
@@ -1227,7 +1271,7 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * forked child.
  */
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
-			    uint32_t timeout_ms);
+			    uint32_t timeout_ms, struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_cqe_seen() - the first completion was looked at: its place is free
@@ -1243,6 +1287,7 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
  * @cqes: set to those that there are, in their order, which stay there until
  *	rdmachan_queue_cqes_seen()
  * @max: elements of @cqes
+ * @err: why it failed, or NULL
  *
  * As rdmachan_queue_peek_cqe(), and with one call at most.
  *
@@ -1250,7 +1295,7 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
  * child.
  */
 int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe **cqes,
-			     uint32_t max);
+			     uint32_t max, struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_cqes_seen() - the first completions were looked at: their places are free

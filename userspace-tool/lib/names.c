@@ -65,9 +65,19 @@ static const char *const ops[] = {
 	[RDMACHAN_OP_ACCESS] = "Using the memory lent by",
 };
 
+static const char *const library_ops[] = {
+	[RDMACHAN_OP_DEVICE - RDMACHAN_OP_LIBRARY] = "Opening the device " RDMACHAN_DEVICE_PATH,
+	[RDMACHAN_OP_ASK - RDMACHAN_OP_LIBRARY] = "Asking the module",
+	[RDMACHAN_OP_ACCEPT - RDMACHAN_OP_LIBRARY] = "Accepting a channel",
+	[RDMACHAN_OP_SHUTDOWN - RDMACHAN_OP_LIBRARY] = "Shutting a channel down",
+	[RDMACHAN_OP_UNREGISTER - RDMACHAN_OP_LIBRARY] = "Letting a region go",
+	[RDMACHAN_OP_QUEUE - RDMACHAN_OP_LIBRARY] = "Using a queue",
+};
+
 const char *lib_op_text(uint32_t op)
 {
-	const char *text = WORD(ops, op);
+	const char *text = op < RDMACHAN_OP_LIBRARY ? WORD(ops, op) :
+			   WORD(library_ops, op - RDMACHAN_OP_LIBRARY);
 
 	return text ? text : "The connection to";
 }

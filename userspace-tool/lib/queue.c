@@ -166,7 +166,7 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 	const char *mine = queue ? mine_map() : NULL;
 
 	if (!mine || ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) < 0) {
-		lib_error_finish(err, -1);
+		lib_error_call(err, RDMACHAN_OP_QUEUE, -1);
 		mine_unmap(mine);
 		free(queue);
 		return NULL;
@@ -178,7 +178,7 @@ static struct rdmachan_queue *queue_open(int ctx, uint32_t sq_entries, uint32_t 
 	if (ring_map(&queue->sq, queue->fd, &create.out_sq) < 0 ||
 	    ring_map(&queue->cq, queue->fd, &create.out_cq) < 0) {
 		unmap_and_close(queue);
-		lib_error_finish(err, -1);
+		lib_error_call(err, RDMACHAN_OP_QUEUE, -1);
 		return NULL;
 	}
 	queue->tail = load(&queue->sq, queue->sq.at.producer);
@@ -496,15 +496,17 @@ static int enter(struct rdmachan_queue *queue, uint32_t tail, uint32_t min_compl
 	return queue->polled ? fresh : args.out_submitted;
 }
 
-int rdmachan_queue_submit(struct rdmachan_queue *queue)
+int rdmachan_queue_submit(struct rdmachan_queue *queue, struct rdmachan_error *err)
 {
-	return enter(queue, queue->tail, 0, 0, false);
+	return lib_error_own(err, RDMACHAN_OP_QUEUE, enter(queue, queue->tail, 0, 0, false));
 }
 
 int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_complete,
-				   uint32_t timeout_ms)
+				   uint32_t timeout_ms, struct rdmachan_error *err)
 {
-	return enter(queue, queue->tail, min_complete, timeout_ms, min_complete);
+	int ret = enter(queue, queue->tail, min_complete, timeout_ms, min_complete);
+
+	return lib_error_own(err, RDMACHAN_OP_QUEUE, ret);
 }
 
 /*
@@ -541,18 +543,18 @@ static struct rdmachan_cqe *first(const struct rdmachan_queue *queue)
 }
 
 int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe **cqes,
-			     uint32_t max)
+			     uint32_t max, struct rdmachan_error *err)
 {
 	uint32_t ready = rdmachan_queue_cq_ready(queue), i;
 
 	if (!is_mine(queue))
-		return -1;
+		return lib_error_own(err, RDMACHAN_OP_QUEUE, -1);
 	if (!ready && !load(&queue->cq, queue->cq.at.flags))
 		return 0;
 	if (!ready || call_needed(queue)) {
 		/* Where there is one, an error of the call is told by a later one. */
 		if (enter_to_look(queue) < 0 && !ready)
-			return -1;
+			return lib_error_own(err, RDMACHAN_OP_QUEUE, -1);
 		ready = rdmachan_queue_cq_ready(queue);
 	}
 	for (i = 0; i < ready && i < max; i++)
@@ -560,14 +562,15 @@ int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe *
 	return i;
 }
 
-int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe)
+int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
+			    struct rdmachan_error *err)
 {
 	*cqe = NULL;
-	return rdmachan_queue_peek_cqes(queue, cqe, 1);
+	return rdmachan_queue_peek_cqes(queue, cqe, 1, err);
 }
 
 int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
-			    uint32_t timeout_ms)
+			    uint32_t timeout_ms, struct rdmachan_error *err)
 {
 	*cqe = first(queue);
 	if (*cqe) {
@@ -577,7 +580,7 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
 		return 0;
 	}
 	if (enter(queue, queue->tail, 1, timeout_ms, true) < 0)
-		return -1;
+		return lib_error_own(err, RDMACHAN_OP_QUEUE, -1);
 	*cqe = first(queue);
 	return 0;
 }
@@ -608,7 +611,7 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
 
 	if (!pool || !is_mine(queue) || ioctl(queue->fd, RDMACHAN_POOL_CREATE, &create) < 0 ||
 	    ring_map(&pool->ring, queue->fd, &create.out_ring) < 0) {
-		lib_error_finish(err, -1);
+		lib_error_call(err, RDMACHAN_OP_QUEUE, -1);
 		free(pool);
 		return NULL;
 	}

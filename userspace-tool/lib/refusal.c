@@ -18,6 +18,10 @@
 #define REGISTER RDMACHAN_OP_REGISTER
 #define GRANT	RDMACHAN_OP_GRANT
 #define ACCESS	RDMACHAN_OP_ACCESS
+#define DEVICE	RDMACHAN_OP_DEVICE
+#define ASK	RDMACHAN_OP_ASK
+#define TAKE	RDMACHAN_OP_ACCEPT
+#define QUEUE	RDMACHAN_OP_QUEUE
 
 static const struct {
 	uint32_t error;
@@ -35,6 +39,10 @@ static const struct {
 	{ EAGAIN, GRANT, {
 		"The send buffer has no room now for the message that tells of the grants, and the call may not wait. Nothing was lent.",
 		"Wait for POLLOUT by poll(), then try again; or use a call that waits.",
+	} },
+	{ EAGAIN, TAKE, {
+		"No channel waits to be accepted now, and the call may not wait.",
+		"Wait for POLLIN by poll(), then accept again; or accept by a call that waits.",
 	} },
 	{ EAGAIN, ANY, {
 		"The call would have to wait, and may not. Nothing was done.",
@@ -64,6 +72,18 @@ static const struct {
 		"The next message begins with events of grants: the peer lends memory, or memory that was lent to the peer is back, as after rdmachan_grant_revoke() too. The message stays.",
 		"Receive it by rdmachan_recv_events(), or with RDMACHAN_IO_F_GRANTS or RDMACHAN_RECV_F_GRANTS.",
 	} },
+	{ ENOENT, DEVICE, {
+		"The module rdmachan is not loaded on this host, or this container has not got the device.",
+		"Load it as root: modprobe rdmachan. A container gets the device of its host (--device /dev/rdmachan). \"rdmachan doctor\" tells what else is missing.",
+	} },
+	{ ENODEV, DEVICE, {
+		"The module rdmachan is not loaded on this host: the device is left from before.",
+		"Load it as root: modprobe rdmachan.",
+	} },
+	{ ENXIO, DEVICE, {
+		"The module rdmachan is not loaded on this host: the device is left from before.",
+		"Load it as root: modprobe rdmachan.",
+	} },
 	{ ENOENT, GRANT, {
 		"There is no such region in that context, or no such grant was ever given on this channel.",
 		"Look at the number: grants that are given are numbered apart from those that are held, on each channel.",
@@ -92,6 +112,10 @@ static const struct {
 		"What was named does not lie within the region or the grant.",
 		"Offset and length together may be no more than its bytes.",
 	} },
+	{ EACCES, DEVICE, {
+		"The user of the program may not use the device, which belongs to root and the group rdmachan.",
+		"Be root, or join the group and log in again: usermod -aG rdmachan USER. Where there is no such group, \"systemd-sysusers\" makes it, and \"udevadm trigger /dev/rdmachan\" gives it the device.",
+	} },
 	{ EACCES, LISTEN, {
 		"Services below 1024 may be listened for with CAP_NET_BIND_SERVICE only.",
 		"Use a service from 1024 on, or give the program the capability.",
@@ -107,6 +131,14 @@ static const struct {
 	{ EACCES, ANY, {
 		"The user of the program may not do this.",
 		"If it is the device, put the user into the group rdmachan; if it is a region, it is read-only.",
+	} },
+	{ EPERM, DEVICE, {
+		"The program may not use the device, as a container or a sandbox that keeps it from devices.",
+		"Allow the device there (--device /dev/rdmachan, DeviceAllow= of a systemd unit).",
+	} },
+	{ EPERM, ASK, {
+		"What all users have is shown to root (CAP_NET_ADMIN) only.",
+		"List without RDMACHAN_LIST_F_ALL, or give the program the capability.",
 	} },
 	{ EPERM, ANY, {
 		"A queue, its pools and a region serve only the program that has made them, and not a child that was forked. To list what all users have needs CAP_NET_ADMIN.",
@@ -131,6 +163,14 @@ static const struct {
 	{ ETIMEDOUT, ACCESS, {
 		"The bytes were written. There was no room for the message that was to go with them within the time that the call has allowed.",
 		"Send the message by rdmachan_send().",
+	} },
+	{ ETIMEDOUT, TAKE, {
+		"No channel came to be accepted within the time that the call has allowed.",
+		"Accept again, or allow more time.",
+	} },
+	{ ETIMEDOUT, QUEUE, {
+		"There were not as many completions within the time that the call has allowed. Entries may have been taken all the same.",
+		"Wait again: nothing is to be submitted anew.",
 	} },
 	{ ETIMEDOUT, ANY, {
 		"What was waited for did not come within the time that the call has allowed. Nothing was lost, and the connection is as it was.",
@@ -206,6 +246,10 @@ static const struct {
 	} },
 	{ EINVAL, ACCESS, {
 		"A value is out of its range: more than 1 GiB at a time, or an atomic operation at an offset that is no multiple of 8 in the owner's memory.",
+		"This is an error of the program.",
+	} },
+	{ EINVAL, QUEUE, {
+		"A value is out of its range: the number of entries is no power of two or too large, the idle time too long, or more completions are waited for than the ring has.",
 		"This is an error of the program.",
 	} },
 	{ EINVAL, ANY, {

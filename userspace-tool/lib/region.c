@@ -23,14 +23,15 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
 	return 0;
 }
 
-int rdmachan_region_unregister(int ctx, uint32_t region)
+int rdmachan_region_unregister(int ctx, uint32_t region, struct rdmachan_error *err)
 {
 	struct rdmachan_region_unregister_args unreg = { .size = sizeof(unreg), .region = region };
 
-	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg) < 0 ? -1 : 0;
+	return lib_error_own(err, RDMACHAN_OP_UNREGISTER,
+			     ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg));
 }
 
-int rdmachan_region_take_back(int ctx, uint32_t region)
+int rdmachan_region_take_back(int ctx, uint32_t region, struct rdmachan_error *err)
 {
 	struct rdmachan_region_unregister_args unreg = {
 		.size = sizeof(unreg),
@@ -38,5 +39,6 @@ int rdmachan_region_take_back(int ctx, uint32_t region)
 		.flags = RDMACHAN_UNREGISTER_F_REVOKE,
 	};
 
-	return ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg) < 0 ? -1 : 0;
+	return lib_error_own(err, RDMACHAN_OP_UNREGISTER,
+			     ioctl(ctx, RDMACHAN_REGION_UNREGISTER, &unreg));
 }

@@ -203,6 +203,21 @@ static const struct {
 	{ EBUSY, RDMACHAN_OP_NONE, "The call failed", "it is lent", "rdmachan_region_take_back()" },
 	{ EINPROGRESS, RDMACHAN_OP_CONNECT, "Connecting to", "still being connected", "ask again" },
 	{ E2BIG, RDMACHAN_OP_NONE, "The call failed", "newer interface", "module" },
+	{ ENOENT, RDMACHAN_OP_DEVICE, "Opening the device /dev/rdmachan failed", "is not loaded",
+	  "modprobe rdmachan" },
+	{ ENODEV, RDMACHAN_OP_DEVICE, "Opening the device", "left from before", "modprobe" },
+	{ ENXIO, RDMACHAN_OP_DEVICE, "Opening the device", "left from before", "modprobe" },
+	{ EACCES, RDMACHAN_OP_DEVICE, "Opening the device", "group rdmachan", "systemd-sysusers" },
+	{ EPERM, RDMACHAN_OP_DEVICE, "Opening the device", "container", "DeviceAllow" },
+	{ EMFILE, RDMACHAN_OP_DEVICE, "Opening the device", "no file descriptor left", "ulimit" },
+	{ EPERM, RDMACHAN_OP_ASK, "Asking the module failed", "CAP_NET_ADMIN", "capability" },
+	{ EAGAIN, RDMACHAN_OP_ACCEPT, "Accepting a channel failed", "No channel waits", "POLLIN" },
+	{ ETIMEDOUT, RDMACHAN_OP_ACCEPT, "Accepting a channel", "No channel came", "more time" },
+	{ ENOTCONN, RDMACHAN_OP_SHUTDOWN, "Shutting a channel down", "not open", "POLLOUT" },
+	{ EBUSY, RDMACHAN_OP_UNREGISTER, "Letting a region go failed", "it is lent",
+	  "rdmachan_region_take_back()" },
+	{ ETIMEDOUT, RDMACHAN_OP_QUEUE, "Using a queue failed", "as many completions", "anew" },
+	{ EINVAL, RDMACHAN_OP_QUEUE, "Using a queue failed", "power of two", "program" },
 };
 
 static void test_refusals(void)
@@ -243,7 +258,9 @@ static bool error_is_told(uint32_t error)
 	char name[32];
 
 	snprintf(name, sizeof(name), "(%s)", strerrorname_np(error));
-	for (err.op = RDMACHAN_OP_NONE; err.op <= RDMACHAN_OP_ACCESS; err.op++) {
+	for (err.op = RDMACHAN_OP_NONE; err.op <= RDMACHAN_OP_QUEUE; err.op++) {
+		if (err.op == RDMACHAN_OP_ACCESS + 1)
+			err.op = RDMACHAN_OP_LIBRARY;
 		if (!explained(&err, name) || !explained(&err, "\nWhat to do: ") ||
 		    strstr(text, "This number is not one"))
 			return false;
@@ -376,7 +393,9 @@ static void test_longest(void)
 	}
 	err.cause = RDMACHAN_CAUSE_NONE;
 	for (err.error = 1; err.error < 200; err.error++) {
-		for (err.op = 0; err.op <= RDMACHAN_OP_ACCESS; err.op++) {
+		for (err.op = 0; err.op <= RDMACHAN_OP_QUEUE + 1; err.op++) {
+			if (err.op == RDMACHAN_OP_ACCESS + 2)
+				err.op = RDMACHAN_OP_LIBRARY;
 			length = rdmachan_explain(&err, text, sizeof(text));
 			if (length > longest)
 				longest = length;

@@ -170,7 +170,7 @@ static void do_word(char *word)
 		for (;; usleep(1))
 			say(FILEMSG_DATA, buffer, 1000);
 	} else if (!strcmp(word, "shutdown")) {
-		rdmachan_shutdown(chan, RDMACHAN_SHUTDOWN_SEND);
+		rdmachan_shutdown(chan, RDMACHAN_SHUTDOWN_SEND, NULL);
 	} else {
 		fprintf(stderr, "unknown word %s\n", word);
 		exit(2);
@@ -184,13 +184,13 @@ int main(int argc, char **argv)
 
 	if (argc < 3)
 		return 2;
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(NULL);
 	options.tuning.message_max = sizeof(buffer);
 	if (strcmp(argv[1], "-")) {
 		chan = rdmachan_connect_host(ctx, argv[1], atoi(argv[2]), &options, NULL);
 	} else {
 		listener = rdmachan_listen(ctx, atoi(argv[2]), &options, NULL);
-		chan = rdmachan_accept(listener, NULL, NULL, NULL);
+		chan = rdmachan_accept(listener, NULL, NULL, NULL, NULL);
 		close(listener);
 	}
 	if (chan < 0)

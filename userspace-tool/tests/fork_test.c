@@ -42,11 +42,11 @@ static bool nop_done(struct rdmachan_queue *one)
 		return false;
 	rdmachan_queue_prep_nop(entry);
 	entry->user_data = 7;
-	if (rdmachan_queue_submit(one) < 1 || rdmachan_queue_wait_cqe(one, &cqe, 1))
+	if (rdmachan_queue_submit(one, NULL) < 1 || rdmachan_queue_wait_cqe(one, &cqe, 1, NULL))
 		return false;
 	while (cqe->user_data != 7) {
 		rdmachan_queue_cqe_seen(one);
-		if (rdmachan_queue_wait_cqe(one, &cqe, 1))
+		if (rdmachan_queue_wait_cqe(one, &cqe, 1, NULL))
 			return false;
 	}
 	rdmachan_queue_cqe_seen(one);
@@ -69,7 +69,7 @@ static void test_each(void)
 /* All of them, after a queue of its own was made, and in its own child. */
 static int child_of_child(void)
 {
-	struct rdmachan_queue *own = rdmachan_queue_open(rdmachan_open(), 4, 4, NULL);
+	struct rdmachan_queue *own = rdmachan_queue_open(rdmachan_open(NULL), 4, 4, NULL);
 	unsigned int i;
 	pid_t child;
 
@@ -82,7 +82,7 @@ static int child_of_child(void)
 	child = fork();
 	if (!child) {
 		errno = 0;
-		_exit(rdmachan_queue_submit(own) != -1 || errno != EPERM);
+		_exit(rdmachan_queue_submit(own, NULL) != -1 || errno != EPERM);
 	}
 	return well(child) && nop_done(own) ? 0 : 3;
 }
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	fake_preload(argv);
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(NULL);
 	queue = rdmachan_queue_open(ctx, 4, 8, NULL);
 	pool = queue ? rdmachan_pool_open(queue, 4, NULL) : NULL;
 	sqe = queue ? rdmachan_queue_get_sqe(queue) : NULL;

@@ -23,10 +23,10 @@ static void test_begin(void)
 	struct sockaddr_storage sa = { .ss_family = AF_INET };
 	int listener;
 
-	ctx = rdmachan_open();
+	ctx = rdmachan_open(NULL);
 	listener = rdmachan_listen(ctx, 7100, NULL, NULL);
 	holder = rdmachan_connect(ctx, (struct sockaddr *)&sa, sizeof(sa), 7100, NULL, NULL);
-	owner = rdmachan_accept(listener, NULL, NULL, NULL);
+	owner = rdmachan_accept(listener, NULL, NULL, NULL, NULL);
 	ok(owner >= 0 && holder >= 0, "two ends of a channel");
 	ok(!rdmachan_region_register(ctx, memory, sizeof(memory), 0, &region, &err) && region,
 	   "a region");
@@ -147,7 +147,8 @@ static void test_accesses(void)
 	   "a failure tells what was tried");
 	ok(rdmachan_grant_fetch_add(holder, grant + 1, 0, 1, NULL, &err) < 0 && errno == ENOENT,
 	   "no such grant");
-	ok(!rdmachan_grant_release(holder, grant) && rdmachan_grant_release(holder, grant) < 0 &&
+	ok(!rdmachan_grant_release(holder, grant, NULL) &&
+	   rdmachan_grant_release(holder, grant, NULL) < 0 &&
 	   errno == EKEYREVOKED, "it is given back once");
 	ok(rdmachan_recv_events(owner, buffer, EVENT, NULL, &events, &err) == 1 &&
 	   events.count == 1 && events.events->what == RDMACHAN_GRANT_RETURNED &&
@@ -164,7 +165,7 @@ static void test_revoke(void)
 	ok(!rdmachan_grant_revoke(owner, grant, 0, 1000, &err), "taking it back again is no error");
 	ok(rdmachan_grant_revoke(owner, grant + 1, 0, 0, &err) < 0 && errno == ENOENT &&
 	   err.op == RDMACHAN_OP_GRANT, "no such grant was given");
-	ok(!rdmachan_region_take_back(ctx, region), "a region is taken back");
+	ok(!rdmachan_region_take_back(ctx, region, NULL), "a region is taken back");
 }
 
 int main(int argc, char **argv)

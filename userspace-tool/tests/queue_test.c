@@ -48,10 +48,10 @@ static void test_wrap(void)
 	   "rings are empty at first");
 	while (all && put < 40) {
 		all = nops(put, 4) && !rdmachan_queue_sq_space(queue) &&
-		      !rdmachan_queue_get_sqe(queue) && rdmachan_queue_submit(queue) == 4 &&
+		      !rdmachan_queue_get_sqe(queue) && rdmachan_queue_submit(queue, NULL) == 4 &&
 		      rdmachan_queue_sq_space(queue) == 4 && rdmachan_queue_cq_ready(queue) == 4;
 		put += 4;
-		got = rdmachan_queue_peek_cqes(queue, cqes, 8);
+		got = rdmachan_queue_peek_cqes(queue, cqes, 8, NULL);
 		for (i = 0; i < got; i++)
 			all = all && cqes[i]->user_data == seen++;
 		rdmachan_queue_cqes_seen(queue, got > 0 ? got : 0);
@@ -64,29 +64,31 @@ static void test_looking(void)
 	struct rdmachan_sqe *sqe = entry(1);
 
 	rdmachan_queue_prep_recv(sqe, 0, NULL, 0);
-	ok(rdmachan_queue_submit(queue) == 1 && !rdmachan_queue_cq_ready(queue),
+	ok(rdmachan_queue_submit(queue, NULL) == 1 && !rdmachan_queue_cq_ready(queue),
 	   "one that needs a further call");
 	sqe = entry(2);
-	ok(rdmachan_queue_peek_cqe(queue, cqes) == 1 && cqes[0]->user_data == 1 &&
+	ok(rdmachan_queue_peek_cqe(queue, cqes, NULL) == 1 && cqes[0]->user_data == 1 &&
 	   rdmachan_queue_cq_ready(queue) == 1, "looking makes it, and submits nothing");
 	rdmachan_queue_cqe_seen(queue);
 	rdmachan_queue_prep_nop(sqe);
-	ok(!rdmachan_queue_peek_cqe(queue, cqes) && !cqes[0], "nor does it without a call");
-	ok(!rdmachan_queue_wait_cqe(queue, cqes, 1) && cqes[0]->user_data == 2,
+	ok(!rdmachan_queue_peek_cqe(queue, cqes, NULL) && !cqes[0], "nor does it without a call");
+	ok(!rdmachan_queue_wait_cqe(queue, cqes, 1, NULL) && cqes[0]->user_data == 2,
 	   "waiting submits");
 	rdmachan_queue_cqe_seen(queue);
-	ok(rdmachan_queue_wait_cqe(queue, cqes, 1) < 0 && errno == ETIMEDOUT && !cqes[0],
+	ok(rdmachan_queue_wait_cqe(queue, cqes, 1, NULL) < 0 && errno == ETIMEDOUT && !cqes[0],
 	   "waiting in vain");
 }
 
 /* As many as the completion ring has entries can be under way. */
 static void test_no_place(void)
 {
-	ok(nops(0, 4) && rdmachan_queue_submit(queue) == 4 && nops(4, 4) &&
-	   rdmachan_queue_submit(queue) == 4 && nops(8, 2) && !rdmachan_queue_submit(queue) &&
+	ok(nops(0, 4) && rdmachan_queue_submit(queue, NULL) == 4 && nops(4, 4) &&
+	   rdmachan_queue_submit(queue, NULL) == 4 && nops(8, 2) &&
+	   !rdmachan_queue_submit(queue, NULL) &&
 	   rdmachan_queue_sq_space(queue) == 2, "entries that find no place stay");
 	rdmachan_queue_cqes_seen(queue, 8);
-	ok(rdmachan_queue_submit(queue) == 2 && rdmachan_queue_peek_cqes(queue, cqes, 8) == 2 &&
+	ok(rdmachan_queue_submit(queue, NULL) == 2 &&
+	   rdmachan_queue_peek_cqes(queue, cqes, 8, NULL) == 2 &&
 	   cqes[1]->user_data == 9, "and go out with the next call");
 	rdmachan_queue_cqes_seen(queue, 2);
 }
@@ -112,7 +114,7 @@ int main(int argc, char **argv)
 {
 	(void)argc;
 	fake_preload(argv);
-	queue = rdmachan_queue_open(rdmachan_open(), 4, 8, &err);
+	queue = rdmachan_queue_open(rdmachan_open(NULL), 4, 8, &err);
 	ok(queue, "a queue");
 	if (queue) {
 		test_wrap();
