@@ -24,8 +24,8 @@ FIXTURE_SETUP(lent)
 	struct rdmachan_grant_range range;
 	struct grant_message message;
 	struct iovec iov = { "yours", 5 };
-	struct rdmachan_grant_args grant;
 	struct rdmachan_recv_args recv;
+	struct rdmachan_room room;
 	int fds[2];
 
 	self->ctx = open_ctx();
@@ -37,11 +37,8 @@ FIXTURE_SETUP(lent)
 	self->q = rdmachan_queue_open(self->ctx, ENTRIES, DONE, NULL);
 	ASSERT_TRUE(self->q);
 	range = RANGE(self->region, MAY_ALL, PAGE, LARGE - PAGE);
-	grant_fill(&grant, self->ctx, &range, 1, NULL);
-	grant.iov_ptr = (uintptr_t)&iov;
-	grant.iov_count = 1;
-	grant.msg_flags = 55;
-	rdmachan_queue_prep_grant_lend(entry(self->q, MINE), self->owner, &grant);
+	rdmachan_queue_prep_grant_lend(entry(self->q, MINE), &room, self->owner, self->ctx, &range,
+				       1, &iov, 1, 55);
 	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, MINE, 0);
 	self->grant = range.out_grant;

@@ -101,7 +101,6 @@ TEST_F(lib, entries_until_full)
 TEST_F(lib, entries_are_prepared)
 {
 	const uint64_t big = 0xfedcba9876543210ULL;
-	const struct rdmachan_connect_args connect = { .size = sizeof(connect) };
 	const struct iovec iov[2] = {};
 	struct rdmachan_pool *pools[2];
 	char *here = memory[3];
@@ -139,23 +138,82 @@ TEST_F(lib, entries_are_prepared)
 		     .fd = 5, .op_flags = 3);
 	EXPECT_ENTRY(rdmachan_queue_prep_accept_many(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_ACCEPT,
 		     .fd = 5, .op_flags = 3 | RDMACHAN_ACCEPT_F_MULTISHOT);
-	EXPECT_ENTRY(rdmachan_queue_prep_connect(sqe, &connect),
-		     .opcode = RDMACHAN_OPCODE_CONNECT, .fd = -1, .addr = (uintptr_t)&connect);
 	EXPECT_ENTRY(rdmachan_queue_prep_finish(sqe, 5), .opcode = RDMACHAN_OPCODE_FINISH, .fd = 5);
 	EXPECT_ENTRY(rdmachan_queue_prep_message(sqe, 5, big, 9), .opcode = RDMACHAN_OPCODE_MESSAGE,
 		     .fd = 5, .target = big, .length = 9);
 	EXPECT_ENTRY(rdmachan_queue_prep_shutdown(sqe, 5, 3), .opcode = RDMACHAN_OPCODE_SHUTDOWN,
 		     .fd = 5, .op_flags = 3);
-	EXPECT_ENTRY(rdmachan_queue_prep_cancel(sqe, big, 3), .opcode = RDMACHAN_OPCODE_CANCEL,
+	EXPECT_ENTRY(rdmachan_queue_prep_cancel64(sqe, big, 3), .opcode = RDMACHAN_OPCODE_CANCEL,
 		     .fd = -1, .target = big, .op_flags = 3);
+	EXPECT_ENTRY(rdmachan_queue_prep_cancel(sqe, here, 3), .opcode = RDMACHAN_OPCODE_CANCEL,
+		     .fd = -1, .target = (uintptr_t)here, .op_flags = 3);
 	for (i = 0; i < 2; i++)
 		rdmachan_pool_close(pools[i]);
+}
+
+TEST_F(lib, connects_are_prepared)
+{
+	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
+	const struct rdmachan_addr addr = own_address();
+	struct rdmachan_connect_args want;
+	struct sockaddr_storage to;
+	struct rdmachan_error err;
+	struct rdmachan_room room;
+	socklen_t length = rdmachan_addr_to_sockaddr(&addr, &to);
+
+	options.timeout_ms = 5;
+	options.tuning.message_max = 6;
+	options.traffic_class = 7;
+	memset(&err, 0xff, sizeof(err));
+	memset(&room, 0xff, sizeof(room));
+	EXPECT_ENTRY(ASSERT_EQ(rdmachan_queue_prep_connect(sqe, &room, (struct sockaddr *)&to,
+							   length, 9, &options, &err), 0),
+		     .opcode = RDMACHAN_OPCODE_CONNECT, .fd = -1, .addr = (uintptr_t)&room);
+	want = (struct rdmachan_connect_args){
+		.size = sizeof(want), .flags = RDMACHAN_FD_F_CLOEXEC, .addr = addr, .service = 9,
+		.timeout_ms = 5, .tuning.message_max = 6, .traffic_class = 7,
+		.error_ptr = (uintptr_t)&err,
+	};
+	EXPECT_EQ(memcmp(&room, &want, sizeof(want)), 0);
+	EXPECT_EQ(err.size, sizeof(err));
+	EXPECT_EQ(err.error, 0);
+	/* What cannot be connected to does nothing when it is submitted all the same. */
+	EXPECT_ENTRY(EXPECT_ERR(rdmachan_queue_prep_connect(sqe, &room, (struct sockaddr *)&to, 1,
+							    9, &options, &err), EINVAL),
+		     .opcode = RDMACHAN_OPCODE_NOP);
+	EXPECT_EQ(err.error, EINVAL);
+	EXPECT_EQ(err.op, RDMACHAN_OP_CONNECT);
+	to.ss_family = AF_UNIX;
+	EXPECT_ENTRY(EXPECT_ERR(rdmachan_queue_prep_connect(sqe, &room, (struct sockaddr *)&to,
+							    length, 9, NULL, NULL), EAFNOSUPPORT),
+		     .opcode = RDMACHAN_OPCODE_NOP);
+	options.size = 3;
+	EXPECT_ENTRY(EXPECT_ERR(rdmachan_queue_prep_connect(sqe, &room, (struct sockaddr *)&to,
+							    length, 9, &options, NULL), EINVAL),
+		     .opcode = RDMACHAN_OPCODE_NOP);
+}
+
+TEST_F(lib, user_data_comes_back)
+{
+	const struct rdmachan_cqe cqe = { .user_data = MINE };
+	struct rdmachan_sqe sqe = {};
+	char *here = memory[3];
+
+	rdmachan_sqe_set_data(&sqe, here);
+	EXPECT_EQ(sqe.user_data, (uintptr_t)here);
+	rdmachan_sqe_set_data64(&sqe, MINE);
+	EXPECT_EQ(sqe.user_data, MINE);
+	EXPECT_EQ(rdmachan_cqe_get_data64(&cqe), MINE);
+	EXPECT_EQ((uintptr_t)rdmachan_cqe_get_data(&cqe), (uintptr_t)MINE);
 }
 
 TEST_F(lib, entries_of_grants_are_prepared)
 {
 	const uint64_t big = 0xfedcba9876543210ULL;
-	const struct rdmachan_grant_args grant = { .size = sizeof(grant) };
+	struct rdmachan_grant_args want;
+	struct rdmachan_grant_range ranges[2] = {};
+	const struct iovec iov[3] = {};
+	struct rdmachan_room room;
 	char *here = memory[3];
 
 	EXPECT_ENTRY(rdmachan_queue_prep_grant_read(sqe, 5, 6, big, here, 7),
@@ -178,8 +236,15 @@ TEST_F(lib, entries_of_grants_are_prepared)
 		     .grant_offset = big, .compare = big + 1, .operand = big + 2);
 	EXPECT_ENTRY(rdmachan_queue_prep_grant_release(sqe, 5, 6),
 		     .opcode = RDMACHAN_OPCODE_RELEASE, .fd = 5, .grant = 6);
-	EXPECT_ENTRY(rdmachan_queue_prep_grant_lend(sqe, 5, &grant),
-		     .opcode = RDMACHAN_OPCODE_GRANT, .fd = 5, .addr = (uintptr_t)&grant);
+	memset(&room, 0xff, sizeof(room));
+	EXPECT_ENTRY(rdmachan_queue_prep_grant_lend(sqe, &room, 5, 6, ranges, 2, iov, 3, 9),
+		     .opcode = RDMACHAN_OPCODE_GRANT, .fd = 5, .addr = (uintptr_t)&room);
+	want = (struct rdmachan_grant_args){
+		.size = sizeof(want), .context = 6, .count = 2, .ranges_ptr = (uintptr_t)ranges,
+		.range_size = sizeof(*ranges), .iov_ptr = (uintptr_t)iov, .iov_count = 3,
+		.msg_flags = 9,
+	};
+	EXPECT_EQ(memcmp(&room, &want, sizeof(want)), 0);
 	EXPECT_ENTRY(rdmachan_queue_prep_grant_revoke(sqe, 5, 6), .opcode = RDMACHAN_OPCODE_REVOKE,
 		     .fd = 5, .grant = 6);
 }
@@ -268,15 +333,22 @@ TEST_F(lib, shutdown)
 TEST_F(lib, connect_and_accept)
 {
 	int peer = open_peer(), listener = do_listen(peer, SERVICE, NULL);
-	struct rdmachan_error err;
+	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
 	struct rdmachan_connect_args connect;
+	struct sockaddr_storage to;
 	struct rdmachan_cqe cqes[2];
+	struct rdmachan_error err;
+	struct rdmachan_room room;
+	socklen_t length;
 	char back[8];
 
 	ASSERT_GE(listener, 0);
 	fill_connect(&connect, SERVICE, NULL);
+	length = rdmachan_addr_to_sockaddr(&connect.addr, &to);
+	options.flags = 0;
 	rdmachan_queue_prep_accept(entry(self->q, 0), listener, RDMACHAN_FD_F_CLOEXEC);
-	rdmachan_queue_prep_connect(entry(self->q, 1), &connect);
+	ASSERT_EQ(rdmachan_queue_prep_connect(entry(self->q, 1), &room, (struct sockaddr *)&to,
+					      length, SERVICE, &options, NULL), 0);
 	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 2);
 	collect(self->q, cqes, 2);
 	ASSERT_GE(cqes[0].res, 0);
@@ -290,8 +362,8 @@ TEST_F(lib, connect_and_accept)
 	close(cqes[1].res);
 	close(listener);
 	close(peer);
-	fill_connect(&connect, SERVICE + 1, &(struct opts){ .error = &err });
-	rdmachan_queue_prep_connect(entry(self->q, 1), &connect);
+	ASSERT_EQ(rdmachan_queue_prep_connect(entry(self->q, 1), &room, (struct sockaddr *)&to,
+					      length, SERVICE + 1, NULL, &err), 0);
 	EXPECT_EQ(alone(self->q), -ECONNREFUSED);
 	EXPECT_EQ(err.error, ECONNREFUSED);
 	EXPECT_EQ(err.cause, RDMACHAN_CAUSE_NO_SERVICE);
@@ -304,16 +376,16 @@ TEST_F(lib, cancel)
 
 	for (i = 0; i < 3; i++)
 		rdmachan_queue_prep_recv(entry(self->q, 7), self->b, memory[i], SIZE);
-	rdmachan_queue_prep_cancel(entry(self->q, 1), 7, 0);
+	rdmachan_queue_prep_cancel64(entry(self->q, 1), 7, 0);
 	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 4);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 1, 1);
-	rdmachan_queue_prep_cancel(entry(self->q, 2), 7, RDMACHAN_CANCEL_F_ALL);
+	rdmachan_queue_prep_cancel64(entry(self->q, 2), 7, RDMACHAN_CANCEL_F_ALL);
 	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 7, -ECANCELED);
 	EXPECT_DONE(self->q, 2, 2);
-	rdmachan_queue_prep_cancel(entry(self->q, 3), 7, 0);
+	rdmachan_queue_prep_cancel64(entry(self->q, 3), 7, 0);
 	EXPECT_EQ(alone(self->q), -ENOENT);
 	/* Flags that are set after an entry was prepared. */
 	rdmachan_queue_prep_recv(entry(self->q, 0), self->b, memory[0], SIZE);

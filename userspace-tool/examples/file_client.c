@@ -92,7 +92,8 @@ static char *next_message(struct rdmachan_cqe *cqe)
 	}
 	*cqe = *first;
 	rdmachan_queue_cqe_seen(queue);
-	if (cqe->res < 0 || (cqe->flags & RDMACHAN_CQE_F_EOF) || cqe->user_data == ASKED)
+	if (cqe->res < 0 || (cqe->flags & RDMACHAN_CQE_F_EOF) ||
+	    rdmachan_cqe_get_data64(cqe) == ASKED)
 		die_of(cqe);
 	return place(received);
 }
@@ -112,7 +113,7 @@ static void ask(char **names, int count)
 		sqe = rdmachan_queue_get_sqe(queue);
 		rdmachan_queue_prep_send(sqe, chan, *names, strlen(*names), 0);
 		sqe->flags |= RDMACHAN_SQE_F_SKIP_SUCCESS;
-		sqe->user_data = ASKED;
+		rdmachan_sqe_set_data64(sqe, ASKED);
 	}
 }
 

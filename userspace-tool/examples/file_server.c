@@ -113,7 +113,7 @@ static void want_requests(struct client *client)
 	struct rdmachan_sqe *sqe = entry();
 
 	rdmachan_queue_prep_recv_pool(sqe, client->chan, pool);
-	sqe->user_data = (uintptr_t)&client->receive;
+	rdmachan_sqe_set_data(sqe, &client->receive);
 	client->receiving = 1;
 }
 
@@ -129,16 +129,16 @@ static void lose(struct client *client, const char *why)
 	if (!rdmachan_query(client->chan, NULL, &err, NULL) && err.error)
 		rdmachan_explain(&err, text, sizeof(text));
 	fprintf(stderr, "channel %d is lost: %s\n%s", client->chan, why, text);
-	/* This has a completion of its own, whose user data is 0. */
+	/* This has a completion of its own, whose user data is NULL. */
 	if (client->receiving)
-		rdmachan_queue_prep_cancel(entry(), (uintptr_t)&client->receive, 0);
+		rdmachan_queue_prep_cancel(entry(), &client->receive, 0);
 }
 
 /* Answers */
 
 static void prepared(struct client *client, struct rdmachan_sqe *sqe)
 {
-	sqe->user_data = (uintptr_t)&client->send;
+	rdmachan_sqe_set_data(sqe, &client->send);
 	sqe->timeout_ms = TIMEOUT_MS;
 	client->sending = 1;
 }
@@ -373,7 +373,7 @@ static void want_client(void)
 		return;
 	sqe = entry();
 	rdmachan_queue_prep_accept(sqe, listener, RDMACHAN_FD_F_CLOEXEC);
-	sqe->user_data = (uintptr_t)&accept;
+	rdmachan_sqe_set_data(sqe, &accept);
 	accepting = 1;
 }
 
@@ -402,7 +402,7 @@ static int complete_one(void)
 		return 0;
 	seen = *cqe;
 	rdmachan_queue_cqe_seen(queue);
-	op = (struct op *)(uintptr_t)seen.user_data;
+	op = rdmachan_cqe_get_data(&seen);
 	if (op)
 		op->done(op->client, &seen);
 	return 1;

@@ -67,7 +67,7 @@ static void want_message(struct rdmachan_queue *queue, struct client *client)
 	struct rdmachan_sqe *sqe = entry(queue);
 
 	rdmachan_queue_prep_recv(sqe, client->chan, client->buffer, MESSAGE_MAX);
-	sqe->user_data = (uintptr_t)client;
+	rdmachan_sqe_set_data(sqe, client);
 	client->sending = 0;
 }
 
@@ -77,7 +77,7 @@ static void send_back(struct rdmachan_queue *queue, struct client *client,
 	struct rdmachan_sqe *sqe = entry(queue);
 
 	rdmachan_queue_prep_send(sqe, client->chan, client->buffer, cqe->res, cqe->msg_flags);
-	sqe->user_data = (uintptr_t)client;
+	rdmachan_sqe_set_data(sqe, client);
 	client->sending = 1;
 }
 
@@ -153,7 +153,7 @@ static void serve(struct rdmachan_queue *queue, int listener)
 		while ((ret = rdmachan_queue_peek_cqe(queue, &cqe, NULL)) > 0) {
 			seen = *cqe;
 			rdmachan_queue_cqe_seen(queue);
-			client = (struct client *)(uintptr_t)seen.user_data;
+			client = rdmachan_cqe_get_data(&seen);
 			if (client)
 				moved(queue, listener, client, &seen);
 			else

@@ -53,25 +53,36 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
 	return accept.out_fd;
 }
 
-int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
-		     const struct rdmachan_options *options, struct rdmachan_error *err)
+int lib_connect_fill(struct rdmachan_connect_args *connect, const struct sockaddr *addr,
+		     socklen_t addr_len, uint32_t service, const struct rdmachan_options *options,
+		     struct rdmachan_error *err)
 {
 	const struct rdmachan_options *use = options ? options : &options_default;
-	struct rdmachan_connect_args connect = {
-		.size = sizeof(connect),
+
+	*connect = (struct rdmachan_connect_args){
+		.size = sizeof(*connect),
 		.service = service,
 		.error_ptr = lib_error_prepare(err),
 	};
-
 	if (lib_options_check(options) < 0)
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
-	if (rdmachan_addr_from_sockaddr(&connect.addr, addr, addr_len) < 0)
+	if (rdmachan_addr_from_sockaddr(&connect->addr, addr, addr_len) < 0)
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
-	connect.flags = use->flags;
-	connect.timeout_ms = use->timeout_ms;
-	connect.tuning = use->tuning;
+	connect->flags = use->flags;
+	connect->timeout_ms = use->timeout_ms;
+	connect->tuning = use->tuning;
 	if (use->size >= sizeof(*use))
-		connect.traffic_class = use->traffic_class;
+		connect->traffic_class = use->traffic_class;
+	return 0;
+}
+
+int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
+		     const struct rdmachan_options *options, struct rdmachan_error *err)
+{
+	struct rdmachan_connect_args connect;
+
+	if (lib_connect_fill(&connect, addr, addr_len, service, options, err) < 0)
+		return -1;
 	if (ioctl(ctx, RDMACHAN_CONNECT, &connect) < 0)
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	return connect.out_fd;

@@ -18,6 +18,11 @@ int lib_error_call(struct rdmachan_error *err, uint32_t op, int ret);
 int lib_error_own(struct rdmachan_error *err, uint32_t op, int ret);
 int lib_options_check(const struct rdmachan_options *options);
 
+/* channel.c: what a connect is asked with; 0 or -1 */
+int lib_connect_fill(struct rdmachan_connect_args *connect, const struct sockaddr *addr,
+		     socklen_t addr_len, uint32_t service, const struct rdmachan_options *options,
+		     struct rdmachan_error *err);
+
 /* message.c: receiving, with flags of the call */
 int lib_recv(int chan, const struct iovec *iov, unsigned int count,
 	     struct rdmachan_transfer *transfer, uint32_t flags, uint32_t *found,

@@ -745,6 +745,17 @@ struct rdmachan_queue;
 struct rdmachan_pool;
 
 /**
+ * struct rdmachan_room - where an operation keeps what does not fit its entry
+ * @opaque: the library's
+ *
+ * The program gives one to a function that prepares such an entry, without filling it in. It must
+ * stay where it is, and as it is, until the operation has completed.
+ */
+struct rdmachan_room {
+	uint64_t opaque[32];
+};
+
+/**
  * rdmachan_queue_open() - make a queue
  * @ctx: context
  * @sq_entries: entries of the submission ring: a power of two, at most
@@ -816,8 +827,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  *
  * It is zeroed, and does nothing (NOP) if it is not prepared. It goes out with the next call that
  * submits: rdmachan_queue_submit(), rdmachan_queue_submit_and_wait(), or
- * rdmachan_queue_wait_cqe() if that has to wait. Set &rdmachan_sqe.user_data before
- * or after one of the functions that prepare it, and &rdmachan_sqe.flags and
+ * rdmachan_queue_wait_cqe() if that has to wait. Set its user data by rdmachan_sqe_set_data()
+ * before or after one of the functions that prepare it, and &rdmachan_sqe.flags and
  * &rdmachan_sqe.timeout_ms, as needed, after it. These functions leave nothing else of what was
  * in the entry, so one may be prepared anew.
  *
@@ -839,6 +850,40 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
  * with EPERM in a forked child.
  */
 uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue);
+
+/**
+ * rdmachan_sqe_set_data() - have an entry tell what it belongs to
+ * @sqe: entry
+ * @data: rdmachan_cqe_get_data() gives it back from each completion of the operation
+ *
+ * An entry has NULL at first. A function that prepares it leaves this as it is.
+ */
+void rdmachan_sqe_set_data(struct rdmachan_sqe *sqe, const void *data);
+
+/**
+ * rdmachan_sqe_set_data64() - the same, with a number
+ * @sqe: entry
+ * @data: rdmachan_cqe_get_data64() gives it back from each completion of the operation
+ *
+ * It is the same member of the entry, &rdmachan_sqe.user_data.
+ */
+void rdmachan_sqe_set_data64(struct rdmachan_sqe *sqe, uint64_t data);
+
+/**
+ * rdmachan_cqe_get_data() - what the entry of a completion belongs to
+ * @cqe: completion
+ *
+ * Return: the pointer that rdmachan_sqe_set_data() has set; NULL if none was.
+ */
+void *rdmachan_cqe_get_data(const struct rdmachan_cqe *cqe);
+
+/**
+ * rdmachan_cqe_get_data64() - the same, with a number
+ * @cqe: completion
+ *
+ * Return: the number that rdmachan_sqe_set_data64() has set; 0 if none was.
+ */
+uint64_t rdmachan_cqe_get_data64(const struct rdmachan_cqe *cqe);
 
 /**
  * rdmachan_queue_prep_nop() - prepare an entry: do nothing
@@ -1025,13 +1070,26 @@ void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uin
 /**
  * rdmachan_queue_prep_connect() - prepare an entry: connect
  * @sqe: entry
- * @connect: whereto, with its size set; it must stay until the operation has completed, and
- *	so must the error record that it names
+ * @room: must stay until the operation has completed
+ * @addr: as rdmachan_connect(); it is copied, and so are @options
+ * @addr_len: bytes of it
+ * @service: service at the peer
+ * @options: as rdmachan_connect(); or NULL
+ * @err: why it failed, or NULL; it must stay until the operation has completed
  *
- * It completes with the channel's file descriptor.
+ * It completes with the channel's file descriptor, or fails as rdmachan_connect() does.
+ *
+ * There is no such function with the name of a host: the library would have to wait for the name
+ * service, which is what a program with a queue will not do. Ask getaddrinfo() before, in a thread
+ * that may wait, and submit one entry for its first address; if that fails, one for the next.
+ *
+ * Return: 0; or -1, and the entry does nothing then (NOP). EAFNOSUPPORT: @addr is neither IPv4
+ * nor IPv6; EINVAL: it is too short, or @options have not their size; E2BIG: @options are of a
+ * newer library.
  */
-void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
-				 const struct rdmachan_connect_args *connect);
+int rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe, struct rdmachan_room *room,
+				const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
+				const struct rdmachan_options *options, struct rdmachan_error *err);
 
 /**
  * rdmachan_queue_prep_shutdown() - prepare an entry: end one or both directions
@@ -1044,15 +1102,23 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
 /**
  * rdmachan_queue_prep_cancel() - prepare an entry: cancel an operation
  * @sqe: entry
- * @user_data: that of the operation
+ * @data: that of the operation, as rdmachan_sqe_set_data() has set it
  * @flags: &enum rdmachan_cancel_flags
  *
- * It has a completion of its own, with its own &rdmachan_sqe.user_data, besides those of what
- * it cancels, which come with ECANCELED. It needs a place like any other operation: see
+ * It has a completion of its own, with user data of its own, besides those of what it cancels,
+ * which come with ECANCELED. It needs a place like any other operation: see
  * rdmachan_queue_open(). It completes with the number of those that were cancelled; ENOENT:
  * there was none; EALREADY: the operation completes by itself.
  */
-void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags);
+void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, const void *data, uint32_t flags);
+
+/**
+ * rdmachan_queue_prep_cancel64() - the same, of an operation that has a number
+ * @sqe: entry
+ * @data: that of the operation, as rdmachan_sqe_set_data64() has set it
+ * @flags: &enum rdmachan_cancel_flags
+ */
+void rdmachan_queue_prep_cancel64(struct rdmachan_sqe *sqe, uint64_t data, uint32_t flags);
 
 /**
  * rdmachan_queue_prep_grant_read() - prepare an entry: read memory that the peer lends
@@ -1140,13 +1206,22 @@ void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint3
 /**
  * rdmachan_queue_prep_grant_lend() - prepare an entry: lend memory, with a message
  * @sqe: entry
+ * @room: must stay until the operation has completed
  * @chan: channel
- * @grant: the memory to lend, with its size set, no flags and no timeout; it must stay until the
- *	operation has completed, with all that it points to, and its context open. The numbers of
- *	the grants are told in its ranges
+ * @ctx: context that the regions belong to; it must stay open until then
+ * @ranges: the pieces to lend, which must stay as well; each &rdmachan_grant_range.out_grant is
+ *	filled in
+ * @count: their number, 1 to %RDMACHAN_GRANTS_MAX
+ * @iov: the pieces of the message, which must stay with all that they point to
+ * @iov_count: their number, 0 for none
+ * @msg_flags: 16 bits that travel with the message
+ *
+ * It completes with 0 when the message is sent, or fails as rdmachan_grant_lend_many() does.
  */
-void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, int chan,
-				    const struct rdmachan_grant_args *grant);
+void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, struct rdmachan_room *room, int chan,
+				    int ctx, struct rdmachan_grant_range *ranges,
+				    unsigned int count, const struct iovec *iov,
+				    unsigned int iov_count, uint32_t msg_flags);
 
 /**
  * rdmachan_queue_prep_grant_revoke() - prepare an entry: take memory back

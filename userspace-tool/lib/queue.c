@@ -251,6 +251,26 @@ static void fill(struct rdmachan_sqe *sqe, uint8_t opcode, int fd, const void *a
 	};
 }
 
+void rdmachan_sqe_set_data64(struct rdmachan_sqe *sqe, uint64_t data)
+{
+	sqe->user_data = data;
+}
+
+void rdmachan_sqe_set_data(struct rdmachan_sqe *sqe, const void *data)
+{
+	rdmachan_sqe_set_data64(sqe, (uintptr_t)data);
+}
+
+uint64_t rdmachan_cqe_get_data64(const struct rdmachan_cqe *cqe)
+{
+	return cqe->user_data;
+}
+
+void *rdmachan_cqe_get_data(const struct rdmachan_cqe *cqe)
+{
+	return (void *)(uintptr_t)cqe->user_data;
+}
+
 void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe)
 {
 	fill(sqe, RDMACHAN_OPCODE_NOP, 0, NULL, 0);
@@ -338,10 +358,29 @@ void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uin
 	rdmachan_queue_prep_accept(sqe, listener, flags | RDMACHAN_ACCEPT_F_MULTISHOT);
 }
 
-void rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe,
-				 const struct rdmachan_connect_args *connect)
+_Static_assert(sizeof(struct rdmachan_connect_args) <= sizeof(struct rdmachan_room),
+	       "room for a connect");
+_Static_assert(sizeof(struct rdmachan_grant_args) <= sizeof(struct rdmachan_room),
+	       "room for a grant");
+
+/* Arguments may grow: a room, which is the program's, is larger. The kernel reads it. */
+static const void *room_put(struct rdmachan_room *room, const void *args, size_t size)
 {
-	fill(sqe, RDMACHAN_OPCODE_CONNECT, -1, connect, 0);
+	return memcpy(room->opaque, args, size);
+}
+
+int rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe, struct rdmachan_room *room,
+				const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
+				const struct rdmachan_options *options, struct rdmachan_error *err)
+{
+	struct rdmachan_connect_args connect;
+
+	if (lib_connect_fill(&connect, addr, addr_len, service, options, err) < 0) {
+		rdmachan_queue_prep_nop(sqe);
+		return -1;
+	}
+	fill(sqe, RDMACHAN_OPCODE_CONNECT, -1, room_put(room, &connect, sizeof(connect)), 0);
+	return 0;
 }
 
 void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t how)
@@ -350,11 +389,16 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
 	sqe->op_flags = how;
 }
 
-void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, uint64_t user_data, uint32_t flags)
+void rdmachan_queue_prep_cancel64(struct rdmachan_sqe *sqe, uint64_t data, uint32_t flags)
 {
 	fill(sqe, RDMACHAN_OPCODE_CANCEL, -1, NULL, 0);
-	sqe->target = user_data;
+	sqe->target = data;
 	sqe->op_flags = flags;
+}
+
+void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, const void *data, uint32_t flags)
+{
+	rdmachan_queue_prep_cancel64(sqe, (uintptr_t)data, flags);
 }
 
 static void fill_grant(struct rdmachan_sqe *sqe, uint8_t opcode, int chan, uint32_t grant,
@@ -408,10 +452,23 @@ void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint3
 	fill_grant(sqe, RDMACHAN_OPCODE_RELEASE, chan, grant, 0);
 }
 
-void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, int chan,
-				    const struct rdmachan_grant_args *grant)
+void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, struct rdmachan_room *room, int chan,
+				    int ctx, struct rdmachan_grant_range *ranges,
+				    unsigned int count, const struct iovec *iov,
+				    unsigned int iov_count, uint32_t msg_flags)
 {
-	fill(sqe, RDMACHAN_OPCODE_GRANT, chan, grant, 0);
+	const struct rdmachan_grant_args grant = {
+		.size = sizeof(grant),
+		.context = ctx,
+		.count = count,
+		.ranges_ptr = (uintptr_t)ranges,
+		.range_size = sizeof(*ranges),
+		.iov_ptr = (uintptr_t)iov,
+		.iov_count = iov_count,
+		.msg_flags = msg_flags,
+	};
+
+	fill(sqe, RDMACHAN_OPCODE_GRANT, chan, room_put(room, &grant, sizeof(grant)), 0);
 }
 
 void rdmachan_queue_prep_grant_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant)

@@ -125,7 +125,7 @@ class Page:
 
     def text(self, date):
         blocks, returned = self.blocks, None
-        if not self.begin.startswith("void "):
+        if self.begin != "void ":
             *blocks, returned = blocks or [[""]]
             if not returned[0].startswith("Return: "):
                 raise Bad('last comes what it returns: "Return: ..."')

@@ -36,8 +36,8 @@ symbols()
 {
 	nm -D --defined-only "$BUILD/librdmachan.so" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort >"$tmp/so"
 	sed -n 's/^\trdmachan_\(.*\);$/rdmachan_\1/p' "$here/lib/librdmachan.map" | sort >"$tmp/map"
-	sed -n 's/^[a-z].*[ *]\(rdmachan_[a-z_]*\)(.*/\1/p' "$here/lib/librdmachan.h" | sort >"$tmp/h"
-	sed -n 's/^\.Fn \(rdmachan_[a-z_]*\) .*/\1/p' "$here/man/librdmachan.3" | sort -u >"$tmp/man"
+	sed -n 's/^[a-z].*[ *]\(rdmachan_[a-z_0-9]*\)(.*/\1/p' "$here/lib/librdmachan.h" | sort >"$tmp/h"
+	sed -n 's/^\.Fn \(rdmachan_[a-z_0-9]*\) .*/\1/p' "$here/man/librdmachan.3" | sort -u >"$tmp/man"
 	[ -s "$tmp/so" ] && diff "$tmp/so" "$tmp/map" && diff "$tmp/map" "$tmp/h" &&
 	diff "$tmp/h" "$tmp/man"
 }
@@ -47,15 +47,15 @@ symbols()
 names()
 {
 	tr '\n' ' ' <"$here/lib/librdmachan.h" | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/||g' |
-		grep -o 'rdmachan_[a-z_]*([^)]*' >"$tmp/calls"
+		grep -o 'rdmachan_[a-z_0-9]*([^)]*' >"$tmp/calls"
 	[ "$(wc -l <"$tmp/calls")" -ge "$(wc -l <"$tmp/map")" ] || return 1
 	! grep -E '\((const )?struct rdmachan_(queue|pool|cqe|sqe) \*' "$tmp/calls" |
-		grep -vE '^rdmachan_(queue|pool|cqe)_[a-z_]*\((const )?struct rdmachan_\1 \*' |
-		grep -vE '^rdmachan_(queue_prep|sqe)_[a-z_]*\((const )?struct rdmachan_sqe \*' |
+		grep -vE '^rdmachan_(queue|pool|cqe)_[a-z_0-9]*\((const )?struct rdmachan_\1 \*' |
+		grep -vE '^rdmachan_(queue_prep|sqe)_[a-z_0-9]*\((const )?struct rdmachan_sqe \*' |
 		grep -v '^rdmachan_pool_open(struct rdmachan_queue \*' || return 1
 	! grep -E ', uint32_t (grant|region)\>' "$tmp/calls" | grep -v 'struct rdmachan_sqe \*' |
-		grep -vE '^rdmachan_(grant|region)_[a-z_]*\(int [a-z]*, uint32_t \1\>' || return 1
-	sed -n 's/^.*\(struct\|enum\|union\) \(rdmachan_[a-z_]*\) {$/\2/p' "$here/lib/librdmachan.h" \
+		grep -vE '^rdmachan_(grant|region)_[a-z_0-9]*\(int [a-z]*, uint32_t \1\>' || return 1
+	sed -n 's/^.*\(struct\|enum\|union\) \(rdmachan_[a-z_0-9]*\) {$/\2/p' "$here/lib/librdmachan.h" \
 		"$BUILD/include/linux/rdmachan.h" | sort >"$tmp/tags"
 	[ -s "$tmp/tags" ] && ! comm -12 "$tmp/tags" "$tmp/map" | grep .
 }
@@ -93,7 +93,7 @@ header()
 forked()
 {
 	tr '\n' ' ' <"$here/lib/librdmachan.h" |
-		grep -o 'rdmachan_[a-z_]*(\(const \)\?struct rdmachan_\(queue\|pool\) \*[^)]*)' |
+		grep -o 'rdmachan_[a-z_0-9]*(\(const \)\?struct rdmachan_\(queue\|pool\) \*[^)]*)' |
 		sed 's/(.*//; /_close$/d; /_fd$/d' | sort >"$tmp/rings"
 	sed -n 's/^	{ "\([a-z_]*\)", .*/rdmachan_\1/p' "$here/tests/fork_calls.h" | sort >"$tmp/forks"
 	[ -s "$tmp/rings" ] && diff "$tmp/rings" "$tmp/forks"
