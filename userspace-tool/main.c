@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 		return TOOL_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("rdmachan %s (interface version %u)\n", RDMACHAN_VERSION,
+		printf("rdmachan %s (interface version %u)\n", TOOL_VERSION,
 		       RDMACHAN_ABI_VERSION);
 		return finish(TOOL_OK);
 	}

@@ -13,6 +13,11 @@
 /* Objects asked for at once by rdmachan_list_each(); 84 KiB of them. */
 #define LIST_BATCH	256
 
+int rdmachan_version(void)
+{
+	return RDMACHAN_VERSION;
+}
+
 int rdmachan_open(struct rdmachan_error *err)
 {
 	return lib_error_own(err, RDMACHAN_OP_DEVICE,

@@ -15,6 +15,25 @@
  *	}
  *	rdmachan_send(chan, "hello", 5, NULL);
  *
+ * Which part a program needs:
+ *
+ *  - Calls: one request and its answer, a stream of messages, a thread or an event loop for
+ *    each few channels. Begin here. "The context", "Listeners and channels" and "Messages" are
+ *    all that is needed, and read(), write() and poll() do for a part of that.
+ *  - A queue: many channels in one thread, many messages with one call, time-outs and cancelling
+ *    of each. "Queues".
+ *  - Regions: large messages (32 KiB and more) that are not copied. They are of use with a queue,
+ *    and for grants. "Regions".
+ *  - A poller: a queue that a thread of the kernel looks at (rdmachan_queue_open_polled()): the
+ *    least time for a message, at the price of a processor.
+ *  - Grants: the peer reads, writes or counts in memory of this program while that does nothing.
+ *    "Grants".
+ *
+ * Names begin with what they act on: rdmachan_region_, rdmachan_grant_, rdmachan_queue_,
+ * rdmachan_pool_, rdmachan_sqe_ (an entry of a queue), rdmachan_cqe_ (a completion) and
+ * rdmachan_addr_. What acts on a context, a listener, a channel or an error record has none of
+ * these. rdmachan_queue_prep_X() prepares an entry that does what rdmachan_X() does.
+ *
  * Conventions of all functions:
  *
  *  - Those that make a file descriptor return it, the others 0 or a number told there; -1 is
@@ -33,7 +52,9 @@
  *  - There is no state outside of the arguments: everything may be called from
  *    many threads, and two threads may send and receive on one channel at once. A
  *    queue and its pools are such arguments, and are not locked: one thread at a
- *    time may use them.
+ *    time may use them. "Threads" and "Fork" tell it for each function. The library
+ *    starts no thread and leaves nothing behind: dlclose() may unload it when no
+ *    thread is in one of its functions. Queues and pools are to be closed before.
  *  - File descriptors are ordinary ones: poll(), epoll, close(), fork() and
  *    SCM_RIGHTS work, and so do read() and write(), one message each. A queue and
  *    a region serve only the program that has made them: to another one that has
@@ -54,6 +75,29 @@ extern "C" {
 #endif
 
 #pragma GCC visibility push(default)
+
+/**
+ * RDMACHAN_VERSION_MAJOR - version of this header: that of the library it came with
+ *
+ * With the major version the interface changes, and the name of the shared library with it. With
+ * the minor version there is more. RDMACHAN_VERSION_PATCH is of corrections.
+ */
+#define RDMACHAN_VERSION_MAJOR	0
+#define RDMACHAN_VERSION_MINOR	1
+#define RDMACHAN_VERSION_PATCH	0
+
+/** RDMACHAN_VERSION_NUMBER - a version as a number, as rdmachan_version() returns it */
+#define RDMACHAN_VERSION_NUMBER(major, minor, patch) \
+	((major) * 1000000 + (minor) * 1000 + (patch))
+
+/** RDMACHAN_VERSION - that of this header, as a number */
+#define RDMACHAN_VERSION \
+	RDMACHAN_VERSION_NUMBER(RDMACHAN_VERSION_MAJOR, RDMACHAN_VERSION_MINOR, \
+				RDMACHAN_VERSION_PATCH)
+
+/** RDMACHAN_VERSION_AT_LEAST - whether this header is of that version or of a later one */
+#define RDMACHAN_VERSION_AT_LEAST(major, minor) \
+	(RDMACHAN_VERSION >= RDMACHAN_VERSION_NUMBER(major, minor, 0))
 
 /** RDMACHAN_DEVICE_PATH - the device that rdmachan_open() opens */
 #define RDMACHAN_DEVICE_PATH	"/dev/rdmachan"
@@ -146,11 +190,27 @@ enum rdmachan_library_op {
 /* The context - lib/context.c */
 
 /**
+ * rdmachan_version() - version of the library that the program runs with
+ *
+ * It may be a later one than that of the header that the program was compiled with:
+ *
+ *	if (rdmachan_version() >= RDMACHAN_VERSION_NUMBER(0, 2, 0))
+ *		use_what_came_with(0, 2);
+ *
+ * Threads: any at once. Fork: a child may call it.
+ *
+ * Return: %RDMACHAN_VERSION_NUMBER of it.
+ */
+int rdmachan_version(void);
+
+/**
  * rdmachan_open() - get a context
  * @err: why it failed, or NULL
  *
  * Opens %RDMACHAN_DEVICE_PATH, close-on-exec. close() it when it is not needed
  * any more; listeners and channels made from it live on.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: file descriptor, or -1. ENOENT: the module is not loaded. EACCES: the
  * program's user may not use the device. EDQUOT, ENOSPC: there are as many contexts
@@ -165,6 +225,8 @@ int rdmachan_open(struct rdmachan_error *err);
  * @devices: array for the ports of RDMA devices, or NULL
  * @max: elements of @devices
  * @err: why it failed, or NULL
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: number of elements of @devices that were filled in, or -1.
  * &rdmachan_info.out_devices tells how many there are. ENOTTY: @ctx is no context.
@@ -181,6 +243,8 @@ int rdmachan_get_info(int ctx, struct rdmachan_info *info, struct rdmachan_devic
  * @max: elements of @objects, 1 to 65536
  * @err: why it failed, or NULL
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: number of objects that were filled in; below @max there are no more.
  * -1 on failure; EPERM: %RDMACHAN_LIST_F_ALL without CAP_NET_ADMIN; EINVAL: @max is out of its
  * range.
@@ -195,6 +259,8 @@ int rdmachan_list(int ctx, uint32_t flags, uint64_t after, struct rdmachan_objec
  * @each: called with one object and @arg; a value other than 0 ends the walk
  * @arg: passed to @each
  * @err: why it failed, or NULL
+ *
+ * Threads: any at once. @each runs in the one that calls. Fork: a child may call it.
  *
  * Return: 0, the value with which @each ended the walk, or -1 as rdmachan_list(). ENOMEM: there is
  * no memory.
@@ -213,6 +279,8 @@ int rdmachan_list_each(int ctx, uint32_t flags,
  * @err: why it failed, or NULL
  *
  * The listener is readable (poll()) when a channel waits to be accepted.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: the listener, or -1. EADDRINUSE: somebody listens for the service
  * already, or another program has the module's port. EACCES: the service is below
@@ -234,6 +302,8 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
  *
  * A thread that waits here is not woken when another closes the listener, and goes on to
  * accept channels: see the conventions at the beginning.
+ *
+ * Threads: any at once. Each channel goes to one of them. Fork: a child may call it.
  *
  * Return: the channel, or -1. EAGAIN: none waits, and the listener has
  * O_NONBLOCK. ETIMEDOUT: none came in time. EINTR: a handler ran first. EMFILE,
@@ -257,6 +327,8 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * writable when it is open or has failed; rdmachan_connected() tells which. With
  * %RDMACHAN_CONNECT_F_EARLY it is returned at once as well, and messages may be sent meanwhile, up
  * to %RDMACHAN_EARLY_BYTES: they go with the request to open it.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: the channel, or -1. ECONNREFUSED: nobody listens there, or the peer has
  * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; EHOSTDOWN: no
@@ -282,6 +354,9 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
  * the whole timeout. With %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY only the first is
  * tried.
  *
+ * Threads: any at once. Fork: a child may call it. In one of a program with several threads,
+ * getaddrinfo() is not safe.
+ *
  * Return: as rdmachan_connect(). A name that has no address gives EHOSTUNREACH,
  * with %RDMACHAN_CAUSE_ADDRESS and no peer address in @err.
  */
@@ -292,6 +367,8 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
  * rdmachan_connected() - ask how a connect without blocking has ended
  * @chan: channel
  * @err: why it failed, or NULL
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: 0 when the channel is open (or was, and has ended by a close), -1 otherwise.
  * EINPROGRESS: it is still being connected; others as rdmachan_connect(), or the errno of its end.
@@ -313,6 +390,8 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * moved goes on, and is waited for. So who wants to close a channel that other threads use shuts
  * both directions down, waits for these threads, and closes it then.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: 0 or -1. ENOTCONN: the channel is still being connected, or has failed; EINVAL: @how is
  * something else; EINTR: the handler of a signal ran; it may be called again.
  */
@@ -332,6 +411,8 @@ int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
  * Messages can be received meanwhile by another thread, and afterwards. poll() shows POLLPRI
  * when a call would not wait, after rdmachan_shutdown() for sending.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: 0 or -1. EPIPE: the peer's program has closed the channel or reads no more, and has not
  * received all (the detail in @err is the number of messages that are missing), or this program
  * has ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
@@ -350,6 +431,8 @@ int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
  * Calls that wait on @fd look for so long before they sleep, unless another thread wants
  * the processor: an answer that comes soon finds them awake.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: 0 or -1. EINVAL: @usecs is too large.
  */
 int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err);
@@ -360,6 +443,8 @@ int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err);
  * @object: filled in, or NULL
  * @last: its last error record, or NULL
  * @err: why it failed, or NULL
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: 0 or -1. ENOTTY: @fd is neither.
  */
@@ -376,6 +461,8 @@ int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error
  * @err: why it failed, or NULL
  *
  * The message is sent whole or not at all.
+ *
+ * Threads: any at once. Messages stay whole. Fork: a child may call it.
  *
  * Return: 0 or -1. EPIPE: the peer closed or reads no more (there is no
  * SIGPIPE), or this end was shut down for sending; EMSGSIZE with
@@ -397,6 +484,8 @@ int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_err
  * @transfer: flags, timeout_ms and msg_flags are used; or NULL
  * @err: why it failed, or NULL
  *
+ * Threads: any at once. Messages stay whole. Fork: a child may call it.
+ *
  * Return: as rdmachan_send(), where %RDMACHAN_IO_F_DONTWAIT does for one call what
  * O_NONBLOCK does for all; ETIMEDOUT: there was no room in time, nothing
  * was sent, and the channel is as it was. EINVAL: @count or msg_flags is out of its range.
@@ -414,6 +503,8 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
  *
  * A thread that waits here is not woken when another closes the channel: use
  * rdmachan_shutdown().
+ *
+ * Threads: any at once. Each message goes to one of them. Fork: a child may call it.
  *
  * Return: 1 when a message was received (which may be empty), 0 when the peer
  * sends no more and everything was read, or this end was shut down for receiving, -1
@@ -438,6 +529,8 @@ int rdmachan_recv(int chan, void *buffer, size_t size, size_t *length,
  *	or NULL
  * @err: why it failed, or NULL
  *
+ * Threads: any at once. Each message goes to one of them. Fork: a child may call it.
+ *
  * Return: as rdmachan_recv(); ETIMEDOUT: no message came in time.
  * EINVAL: @count is out of its range.
  */
@@ -456,6 +549,8 @@ int rdmachan_recvv(int chan, const struct iovec *iov, unsigned int count,
  *
  * What getline() is for lines. The peer decides how large *@buffer becomes, up to
  * &rdmachan_tuning.message_max of the channel. One thread at a time may receive.
+ *
+ * Threads: one at a time receives on a channel. Others may send. Fork: a child may call it.
  *
  * Return: as rdmachan_recv(), without EMSGSIZE; ENOMEM: there is no memory for the message, which
  * stays.
@@ -476,6 +571,8 @@ int rdmachan_recv_grow(int chan, void **buffer, size_t *size,
  *
  * It counts as locked memory (RLIMIT_MEMLOCK).
  *
+ * Threads: any at once. Fork: a child may register memory of its own.
+ *
  * Return: 0 or -1. ENOMEM with %RDMACHAN_CAUSE_MEMLOCK in @err: the limit of locked memory
  * is too small; EOPNOTSUPP: such memory cannot stay; EFAULT: there is none, or it cannot be
  * written to and @flags do not say so; EINVAL: @length is 0, or that is no range of addresses;
@@ -490,6 +587,8 @@ int rdmachan_region_register(int ctx, const void *addr, size_t length, uint32_t 
  * @region: number of the region
  * @err: why it failed, or NULL
  *
+ * Threads: any at once. Fork: a child has no regions of its parent (EPERM).
+ *
  * Return: 0 or -1. EBUSY: operations that use it have not completed, or it is lent; ENOENT: there
  * is no such region; EPERM: another program has registered it, as the parent of this one.
  */
@@ -502,6 +601,8 @@ int rdmachan_region_unregister(int ctx, uint32_t region, struct rdmachan_error *
  * @err: why it failed, or NULL
  *
  * Waits as rdmachan_grant_revoke() does, and as there each grant leaves an event on its channel.
+ *
+ * Threads: any at once. Fork: a child has no regions of its parent (EPERM).
  *
  * Return: 0 or -1. EBUSY: operations of a queue that use it have not completed, or it was lent
  * anew; EINTR: a handler ran first: revoking goes on, and the region stays; ENOENT and EPERM: as
@@ -541,6 +642,8 @@ struct rdmachan_events {
  * The peer gets an event in its stream of messages (rdmachan_recv_events()). Until the
  * memory comes back, the peer may use it as the rights say, at any time.
  *
+ * Threads: any at once. Fork: a child may lend regions of its own only (EPERM).
+ *
  * Return: 0 or -1. ENOENT: no such region; ERANGE: it does not lie within the region;
  * EACCES: the region is read-only, the rights are not; EBUSY: atomic operations on the
  * region are done in another way already; EOPNOTSUPP: the adapter or the peer knows no
@@ -563,6 +666,8 @@ int rdmachan_grant_lend(int chan, int ctx, struct rdmachan_grant_range *range,
  * @err: why it failed, or NULL
  *
  * The peer receives all events and the message at once. Either all is lent, or nothing.
+ *
+ * Threads: any at once. Fork: a child may lend regions of its own only (EPERM).
  *
  * Return: as rdmachan_grant_lend(); EMSGSIZE: message and grants do not fit a frame; with
  * %RDMACHAN_CAUSE_MESSAGE_SIZE in @err: the peer does not take messages of that size. ETIMEDOUT:
@@ -587,6 +692,9 @@ int rdmachan_grant_lend_many(int chan, int ctx, struct rdmachan_grant_range *ran
  * Receives ordinary messages as well. Other functions that receive fail with ENOMSG when
  * the next message begins with events. With a queue it is rdmachan_cqe_events().
  *
+ * Threads: any at once. Each message goes to one of them, with its events. Fork: a child may call
+ * it.
+ *
  * Return: as rdmachan_recvv(), without ENOMSG; EINVAL: @buffer is not aligned.
  */
 int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_transfer *transfer,
@@ -599,6 +707,8 @@ int rdmachan_recv_events(int chan, void *buffer, size_t size, struct rdmachan_tr
  * @err: why it failed, or NULL
  *
  * The owner gets an event.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended already.
  */
@@ -619,6 +729,8 @@ int rdmachan_grant_release(int chan, uint32_t grant, struct rdmachan_error *err)
  * The next message of the channel may be that event, and a function that receives plain messages
  * only fails with ENOMSG then. So use rdmachan_recv_events() on a channel on which memory is lent.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: 0, also when it has ended already; or -1. ENOENT: no such grant was ever given.
  * ETIMEDOUT, EINTR: the revocation goes on. EOPNOTSUPP: @flags has others.
  */
@@ -635,6 +747,8 @@ int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t tim
  * @err: why it failed, or NULL
  *
  * The peer's program does nothing for it.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: 0 or -1. ENOENT: no such grant was ever held; EKEYREVOKED: it has ended; EACCES:
  * it has not this right; ERANGE: the bytes do not lie within it; EFAULT: own memory is bad, and
@@ -655,6 +769,8 @@ int rdmachan_grant_read(int chan, uint32_t grant, uint64_t offset, void *buffer,
  * @err: why it failed, or NULL
  *
  * The peer sees them before any message that is sent on the channel afterwards.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: as rdmachan_grant_read(). When the connection has ended any of the bytes may have
  * been written.
@@ -677,6 +793,8 @@ int rdmachan_grant_write(int chan, uint32_t grant, uint64_t offset, const void *
  * One call instead of rdmachan_grant_write() and rdmachan_send(), and the message does not wait
  * for the end of the first.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: as rdmachan_grant_write(); EMSGSIZE, EPIPE, EINTR: the bytes were written, and the
  * message was not sent.
  */
@@ -695,6 +813,8 @@ int rdmachan_grant_write_notify(int chan, uint32_t grant, uint64_t offset, const
  *
  * The number is in the byte order of the peer.
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: as rdmachan_grant_read(); EINVAL: @offset is not aligned; EREMOTEIO: the
  * connection has ended, or the adapter has lost the result, and it is not known whether it was
  * done.
@@ -711,6 +831,8 @@ int rdmachan_grant_fetch_add(int chan, uint32_t grant, uint64_t offset, uint64_t
  * @swap: by this
  * @before: set to the number before, which tells whether it was replaced; or NULL
  * @err: why it failed, or NULL
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: as rdmachan_grant_fetch_add(); 0 also when it was not replaced.
  */
@@ -770,6 +892,8 @@ struct rdmachan_room {
  * there may be at a time, and one more for rdmachan_queue_prep_cancel(). One of
  * rdmachan_queue_prep_recv_pool() counts once.
  *
+ * Threads: any at once. Fork: a child may make a queue of its own.
+ *
  * Return: the queue, or NULL. EINVAL: a number is no power of two, or too large; EDQUOT, ENOSPC:
  * there are as many queues as may be; EMFILE, ENFILE: no file descriptor is left; ENOBUFS: the
  * user's buffers and queues would be larger than may be; ENOMEM: there is no memory.
@@ -789,6 +913,8 @@ struct rdmachan_queue *rdmachan_queue_open(int ctx, uint32_t sq_entries, uint32_
  * It is used like any other, and submitting makes a call only when the thread sleeps, when the
  * kernel asks for one, or when the submission ring is full.
  *
+ * Threads: any at once. Fork: a child may make a queue of its own.
+ *
  * Return: the queue, or NULL: as rdmachan_queue_open(). EDQUOT, ENOSPC: also when there are as many
  * pollers as may be; EINVAL: also when @idle_ms is too large.
  */
@@ -807,6 +933,9 @@ struct rdmachan_queue *rdmachan_queue_open_polled(int ctx, uint32_t sq_entries,
  *  - a child that was forked still has the descriptor: then not before that has ended, or
  *    executed another program. Where there may be such a child, cancel what is under way first,
  *    and free no memory before the completions.
+ *
+ * Threads: one at a time for a queue with its pools, and it is the last. Fork: a child may call
+ * it, and does without what it has inherited.
  */
 void rdmachan_queue_close(struct rdmachan_queue *queue);
 
@@ -816,6 +945,8 @@ void rdmachan_queue_close(struct rdmachan_queue *queue);
  *
  * It is readable when rdmachan_queue_peek_cqe() would find something to do, which may be no
  * completion but a call: so use that function, also when rdmachan_queue_cq_ready() is 0.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: the descriptor, which stays the queue's.
  */
@@ -835,6 +966,8 @@ int rdmachan_queue_fd(const struct rdmachan_queue *queue);
  * The entries of a chain (%RDMACHAN_SQE_F_LINK) are to be submitted together: submit first
  * when the ring may not have room for all of them.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: the entry; or NULL. ENOBUFS: the ring is full: submit first. It stays full when as many
  * operations are under way as can be: look for completions. EPERM: in a forked child.
  */
@@ -845,6 +978,8 @@ struct rdmachan_sqe *rdmachan_queue_get_sqe(struct rdmachan_queue *queue);
  * @queue: queue
  *
  * For a chain, say, which is to be submitted whole. Makes no call.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: how often rdmachan_queue_get_sqe() will give one, at least: a poller may make room. 0
  * with EPERM in a forked child.
@@ -857,6 +992,9 @@ uint32_t rdmachan_queue_sq_space(const struct rdmachan_queue *queue);
  * @data: rdmachan_cqe_get_data() gives it back from each completion of the operation
  *
  * An entry has NULL at first. A function that prepares it leaves this as it is.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_sqe_set_data(struct rdmachan_sqe *sqe, const void *data);
 
@@ -866,12 +1004,18 @@ void rdmachan_sqe_set_data(struct rdmachan_sqe *sqe, const void *data);
  * @data: rdmachan_cqe_get_data64() gives it back from each completion of the operation
  *
  * It is the same member of the entry, &rdmachan_sqe.user_data.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_sqe_set_data64(struct rdmachan_sqe *sqe, uint64_t data);
 
 /**
  * rdmachan_cqe_get_data() - what the entry of a completion belongs to
  * @cqe: completion
+ *
+ * Threads: any at once. Fork: a child may read a copy, and has not the completions that its parent
+ * got (SIGSEGV).
  *
  * Return: the pointer that rdmachan_sqe_set_data() has set; NULL if none was.
  */
@@ -881,6 +1025,9 @@ void *rdmachan_cqe_get_data(const struct rdmachan_cqe *cqe);
  * rdmachan_cqe_get_data64() - the same, with a number
  * @cqe: completion
  *
+ * Threads: any at once. Fork: a child may read a copy, and has not the completions that its parent
+ * got (SIGSEGV).
+ *
  * Return: the number that rdmachan_sqe_set_data64() has set; 0 if none was.
  */
 uint64_t rdmachan_cqe_get_data64(const struct rdmachan_cqe *cqe);
@@ -888,6 +1035,9 @@ uint64_t rdmachan_cqe_get_data64(const struct rdmachan_cqe *cqe);
 /**
  * rdmachan_queue_prep_nop() - prepare an entry: do nothing
  * @sqe: entry
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe);
 
@@ -903,6 +1053,9 @@ void rdmachan_queue_prep_nop(struct rdmachan_sqe *sqe);
  * than the peer takes, or than the send buffer: &rdmachan_object.peer_message_max and
  * &rdmachan_object.send_buffer of rdmachan_query(). rdmachan_queue_prep_send_region() can send what
  * is larger than the latter.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *data,
 			      size_t length, uint32_t msg_flags);
@@ -918,6 +1071,9 @@ void rdmachan_queue_prep_send(struct rdmachan_sqe *sqe, int chan, const void *da
  * sends no more. When the message is larger than @size it fails with EMSGSIZE,
  * &rdmachan_cqe.length tells what is needed, and the message stays. So does one that begins with
  * events of grants, with ENOMSG, unless the program knows them: see rdmachan_cqe_events().
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, size_t size);
 
@@ -933,6 +1089,9 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  * It sets &rdmachan_sqe.flags: add others to them. It completes as rdmachan_queue_prep_send() does,
  * and fails besides with EINVAL: @count is too large; ENOMEM, ENOBUFS or ENOSPC: there is no memory
  * for the array, or as much as may be is used.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
 			       unsigned int count, uint32_t msg_flags);
@@ -946,6 +1105,9 @@ void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct 
  *
  * It sets &rdmachan_sqe.flags: add others to them. It completes as rdmachan_queue_prep_recv() does,
  * and fails as rdmachan_queue_prep_sendv() besides.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
 			       unsigned int count);
@@ -957,6 +1119,9 @@ void rdmachan_queue_prep_recvv(struct rdmachan_sqe *sqe, int chan, const struct 
  * @region: region of the context that the queue comes from
  *
  * It adds to &rdmachan_sqe.flags.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_sqe_set_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
 
@@ -993,6 +1158,9 @@ void rdmachan_sqe_set_iov_region(struct rdmachan_sqe *sqe, uint32_t region);
  * rdmachan_queue_prep_recv_region(). Neither %RDMACHAN_SQE_F_LINK nor
  * %RDMACHAN_SQE_F_SKIP_SUCCESS can be added to this (EINVAL), but it may be the last of a
  * chain.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
 				   const struct rdmachan_pool *pool);
@@ -1009,6 +1177,9 @@ void rdmachan_queue_prep_recv_pool(struct rdmachan_sqe *sqe, int chan,
  * but with ERANGE, as the other with EFAULT, when the first buffer does not lie within the region.
  * It ends at once with ENOENT, EPERM or EACCES: there is no such region, it is another program's,
  * or it is read-only. The region is in use until it has ended.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_recv_pool_region(struct rdmachan_sqe *sqe, int chan,
 					  const struct rdmachan_pool *pool, uint32_t region);
@@ -1024,6 +1195,9 @@ void rdmachan_queue_prep_recv_pool_region(struct rdmachan_sqe *sqe, int chan,
  * @msg_flags: 16 bits that travel with the message
  *
  * It sets &rdmachan_sqe.flags: add others to them.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_send_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
 				     uint64_t offset, uint64_t length, uint32_t msg_flags);
@@ -1037,6 +1211,9 @@ void rdmachan_queue_prep_send_region(struct rdmachan_sqe *sqe, int chan, uint32_
  * @size: bytes that there are for it
  *
  * It sets &rdmachan_sqe.flags: add others to them.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_t region,
 				     uint64_t offset, uint64_t size);
@@ -1050,6 +1227,9 @@ void rdmachan_queue_prep_recv_region(struct rdmachan_sqe *sqe, int chan, uint32_
  * It completes with the channel's file descriptor, of which rdmachan_query() tells the peer's
  * address and user. With EMFILE or ENFILE there is none left,
  * and the channel waits on: submit it again when one was closed, as it would fail at once.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
 
@@ -1064,6 +1244,9 @@ void rdmachan_queue_prep_accept(struct rdmachan_sqe *sqe, int listener, uint32_t
  * a channel waits on. Neither %RDMACHAN_SQE_F_LINK nor %RDMACHAN_SQE_F_SKIP_SUCCESS can be added
  * to this (EINVAL). After rdmachan_queue_prep_cancel() look at all completions up to the last: each
  * channel before it is open.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uint32_t flags);
 
@@ -1083,6 +1266,9 @@ void rdmachan_queue_prep_accept_many(struct rdmachan_sqe *sqe, int listener, uin
  * service, which is what a program with a queue will not do. Ask getaddrinfo() before, in a thread
  * that may wait, and submit one entry for its first address; if that fails, one for the next.
  *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
+ *
  * Return: 0; or -1, and the entry does nothing then (NOP). EAFNOSUPPORT: @addr is neither IPv4
  * nor IPv6; EINVAL: it is too short, or @options have not their size; E2BIG: @options are of a
  * newer library.
@@ -1096,6 +1282,9 @@ int rdmachan_queue_prep_connect(struct rdmachan_sqe *sqe, struct rdmachan_room *
  * @sqe: entry
  * @chan: channel
  * @how: &enum rdmachan_shutdown_how
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t how);
 
@@ -1109,6 +1298,9 @@ void rdmachan_queue_prep_shutdown(struct rdmachan_sqe *sqe, int chan, uint32_t h
  * which come with ECANCELED. It needs a place like any other operation: see
  * rdmachan_queue_open(). It completes with the number of those that were cancelled; ENOENT:
  * there was none; EALREADY: the operation completes by itself.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, const void *data, uint32_t flags);
 
@@ -1117,6 +1309,9 @@ void rdmachan_queue_prep_cancel(struct rdmachan_sqe *sqe, const void *data, uint
  * @sqe: entry
  * @data: that of the operation, as rdmachan_sqe_set_data64() has set it
  * @flags: &enum rdmachan_cancel_flags
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_cancel64(struct rdmachan_sqe *sqe, uint64_t data, uint32_t flags);
 
@@ -1128,6 +1323,9 @@ void rdmachan_queue_prep_cancel64(struct rdmachan_sqe *sqe, uint64_t data, uint3
  * @offset: where to begin, in the grant
  * @buffer: where to
  * @length: bytes
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_read(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
 				    uint64_t offset, void *buffer, size_t length);
@@ -1142,6 +1340,9 @@ void rdmachan_queue_prep_grant_read(struct rdmachan_sqe *sqe, int chan, uint32_t
  * @length: bytes
  *
  * A message of the same channel that is submitted behind it arrives behind it.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_write(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
 				     uint64_t offset, const void *data, size_t length);
@@ -1152,6 +1353,9 @@ void rdmachan_queue_prep_grant_write(struct rdmachan_sqe *sqe, int chan, uint32_
  * @msg_flags: 16 bits that travel with it
  *
  * The peer receives an empty message when the bytes are there.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_sqe_set_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags);
 
@@ -1163,6 +1367,9 @@ void rdmachan_sqe_set_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags);
  * @offset: where own memory begins there
  *
  * It adds to &rdmachan_sqe.flags.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_sqe_set_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint64_t offset);
 
@@ -1175,6 +1382,9 @@ void rdmachan_sqe_set_own_region(struct rdmachan_sqe *sqe, uint32_t region, uint
  * @add: what to add
  *
  * rdmachan_cqe_value() tells what was there before.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_fetch_add(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
 					 uint64_t offset, uint64_t add);
@@ -1189,6 +1399,9 @@ void rdmachan_queue_prep_grant_fetch_add(struct rdmachan_sqe *sqe, int chan, uin
  * @swap: by this
  *
  * rdmachan_cqe_value() tells what was there before: @compare, if it was replaced.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_compare_swap(struct rdmachan_sqe *sqe, int chan, uint32_t grant,
 					    uint64_t offset, uint64_t compare, uint64_t swap);
@@ -1200,6 +1413,9 @@ void rdmachan_queue_prep_grant_compare_swap(struct rdmachan_sqe *sqe, int chan, 
  * @grant: number of a grant that is held
  *
  * Add %RDMACHAN_SQE_F_FENCE to &rdmachan_sqe.flags to have accesses end before.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
 
@@ -1217,6 +1433,9 @@ void rdmachan_queue_prep_grant_release(struct rdmachan_sqe *sqe, int chan, uint3
  * @msg_flags: 16 bits that travel with the message
  *
  * It completes with 0 when the message is sent, or fails as rdmachan_grant_lend_many() does.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, struct rdmachan_room *room, int chan,
 				    int ctx, struct rdmachan_grant_range *ranges,
@@ -1230,6 +1449,9 @@ void rdmachan_queue_prep_grant_lend(struct rdmachan_sqe *sqe, struct rdmachan_ro
  * @grant: number of a grant that was given
  *
  * It completes when the memory is the owner's alone.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_grant_revoke(struct rdmachan_sqe *sqe, int chan, uint32_t grant);
 
@@ -1239,6 +1461,9 @@ void rdmachan_queue_prep_grant_revoke(struct rdmachan_sqe *sqe, int chan, uint32
  * @chan: channel
  *
  * Behind what is sent before; nothing can be sent after it. Succeeds with 0, as rdmachan_finish().
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan);
 
@@ -1251,6 +1476,9 @@ void rdmachan_queue_prep_finish(struct rdmachan_sqe *sqe, int chan);
  *
  * The completion there has %RDMACHAN_CQE_F_MESSAGE. This one completes with 0; ENOSPC: that ring
  * has no room, and nothing was told; EBADF: that queue is closed.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
  */
 void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t user_data,
 				 uint32_t res);
@@ -1258,6 +1486,9 @@ void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t u
 /**
  * rdmachan_cqe_value() - what an atomic operation has found
  * @cqe: its completion, a success
+ *
+ * Threads: any at once. Fork: a child may read a copy, and has not the completions that its parent
+ * got (SIGSEGV).
  *
  * Return: the value that was there before.
  */
@@ -1280,6 +1511,9 @@ uint64_t rdmachan_cqe_value(const struct rdmachan_cqe *cqe);
  * A buffer must have room for both: sizeof(struct rdmachan_grant_event) for each event, of which
  * there may be %RDMACHAN_GRANTS_MAX, and the bytes of the largest message.
  *
+ * Threads: any at once. A buffer is one's. Fork: a child may read a copy, and has not the
+ * completions that its parent got (SIGSEGV).
+ *
  * Return: 0 or -1. EINVAL: there are events, and @buffer is not aligned; EPROTO: @buffer is not
  * what was received.
  */
@@ -1293,6 +1527,8 @@ int rdmachan_cqe_events(const struct rdmachan_cqe *cqe, void *buffer,
  *
  * With a poller this makes a call only when the poller sleeps, when the submission ring is
  * full, or when the completion ring asks for one.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: how many were taken, or -1. Those that were not, because as many operations
  * are under way as can be, go out with the next call; 0 is no error then. With a poller: how
@@ -1308,6 +1544,8 @@ int rdmachan_queue_submit(struct rdmachan_queue *queue, struct rdmachan_error *e
  * @err: why it failed, or NULL
  *
  * While it waits it also takes entries for which there was no place before.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: how many were taken, or -1. ETIMEDOUT, EINTR: entries may have been taken all the
  * same. Those that were not go out with the next call, so that there is nothing to be done
@@ -1326,6 +1564,8 @@ int rdmachan_queue_submit_and_wait(struct rdmachan_queue *queue, uint32_t min_co
  * so that it may be used while a chain is being prepared; those for which there was no place when
  * they were submitted do.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: 1; 0 when there is none; or -1. EPERM: in a forked child.
  */
 int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **cqe,
@@ -1342,6 +1582,8 @@ int rdmachan_queue_peek_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * that were got go out before it waits, as the completion may be one of theirs: they are to be
  * prepared by then, and a chain whole.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: 0 or -1. ETIMEDOUT: there was none in time; EINTR: a handler ran first; EPERM: in a
  * forked child.
  */
@@ -1353,6 +1595,8 @@ int rdmachan_queue_wait_cqe(struct rdmachan_queue *queue, struct rdmachan_cqe **
  * @queue: queue
  *
  * In a forked child it sets errno to EPERM, and does nothing.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  */
 void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
 
@@ -1366,6 +1610,8 @@ void rdmachan_queue_cqe_seen(struct rdmachan_queue *queue);
  *
  * As rdmachan_queue_peek_cqe(), and with one call at most.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: how many elements of @cqes were set, 0 when there is none; or -1. EPERM: in a forked
  * child.
  */
@@ -1378,6 +1624,8 @@ int rdmachan_queue_peek_cqes(struct rdmachan_queue *queue, struct rdmachan_cqe *
  * @count: how many: no more than there are
  *
  * In a forked child it sets errno to EPERM, and does nothing.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  */
 void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count);
 
@@ -1386,6 +1634,8 @@ void rdmachan_queue_cqes_seen(struct rdmachan_queue *queue, uint32_t count);
  * @queue: queue
  *
  * Makes no call, and so does not find what needs one: rdmachan_queue_peek_cqe() does.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: their number, without those that were seen. 0 with EPERM in a forked child.
  */
@@ -1397,6 +1647,8 @@ uint32_t rdmachan_queue_cq_ready(const struct rdmachan_queue *queue);
  *
  * None is lost by that: each waits until there is room, and costs a call. Where the number grows
  * the completion ring is too small, or is not looked at often enough. Makes no call.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: the number, since the queue was made; it wraps around. 0 with EPERM in a forked child.
  */
@@ -1421,6 +1673,8 @@ uint32_t rdmachan_queue_cq_overflow(const struct rdmachan_queue *queue);
  * well, but each time that the pool is empty when a message comes, all that receive from it and
  * have one end with ENOBUFS, and are to be submitted again.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: the pool, or NULL. ENOSPC: the queue has %RDMACHAN_QUEUE_POOLS_MAX of them; EINVAL:
  * @entries is no power of two, or too large; ENOBUFS, ENOSPC: the user's buffers and queues, or
  * those of all users, would be larger than may be; ENOMEM: there is no memory; EPERM: in a
@@ -1436,6 +1690,9 @@ struct rdmachan_pool *rdmachan_pool_open(struct rdmachan_queue *queue, uint32_t 
  * Its buffers are the kernel's until all that receives into it has ended. The kernel's
  * part of it ends with the queue, and counts as one of its pools until then. It may be closed
  * before its queue or after it.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: a child may call it, and does without
+ * what it has inherited.
  */
 void rdmachan_pool_close(struct rdmachan_pool *pool);
 
@@ -1447,6 +1704,8 @@ void rdmachan_pool_close(struct rdmachan_pool *pool);
  * @id: comes back in the completion of the message that is in it
  *
  * Makes no call.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed; EPERM: in a forked
  * child.
@@ -1462,6 +1721,8 @@ int rdmachan_pool_add(struct rdmachan_pool *pool, void *buffer, uint32_t size, u
  *
  * Makes no call.
  *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
+ *
  * Return: 0 or -1. ENOBUFS: the pool is full; EBADF: its queue was closed; EPERM: in a forked
  * child.
  */
@@ -1473,6 +1734,8 @@ int rdmachan_pool_add_region(struct rdmachan_pool *pool, uint64_t offset, uint32
  * @pool: pool
  *
  * Makes no call.
+ *
+ * Threads: one at a time for a queue with its pools. Fork: EPERM in a child.
  *
  * Return: buffers that were given away and that no message has taken yet; 0 when the queue was
  * closed, and with EPERM in a forked child.
@@ -1487,6 +1750,8 @@ uint32_t rdmachan_pool_left(const struct rdmachan_pool *pool);
  * @sa: struct sockaddr_in or sockaddr_in6
  * @sa_len: bytes of it
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: 0 or -1. EAFNOSUPPORT: neither IPv4 nor IPv6; EINVAL: too short.
  */
 int rdmachan_addr_from_sockaddr(struct rdmachan_addr *addr, const struct sockaddr *sa,
@@ -1496,6 +1761,8 @@ int rdmachan_addr_from_sockaddr(struct rdmachan_addr *addr, const struct sockadd
  * rdmachan_addr_to_sockaddr() - turn an address of the module into a socket's
  * @addr: address
  * @sa: filled in
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: bytes used of @sa; 0 when the address is not known (family 0).
  */
@@ -1508,6 +1775,8 @@ socklen_t rdmachan_addr_to_sockaddr(const struct rdmachan_addr *addr,
  * @text: buffer, best of %RDMACHAN_ADDR_MAX bytes
  * @size: bytes of @text
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: @text: "10.0.0.1", "fe80::1%eth0", or "unknown".
  */
 char *rdmachan_addr_text(const struct rdmachan_addr *addr, char *text, size_t size);
@@ -1518,6 +1787,8 @@ char *rdmachan_addr_text(const struct rdmachan_addr *addr, char *text, size_t si
  * rdmachan_cause_name() - name of a cause
  * @cause: &enum rdmachan_cause
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: the name in small letters, as "no-service"; NULL when there is none.
  */
 const char *rdmachan_cause_name(uint32_t cause);
@@ -1525,6 +1796,8 @@ const char *rdmachan_cause_name(uint32_t cause);
 /**
  * rdmachan_cause_text() - what a cause means
  * @cause: &enum rdmachan_cause
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: one or two sentences.
  */
@@ -1534,6 +1807,8 @@ const char *rdmachan_cause_text(uint32_t cause);
  * rdmachan_cause_hint() - what to do about a cause
  * @cause: &enum rdmachan_cause
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: one or two sentences.
  */
 const char *rdmachan_cause_hint(uint32_t cause);
@@ -1542,6 +1817,8 @@ const char *rdmachan_cause_hint(uint32_t cause);
  * rdmachan_state_name() - name of a state
  * @state: &enum rdmachan_state
  *
+ * Threads: any at once. Fork: a child may call it.
+ *
  * Return: the name in small letters, as "open"; "unknown" when there is none.
  */
 const char *rdmachan_state_name(uint32_t state);
@@ -1549,6 +1826,8 @@ const char *rdmachan_state_name(uint32_t state);
 /**
  * rdmachan_kind_name() - name of a kind of object
  * @kind: &enum rdmachan_kind
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: "listener", "channel", "link", "queue", "region", "grant" or "unknown".
  */
@@ -1565,6 +1844,8 @@ const char *rdmachan_kind_name(uint32_t kind);
  * failed and not the channel, it tells what that errno means of such a call. For a
  * completion of a queue set &rdmachan_error.error to its errno and &rdmachan_error.op
  * to what it was, in a record of zeros.
+ *
+ * Threads: any at once. Fork: a child may call it.
  *
  * Return: length of the whole text, as snprintf().
  */

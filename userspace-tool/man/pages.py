@@ -130,11 +130,16 @@ class Page:
             if not returned[0].startswith("Return: "):
                 raise Bad('last comes what it returns: "Return: ..."')
             returned = "\n".join(returned)[len("Return: "):]
+        *blocks, threads = blocks or [[""]]
+        threads = " ".join(threads)
+        if not re.match(r"Threads: .*\. Fork: .*\.$", threads):
+            raise Bad('before that comes "Threads: ... Fork: ..."')
         out = [line for name, text in self.parameters
                for line in [".TP", rf"\fI{name}\fR", *self.prose(text)]]
         out += [line for block in blocks for line in self.show(block)]
         if returned:
             out += [".SH RETURN VALUE", *self.prose(returned[0].upper() + returned[1:])]
+        out += [".SH ATTRIBUTES", *self.prose(threads)]
         out += [".SH SEE ALSO"] + [f".BR {name} (3)," for name in sorted(self.seen)]
         begin = BEGIN.format(name=self.name, date=date, summary=verbatim(self.summary),
                              synopsis=self.synopsis())

@@ -60,6 +60,18 @@ names()
 	[ -s "$tmp/tags" ] && ! comm -12 "$tmp/tags" "$tmp/map" | grep .
 }
 
+# The version of the header is that of the files, of the tool, and of the module.
+version()
+{
+	local version
+
+	version=$("$BUILD/rdmachan" --version | cut -d' ' -f2)
+	echo "$version"
+	[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] && [ -e "$BUILD/librdmachan.so.$version" ] &&
+	[ -L "$BUILD/librdmachan.so.${version%%.*}" ] || return 1
+	[ ! -e "$here/../kmod" ] || grep -qF "#define RCH_VERSION \"$version\"" "$here/../kmod/base/rch.h"
+}
+
 soname()
 {
 	readelf -d "$BUILD/librdmachan.so" | grep -q 'SONAME.*\[librdmachan.so.0\]'
@@ -69,13 +81,19 @@ soname()
 # with its macros, without a warning
 header()
 {
-	local language=$1 compiler=$2 standard name flags=(-Wall -Wextra -Wpedantic -Wshadow -Werror)
+	local language=$1 compiler=$2 standard name flags=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 
 	[ "$language" = c++ ] || flags+=(-Wstrict-prototypes -Wmissing-prototypes)
 	shift 2
 	{
 		echo 'struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;'
 		echo 'struct rdmachan_transfer transfer = RDMACHAN_TRANSFER_INIT;'
+		echo '#if !RDMACHAN_VERSION_AT_LEAST(0, 1) || RDMACHAN_VERSION_AT_LEAST(999, 0)'
+		echo '#error the version'
+		echo '#endif'
+		# A structure is named by its name alone, as no function has it.
+		[ "$language" != c++ ] || sed -n 's/^struct \(rdmachan_[a-z_]*\) {$/extern \1 one_\1;/p' \
+			"$here/lib/librdmachan.h" "$BUILD/include/linux/rdmachan.h"
 	} >"$tmp/made"
 	for standard; do
 		for name in linux/rdmachan.h librdmachan.h; do
@@ -251,6 +269,8 @@ refused()
 		'rdmachan_busy_poll: there is no function rdmachan_fish()' &&
 	refuses 's/^ \* Return: 0 or -1. EINVAL: @usecs/ * It is 0 or -1. EINVAL: @usecs/' \
 		'rdmachan_busy_poll: last comes what it returns' &&
+	refuses '/^ \* rdmachan_busy_poll() -/,/^ \*\//s/Threads: any/Any/' \
+		'rdmachan_busy_poll: before that comes "Threads: ... Fork: ..."' &&
 	refuses 's/rdmachan_busy_poll() -/rdmachan_busy() -/' \
 		'rdmachan_busy: there is no such function' &&
 	refuses '/^ \* rdmachan_busy_poll() -/d' 'rdmachan_busy_poll: has no comment'
@@ -284,6 +304,7 @@ examples()
 
 check "the library exports what is declared and documented" symbols
 check "each name has its noun, and is no structure's" names
+check "its version is told in one way" version
 check "its name is librdmachan.so.0" soname
 for compiler in gcc clang; do
 	if command -v "$compiler" >/dev/null; then
