@@ -35,7 +35,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_add, NULL);
 		if (!hold_option(option, optarg, &holding))
-			return fail_usage(&cmd_add, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_add, option, optarg);
 	}
 	if (argc - optind < 1 || argc - optind > 2 || !hold_target(&holding, argv[optind + 1]))
 		return fail_usage(&cmd_add, "say N HOST[:SERVICE], or N --listen SERVICE");

@@ -233,8 +233,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_bench, NULL);
 		if (!parse_option(option, optarg, &benching, &json))
-			return fail_usage(&cmd_bench, "\"%s\" is not valid for -%c",
-					  optarg, option);
+			return fail_value(&cmd_bench, option, optarg);
 	}
 	if (benching.server && optind == argc)
 		return bench_serve(benching.server);

@@ -36,7 +36,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_cas, NULL);
 		if (!hold_option(option, optarg, &holding))
-			return fail_usage(&cmd_cas, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_cas, option, optarg);
 	}
 	if (argc - optind < 2 || argc - optind > 3 || !hold_target(&holding, argv[optind + 2]))
 		return fail_usage(&cmd_cas, "say COMPARE SWAP HOST[:SERVICE], or COMPARE SWAP "

@@ -67,7 +67,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_connect, NULL);
 		if (!parse_option(option, optarg, &connecting))
-			return fail_usage(&cmd_connect, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_connect, option, optarg);
 	}
 	if (argc - optind != 1)
 		return fail_usage(&cmd_connect, "say HOST:SERVICE");

@@ -181,8 +181,10 @@ static int run(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "j" PARSE_CONNECT_SHORT, options, NULL)) != -1) {
 		if (option == 'j')
 			as_json = true;
-		else if (!parse_connect(option, optarg, &conn))
+		else if (option == '?')
 			return fail_usage(&cmd_doctor, NULL);
+		else if (!parse_connect(option, optarg, &conn))
+			return fail_value(&cmd_doctor, option, optarg);
 	}
 	if (argc - optind > 1)
 		return fail_usage(&cmd_doctor, "say one HOST[:SERVICE] at most");

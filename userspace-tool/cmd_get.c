@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
 			return fail_usage(&cmd_get, NULL);
 		if (option == 'n' ? !parse_size(optarg, INT64_MAX, &length) :
 				    !hold_option(option, optarg, &holding))
-			return fail_usage(&cmd_get, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_get, option, optarg);
 	}
 	if (argc - optind > 1 || !hold_target(&holding, argv[optind]))
 		return fail_usage(&cmd_get, "say HOST[:SERVICE], or --listen SERVICE");

@@ -82,7 +82,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_lend, NULL);
 		if (!parse_option(option, optarg, &lending))
-			return fail_usage(&cmd_lend, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_lend, option, optarg);
 	}
 	if (!lending.range.length && optind < argc)
 		lending.file = argv[optind++];

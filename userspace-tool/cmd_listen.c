@@ -136,7 +136,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_listen, NULL);
 		if (!parse_option(option, optarg, &listening))
-			return fail_usage(&cmd_listen, "\"%s\" is not a size", optarg);
+			return fail_value(&cmd_listen, option, optarg);
 	}
 	if (argc - optind != 1 || !parse_service(argv[optind], &listening.service))
 		return fail_usage(&cmd_listen, "say SERVICE, a number from 1 to 4294967294");

@@ -48,7 +48,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_ping, NULL);
 		if (!parse_option(option, optarg, &ping))
-			return fail_usage(&cmd_ping, "\"%s\" is not valid for -%c", optarg, option);
+			return fail_value(&cmd_ping, option, optarg);
 	}
 	if (argc - optind != 1)
 		return fail_usage(&cmd_ping, "say HOST or HOST:SERVICE");

@@ -67,7 +67,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_put, NULL);
 		if (!hold_option(option, optarg, &holding))
-			return fail_usage(&cmd_put, "\"%s\" is not valid here", optarg);
+			return fail_value(&cmd_put, option, optarg);
 	}
 	if (argc - optind < 1 || argc - optind > 2 || !hold_target(&holding, argv[optind + 1]))
 		return fail_usage(&cmd_put, "say FILE HOST[:SERVICE], or FILE --listen SERVICE");

@@ -49,7 +49,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_recv, NULL);
 		if (!parse_option(option, optarg, &receiving))
-			return fail_usage(&cmd_recv, "\"%s\" is not valid for -%c", optarg, option);
+			return fail_value(&cmd_recv, option, optarg);
 	}
 	if (optind < argc)
 		dir = argv[optind++];

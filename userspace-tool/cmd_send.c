@@ -346,7 +346,7 @@ static int run(int argc, char **argv)
 		if (option == '?')
 			return fail_usage(&cmd_send, NULL);
 		if (!parse_option(option, optarg, &sending, &conn))
-			return fail_usage(&cmd_send, "\"%s\" is not valid for -%c", optarg, option);
+			return fail_value(&cmd_send, option, optarg);
 	}
 	if (argc - optind < 2)
 		return fail_usage(&cmd_send, "say FILE... HOST[:SERVICE]");

@@ -3,7 +3,6 @@
  * fail.c - telling what went wrong
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +10,8 @@
 #include "text.h"
 #include "tool.h"
 
-/* Those of the command that runs; getopt_long() moves them. */
-char **tool_words;
-
 /* Standard output first, so that the two keep their order on a terminal. */
-static void say(const char *format, va_list args)
+void fail_say(const char *format, va_list args)
 {
 	fflush(stdout);
 	fputs("rdmachan: ", stderr);
@@ -27,7 +23,7 @@ int fail(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	fail_say(format, args);
 	va_end(args);
 	fputc('\n', stderr);
 	return TOOL_FAILED;
@@ -39,40 +35,10 @@ int fail_errno(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	fail_say(format, args);
 	va_end(args);
 	fprintf(stderr, ": %s\n", strerror(error));
 	return TOOL_FAILED;
-}
-
-/* In the words of getopt_long(), which would show it as it is. */
-static void fail_option(void)
-{
-	const char *word = tool_words[optind - 1];
-
-	if (!strncmp(word, "--", 2) || !optopt)
-		fail("\"%s\" is no option here, or its value is missing or too much", word);
-	else
-		fail("\"-%c\" is no option here, or its value is missing", optopt);
-}
-
-int fail_usage(const struct command *command, const char *format, ...)
-{
-	va_list args;
-
-	if (format) {
-		va_start(args, format);
-		say(format, args);
-		va_end(args);
-		fputc('\n', stderr);
-	}
-	if (!format && command)
-		fail_option();
-	if (command)
-		fprintf(stderr, "Try \"rdmachan %s --help\".\n", command->name);
-	else
-		fprintf(stderr, "Try \"rdmachan --help\".\n");
-	return TOOL_USAGE;
 }
 
 int fail_error(const struct rdmachan_error *err, const char *format, ...)
@@ -81,7 +47,7 @@ int fail_error(const struct rdmachan_error *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	fail_say(format, args);
 	va_end(args);
 	if (err->cause == RDMACHAN_CAUSE_NONE) {
 		fprintf(stderr, ": %s\n", strerror(err->error));

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "near.h"
 #include "tool.h"
 
 static const struct command *const commands[] = {
@@ -69,6 +70,21 @@ static const struct command *command_find(const char *name)
 			return commands[i];
 	}
 	return NULL;
+}
+
+static int no_command(const char *name)
+{
+	struct near near;
+	size_t i;
+
+	near_begin(&near, name, strlen(name));
+	near_try(&near, "help", 4);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		near_try(&near, commands[i]->name, strlen(commands[i]->name));
+	if (near.best)
+		return fail_usage(NULL, "there is no command \"%s\"; is \"%s\" meant?", name,
+				  near.best);
+	return fail_usage(NULL, "there is no command \"%s\"", name);
 }
 
 static bool wants_help(int argc, char **argv)
@@ -142,7 +158,7 @@ int main(int argc, char **argv)
 	}
 	command = command_find(argv[1]);
 	if (!command)
-		return fail_usage(NULL, "there is no command \"%s\"", argv[1]);
+		return no_command(argv[1]);
 	if (wants_help(argc - 1, argv + 1)) {
 		fputs(command->help, stdout);
 		return finish(TOOL_OK);

@@ -118,7 +118,13 @@ bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms)
 			place /= 10;
 		}
 	}
-	if (*text || !digits || value > max_ms)
+	if (!strcmp(text, "ms")) {
+		some = value;
+		value /= 1000;
+	} else if (*text && strcmp(text, "s")) {
+		return false;
+	}
+	if (!digits || value > max_ms)
 		return false;
 	/* 0 means "never" or "at once" to some; a short time is neither. */
 	*ms = value || !some ? value : 1;

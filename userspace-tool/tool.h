@@ -5,6 +5,7 @@
 #ifndef TOOL_H
 #define TOOL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,10 +65,16 @@ extern char **tool_words;
 /* fail.c: telling what went wrong, on standard error; all return an exit code */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fail_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int fail_usage(const struct command *command, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 int fail_error(const struct rdmachan_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The beginning of all of them, without the end of the line. */
+void fail_say(const char *format, va_list args);
+
+/* usage.c: telling that the command line is wrong. Without a format it is an option. */
+int fail_usage(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The value of an option is: shows its lines of the help. */
+int fail_value(const struct command *command, int option, const char *value);
 
 /* context.c: the device and the target, opened with words for what is wrong */
 struct target;

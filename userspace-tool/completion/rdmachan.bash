@@ -17,7 +17,7 @@ _rdmachan_hosts()
 _rdmachan_causes()
 {
 	_rdmachan_words "$(rdmachan explain --all 2>/dev/null |
-		sed -n 's/^\([a-z-]*\) ([0-9]*)$/\1/p')"
+		sed -n 's/^\([a-z-]*\) ([0-9]*).*/\1/p')"
 }
 
 # The long options of a command, which its help begins lines with.

@@ -97,7 +97,7 @@ extern "C" {
 
 /** RDMACHAN_VERSION_AT_LEAST - whether this header is of that version or of a later one */
 #define RDMACHAN_VERSION_AT_LEAST(major, minor) \
-	(RDMACHAN_VERSION >= RDMACHAN_VERSION_NUMBER(major, minor, 0))
+	(RDMACHAN_VERSION_NUMBER(major, minor, 0) <= RDMACHAN_VERSION)
 
 /** RDMACHAN_DEVICE_PATH - the device that rdmachan_open() opens */
 #define RDMACHAN_DEVICE_PATH	"/dev/rdmachan"
@@ -1792,6 +1792,17 @@ char *rdmachan_addr_text(const struct rdmachan_addr *addr, char *text, size_t si
  * Return: the name in small letters, as "no-service"; NULL when there is none.
  */
 const char *rdmachan_cause_name(uint32_t cause);
+
+/**
+ * rdmachan_cause_error() - the errno that comes with a cause
+ * @cause: &enum rdmachan_cause
+ *
+ * Threads: any at once. Fork: a child may call it.
+ *
+ * Return: the errno of a call that fails for this cause; 0 for %RDMACHAN_CAUSE_NONE, and when
+ * there is no such cause.
+ */
+uint32_t rdmachan_cause_error(uint32_t cause);
 
 /**
  * rdmachan_cause_text() - what a cause means

@@ -213,9 +213,81 @@ wrong_option()
 wrong_options()
 {
 	wrong_option --nothing --nothing && wrong_option $'--\033[2J' '--\x1b[2J' &&
-	wrong_option -Z -Z && wrong_option $'-q\033' '-\x1b' && wrong_option -t -t &&
-	wrong_option --timeout --timeout && wrong_option --quiet=3 --quiet=3 &&
-	wrong_option $'-\302\233' '-\xc2'
+	wrong_option -Z -Z && wrong_option $'-q\033' '-\x1b' && wrong_option $'-\302\233' '-\xc2'
+}
+
+# wrongly SAYS WORD...: usage is wrong, and so it is told.
+wrongly()
+{
+	local says=$1
+
+	shift
+	usage "$@" && grep -qF -- "rdmachan: $says" "$tmp/log" || return 1
+	: >"$tmp/log"
+}
+
+wrong_words()
+{
+	wrongly '-t (--timeout) needs a value' send -t && wrongly '--timeout needs a value' send --timeout &&
+	wrongly '--quiet takes no value: "--quiet=3"' send --quiet=3 &&
+	wrongly '"--tiemout" is no option here; is --timeout meant?' ping --tiemout 3 &&
+	wrongly '"--count2=1" is no option here; is --count meant?' ping --count2=1 db1 &&
+	wrongly '"--hlep" is no option here; is --help meant?' explain --hlep &&
+	wrongly '"--p" is the beginning of several options' send --p &&
+	wrongly 'there is no command "pnig"; is "ping" meant?' pnig &&
+	wrongly 'there is no command "zzz"' zzz && wrongly 'there is no command ""' ""
+}
+
+# A wrong value is named with its option, and what the help tells of that.
+wrong_value()
+{
+	usage "$1" "$2" "$3" && grep -qF -- "rdmachan: \"$3\" is not valid for $2:" "$tmp/log" &&
+	grep -q -- "^  -., $2 " "$tmp/log" || return 1
+	: >"$tmp/log"
+}
+
+wrong_values()
+{
+	wrong_value ping --count x && wrong_value ping --interval 1x && wrong_value send --port 70000 &&
+	wrong_value bench --sizes 1,x && wrong_value get --length -1 && wrong_value lend --rights w &&
+	wrong_value listen --max 9z && wrong_value add --offset x && wrong_value cas --listen x &&
+	wrong_value put --timeout 0 && wrong_value doctor --port x && wrong_value recv --service 0 &&
+	wrong_value connect --traffic-class 256
+}
+
+# explains TEXT WORD...: "explain" says so, and nothing fails.
+explains()
+{
+	local text=$1
+
+	shift
+	"$BUILD/rdmachan" explain "$@" >"$tmp/said" && grep -qF -- "$text" "$tmp/said"
+}
+
+# By number, by name as it is written anywhere, and by errno: all causes that come with it.
+explanations()
+{
+	local word
+
+	for word in 6 no-service NO_SERVICE RDMACHAN_CAUSE_NO_SERVICE; do
+		explains 'no-service (6), ECONNREFUSED' "$word" || return 1
+	done
+	explains 'no-service (6), ECONNREFUSED' ECONNREFUSED && grep -q '^backlog (7)' "$tmp/said" &&
+	grep -q '^ECONNREFUSED (111): Connection refused' "$tmp/said" &&
+	explains 'What to do: ' EAGAIN && grep -q '^EAGAIN (11): ' "$tmp/said" &&
+	explains '"error": "ECONNREFUSED"' --json 6 && explains '"error": "EAGAIN"' --json EAGAIN &&
+	! "$BUILD/rdmachan" explain no-servce 2>"$tmp/said" >&2 && grep -qF 'is "no-service" meant?' "$tmp/said" &&
+	! "$BUILD/rdmachan" explain ENOTHING 2>"$tmp/said" >&2 && grep -qF 'there is no cause or errno' "$tmp/said"
+}
+
+# Each cause has the errno that the module gives.
+cause_errors()
+{
+	sed -n 's/^\t\[RDMACHAN_CAUSE_\(.*\)\] = \(E[A-Z]*\),$/\1 \2/p' "$here/../kmod/base/error.c" |
+		tr _ - | tr '[:upper:]' '[:lower:]' | sort >"$tmp/module"
+	"$BUILD/rdmachan" explain --all | sed -n 's/^\([a-z-]*\) ([0-9]*), \(E[A-Z]*\)$/\1 \2/p' |
+		tr '[:upper:]' '[:lower:]' | sort >"$tmp/tool"
+	[ -s "$tmp/module" ] && diff "$tmp/module" "$tmp/tool"
 }
 
 completes()
@@ -333,6 +405,14 @@ for command in info list connect listen send recv lend get put add cas ping benc
 	check "$command refuses an unknown option" usage "$command" --no-such-option
 done
 check "what is no option is told of" wrong_options
+check "a wrong word is told of, with the one that is meant" wrong_words
+check "a wrong value is told of, with its option" wrong_values
+check "explain by number, name and errno" explanations
+if [ -e "$here/../kmod" ]; then
+	check "causes have the errno of the module" cause_errors
+else
+	skip "no module here"
+fi
 check "no command" usage
 check "an unknown command" usage no-such-command
 check "a service that is no number" usage connect db1:http

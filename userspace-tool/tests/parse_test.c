@@ -120,7 +120,8 @@ static void test_sizes(void)
 static void test_seconds(void)
 {
 	static const char *const wrong[] = {
-		"", ".", "..", "1..", ".1.", "1s", "nan", "inf", "-1", "-.1", "+1", " 1", "1 ",
+		"", ".", "..", "1..", ".1.", "1ss", "s", "ms", ".s", "1 s", "1m", "1S",
+		"nan", "inf", "-1", "-.1", "+1", " 1", "1 ",
 		"0x10", "1e1", "1,5", "10.001",
 	};
 	uint32_t ms = 0;
@@ -135,6 +136,14 @@ static void test_seconds(void)
 	ok(parse_seconds("10.000", 10000, &ms) && ms == 10000, "10.000 s");
 	ok(parse_seconds("0.0", 10000, &ms) && !ms, "0.0 s is nothing");
 	ok(parse_seconds(".0001", 10000, &ms) && ms == 1, ".0001 s is not nothing");
+	ok(parse_seconds("1s", 10000, &ms) && ms == 1000, "1s");
+	ok(parse_seconds("0.5s", 10000, &ms) && ms == 500, "0.5s");
+	ok(parse_seconds("250ms", 10000, &ms) && ms == 250, "250ms");
+	ok(parse_seconds("1.5ms", 10000, &ms) && ms == 1, "1.5ms");
+	ok(parse_seconds("0.2ms", 10000, &ms) && ms == 1, "0.2ms is not nothing");
+	ok(parse_seconds("0ms", 10000, &ms) && !ms, "0ms is nothing");
+	ok(!parse_seconds("10001ms", 10000, &ms), "too many ms are refused");
+	ms = 2000;
 	ok(parse_seconds("2.00001", 10000, &ms) && ms == 2000, "2.00001 s");
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		ms = 7;

@@ -24,7 +24,7 @@ static bool is_there(void)
 	if (!maps)
 		return false;
 	while (fgets(line, sizeof(line), maps))
-		found |= strstr(line, "/" NAME) != NULL;
+		found |= !!strstr(line, "/" NAME);
 	fclose(maps);
 	return found;
 }
