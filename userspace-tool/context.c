@@ -15,7 +15,7 @@ const char *context_open_hint(int error)
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
-		return "The module is not loaded: modprobe rdmachan";
+		return "The module is not loaded: modprobe rdmachan (see also \"rdmachan doctor\")";
 	case EMFILE:
 	case ENFILE:
 		return "Too many files are open: see \"ulimit -n\" and /proc/sys/fs/file-nr.";

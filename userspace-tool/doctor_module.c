@@ -31,12 +31,17 @@ static bool module_installed(const struct utsname *system)
 	return found;
 }
 
+static bool module_loaded(void)
+{
+	return !access("/sys/module/rdmachan", F_OK);
+}
+
 static void check_loaded(struct doctor *doctor)
 {
 	struct utsname system;
 	char version[64];
 
-	if (!access("/sys/module/rdmachan", F_OK)) {
+	if (module_loaded()) {
 		if (doctor_read(version, sizeof(version), "/sys/module/rdmachan/version"))
 			doctor_note(doctor, DOCTOR_OK, "module", "loaded, version %s", version);
 		else
@@ -68,7 +73,12 @@ static void check_node(struct doctor *doctor)
 	}
 	doctor_note(doctor, DOCTOR_FAIL, "device file", "%s cannot be opened: %s",
 		    RDMACHAN_DEVICE_PATH, strerror(error));
-	if (!stat(RDMACHAN_DEVICE_PATH, &stat_) && !S_ISCHR(stat_.st_mode))
+	if (error == ENOENT && !module_loaded())
+		doctor_fix(doctor, "load the module, as told above");
+	else if (error == ENOENT)
+		doctor_fix(doctor, "give this container the device (--device %s), or restart udev",
+			   RDMACHAN_DEVICE_PATH);
+	else if (!stat(RDMACHAN_DEVICE_PATH, &stat_) && !S_ISCHR(stat_.st_mode))
 		doctor_fix(doctor, "remove that file, it is no device, and load the module again");
 	else
 		doctor_fix(doctor, "%s", context_open_hint(error));

@@ -11,7 +11,8 @@
  * struct near - what is looked for, and the nearest so far
  * @word: what was typed
  * @length: bytes of it
- * @best: the nearest candidate, of @best_length bytes; NULL if none is near
+ * @best: the nearest candidate; NULL if none is near
+ * @best_length: bytes of it
  * @distance: letters that are to be changed, left out, put in or exchanged for it
  */
 struct near {
