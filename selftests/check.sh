@@ -18,6 +18,7 @@
 #   tree      the selftests and the KUnit suites in a kernel's source, by the kernel's own means
 #   coverage  what of the module the tests execute
 #   cocci     the kernel's semantic patches over the module
+#   firsthour what a new user does first, on Debian 12 and 13 that have nothing (needs root)
 #
 # Each line "ok" or "not ok" of a test is counted. A run in which the kernel complained,
 # which did not end, or which had no test, counts as a failure of its own. The last line is
@@ -35,7 +36,7 @@ out=$RDMACHAN_BUILD/check
 
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
 OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw kunit flow hosts bench swarm tool fuzz)
-OF_ALL=("${OF_CHECK[@]}" shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci dbg kcsan)
+OF_ALL=("${OF_CHECK[@]}" shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci firsthour dbg kcsan)
 # By kernel: the work done in this run.
 declare -A compiled given
 
@@ -96,6 +97,8 @@ check_fuzz() { begin tap_tests "$of_guest" fuzz "$here/fuzz/run.sh" replay; }
 check_cocci() { begin one_test "$room" static/coccicheck "$here/checks/coccicheck.sh"; }
 
 check_tree() { begin tap_tests "$of_guest" tree "$here/checks/tree.sh"; }
+
+check_firsthour() { begin tap_tests "$of_guest" firsthour "$here/firsthour/firsthour.sh"; }
 
 check_coverage() { begin tap_tests "$of_guest" coverage "$here/coverage/coverage.sh"; }
 
@@ -160,7 +163,7 @@ kernels_of() {
 		compile) echo stock-6.1 stock-6.12 uml-7.2 clang-6.12 ;;
 		tree) echo uml-7.2 ;;
 		cocci) echo checkpatch ;;
-		tool | fuzz | coverage) ;;
+		tool | fuzz | coverage | firsthour) ;;
 		*) "$here/tests.py" kernel "$name" ;;
 		esac
 	done | tr ' ' '\n' | sort -u

@@ -22,7 +22,7 @@ GUEST="qemu-system-x86 busybox-static dash iproute2 python3 rdma-core
        ibverbs-providers ibverbs-utils rdmacm-utils"
 # A kernel built from source, and the checkers of "make check".
 CHECK="flex bison libssl-dev perftest libibverbs-dev librdmacm-dev liburing-dev
-       sparse coccinelle shellcheck gcovr netcat-openbsd python3-docutils"
+       sparse coccinelle shellcheck gcovr netcat-openbsd python3-docutils debootstrap"
 # Debian's default version of each, of any number.
 FUZZ="clang libclang-rt-dev llvm python3"
 DOCS="python3-sphinx"
