@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lane_small.c - small messages of a lane
+ * lane_small.c - small messages of a lane, and memory for what waits
  *
  * They are copied from the program straight into the frame that the link is filling, under
  * link->lock and with page faults disabled: nothing that the program does to its memory can
  * make others wait. While the lane has something that waits they are copied behind that in
  * the same way, as long as its memory has room. Where the copy faults, or there is no room,
  * the bytes take the long way through an item of their own.
+ *
+ * What memory an item has depends on its length and on what waits before it: it is copied into a
+ * frame of others, with or without room for more behind it; or it is a frame of its own, which may
+ * be bare.
  */
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -14,6 +18,103 @@
 #include "base/iter.h"
 #include "link/link.h"
 #include "path/frame.h"
+
+/*
+ * Where messages wait for credit, two that fit a frame share one. Each is copied once more for
+ * that, and of the credit there is, each takes half at most.
+ */
+static bool lane_small_shares_frame(struct rch_lane *lane, u32 len)
+{
+	return READ_ONCE(lane->queued) &&
+	       2 * rch_wire_space(len) <= rch_wire_space(rch_lane_segment_max(lane));
+}
+
+/**
+ * rch_lane_item - get an item to fill
+ * @lane: attached lane
+ * @len: bytes, at most rch_lane_segment_max()
+ * @whole: it is a message, and others may wait behind it
+ * @gfp: how to allocate
+ * @data: where the bytes go
+ *
+ * Return: the item, to be given to rch_lane_queue() or rch_item_free(); or NULL.
+ */
+struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
+			       void **data)
+{
+	u32 size = len;
+	struct rch_item *item;
+	struct rch_txf *txf;
+
+	/* Others wait already, and more are likely to. */
+	if (whole && len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
+		size = RCH_BEHIND_ROOM;
+	if (len <= RCH_ITEM_MAX || (whole && lane_small_shares_frame(lane, len))) {
+		item = rch_item_alloc(len, size, gfp);
+		if (!item)
+			return NULL;
+		*data = rch_item_data(item);
+	} else {
+		txf = NULL;
+		if (len == rch_lane_segment_max(lane))
+			txf = rch_link_spare_get(lane->link);
+		if (!txf)
+			txf = rch_txf_alloc(sizeof(struct rch_wire_frame) +
+					    rch_wire_space(len), gfp);
+		if (!txf)
+			return NULL;
+		item = &txf->item;
+		*data = txf->data + RCH_FRAME_OVERHEAD;
+	}
+	item->type = RCH_REC_DATA;
+	item->length = len;
+	return item;
+}
+
+/**
+ * rch_lane_may_be_bare - whether a message can be a bare frame
+ * @lane: attached lane, whose peer is known
+ * @len: its length
+ * @msg_flags: its flags
+ */
+bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags)
+{
+	const struct rch_link_terms *terms = &lane->link->terms;
+
+	if (!(terms->features & RCH_FEATURE_BARE) || !len || len > terms->frame_size || msg_flags)
+		return false;
+	return lane->peer_id <= rch_wire_bare_chan_max(terms->features & RCH_FEATURE_LIMIT);
+}
+
+/**
+ * rch_lane_bare_saves - whether a message needs a packet less if it is a bare frame
+ * @lane: attached lane, whose peer is known
+ * @len: its length
+ *
+ * One that is to share a frame with others needs no frame of its own instead.
+ */
+bool rch_lane_bare_saves(struct rch_lane *lane, u32 len)
+{
+	u32 mtu = lane->link->path.mtu;
+
+	return len && !lane_small_shares_frame(lane, len) &&
+	       (len - 1) / mtu != (len - 1 + RCH_FRAME_OVERHEAD) / mtu;
+}
+
+/** rch_lane_item_bare - as rch_lane_item(), of a message that shall be a bare frame */
+struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data)
+{
+	struct rch_txf *txf = rch_link_spare_get(lane->link) ?:
+			      rch_txf_alloc(lane->link->terms.frame_size, gfp);
+
+	if (!txf)
+		return NULL;
+	rch_txf_make_bare(txf, lane->peer_id, len);
+	txf->item.type = RCH_REC_DATA;
+	txf->item.length = len;
+	*data = txf->data;
+	return &txf->item;
+}
 
 static int lane_copy_small(void *to, u32 len, struct iov_iter *from)
 {

@@ -808,13 +808,15 @@ void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial);
 int rch_lane_fin(struct rch_lane *lane, u32 key, bool more, bool hold);
 u32 rch_lane_segment_max(struct rch_lane *lane);
 u32 rch_lane_at_once(struct rch_lane *lane);
+
+/* lane_small.c APIs: memory for what waits; any context, as @gfp allows; take link->lock */
 bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags);
 bool rch_lane_bare_saves(struct rch_lane *lane, u32 len);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
 			       void **data);
 
-/* lane_small.c APIs: process context; take link->lock */
+/* lane_small.c APIs: small messages; process context; take link->lock */
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 			u16 msg_flags, bool more);
 void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
