@@ -269,6 +269,21 @@ struct rch_chan_counts {
 	atomic64_t rx_regions;
 };
 
+/**
+ * struct rch_chan_taken - messages sent that ask whether the peer's program has received them
+ *
+ * Protected by the channel's lock. Numbers of messages, from 1 on. See chan_taken.c.
+ */
+struct rch_chan_taken {
+	/** @asked: of the last that has asked; written by the holder of RCH_CHAN_TX */
+	u64 asked;
+	/**
+	 * @told: of the last that the peer has told of; written with WRITE_ONCE(), and read without
+	 * the lock for a guess
+	 */
+	u64 told;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -314,6 +329,8 @@ struct rch_chan {
 	enum rch_chan_state state;
 	/** @ends: how the channel ends, at both sides */
 	struct rch_chan_ends ends;
+	/** @taken: messages that ask whether they were received */
+	struct rch_chan_taken taken;
 	/** @error: the last error record */
 	struct rdmachan_error error;
 	/** @peer_message_max: largest message that the peer takes */
@@ -353,6 +370,8 @@ struct rch_chan {
  * @grants: it is one
  * @local: the peer has not sent it
  * @eof: there are no more messages
+ * @holds: in: the caller calls rch_link_push() soon
+ * @tells: something is to be told, and is held back until then
  * @out: tells the program of the message, whose bytes it has, before the message
  *	leaves the queue; an error leaves it there. Or NULL
  */
@@ -364,6 +383,8 @@ struct rch_recv_result {
 	bool grants;
 	bool local;
 	bool eof;
+	bool holds;
+	bool tells;
 	int (*out)(struct rch_recv_result *result);
 };
 
@@ -451,8 +472,8 @@ void rch_chan_connect_start(struct rch_chan *chan);
 void rch_chan_connect_look(struct rch_chan *chan);
 
 /* chan_early.c APIs: messages before the channel is open; process context */
-int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 msg_flags,
-			bool nonblock, unsigned long deadline);
+int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 msg_flags,
+			bool nonblock, unsigned long deadline, u64 *number);
 int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link);
 
 /* chan_early.c APIs: any context */
@@ -466,9 +487,20 @@ void rch_chan_early_free(struct rch_chan *chan);
 /* chan_finish.c APIs: how much the peer's program has received */
 enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *r);
 u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages);
+int rch_chan_finish_refuse(struct rch_chan *chan, struct rdmachan_error *error);
 bool rch_chan_finish_settled(struct rch_chan *chan);
 int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline,
 		    struct rdmachan_error *error);
+
+/* chan_taken.c APIs: messages whose sender waits until they are received */
+bool rch_chan_taken_known(const struct rch_chan *chan);
+u64 rch_chan_taken_ask(struct rch_chan *chan);
+bool rch_chan_taken_asked(struct rch_chan *chan, u64 number);
+enum rch_rule rch_chan_taken_got(struct rch_chan *chan, const struct rch_record *r);
+int rch_chan_taken_outcome(struct rch_chan *chan, u64 number, struct rdmachan_error *error,
+			   bool *sent);
+int rch_chan_taken_wait(struct rch_chan *chan, u64 number, unsigned long deadline,
+			struct rdmachan_error *error, bool *sent);
 
 /* chan_tx.c APIs: process context */
 void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
@@ -486,7 +518,7 @@ int rch_chan_tx_claim(struct rch_chan *chan, size_t length);
 int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
 			   unsigned long deadline);
 int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
-			u16 msg_flags, bool first);
+			u32 msg_flags, bool first);
 void rch_chan_tx_abort(struct rch_chan *chan, u32 total);
 void rch_chan_tx_done(struct rch_chan *chan, size_t length);
 

@@ -33,13 +33,13 @@
  * struct rch_early_message - a message that was taken before the peer's answer
  * @list: in the messages of its channel
  * @length: its bytes
- * @msg_flags: its flags
+ * @msg_flags: its flags, and RCH_MSG_TELL
  * @data: its bytes
  */
 struct rch_early_message {
 	struct list_head list;
 	u32 length;
-	u16 msg_flags;
+	u32 msg_flags;
 	u8 data[];
 };
 
@@ -54,7 +54,7 @@ static bool chan_early_always(struct rch_chan *chan)
 	return true;
 }
 
-static struct rch_early_message *chan_early_make(const struct iov_iter *from, u16 msg_flags)
+static struct rch_early_message *chan_early_make(const struct iov_iter *from, u32 msg_flags)
 {
 	struct rch_early_message *message;
 	struct iov_iter iter = *from;
@@ -71,6 +71,13 @@ static struct rch_early_message *chan_early_make(const struct iov_iter *from, u1
 	message->length = length;
 	message->msg_flags = msg_flags;
 	return message;
+}
+
+/* A peer that cannot tell is not asked: who waits finds out when the channel is open. */
+static u8 chan_early_tell(const struct rch_early_message *message, const struct rch_link *link)
+{
+	return message->msg_flags & RCH_MSG_TELL && link->terms.features & RCH_FEATURE_TELL ?
+	       RCH_DATA_F_TELL : 0;
 }
 
 /* A message as an item, whatever link it will go by. */
@@ -105,7 +112,7 @@ static struct rch_item *chan_early_item(struct rch_chan *chan,
 	memcpy(data, message->data + at, length);
 	item->flags = at ? 0 : RCH_DATA_F_FIRST;
 	if (at + length == message->length)
-		item->flags |= RCH_DATA_F_LAST;
+		item->flags |= RCH_DATA_F_LAST | chan_early_tell(message, chan->lane.link);
 	item->msg_flags = message->msg_flags;
 	item->total = message->length;
 	return item;
@@ -144,10 +151,12 @@ static int chan_early_take(struct rch_chan *chan, struct rch_early_message *mess
 		return -EAGAIN;
 	}
 	/* If the lane takes nothing any more, there will be another one, or an end. */
-	if (live)
+	if (live) {
+		item->flags |= chan_early_tell(message, chan->lane.link);
 		rch_lane_queue(&chan->lane, item);
-	else
+	} else {
 		rch_item_free(item);
+	}
 	return 0;
 }
 
@@ -169,16 +178,17 @@ static int chan_early_send(struct rch_chan *chan, struct rch_early_message *mess
  * rch_chan_send_early - send a message while the channel is being connected
  * @chan: channel
  * @from: the message; stays as it is
- * @msg_flags: message flags
+ * @msg_flags: message flags, and RCH_MSG_TELL
  * @nonblock: do not wait for another thread that sends
  * @deadline: how long to wait for it, as of rch_deadline()
+ * @number: with RCH_MSG_TELL: as of rch_chan_taken_ask(), if it is accepted
  *
  * Context: process.
  * Return: 0 when the whole message is accepted; -EAGAIN when it is to be sent as any other, when
  * the channel is open; -ENOMEM, -EFAULT; or as rch_chan_claim().
  */
-int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 msg_flags,
-			bool nonblock, unsigned long deadline)
+int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 msg_flags,
+			bool nonblock, unsigned long deadline, u64 *number)
 {
 	struct rch_early_message *message;
 	int ret;
@@ -191,6 +201,8 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u16 
 		return PTR_ERR(message);
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_early_always, nonblock, deadline);
 	if (!ret) {
+		if (msg_flags & RCH_MSG_TELL)
+			*number = rch_chan_taken_ask(chan);
 		ret = chan_early_send(chan, message);
 		if (!ret)
 			rch_chan_tx_done(chan, iov_iter_count(from));

@@ -67,19 +67,18 @@ bool rch_chan_finish_settled(struct rch_chan *chan)
 	return READ_ONCE(chan->ends.peer_done) || READ_ONCE(chan->state) == RCH_CHAN_FAILED;
 }
 
-static int chan_finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
+/**
+ * rch_chan_finish_refuse - the peer's program receives no more, and messages are missing
+ * @chan: channel; its lock is held, and the peer has told how many were received
+ * @error: tells why, and how many are missing
+ *
+ * Return: -EPIPE.
+ */
+int rch_chan_finish_refuse(struct rch_chan *chan, struct rdmachan_error *error)
 {
-	u64 missing;
 	u32 cause;
 
 	lockdep_assert_held(&chan->lock);
-	if (!chan->ends.peer_done) {
-		*error = chan->error;
-		return -(int)error->error;
-	}
-	missing = chan_finish_missing(chan);
-	if (!missing)
-		return 0;
 	/* Not what the last record of the channel says: that may be of another call. */
 	if (chan->ends.shut & RDMACHAN_SHUTDOWN_ABORT)
 		cause = RDMACHAN_CAUSE_SHUTDOWN;
@@ -87,9 +86,19 @@ static int chan_finish_answer(struct rch_chan *chan, struct rdmachan_error *erro
 		cause = RDMACHAN_CAUSE_PEER_CLOSED;
 	else
 		cause = RDMACHAN_CAUSE_PEER_SHUTDOWN;
-	rch_error_set(error, RDMACHAN_OP_SEND, cause, missing);
+	rch_error_set(error, RDMACHAN_OP_SEND, cause, chan_finish_missing(chan));
 	error->service = chan->service;
 	return -EPIPE;
+}
+
+static int chan_finish_answer(struct rch_chan *chan, struct rdmachan_error *error)
+{
+	lockdep_assert_held(&chan->lock);
+	if (!chan->ends.peer_done) {
+		*error = chan->error;
+		return -(int)error->error;
+	}
+	return chan_finish_missing(chan) ? rch_chan_finish_refuse(chan, error) : 0;
 }
 
 /**

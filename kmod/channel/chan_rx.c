@@ -263,6 +263,8 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	struct rch_segment *seg = NULL;
 	bool ignored;
 
+	if (unlikely((r->flags & RCH_DATA_F_TELL) && !rch_chan_taken_known(chan)))
+		return RCH_RULE_STATE;
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
 		seg = rch_segment_alloc(&chan->rx.own, r, page, READ_ONCE(chan->rx.queued));
 		if (!seg) {
@@ -618,9 +620,15 @@ int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 		ret = result->out(result);
 	if (ret || result->peek)
 		return ret;
+	result->tells = message.last->flags & RCH_DATA_F_TELL;
 	credit = chan_rx_take_first(chan, &message, &taken);
 	rch_segments_drop(&taken);
+	/* In one frame with new room for the peer. */
+	if (unlikely(result->tells))
+		rch_lane_taken(&chan->lane, chan->counts.rx_messages + 1, true);
 	chan_rx_tell_credit(chan, credit);
+	if (unlikely(result->tells && !result->holds))
+		rch_link_run(chan->lane.link);
 	return 0;
 }
 

@@ -110,7 +110,7 @@ int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 
 /** rch_chan_tx_segment - queue the next segment of a message of @total bytes; may sleep */
 int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
-			u16 msg_flags, bool first)
+			u32 msg_flags, bool first)
 {
 	bool bare = first && rch_lane_bare_saves(&chan->lane, total) &&
 		    rch_lane_may_be_bare(&chan->lane, total, msg_flags);
@@ -130,7 +130,8 @@ int rch_chan_tx_segment(struct rch_chan *chan, struct iov_iter *from, u32 total,
 	}
 	item->flags = first ? RCH_DATA_F_FIRST : 0;
 	if (!iov_iter_count(from))
-		item->flags |= RCH_DATA_F_LAST;
+		item->flags |= RCH_DATA_F_LAST |
+			       (msg_flags & RCH_MSG_TELL ? RCH_DATA_F_TELL : 0);
 	item->msg_flags = msg_flags;
 	item->total = total;
 	return rch_lane_queue(&chan->lane, item);

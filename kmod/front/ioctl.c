@@ -129,7 +129,8 @@ static int ioctl_run_info(struct rch_call *call)
 			  RDMACHAN_CALLS_GRANT | RDMACHAN_CALLS_QUEUE_GRANT |
 			  RDMACHAN_CALLS_FINISH | RDMACHAN_CALLS_TRAFFIC_CLASS |
 			  RDMACHAN_CALLS_QUEUE_IOV | RDMACHAN_CALLS_ACCEPT_MANY |
-			  RDMACHAN_CALLS_QUEUE_MESSAGE | RDMACHAN_CALLS_PEEK;
+			  RDMACHAN_CALLS_QUEUE_MESSAGE | RDMACHAN_CALLS_PEEK |
+			  RDMACHAN_CALLS_DELIVERED;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -270,30 +271,106 @@ static int ioctl_run_connect(struct rch_call *call)
 
 /* SEND and RECV */
 
-static int ioctl_run_send(struct rch_call *call)
+/* Return: whether the program has its message's number; else an interrupted call cannot go on. */
+static bool ioctl_number_out(struct rch_call *call, u64 number)
+{
+	struct rdmachan_send_args __user *user = call->user;
+
+	return !put_user(number, &user->out_number);
+}
+
+/* The message is sent: wait until the peer's program has received it. */
+static int ioctl_await_delivery(struct rch_call *call, u64 number)
+{
+	struct rch_chan *chan = call->file->private_data;
+	struct rdmachan_error error = {};
+	bool sent;
+	int ret;
+
+	/* While it is being connected its link may change. */
+	if (smp_load_acquire(&chan->state) != RCH_CHAN_CONNECTING && chan->lane.link)
+		rch_link_where(chan->lane.link, &error);
+	ret = rch_chan_taken_wait(chan, number, call->until.deadline, &error, &sent);
+	if (!ret)
+		return 0;
+	if (!sent)
+		ioctl_number_out(call, 0);
+	/* It must not be sent again. */
+	if (ret == -ERESTARTSYS)
+		ret = -ERESTARTNOHAND;
+	return rch_refused(ret, call->arg.send.error_ptr, &error);
+}
+
+static int ioctl_send_and_wait(struct rch_call *call, struct iov_iter *iter)
 {
 	struct rdmachan_send_args *send = &call->arg.send;
 	struct rch_chan *chan = call->file->private_data;
+	u64 number;
+	int ret;
+
+	if (!ioctl_number_out(call, 0))
+		return -EFAULT;
+	ret = rch_chan_send_asking(chan, iter, send->msg_flags, call->until.deadline, &number);
+	if (ret) {
+		rch_chan_error_out(chan, send->error_ptr, ret);
+		return ret;
+	}
+	call->until.begun = true;
+	if (!ioctl_number_out(call, number))
+		call->until_at = NULL;
+	return ioctl_await_delivery(call, number);
+}
+
+/* What was sent when the call was interrupted is waited for. */
+static int ioctl_go_on_waiting(struct rch_call *call)
+{
+	struct rch_chan *chan = call->file->private_data;
+	u64 number = call->arg.send.out_number;
+
+	if (!number || !rch_chan_taken_asked(chan, number))
+		return -EINVAL;
+	return ioctl_await_delivery(call, number);
+}
+
+static int ioctl_send_at_once(struct rch_call *call, struct iov_iter *iter)
+{
+	struct rdmachan_send_args *send = &call->arg.send;
+	struct rch_chan *chan = call->file->private_data;
+	int ret;
+
+	ret = rch_chan_send(chan, iter, send->msg_flags,
+			    rch_file_nonblock(call->file, send->flags), call->until.deadline);
+	rch_chan_error_out(chan, send->error_ptr, ret);
+	return ret;
+}
+
+static int ioctl_run_send(struct rch_call *call)
+{
+	struct rdmachan_send_args *send = &call->arg.send;
+	bool waits = send->flags & RDMACHAN_IO_F_DELIVERED;
 	struct iovec fast[UIO_FASTIOV], *iov;
 	struct iov_iter iter;
 	int ret;
 
 	call->copied = true;
-	if (send->flags & ~RDMACHAN_IO_F_DONTWAIT)
+	if (send->flags & ~(RDMACHAN_IO_F_DONTWAIT | RDMACHAN_IO_F_DELIVERED))
 		return -EOPNOTSUPP;
 	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
 		return -EINVAL;
+	if (waits && rch_file_nonblock(call->file, send->flags))
+		return -EINVAL;
 	ret = rch_error_check(send->error_ptr) ?:
-	      rch_call_until(call, &send->until, send->timeout_ms) ?:
-	      rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
+	      rch_call_until(call, &send->until, send->timeout_ms);
+	if (ret)
+		return ret;
+	if (call->until.begun)
+		return waits ? ioctl_go_on_waiting(call) : -EINVAL;
+	ret = rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
 			 &iov, &iter);
 	if (ret)
 		return ret;
-	ret = rch_chan_send(chan, &iter, send->msg_flags,
-			    rch_file_nonblock(call->file, send->flags),
-			    call->until.deadline);
+	ret = waits ? ioctl_send_and_wait(call, &iter) : ioctl_send_at_once(call, &iter);
 	kfree(iov);
-	rch_chan_error_out(chan, send->error_ptr, ret);
 	return ret;
 }
 

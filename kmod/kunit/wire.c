@@ -103,6 +103,12 @@ static const u8 records_bytes[] = {
 	/* READ to 2 */
 	2, 0, 0, 0, 16, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0,
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+	/* RTS to 2, which asks for TAKEN: as above */
+	2, 0, 0, 0, 9, 4, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0,
+	2, 0, 16, 0, 6, 0, 0, 0, 1, 0x80, 0, 0, 0, 0, 0, 0,
+	/* TAKEN to 2 */
+	2, 0, 0, 0, 17, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0,
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,
 };
 
 static u8 *put(u8 *at, u32 chan, u8 type, u8 flags, u32 length)
@@ -118,7 +124,7 @@ static void wire_records_put(struct kunit *test)
 {
 	const struct rch_open open = { 2, 7, 0x100000005ULL, 9 };
 	const struct rch_accept accept = { 3, 8, 6 };
-	const struct rch_rts rts = { 0x100002, 6, 0x8001 };
+	const struct rch_rts rts = { 0x100002, 6, 0x8001, false };
 	const struct rch_cts cts = { 0x100000005ULL, 7, 8, 6, 0 };
 	const struct rch_cts standing = { 0x100000005ULL, 7, 8, 6, 0x40003 };
 	const struct rch_record data = {
@@ -160,6 +166,10 @@ static void wire_records_put(struct kunit *test)
 	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, RCH_RTS_F_PLACED, 16), &rts);
 	at += rch_wire_space(16);
 	rch_wire_read_put(put(at, 2, RCH_REC_READ, 0, 8), 0x1817161514131211ULL);
+	at += rch_wire_space(8);
+	rch_wire_rts_put(put(at, 2, RCH_REC_RTS, RCH_RTS_F_TELL, 16), &rts);
+	at += rch_wire_space(16);
+	rch_wire_taken_put(put(at, 2, RCH_REC_TAKEN, 0, 8), 0x2827262524232221ULL);
 	at += rch_wire_space(8);
 	KUNIT_ASSERT_EQ(test, at - buf, sizeof(records_bytes));
 	for (i = 0; i < sizeof(records_bytes); i++)
@@ -259,8 +269,22 @@ static void records_get_place(struct kunit *test, struct rch_cursor *c)
 	rch_wire_rts_get(&r, &rts);
 	KUNIT_EXPECT_EQ(test, r.flags, RCH_RTS_F_PLACED);
 	KUNIT_EXPECT_EQ(test, rts.total, 0x100002);
+	KUNIT_EXPECT_FALSE(test, rts.tell);
 	next(test, c, &r, RCH_REC_READ, 8);
 	KUNIT_EXPECT_EQ(test, rch_wire_read_get(&r), 0x1817161514131211ULL);
+}
+
+static void records_get_taken(struct kunit *test, struct rch_cursor *c)
+{
+	struct rch_record r;
+	struct rch_rts rts;
+
+	next(test, c, &r, RCH_REC_RTS, 16);
+	rch_wire_rts_get(&r, &rts);
+	KUNIT_EXPECT_EQ(test, rts.msg_flags, 0x8001);
+	KUNIT_EXPECT_TRUE(test, rts.tell);
+	next(test, c, &r, RCH_REC_TAKEN, 8);
+	KUNIT_EXPECT_EQ(test, rch_wire_taken_get(&r), 0x2827262524232221ULL);
 }
 
 static void wire_records_get(struct kunit *test)
@@ -275,6 +299,7 @@ static void wire_records_get(struct kunit *test)
 	records_get_open(test, &c);
 	records_get_rest(test, &c);
 	records_get_place(test, &c);
+	records_get_taken(test, &c);
 	KUNIT_EXPECT_FALSE(test, rch_wire_record_more(&c));
 }
 

@@ -128,12 +128,12 @@ static const struct type_case type_cases[] = {
 	{ "OPEN", RCH_REC_OPEN, 0x01, 0, 24 },
 	{ "ACCEPT", RCH_REC_ACCEPT, 0x00, 5, 16 },
 	{ "REJECT", RCH_REC_REJECT, 0x00, 5, 8 },
-	{ "DATA", RCH_REC_DATA, 0x1f, 5, 13 },
+	{ "DATA", RCH_REC_DATA, 0x3f, 5, 13 },
 	{ "CREDIT", RCH_REC_CREDIT, 0x00, 5, 8 },
 	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
 	{ "CLOSED", RCH_REC_CLOSED, 0x00, 5, 0 },
-	{ "RTS", RCH_REC_RTS, 0x03, 5, 16 },
+	{ "RTS", RCH_REC_RTS, 0x07, 5, 16 },
 	{ "CTS", RCH_REC_CTS, 0x03, 5, 24 },
 	{ "FIN", RCH_REC_FIN, 0x00, 5, 0 },
 	{ "REVOKE", RCH_REC_REVOKE, 0x00, 5, 8 },
@@ -141,6 +141,7 @@ static const struct type_case type_cases[] = {
 	{ "ATOMIC", RCH_REC_ATOMIC, 0x00, 5, 40 },
 	{ "ATOMIC_DONE", RCH_REC_ATOMIC_DONE, 0x00, 5, 16 },
 	{ "READ", RCH_REC_READ, 0x00, 5, 8 },
+	{ "TAKEN", RCH_REC_TAKEN, 0x00, 5, 8 },
 };
 
 static void type_desc(const struct type_case *tc, char *desc)
@@ -204,7 +205,8 @@ static void bad_record_cut(struct kunit *test)
 
 /*
  * Of a record without bytes of a message that has some: with grants, or before ACCEPT, it must be
- * whole. And of one that answers nothing, and is ahead of that.
+ * whole. And of one that answers nothing, and is ahead of that; and of one that asks for TAKEN
+ * where no message ends.
  */
 static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 {
@@ -212,9 +214,13 @@ static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type == RCH_REC_CTS && flags == RCH_CTS_F_AHEAD)
 		return RCH_RULE_RECORD_FLAGS;
+	if (tc->type == RCH_REC_RTS && (flags & 5) == 5)
+		return RCH_RULE_RECORD_FLAGS;
+	if (tc->type == RCH_REC_DATA && (flags & 0x20) && (flags & 0x0a) != 0x02)
+		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type != RCH_REC_DATA || !(flags & (RCH_DATA_F_GRANTS | RCH_DATA_F_EARLY)))
 		return RCH_RULE_OK;
-	if ((flags & RCH_DATA_F_EARLY) && flags != 0x13)
+	if ((flags & RCH_DATA_F_EARLY) && (flags & ~0x20) != 0x13)
 		return RCH_RULE_RECORD_FLAGS;
 	return RCH_RULE_SEGMENT;
 }
@@ -295,7 +301,7 @@ static void bad_record_type(struct kunit *test)
 	u32 type;
 
 	for (type = 0; type < 256; type++) {
-		if (type >= RCH_REC_OPEN && type <= RCH_REC_READ)
+		if (type >= RCH_REC_OPEN && type <= RCH_REC_TAKEN)
 			continue;
 		r.type = type;
 		KUNIT_EXPECT_EQ_MSG(test, decode(test, &r, ROOM),
@@ -325,6 +331,12 @@ static const struct data_case data_cases[] = {
 	{ "abort and last with bytes", 6, 9, 9, RCH_RULE_RECORD_LENGTH },
 	{ "early", 0x13, 9, 9, RCH_RULE_OK },
 	{ "early nothing", 0x13, 0, 0, RCH_RULE_OK },
+	{ "asks", 0x23, 9, 9, RCH_RULE_OK },
+	{ "asks at its end", 0x22, 9, 10, RCH_RULE_OK },
+	{ "asks early", 0x33, 9, 9, RCH_RULE_OK },
+	{ "asks, not the last", 0x21, 9, 10, RCH_RULE_RECORD_FLAGS },
+	{ "asks to be thrown away", 0x24, 0, 9, RCH_RULE_RECORD_FLAGS },
+	{ "asks, of more, early", 0x33, 9, 10, RCH_RULE_SEGMENT },
 	{ "early, of more", 0x13, 9, 10, RCH_RULE_SEGMENT },
 	{ "early, not the first", 0x12, 9, 9, RCH_RULE_RECORD_FLAGS },
 	{ "early, not the last", 0x11, 9, 9, RCH_RULE_RECORD_FLAGS },

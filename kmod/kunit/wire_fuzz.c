@@ -136,6 +136,9 @@ static void fuzz_use(struct fuzz *z, const struct rch_record *r)
 	case RCH_REC_READ:
 		z->sum += rch_wire_read_get(r);
 		return;
+	case RCH_REC_TAKEN:
+		z->sum += rch_wire_taken_get(r);
+		return;
 	case RCH_REC_RTS:
 		rch_wire_rts_get(r, &rts);
 		z->sum += rts.total;

@@ -84,7 +84,7 @@ static bool lane_may_go(const struct rch_lane *lane, const struct rch_item *item
 	if (lane->peer_id)
 		return true;
 	return lane->early == RCH_EARLY_ASKS && lane->opened && item->type == RCH_REC_DATA &&
-	       item->flags == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
+	       (item->flags & ~RCH_DATA_F_TELL) == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
 }
 
 /*
@@ -427,6 +427,22 @@ void rch_lane_credit(struct rch_lane *lane, u64 limit)
 		lane->credit_limit = limit;
 		lane_tell_locked(lane, RCH_LANE_CREDIT);
 	}
+	spin_unlock_bh(&lane->link->lock);
+}
+
+/**
+ * rch_lane_taken - have the peer told that a message is received which has asked for that
+ * @lane: lane
+ * @message: its number, above that of any before
+ * @hold: the caller calls rch_link_push() soon, perhaps with more to be told
+ */
+void rch_lane_taken(struct rch_lane *lane, u64 message, bool hold)
+{
+	spin_lock_bh(&lane->link->lock);
+	lane->taken = message;
+	lane_tell_later(lane, RCH_LANE_TAKEN);
+	if (!hold)
+		rch_link_run_locked(lane->link);
 	spin_unlock_bh(&lane->link->lock);
 }
 
@@ -843,7 +859,9 @@ static struct rch_item *lane_word(u8 type, u8 flags, u32 length, u32 key)
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
 		 bool hold)
 {
-	struct rch_item *item = lane_word(RCH_REC_RTS, flags, sizeof(struct rch_wire_rts), key);
+	u8 tell = rts->tell ? RCH_RTS_F_TELL : 0;
+	struct rch_item *item = lane_word(RCH_REC_RTS, flags | tell, sizeof(struct rch_wire_rts),
+					  key);
 
 	rch_wire_rts_put(rch_item_data(item), rts);
 	return lane_queue(lane, item, !flags, hold);
@@ -856,7 +874,7 @@ static bool lane_withdraw(struct rch_lane *lane)
 
 	lockdep_assert_held(&lane->link->lock);
 	list_for_each_entry_reverse(item, &lane->txq, list) {
-		if (item->type != RCH_REC_RTS || item->flags)
+		if (item->type != RCH_REC_RTS || (item->flags & ~RCH_RTS_F_TELL))
 			continue;
 		list_del_init(&item->list);
 		rch_item_free(item);

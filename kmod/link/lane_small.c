@@ -75,9 +75,9 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
  * rch_lane_may_be_bare - whether a message can be a bare frame
  * @lane: attached lane, whose peer is known
  * @len: its length
- * @msg_flags: its flags
+ * @msg_flags: its flags, and RCH_MSG_TELL
  */
-bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags)
+bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u32 msg_flags)
 {
 	const struct rch_link_terms *terms = &lane->link->terms;
 
@@ -136,12 +136,13 @@ static bool lane_small_goes_straight(const struct rch_lane *lane)
 }
 
 /* Into the open frame. Return: 0, or -EAGAIN when it must go the long way. */
-static int lane_put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u16 msg_flags)
+static int lane_put_small(struct rch_lane *lane, struct iov_iter *from, u32 len, u32 msg_flags)
 {
 	struct rch_record r = {
 		.chan = lane->peer_id,
 		.type = RCH_REC_DATA,
-		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+		.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST |
+			 (msg_flags & RCH_MSG_TELL ? RCH_DATA_F_TELL : 0),
 		.msg_flags = msg_flags,
 		.length = len,
 		.total = len,
@@ -167,7 +168,7 @@ static int lane_put_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
  * anything for it. Return: 0, or -EAGAIN when it must go the long way.
  */
 static int lane_small_put_behind(struct rch_lane *lane, struct iov_iter *from, u32 len,
-				 u16 msg_flags)
+				 u32 msg_flags)
 {
 	struct rch_item *last;
 	void *to;
@@ -187,7 +188,7 @@ static int lane_small_put_behind(struct rch_lane *lane, struct iov_iter *from, u
 
 /* Return: false when it must go another way. */
 static bool lane_small_send_bare(struct rch_lane *lane, struct iov_iter *from, u32 len,
-				 u16 msg_flags)
+				 u32 msg_flags)
 {
 	struct rch_txf *txf;
 
@@ -215,14 +216,14 @@ static bool lane_small_send_bare(struct rch_lane *lane, struct iov_iter *from, u
  * @lane: attached lane
  * @from: the message; consumed on success, else as before
  * @len: its length, at most RCH_SMALL_MAX
- * @msg_flags: message flags
+ * @msg_flags: message flags, and RCH_MSG_TELL
  * @more: others follow at once, and rch_link_run() after them
  *
  * Context: process; does not sleep.
  * Return: 0; -EPIPE when the lane takes no more; -EAGAIN when it must go the long way.
  */
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags, bool more)
+			u32 msg_flags, bool more)
 {
 	struct rch_link *link = lane->link;
 	bool bare = false;

@@ -451,15 +451,16 @@ enum rch_lane_control {
 	RCH_LANE_OPEN = BIT(0),
 	RCH_LANE_ACCEPT = BIT(1),
 	RCH_LANE_CREDIT = BIT(2),
-	RCH_LANE_READ = BIT(3),
-	RCH_LANE_SHUT_RECV = BIT(4),
-	RCH_LANE_RESET = BIT(5),
-	RCH_LANE_CLOSED = BIT(6),
-	RCH_LANE_CTS = BIT(7),
-	RCH_LANE_CANCEL = BIT(8),
-	RCH_LANE_STAND = GENMASK(9 + RCH_LENDS - 1, 9),
-	RCH_LANE_RETURN = GENMASK(17 + RCH_LENDS - 1, 17),
-	RCH_LANE_WORDS = BIT(25),
+	RCH_LANE_TAKEN = BIT(3),
+	RCH_LANE_READ = BIT(4),
+	RCH_LANE_SHUT_RECV = BIT(5),
+	RCH_LANE_RESET = BIT(6),
+	RCH_LANE_CLOSED = BIT(7),
+	RCH_LANE_CTS = BIT(8),
+	RCH_LANE_CANCEL = BIT(9),
+	RCH_LANE_STAND = GENMASK(10 + RCH_LENDS - 1, 10),
+	RCH_LANE_RETURN = GENMASK(18 + RCH_LENDS - 1, 18),
+	RCH_LANE_WORDS = BIT(26),
 };
 
 /**
@@ -517,6 +518,7 @@ struct rch_word {
  * @window: the peer's promise
  * @window_size: @window's first limit; set when connected, and immutable from then on
  * @credit_limit: to be told with RCH_LANE_CREDIT
+ * @taken: to be told with RCH_LANE_TAKEN
  * @read: to be told with RCH_LANE_READ
  * @cts: to be told with RCH_LANE_CTS
  * @cancelled: number of the question that is taken back, to be told with RCH_LANE_CANCEL
@@ -563,6 +565,7 @@ struct rch_lane {
 	struct rch_window_tx window;
 	u64 window_size;
 	u64 credit_limit;
+	u64 taken;
 	u64 read;
 	struct rch_cts cts;
 	u32 cancelled;
@@ -784,6 +787,7 @@ int rch_lane_hear_early(struct rch_lane *lane);
 bool rch_lane_unattach(struct rch_lane *lane);
 bool rch_lane_sent_early(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);
+void rch_lane_taken(struct rch_lane *lane, u64 message, bool hold);
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);
 void rch_lane_word(struct rch_lane *lane, struct rch_word *word);
 bool rch_lane_closed(struct rch_lane *lane);
@@ -810,7 +814,7 @@ u32 rch_lane_segment_max(struct rch_lane *lane);
 u32 rch_lane_at_once(struct rch_lane *lane);
 
 /* lane_small.c APIs: memory for what waits; any context, as @gfp allows; take link->lock */
-bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u16 msg_flags);
+bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u32 msg_flags);
 bool rch_lane_bare_saves(struct rch_lane *lane, u32 len);
 struct rch_item *rch_lane_item_bare(struct rch_lane *lane, u32 len, gfp_t gfp, void **data);
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
@@ -818,7 +822,7 @@ struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t
 
 /* lane_small.c APIs: small messages; process context; take link->lock */
 int rch_lane_send_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
-			u16 msg_flags, bool more);
+			u32 msg_flags, bool more);
 void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 
 /** RCH_PATIENCE_DEADS - dead times that a peer may take to acknowledge what is written */

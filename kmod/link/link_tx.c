@@ -339,6 +339,10 @@ static bool link_tx_put_control(struct rch_link *link, struct rch_lane *lane, u3
 		r.type = RCH_REC_CTS;
 		r.length = sizeof(struct rch_wire_cts);
 		break;
+	case RCH_LANE_TAKEN:
+		r.type = RCH_REC_TAKEN;
+		r.length = sizeof(struct rch_wire_taken);
+		break;
 	case RCH_LANE_READ:
 		r.type = RCH_REC_READ;
 		r.length = sizeof(struct rch_wire_read);
@@ -370,6 +374,8 @@ static bool link_tx_put_control(struct rch_link *link, struct rch_lane *lane, u3
 		rch_wire_accept_put(payload, &accept);
 	else if (control == RCH_LANE_CREDIT)
 		rch_wire_credit_put(payload, lane->credit_limit);
+	else if (control == RCH_LANE_TAKEN)
+		rch_wire_taken_put(payload, lane->taken);
 	else if (control == RCH_LANE_READ)
 		rch_wire_read_put(payload, lane->read);
 	else if (control == RCH_LANE_CTS)

@@ -16,7 +16,9 @@ struct rch_recv_result;
 /* send.c APIs: process context */
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned long deadline);
-int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags);
+int rch_chan_send_asking(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline, u64 *number);
+int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags, u64 *number);
 
 /* recv.c APIs: process context */
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,

@@ -64,6 +64,8 @@ enum rch_rule rch_record_got(struct rch_lane *lane, const struct rch_record *r,
 		return rch_grants_record(chan, r);
 	case RCH_REC_READ:
 		return rch_chan_read_got(chan, r);
+	case RCH_REC_TAKEN:
+		return rch_chan_taken_got(chan, r);
 	case RCH_REC_SHUT:
 		return rch_chan_shut_got(chan, r);
 	case RCH_REC_CLOSE:

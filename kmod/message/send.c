@@ -17,7 +17,7 @@
 #include "message/message.h"
 #include "rndv/rndv.h"
 
-static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			     bool nonblock, unsigned long deadline)
 {
 	u32 total = iov_iter_count(from);
@@ -43,14 +43,22 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u16 m
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
 }
 
-/* Whether a message may begin. */
-static int rch_send_check(struct rch_chan *chan, size_t len, bool nonblock)
+/* Whether a message may begin; with RCH_MSG_TELL it gets its number. */
+static int rch_send_check(struct rch_chan *chan, size_t len, u32 msg_flags, bool nonblock,
+			  u64 *number)
 {
-	return rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, len, nonblock);
+	int ret = rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, len, nonblock);
+
+	if (ret || likely(!(msg_flags & RCH_MSG_TELL)))
+		return ret;
+	if (!rch_chan_taken_known(chan))
+		return -EOPNOTSUPP;
+	*number = rch_chan_taken_ask(chan);
+	return 0;
 }
 
 /* Send a message that is copied. */
-static int rch_send_copied(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+static int rch_send_copied(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			   bool nonblock, bool more, unsigned long deadline)
 {
 	size_t len = iov_iter_count(from);
@@ -60,6 +68,35 @@ static int rch_send_copied(struct rch_chan *chan, struct iov_iter *from, u16 msg
 		ret = rch_send_segments(chan, from, msg_flags, nonblock, deadline);
 	if (!ret)
 		rch_chan_tx_done(chan, len);
+	return ret;
+}
+
+/* As rch_chan_send(), and with RCH_MSG_TELL as rch_chan_send_asking(). */
+static int rch_send_message(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
+			    bool nonblock, unsigned long deadline, u64 *number)
+{
+	size_t len = iov_iter_count(from);
+	int ret;
+
+	if (len > RDMACHAN_MESSAGE_MAX)
+		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE,
+					     RDMACHAN_MESSAGE_MAX);
+	ret = rch_chan_send_early(chan, from, msg_flags, nonblock, deadline, number);
+	if (ret != -EAGAIN)
+		return ret;
+	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, nonblock, deadline);
+	if (ret)
+		return ret;
+	ret = rch_send_check(chan, len, msg_flags, nonblock, number);
+	if (!ret && !nonblock && len > RCH_SMALL_MAX) {
+		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
+		if (ret != -EAGAIN)
+			return ret;
+		ret = 0;
+	}
+	if (!ret)
+		ret = rch_send_copied(chan, from, msg_flags, nonblock, false, deadline);
+	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;
 }
 
@@ -78,44 +115,39 @@ static int rch_send_copied(struct rch_chan *chan, struct iov_iter *from, u16 msg
 int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 		  bool nonblock, unsigned long deadline)
 {
-	size_t len = iov_iter_count(from);
-	int ret;
+	return rch_send_message(chan, from, msg_flags, nonblock, deadline, NULL);
+}
 
-	if (len > RDMACHAN_MESSAGE_MAX)
-		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE,
-					     RDMACHAN_MESSAGE_MAX);
-	ret = rch_chan_send_early(chan, from, msg_flags, nonblock, deadline);
-	if (ret != -EAGAIN)
-		return ret;
-	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, nonblock, deadline);
-	if (ret)
-		return ret;
-	ret = rch_send_check(chan, len, nonblock);
-	if (!ret && !nonblock && len > RCH_SMALL_MAX) {
-		ret = rch_chan_send_placed(chan, from, msg_flags, deadline);
-		if (ret != -EAGAIN)
-			return ret;
-		ret = 0;
-	}
-	if (!ret)
-		ret = rch_send_copied(chan, from, msg_flags, nonblock, false, deadline);
-	rch_chan_unclaim(chan, RCH_CHAN_TX);
-	return ret;
+/**
+ * rch_chan_send_asking - the same, by a caller that waits, of a message that asks
+ * @chan: channel
+ * @from: the message
+ * @msg_flags: message flags
+ * @deadline: how long to wait, as of rch_deadline()
+ * @number: of the message, if it is accepted, for rch_chan_taken_wait()
+ *
+ * Context: process. Return: as rch_chan_send(); or -EOPNOTSUPP: the peer cannot tell.
+ */
+int rch_chan_send_asking(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+			 unsigned long deadline, u64 *number)
+{
+	return rch_send_message(chan, from, msg_flags | RCH_MSG_TELL, false, deadline, number);
 }
 
 /**
  * rch_chan_send_more - the same without waiting, when others follow at once
  * @chan: channel
  * @from: the message
- * @msg_flags: message flags
+ * @msg_flags: message flags, and RCH_MSG_TELL
+ * @number: with that: of the message, if it is accepted
  *
  * A small message may wait in the link's open frame for rch_link_run(), which the caller
  * must see to; or for what anybody sends on the link. So messages share a frame, although
  * the link is idle.
  *
- * Context: process. Return: as rch_chan_send().
+ * Context: process. Return: as rch_chan_send(), or rch_chan_send_asking().
  */
-int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags)
+int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags, u64 *number)
 {
 	size_t len = iov_iter_count(from);
 	int ret;
@@ -126,7 +158,7 @@ int rch_chan_send_more(struct rch_chan *chan, struct iov_iter *from, u16 msg_fla
 	ret = rch_chan_claim(chan, RCH_CHAN_TX, rch_chan_tx_settled, true, 0);
 	if (ret)
 		return ret;
-	ret = rch_send_check(chan, len, true) ?:
+	ret = rch_send_check(chan, len, msg_flags, true, number) ?:
 	      rch_send_copied(chan, from, msg_flags, true, true, 0);
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
 	return ret;

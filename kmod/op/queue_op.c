@@ -65,6 +65,7 @@ enum {
 	LINE_IN,
 	LINE_OUT,
 	LINE_ACCESS,
+	LINE_TAKEN,
 };
 
 static void op_goes_in_line(struct rch_op *op, int which)
@@ -82,6 +83,12 @@ unsigned long rch_op_line_out(const struct rch_chan *chan)
 unsigned long rch_op_line_access(const struct rch_chan *chan)
 {
 	return (unsigned long)chan + LINE_ACCESS;
+}
+
+/** rch_op_line_taken - the line of what was sent on a channel and is waited for */
+unsigned long rch_op_line_taken(const struct rch_chan *chan)
+{
+	return (unsigned long)chan + LINE_TAKEN;
 }
 
 /**
@@ -164,6 +171,8 @@ static int op_prepare_send(struct rch_op *op)
 
 	if (ret)
 		return ret;
+	if (op->sqe.op_flags & ~RDMACHAN_SEND_F_DELIVERED)
+		return -EOPNOTSUPP;
 	if (op->sqe.msg_flags & ~RDMACHAN_MSG_FLAGS_MASK)
 		return -EINVAL;
 	if (op_is_iov(op)) {
@@ -201,7 +210,7 @@ void rch_op_unsent(struct rch_queue *queue, struct rch_link *link)
 s64 rch_op_send_iter(struct rch_op *op, struct iov_iter *iter)
 {
 	struct rch_chan *chan = op->object;
-	int ret = rch_chan_send_more(chan, iter, op->sqe.msg_flags);
+	int ret = rch_chan_send_more(chan, iter, rch_op_msg_flags(op), &op->message);
 
 	/* It was sent on it, so it stays the channel's. */
 	if (!ret)
@@ -247,7 +256,7 @@ static s64 op_send_early(struct rch_op *op)
 		rch_region_iter(op->region, ITER_SOURCE, op->sqe.addr, op->sqe.length, &iter);
 	else
 		iov_iter_ubuf(&iter, ITER_SOURCE, op_memory(op), op->sqe.length);
-	ret = rch_chan_send_early(chan, &iter, op->sqe.msg_flags, true, 0);
+	ret = rch_chan_send_early(chan, &iter, rch_op_msg_flags(op), true, 0, &op->message);
 	if (ret)
 		return ret;
 	op->early = true;
@@ -260,7 +269,8 @@ static s64 op_send_early(struct rch_op *op)
 	return -EAGAIN;
 }
 
-static s64 op_run_send(struct rch_op *op)
+/* Return: as run(), when the message is accepted */
+static s64 op_send_message(struct rch_op *op)
 {
 	s64 ret = op_is_iov(op) ? rch_op_vec_arrived(op, false) : 0;
 
@@ -274,6 +284,19 @@ static s64 op_run_send(struct rch_op *op)
 	if (op->early)
 		return op_early_outcome(op);
 	return op_is_iov(op) ? rch_op_vec_send(op) : rch_op_placed_send(op);
+}
+
+static s64 op_run_send(struct rch_op *op)
+{
+	s64 ret;
+
+	if (op->sent)
+		return rch_op_taken_run(op);
+	ret = op_send_message(op);
+	/* Of one that was sent early more is waited for than that the channel is open. */
+	if (rch_op_asks(op) && (ret >= 0 || op->early))
+		return rch_op_taken_begin(op);
+	return ret;
 }
 
 static int op_prepare_recv(struct rch_op *op)
@@ -299,6 +322,10 @@ static int op_prepare_recv(struct rch_op *op)
 /** rch_op_recv_told - what rch_chan_recv() has found, for the completion */
 s64 rch_op_recv_told(struct rch_op *op, int ret, const struct rch_recv_result *result)
 {
+	struct rch_chan *chan = op->object;
+
+	if (result->tells)
+		rch_op_unsent(op->queue, chan->lane.link);
 	if (ret == -ENOTCONN)
 		return -EAGAIN;
 	if (ret && ret != -EMSGSIZE)
@@ -318,7 +345,10 @@ bool rch_op_takes_grants(const struct rch_op *op)
 
 static s64 op_recv_into_memory(struct rch_op *op)
 {
-	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
+	struct rch_recv_result result = {
+		.takes_grants = rch_op_takes_grants(op),
+		.holds = true,
+	};
 	struct iov_iter iter;
 	int ret;
 
@@ -617,8 +647,8 @@ static const struct op_kind kinds[] = {
 		.run = op_run_nop,
 	},
 	[RDMACHAN_OPCODE_SEND] = {
-		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_REGION |
-			USES_IOV | MAY_FENCE,
+		.uses = USES_FD | USES_ADDR | USES_LENGTH | USES_MSG_FLAGS | USES_OP_FLAGS |
+			USES_REGION | USES_IOV | MAY_FENCE,
 		.prepare = op_prepare_send,
 		.run = op_run_send,
 	},
@@ -753,6 +783,8 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 			return 0;
 		fallthrough;
 	case RDMACHAN_OPCODE_SEND:
+		if (op->sent)
+			return 0;
 		/* What is in pieces is only copied as well. */
 		return op_is_iov(op) ? 0 : rch_op_placed_ahead(op, first);
 	default:
@@ -778,6 +810,9 @@ static void rch_op_drop(struct rch_op *op)
 
 static bool rch_op_stop(struct rch_op *op)
 {
+	/* Only waiting ends. */
+	if (op->sent)
+		return true;
 	/* Its message is on its way, or will be. */
 	if (op->early)
 		return false;

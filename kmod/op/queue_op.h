@@ -17,6 +17,7 @@ int rch_op_check_memory(struct rch_op *op, bool write);
 int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least);
 unsigned long rch_op_line_out(const struct rch_chan *chan);
 unsigned long rch_op_line_access(const struct rch_chan *chan);
+unsigned long rch_op_line_taken(const struct rch_chan *chan);
 
 /* queue_op_access.c APIs: READ, WRITE and atomics; see &struct rch_queue_ops */
 int rch_op_read_prepare(struct rch_op *op);
@@ -37,6 +38,12 @@ void rch_op_grant_drop(struct rch_op *op);
 
 /* queue_op_row.c APIs; see &struct rch_queue_ops */
 u32 rch_op_row(struct rch_queue *queue, u32 max);
+
+/* queue_op_taken.c APIs: SEND with RDMACHAN_SEND_F_DELIVERED; see &struct rch_queue_ops */
+bool rch_op_asks(const struct rch_op *op);
+u32 rch_op_msg_flags(const struct rch_op *op);
+s64 rch_op_taken_begin(struct rch_op *op);
+s64 rch_op_taken_run(struct rch_op *op);
 
 /* queue_op_pool.c APIs: RECV with RDMACHAN_RECV_F_MULTISHOT; see &struct rch_queue_ops */
 int rch_recv_many_check(struct rch_op *op);

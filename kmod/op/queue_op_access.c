@@ -180,7 +180,7 @@ static bool op_access_notify(struct rch_op *op)
 	if (op->on != &chan->wait)
 		rch_queue_await(op, &chan->wait, EPOLLOUT);
 	iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
-	ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags);
+	ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags, NULL);
 	if (ret == -EAGAIN)
 		return false;
 	if (!ret)

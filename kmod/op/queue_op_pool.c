@@ -147,7 +147,11 @@ static s64 op_pool_ended(struct rch_op *op, struct rch_pool *pool, int ret, bool
 static s64 op_pool_recv_one(struct rch_op *op, struct rch_pool *pool)
 {
 	struct rdmachan_buffer buffer = {};
-	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
+	struct rch_recv_result result = {
+		.takes_grants = rch_op_takes_grants(op),
+		.holds = true,
+	};
+	struct rch_chan *chan = op->object;
 	struct iov_iter iter;
 	int ret, bad;
 	bool there;
@@ -158,7 +162,9 @@ static s64 op_pool_recv_one(struct rch_op *op, struct rch_pool *pool)
 	if (there)
 		rch_pool_look(pool, 0, &buffer);
 	bad = op_pool_buffer_iter(op, &buffer, min(buffer.length, RDMACHAN_MESSAGE_MAX), &iter);
-	ret = rch_chan_recv(op->object, &iter, true, 0, &result);
+	ret = rch_chan_recv(chan, &iter, true, 0, &result);
+	if (result.tells)
+		rch_op_unsent(op->queue, chan->lane.link);
 	if (bad && ret == -EMSGSIZE)
 		ret = bad;
 	if (ret || result.eof)

@@ -290,7 +290,10 @@ s64 rch_op_vec_send(struct rch_op *op)
 /** rch_op_vec_recv - run a RECV that has an array; see &struct rch_queue_ops */
 s64 rch_op_vec_recv(struct rch_op *op)
 {
-	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
+	struct rch_recv_result result = {
+		.takes_grants = rch_op_takes_grants(op),
+		.holds = true,
+	};
 	struct iov_iter iter;
 	int ret;
 

@@ -21,6 +21,7 @@
 #include "link/link.h"
 #include "memory/region.h"
 #include "message/message.h"
+#include "op/queue_op.h"
 #include "op/queue_placed.h"
 #include "pure/way.h"
 #include "queue/queue.h"
@@ -118,6 +119,10 @@ static s64 op_placed_begin_send(struct rch_op *op)
 	struct rch_place *place = NULL;
 	int ret = rch_chan_tx_claim(chan, op->sqe.length);
 
+	if (!ret && rch_op_asks(op) && !rch_chan_taken_known(chan)) {
+		rch_chan_unclaim(chan, RCH_CHAN_TX);
+		ret = -EOPNOTSUPP;
+	}
 	/* That it is being connected is no reason to fail. */
 	if (ret)
 		return ret == -ENOTCONN ? -EAGAIN : ret;
@@ -128,7 +133,9 @@ static s64 op_placed_begin_send(struct rch_op *op)
 		op->copied = !op->region;
 		return op->region ? -ENOMEM : -EAGAIN;
 	}
-	rch_place_send(place, op->sqe.length, op->sqe.msg_flags);
+	if (rch_op_asks(op))
+		op->message = rch_chan_taken_ask(chan);
+	rch_place_send(place, op->sqe.length, rch_op_msg_flags(op));
 	return -EAGAIN;
 }
 
@@ -327,7 +334,10 @@ static void op_placed_begin_lend(struct rch_op *op)
 
 static s64 op_placed_recv_or_begin(struct rch_op *op)
 {
-	struct rch_recv_result result = { .takes_grants = rch_op_takes_grants(op) };
+	struct rch_recv_result result = {
+		.takes_grants = rch_op_takes_grants(op),
+		.holds = true,
+	};
 	struct rch_chan *chan = op->object;
 	struct rch_rts offer;
 	struct iov_iter iter;

@@ -114,7 +114,7 @@ void *rch_item_room(struct rch_item *item, u32 length)
 }
 
 /** rch_item_put_behind - a message is where rch_item_room() has said */
-void rch_item_put_behind(struct rch_item *item, u32 length, u16 msg_flags)
+void rch_item_put_behind(struct rch_item *item, u32 length, u32 msg_flags)
 {
 	struct rch_small *small = container_of(item, struct rch_small, item);
 	struct rch_behind *behind = (struct rch_behind *)(small->data + small->end);
@@ -143,7 +143,8 @@ bool rch_item_next(struct rch_item *item)
 		return false;
 	behind = (const struct rch_behind *)(small->data + next);
 	small->at = next + sizeof(*behind);
-	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST;
+	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST |
+		      (behind->msg_flags & RCH_MSG_TELL ? RCH_DATA_F_TELL : 0);
 	item->msg_flags = behind->msg_flags;
 	item->length = behind->length;
 	item->total = behind->length;

@@ -60,11 +60,11 @@ struct rch_small {
 /**
  * struct rch_behind - a whole message of DATA behind an item
  * @length: its bytes
- * @msg_flags: its flags
+ * @msg_flags: its flags, and RCH_MSG_TELL
  */
 struct rch_behind {
 	u32 length;
-	u16 msg_flags;
+	u32 msg_flags;
 } __aligned(8);
 
 /** RCH_BEHIND_ROOM - bytes for an item with others behind it: a page, with what tells of it */
@@ -113,7 +113,7 @@ void rch_txf_make_bare(struct rch_txf *txf, u32 chan, u32 length);
 struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp);
 void rch_item_free(struct rch_item *item);
 void *rch_item_room(struct rch_item *item, u32 length);
-void rch_item_put_behind(struct rch_item *item, u32 length, u16 msg_flags);
+void rch_item_put_behind(struct rch_item *item, u32 length, u32 msg_flags);
 bool rch_item_next(struct rch_item *item);
 int rch_frame_init(void);
 void rch_frame_exit(void);

@@ -117,18 +117,29 @@ static const struct {
 	[RCH_REC_ATOMIC] = { 0, sizeof(struct rch_wire_atomic), true },
 	[RCH_REC_ATOMIC_DONE] = { 0, sizeof(struct rch_wire_atomic_done), true },
 	[RCH_REC_READ] = { 0, sizeof(struct rch_wire_read), true },
+	[RCH_REC_TAKEN] = { 0, sizeof(struct rch_wire_taken), true },
 };
 
 /* A whole message and nothing else. */
 static enum rch_rule wire_early_check(const struct rch_record *r)
 {
-	if (r->flags != (RCH_DATA_F_EARLY | RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
+	if ((r->flags & ~RCH_DATA_F_TELL) !=
+	    (RCH_DATA_F_EARLY | RCH_DATA_F_FIRST | RCH_DATA_F_LAST))
 		return RCH_RULE_RECORD_FLAGS;
 	return r->length == r->total ? RCH_RULE_OK : RCH_RULE_SEGMENT;
 }
 
+/* A message asks once, at its end; one that lends does not. */
+static bool wire_tell_fits(const struct rch_record *r)
+{
+	return !(r->flags & RCH_DATA_F_TELL) ||
+	       (r->flags & (RCH_DATA_F_LAST | RCH_DATA_F_GRANTS)) == RCH_DATA_F_LAST;
+}
+
 static enum rch_rule wire_data_check(const struct rch_record *r)
 {
+	if (!wire_tell_fits(r))
+		return RCH_RULE_RECORD_FLAGS;
 	if (r->total > RCH_MESSAGE_MAX)
 		return RCH_RULE_MESSAGE_SIZE;
 	if (r->length > r->total)
@@ -145,6 +156,8 @@ static enum rch_rule wire_rts_check(const struct rch_record *r)
 	const struct rch_wire_rts *w = (const void *)r->payload;
 	u32 total = le32_to_cpu(w->total);
 
+	if ((r->flags & RCH_RTS_F_TELL) && (r->flags & RCH_RTS_F_CANCEL))
+		return RCH_RULE_RECORD_FLAGS;
 	if (w->reserved || le32_to_cpu(w->msg_flags) > 0xffff)
 		return RCH_RULE_RESERVED;
 	return total && total <= RCH_MESSAGE_MAX ? RCH_RULE_OK : RCH_RULE_MESSAGE_SIZE;
@@ -381,7 +394,23 @@ u64 rch_wire_read_get(const struct rch_record *r)
 	return le64_to_cpu(w->messages);
 }
 
-/** rch_wire_rts_put - write RTS's bytes to @buf */
+/** rch_wire_taken_put - write TAKEN's bytes to @buf */
+void rch_wire_taken_put(void *buf, u64 message)
+{
+	struct rch_wire_taken *w = buf;
+
+	w->message = cpu_to_le64(message);
+}
+
+/** rch_wire_taken_get - read TAKEN's bytes from a checked record */
+u64 rch_wire_taken_get(const struct rch_record *r)
+{
+	const struct rch_wire_taken *w = (const void *)r->payload;
+
+	return le64_to_cpu(w->message);
+}
+
+/** rch_wire_rts_put - write RTS's bytes to @buf; its flags are the record's */
 void rch_wire_rts_put(void *buf, const struct rch_rts *rts)
 {
 	struct rch_wire_rts *w = buf;
@@ -400,6 +429,7 @@ void rch_wire_rts_get(const struct rch_record *r, struct rch_rts *rts)
 	rts->total = le32_to_cpu(w->total);
 	rts->serial = le32_to_cpu(w->serial);
 	rts->msg_flags = le32_to_cpu(w->msg_flags);
+	rts->tell = r->flags & RCH_RTS_F_TELL;
 }
 
 /** rch_wire_cts_put - write CTS's bytes to @buf */

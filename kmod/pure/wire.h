@@ -62,10 +62,12 @@
 #define RCH_FEATURE_ATOMIC	0x200U
 /** RCH_FEATURE_EARLY - feature bit: messages may come behind OPEN, before ACCEPT is sent */
 #define RCH_FEATURE_EARLY	0x400U
+/** RCH_FEATURE_TELL - feature bit: a message may ask for TAKEN */
+#define RCH_FEATURE_TELL	0x800U
 #define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
 				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
 				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP | \
-				 RCH_FEATURE_ATOMIC | RCH_FEATURE_EARLY)
+				 RCH_FEATURE_ATOMIC | RCH_FEATURE_EARLY | RCH_FEATURE_TELL)
 
 /** RCH_LENDS - messages of a channel that memory may be lent for at a time, with DEEP */
 #define RCH_LENDS		8U
@@ -197,6 +199,8 @@ struct rch_bare {
  * @RCH_REC_ATOMIC: the owner is to do an atomic operation; &struct rch_wire_atomic
  * @RCH_REC_ATOMIC_DONE: it has; &struct rch_wire_atomic_done
  * @RCH_REC_READ: the program of the sender of this receives no more; &struct rch_wire_read
+ * @RCH_REC_TAKEN: the program of the sender of this has received a message that has asked for
+ *	this; &struct rch_wire_taken
  * @RCH_REC_TYPES: one more than the last
  */
 enum rch_record_type {
@@ -216,6 +220,7 @@ enum rch_record_type {
 	RCH_REC_ATOMIC = 14,
 	RCH_REC_ATOMIC_DONE = 15,
 	RCH_REC_READ = 16,
+	RCH_REC_TAKEN = 17,
 	RCH_REC_TYPES,
 };
 
@@ -229,8 +234,16 @@ enum rch_record_type {
 #define RCH_DATA_F_GRANTS	0x08
 /** RCH_DATA_F_EARLY - record flag: a whole message, and chan is the number that OPEN gave */
 #define RCH_DATA_F_EARLY	0x10
+/** RCH_DATA_F_TELL - record flag, with LAST: TAKEN is to tell when the message is received */
+#define RCH_DATA_F_TELL		0x20
 #define RCH_DATA_F_ALL		(RCH_DATA_F_FIRST | RCH_DATA_F_LAST | RCH_DATA_F_ABORT | \
-				 RCH_DATA_F_GRANTS | RCH_DATA_F_EARLY)
+				 RCH_DATA_F_GRANTS | RCH_DATA_F_EARLY | RCH_DATA_F_TELL)
+
+/**
+ * RCH_MSG_TELL - what is sent besides the message flags of a program, which are 16 bits: the
+ *	message asks for TAKEN. Only in the module, not on the wire
+ */
+#define RCH_MSG_TELL		0x10000U
 
 /** RCH_OPEN_F_EARLY - record flag of OPEN: messages may come before ACCEPT is known */
 #define RCH_OPEN_F_EARLY	0x01
@@ -252,7 +265,9 @@ enum rch_record_type {
  * standing CTS says; with CANCEL: none was, and none will be
  */
 #define RCH_RTS_F_PLACED	0x02
-#define RCH_RTS_F_ALL		(RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED)
+/** RCH_RTS_F_TELL - record flag of RTS, without CANCEL: as RCH_DATA_F_TELL */
+#define RCH_RTS_F_TELL		0x04
+#define RCH_RTS_F_ALL		(RCH_RTS_F_CANCEL | RCH_RTS_F_PLACED | RCH_RTS_F_TELL)
 
 /** RCH_CTS_F_STANDING - record flag of CTS: nobody has asked */
 #define RCH_CTS_F_STANDING	0x01
@@ -373,6 +388,17 @@ struct rch_wire_read {
 };
 
 static_assert(sizeof(struct rch_wire_read) == 8, "on the wire");
+
+/**
+ * struct rch_wire_taken - TAKEN
+ * @message: number of the last message with TELL that the program of the sender of this has
+ *	received on the channel, counted from 1 on; with it all before
+ */
+struct rch_wire_taken {
+	__le64 message;
+};
+
+static_assert(sizeof(struct rch_wire_taken) == 8, "on the wire");
 
 /**
  * struct rch_wire_close - CLOSE
@@ -536,11 +562,12 @@ struct rch_accept {
 	u64 window;
 };
 
-/** struct rch_rts - decoded &struct rch_wire_rts */
+/** struct rch_rts - decoded &struct rch_wire_rts, and RCH_RTS_F_TELL */
 struct rch_rts {
 	u32 total;
 	u32 serial;
 	u16 msg_flags;
+	bool tell;
 };
 
 /** struct rch_cts - decoded &struct rch_wire_cts, and RCH_CTS_F_AHEAD */
@@ -657,6 +684,8 @@ void rch_wire_credit_put(void *buf, u64 limit);
 u64 rch_wire_credit_get(const struct rch_record *r);
 void rch_wire_read_put(void *buf, u64 messages);
 u64 rch_wire_read_get(const struct rch_record *r);
+void rch_wire_taken_put(void *buf, u64 message);
+u64 rch_wire_taken_get(const struct rch_record *r);
 void rch_wire_rts_put(void *buf, const struct rch_rts *rts);
 void rch_wire_rts_get(const struct rch_record *r, struct rch_rts *rts);
 void rch_wire_cts_put(void *buf, const struct rch_cts *cts);

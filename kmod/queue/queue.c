@@ -226,6 +226,23 @@ static void queue_fence_leave(struct rch_op *op)
 	rch_op_make_ready(next);
 }
 
+/**
+ * rch_queue_line_change - an operation goes on in another line, and those behind it without it
+ * @op: operation that is run, and has no other before it in its line
+ * @key: of the line that it enters, at its end
+ *
+ * Return: whether it is the first there; else run() returns RCH_RUN_BEHIND.
+ */
+bool rch_queue_line_change(struct rch_op *op, unsigned long key)
+{
+	lockdep_assert_held(&op->queue->run_lock);
+	queue_fence_leave(op);
+	op->fence.key = 0;
+	queue_line_leave(op);
+	op->line.key = key;
+	return queue_line_enter(op);
+}
+
 /* It is over; nothing refers to it but its completion. */
 static void queue_finish(struct rch_op *op, s64 res)
 {
@@ -436,7 +453,7 @@ static bool queue_needs_call(const struct rch_op *op, s64 res)
 static bool queue_is_over(const struct rch_op *op, s64 res)
 {
 	return res != -EAGAIN && res != RCH_RUN_AGAIN && res != RCH_RUN_NO_ROOM &&
-	       !queue_needs_call(op, res);
+	       res != RCH_RUN_BEHIND && !queue_needs_call(op, res);
 }
 
 /* It was run, with result @res. */
@@ -452,6 +469,8 @@ static void queue_was_run(struct rch_op *op, s64 res)
 		queue_run_behind(op);
 	} else if (queue_is_over(op, res)) {
 		queue_complete_op(op, res);
+	} else if (res == RCH_RUN_BEHIND) {
+		rch_op_disarm(op);
 	} else if (queue_needs_call(op, res)) {
 		rch_op_disarm(op);
 		op->own = true;
@@ -704,6 +723,8 @@ static struct rch_op *queue_op_take(struct rch_queue *queue)
 	op->vec = NULL;
 	op->place = NULL;
 	op->left = NULL;
+	op->message = 0;
+	op->sent = false;
 	op->early = false;
 	op->copied = false;
 	op->job = NULL;

@@ -114,6 +114,9 @@ struct rch_line {
  * @vec: the pieces of its message, see queue_op_vec.c; or NULL
  * @place: its transfer, see queue_placed.c; or NULL
  * @left: the transfer that it had when the queue was closed, referenced; or NULL
+ * @message: number of its message, if that asks whether it is received; valid once @sent, or with
+ *	@place
+ * @sent: it was sent, and the operation waits for that
  * @early: its message was taken while the channel was being connected, and that goes on
  * @copied: its message is not placed, but copied from the program's own memory
  * @job: its access, see queue_op_access.c; or NULL
@@ -157,6 +160,8 @@ struct rch_op {
 	struct rch_vec *vec;
 	struct rch_place *place;
 	struct rch_place *left;
+	u64 message;
+	bool sent;
 	bool early;
 	bool copied;
 	struct rch_job *job;
@@ -171,6 +176,8 @@ struct rch_op {
 #define RCH_RUN_AGAIN S64_MIN
 /** RCH_RUN_NO_ROOM - run() needs room for a completion */
 #define RCH_RUN_NO_ROOM (S64_MIN + 1)
+/** RCH_RUN_BEHIND - run() has put it into another line, where it is not the first */
+#define RCH_RUN_BEHIND (S64_MIN + 2)
 
 /**
  * struct rch_queue_ops - the operations; set by the layer above
@@ -437,6 +444,7 @@ void rch_queue_work_run(struct work_struct *work);
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
 void rch_queue_line_leave(struct rch_op *op);
+bool rch_queue_line_change(struct rch_op *op, unsigned long key);
 
 /* queue_letter.c APIs: process context */
 int rch_letter_send(struct rch_queue *queue, u64 user_data, u32 res);

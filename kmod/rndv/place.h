@@ -144,7 +144,7 @@ struct rch_place *rch_place_alloc(struct rch_chan *chan, struct rch_region *regi
 struct rch_place *rch_place_alloc_pinned(struct rch_chan *chan, unsigned long addr,
 					 size_t length, enum dma_data_direction direction,
 					 void *keep, void (*drop)(void *keep));
-void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags);
+void rch_place_send(struct rch_place *place, u32 length, u32 msg_flags);
 void rch_place_recv(struct rch_place *place, const struct rch_rts *offer, u64 room);
 void rch_place_lend(struct rch_place *place, u32 room);
 bool rch_place_heir_begin(struct rch_place *place, struct rch_place *before);

@@ -90,7 +90,7 @@ static int rch_call_await(struct rch_place *place, bool may_stop, unsigned long 
  * rch_chan_send_placed - send a message without copying it, if that is possible
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @from: the message; consumed on success
- * @msg_flags: message flags
+ * @msg_flags: message flags, and RCH_MSG_TELL
  * @deadline: as of rch_deadline()
  *
  * Context: process; may block.
@@ -98,7 +98,7 @@ static int rch_call_await(struct rch_place *place, bool may_stop, unsigned long 
  * given up: 0, and the message is written and counted; or an error, and nothing of it will be
  * delivered.
  */
-int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			 unsigned long deadline)
 {
 	u32 length = iov_iter_count(from);

@@ -119,6 +119,8 @@ static void place_recv_end(struct rch_place *place, bool closed)
 	lost = !ret && (place->left_alone || READ_ONCE(chan->rndv_rx.lost));
 	if (lost)
 		rch_chan_lost(chan);
+	else if (!ret && place->rts.tell)
+		rch_lane_taken(&chan->lane, chan->counts.rx_messages, place->by_owner);
 	place_recv_placing_end(place, ret);
 	rch_place_finish(place, lost || ret == -ECANCELED ? -EAGAIN : ret);
 }

@@ -220,14 +220,15 @@ static bool place_send_step_written(struct rch_place *place)
 
 static bool place_send_step_stream(struct rch_place *place)
 {
+	u32 msg_flags = place->rts.msg_flags | (place->rts.tell ? RCH_MSG_TELL : 0);
 	struct rch_chan *chan = place->chan;
 	int ret = rch_chan_tx_check(chan);
 
 	if (!ret && !rch_lane_has_room(&chan->lane))
 		return false;
 	if (!ret)
-		ret = rch_chan_tx_segment(chan, &place->iter, place->rts.total,
-					  place->rts.msg_flags, place->first);
+		ret = rch_chan_tx_segment(chan, &place->iter, place->rts.total, msg_flags,
+					  place->first);
 	if (ret) {
 		if (!place->first)
 			rch_chan_tx_abort(chan, place->rts.total);
@@ -331,17 +332,18 @@ bool rch_place_send_stop(struct rch_place *place)
  * rch_place_send - begin to send
  * @place: transfer
  * @length: bytes of the message
- * @msg_flags: its flags
+ * @msg_flags: its flags, and RCH_MSG_TELL
  *
  * The caller has claimed RCH_CHAN_TX, which is the transfer's from now on. rch_link_run()
  * must be called soon. The result may be -EAGAIN where pages are pinned: nothing has happened, the
  * message is to be copied, and the claim is given up, or, of a thread that waits, its own again.
  */
-void rch_place_send(struct rch_place *place, u32 length, u16 msg_flags)
+void rch_place_send(struct rch_place *place, u32 length, u32 msg_flags)
 {
 	place->sending = true;
 	place->rts.total = length;
 	place->rts.msg_flags = msg_flags;
+	place->rts.tell = msg_flags & RCH_MSG_TELL;
 	mutex_lock(&place->lock);
 	rch_place_begin(place);
 	if (!place_send_ask(place))

@@ -11,7 +11,7 @@
 #include "pure/way.h"
 
 /* place_call.c APIs: process context of a program; may block */
-int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			 unsigned long deadline);
 int rch_chan_recv_placed(struct rch_chan *chan, const struct rch_rts *offer,
 			 struct iov_iter *to, struct rch_recv_result *result);

@@ -189,7 +189,7 @@ long call_entry(struct actor *actor, const struct call *call)
 		break;
 	case RDMACHAN_OPCODE_SEND:
 		name_message(actor, &sqe, call);
-		sqe.op_flags = 0;
+		sqe.op_flags = sqe.op_flags == 4 ? RDMACHAN_SEND_F_DELIVERED : 0;
 		break;
 	case RDMACHAN_OPCODE_READ:
 	case RDMACHAN_OPCODE_WRITE:

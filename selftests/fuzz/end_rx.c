@@ -266,6 +266,7 @@ static enum rch_rule record_got(struct end *e, const struct rch_record *r)
 	case RCH_REC_FIN:
 		return fin_got(e, lane);
 	case RCH_REC_READ:
+	case RCH_REC_TAKEN:
 		return lane->peer_id ? RCH_RULE_OK : RCH_RULE_STATE;
 	case RCH_REC_SHUT:
 		return shut_got(e, lane, r);

@@ -143,6 +143,21 @@ static void send_bytes(struct end *end, u32 length)
 	rch_chan_send(end->chan, &from, length & 1, true, 0);
 }
 
+static void send_asking(struct end *end, u32 length)
+{
+	struct iov_iter from = { .bytes = memory, .count = length };
+	struct rdmachan_error error;
+	u64 number;
+	bool sent;
+
+	if (rch_chan_send_more(end->chan, &from, (length & 1) | RCH_MSG_TELL, &number))
+		return;
+	rch_link_run(peer_link);
+	fuzz_assert(number == end->chan->counts.tx_messages);
+	fuzz_assert(end->chan->taken.told <= end->chan->taken.asked);
+	rch_chan_taken_outcome(end->chan, number, &error, &sent);
+}
+
 static void events_read(struct end *end, const struct rch_recv_result *result)
 {
 	const struct rdmachan_grant_event *event = (const void *)memory;
@@ -402,6 +417,8 @@ static void chan_step(u32 step, struct end *end, struct slot *slot, struct input
 	switch (step) {
 	case DO_SEND:
 		return send_bytes(end, next(in) * 16);
+	case DO_SEND_ASKING:
+		return send_asking(end, next(in) * 16);
 	case DO_READ:
 		return read_message(end, slot);
 	case DO_READING:

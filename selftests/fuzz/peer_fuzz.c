@@ -172,9 +172,9 @@ static void step(struct input *in)
 	u32 op = next(in) % PEER_STEPS, where = next(in);
 	struct end *end = &ends[where & 3];
 
-	if (op <= SAY_ANY || op == SAY_ATOMICS || op == SAY_STINGY)
+	if (op <= SAY_ANY || op == SAY_ATOMICS || op == SAY_STINGY || op == SAY_TAKEN)
 		say_step(op, end, where & PEER_GO, in);
-	else if (op <= DO_PLACE_LET_GO || op == DO_ASK_MANY)
+	else if (op <= DO_PLACE_LET_GO || op == DO_ASK_MANY || op == DO_SEND_ASKING)
 		do_step(op, end, where >> 2, in);
 	else
 		host_step(op, in);

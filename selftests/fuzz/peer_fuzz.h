@@ -95,6 +95,8 @@ enum peer_trick {
  * @SAY_ATOMICS: peer: bytes: how many by 16, number of one of ours, number of the question
  * @SAY_STINGY: peer: it gives no more credit from now on, or does again
  * @DO_ASK_MANY: program: bytes: how many by 16, which grant; left alone at once
+ * @SAY_TAKEN: peer: byte: number, as from the last message that has asked
+ * @DO_SEND_ASKING: program: byte: length by 16; the message asks whether it is received
  * @PEER_STEPS: how many there are
  */
 enum peer_step {
@@ -155,6 +157,8 @@ enum peer_step {
 	SAY_ATOMICS,
 	SAY_STINGY,
 	DO_ASK_MANY,
+	SAY_TAKEN,
+	DO_SEND_ASKING,
 	PEER_STEPS,
 };
 

@@ -143,7 +143,7 @@ void rch_links_leave(struct rch_link *link)
 void rch_chan_connect_work(struct work_struct *work) {}
 void rch_chan_connect_look(struct rch_chan *chan) { lockdep_assert_held(&chan->lock); }
 
-int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
+int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			 unsigned long deadline)
 {
 	return -EAGAIN;

@@ -509,6 +509,10 @@ static void say_record(u32 step, struct end *end, struct input *in)
 				  (end->chan ? end->chan->counts.tx_messages : 0) +
 				  (s8)next(in));
 		return;
+	case SAY_TAKEN:
+		rch_wire_taken_put(put(end, RCH_REC_TAKEN, 0, sizeof(struct rch_wire_taken)),
+				   (end->chan ? end->chan->taken.asked : 0) + (s8)next(in));
+		return;
 	default:
 		return say_any(end, in);
 	}

@@ -25,6 +25,8 @@ u32 fuzz_record_length(u8 type, u32 any)
 		return sizeof(struct rch_wire_close);
 	case RCH_REC_READ:
 		return sizeof(struct rch_wire_read);
+	case RCH_REC_TAKEN:
+		return sizeof(struct rch_wire_taken);
 	case RCH_REC_RTS:
 		return sizeof(struct rch_wire_rts);
 	case RCH_REC_CTS:
@@ -118,9 +120,13 @@ static void payload_copy(void *to, const struct rch_record *r)
 	case RCH_REC_READ:
 		rch_wire_read_put(to, rch_wire_read_get(r));
 		return;
+	case RCH_REC_TAKEN:
+		rch_wire_taken_put(to, rch_wire_taken_get(r));
+		return;
 	case RCH_REC_RTS:
 		rch_wire_rts_get(r, &rts);
 		fuzz_assert(rts.total && rts.total <= RCH_MESSAGE_MAX);
+		fuzz_assert(rts.tell == !!(r->flags & RCH_RTS_F_TELL));
 		rch_wire_rts_put(to, &rts);
 		return;
 	case RCH_REC_CTS:

@@ -219,6 +219,25 @@ static void frame_early_seed(void)
 	seeds_save("frame", "bad-early-part", buf, frame_make(buf, &r, 1));
 }
 
+/* A message that asks for TAKEN; and one that asks within, and one that is taken back. */
+static void frame_tell_seed(void)
+{
+	struct rch_record r = record_of(RCH_REC_DATA);
+	u8 buf[FRAME_SIZE] __attribute__((aligned(8)));
+
+	r.flags |= RCH_DATA_F_TELL;
+	seeds_save("frame", "tell", buf, frame_make(buf, &r, 1));
+	r.flags |= RCH_DATA_F_EARLY;
+	seeds_save("frame", "tell-early", buf, frame_make(buf, &r, 1));
+	r.flags = RCH_DATA_F_FIRST | RCH_DATA_F_TELL;
+	seeds_save("frame", "bad-tell-within", buf, frame_make(buf, &r, 1));
+	r = record_of(RCH_REC_RTS);
+	r.flags = RCH_RTS_F_TELL;
+	seeds_save("frame", "tell-rts", buf, frame_make(buf, &r, 1));
+	r.flags |= RCH_RTS_F_CANCEL;
+	seeds_save("frame", "bad-tell-cancel", buf, frame_make(buf, &r, 1));
+}
+
 /* Two grants and a message; and with a lie in it. */
 static void frame_grants_seed(void)
 {
@@ -470,6 +489,7 @@ int main(int argc, char **argv)
 	frame_bad_seeds();
 	frame_standing_seed();
 	frame_early_seed();
+	frame_tell_seed();
 	frame_grants_seed();
 	hello_seeds();
 	link_seeds();

@@ -144,6 +144,17 @@ static void many_seeds(void)
 	     NEXT);
 }
 
+/* A message asks; the peer tells that it is received, and again; and of what has not asked. */
+static void taken_seeds(void)
+{
+	PEER("taken", PLAIN, DO_SEND_ASKING, 0, 9, SENT, SAY_TAKEN, GO(0), 0, DO_SEND_ASKING, 0, 9);
+	PEER("taken-again", PLAIN, DO_SEND_ASKING, 0, 9, SENT, SAY_TAKEN, GO(0), 0, SAY_TAKEN,
+	     GO(0), 0);
+	PEER("taken-ahead", PLAIN, DO_SEND_ASKING, 0, 9, SENT, SAY_TAKEN, GO(0), 1);
+	PEER("taken-unasked", PLAIN, DO_SEND, 0, 9, SENT, SAY_TAKEN, GO(0), 1);
+	PEER("tell", PLAIN, SAY_DATA, GO(0), 0x23, 9, 9, DO_READ, 0, SENT);
+}
+
 static void bare_seeds(void)
 {
 	PEER("bare", PLAIN, SAY_BARE, 0, 1, 0, 0, 0, DO_READ, 0, SAY_BARE, 0, 255, 0, 0, 1,
@@ -269,6 +280,7 @@ void seeds_peer(void)
 	around_seeds();
 	lent_seeds();
 	many_seeds();
+	taken_seeds();
 	bare_seeds();
 	borrow_seeds();
 	lend_seeds();

@@ -209,6 +209,8 @@ static void choose_hello(struct attack *a)
 		*features |= RCH_FEATURE_KEY;
 	if (a->late)
 		*features &= ~RCH_FEATURE_EARLY;
+	if (a->untold)
+		*features &= ~RCH_FEATURE_TELL;
 	if (a->frame_size)
 		a->h.mine.frame_size = a->frame_size;
 }

@@ -55,6 +55,8 @@ struct attack {
 	bool keyed;
 	/* No messages come before ACCEPT. */
 	bool late;
+	/* Nobody is told what was received. */
+	bool untold;
 	/* It never says that the connection stands. */
 	bool mute;
 	/* Its dead time in ms, if not the usual one. */

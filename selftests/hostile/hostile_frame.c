@@ -218,6 +218,17 @@ void frame_read(struct frame *f, u32 chan, u64 messages)
 	rch_wire_read_put(frame_add(f, &r), messages);
 }
 
+void frame_taken(struct frame *f, u32 chan, u64 message)
+{
+	const struct rch_record r = {
+		.chan = chan,
+		.type = RCH_REC_TAKEN,
+		.length = sizeof(struct rch_wire_taken),
+	};
+
+	rch_wire_taken_put(frame_add(f, &r), message);
+}
+
 void frame_simple(struct frame *f, u32 chan, u8 type, u8 flags)
 {
 	const struct rch_record r = { .chan = chan, .type = type, .flags = flags };

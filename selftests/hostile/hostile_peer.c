@@ -186,6 +186,7 @@ static const struct {
 	{ "credit", RCH_REC_CREDIT },
 	{ "shut", RCH_REC_SHUT },
 	{ "read", RCH_REC_READ },
+	{ "taken", RCH_REC_TAKEN },
 	{ "close", RCH_REC_CLOSE },
 	{ "closed", RCH_REC_CLOSED },
 };
@@ -209,6 +210,8 @@ TEST_F_ROWS(scene, before_the_answer, too_early)
 		frame_credit(&f, number, 1 << 30);
 	else if (row->type == RCH_REC_READ)
 		frame_read(&f, number, 0);
+	else if (row->type == RCH_REC_TAKEN)
+		frame_taken(&f, number, 1);
 	else if (row->type == RCH_REC_CLOSE)
 		frame_close(&f, number, 0);
 	else

@@ -146,6 +146,7 @@ void frame_accept(struct frame *f, u32 chan, u32 number);
 void frame_end(struct frame *f, u32 chan, u8 flags, u32 detail);
 void frame_close(struct frame *f, u32 chan, u8 flags);
 void frame_read(struct frame *f, u32 chan, u64 messages);
+void frame_taken(struct frame *f, u32 chan, u64 message);
 void frame_simple(struct frame *f, u32 chan, u8 type, u8 flags);
 void frame_credit(struct frame *f, u32 chan, u64 limit);
 void frame_data(struct frame *f, u32 chan, u8 flags, u32 length, u32 total);

@@ -86,8 +86,8 @@ static int spoil(struct rdmachan_sqe *sqe, uint32_t how, int queue, void *gone)
 {
 	switch (how) {
 	case 0:
-		sqe->op_flags = 1;
-		return -EINVAL;
+		sqe->op_flags = 2;
+		return -EOPNOTSUPP;
 	case 1:
 		sqe->addr = (uintptr_t)gone;
 		return -EFAULT;

@@ -382,7 +382,7 @@ TEST_F(queue, bad_entries)
 		{ { .opcode = OP(FINISH), .fd = self->a, .op_flags = 1 }, EINVAL },
 		{ { .opcode = OP(SEND), .fd = self->a, .msg_flags = 0x10000 }, EINVAL },
 		{ { .opcode = OP(SEND), .fd = self->a, .length = (1U << 30) + 1 }, EMSGSIZE },
-		{ { .opcode = OP(SEND), .fd = self->a, .op_flags = 1 }, EINVAL },
+		{ { .opcode = OP(SEND), .fd = self->a, .op_flags = 2 }, EOPNOTSUPP },
 		{ { .opcode = OP(RECV), .fd = self->a, .msg_flags = 1 }, EINVAL },
 		{ { .opcode = OP(CONNECT) }, EINVAL },
 		{ { .opcode = OP(CONNECT), .fd = -1 }, EFAULT },

@@ -463,6 +463,7 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_ACCEPT_MANY: %RDMACHAN_ACCEPT_F_MULTISHOT
  * @RDMACHAN_CALLS_QUEUE_MESSAGE: %RDMACHAN_OPCODE_MESSAGE
  * @RDMACHAN_CALLS_PEEK: %RDMACHAN_IO_F_PEEK
+ * @RDMACHAN_CALLS_DELIVERED: %RDMACHAN_IO_F_DELIVERED and %RDMACHAN_SEND_F_DELIVERED
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -477,6 +478,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_ACCEPT_MANY = 1 << 9,
 	RDMACHAN_CALLS_QUEUE_MESSAGE = 1 << 10,
 	RDMACHAN_CALLS_PEEK = 1 << 11,
+	RDMACHAN_CALLS_DELIVERED = 1 << 12,
 };
 
 /**
@@ -780,11 +782,14 @@ struct rdmachan_connect_args {
  * @RDMACHAN_IO_F_PEEK: RECV: only look: the message stays, of whatever size and kind it is. As many
  *	of its bytes as the buffers have room for are copied; out_length tells all of them, and
  *	%RDMACHAN_RECV_OUT_GRANTS that it begins with events
+ * @RDMACHAN_IO_F_DELIVERED: SEND: return when the peer's program has received the message. EINVAL
+ *	with %RDMACHAN_IO_F_DONTWAIT, and on a file with O_NONBLOCK
  */
 enum rdmachan_io_flags {
 	RDMACHAN_IO_F_DONTWAIT = 1 << 0,
 	RDMACHAN_IO_F_GRANTS = 1 << 1,
 	RDMACHAN_IO_F_PEEK = 1 << 3,
+	RDMACHAN_IO_F_DELIVERED = 1 << 4,
 };
 
 /** RDMACHAN_MSG_FLAGS_MASK - message flags that belong to the two programs */
@@ -796,16 +801,27 @@ enum rdmachan_io_flags {
  * @flags: &enum rdmachan_io_flags
  * @iov_ptr: Address of an array of struct iovec; the message is all of them
  * @iov_count: Elements of the array, 0 to 1024; 0 sends an empty message
- * @timeout_ms: How long to wait for room; 0 is without limit
+ * @timeout_ms: How long to wait for room, and with %RDMACHAN_IO_F_DELIVERED for the peer's program;
+ *	0 is without limit
  * @msg_flags: Passed to the receiver as they are: at most
  *	%RDMACHAN_MSG_FLAGS_MASK; EINVAL otherwise
  * @__reserved: Must be 0
  * @error_ptr: Address of a &struct rdmachan_error, or 0
  * @until: 0; see "rules of the interface"
+ * @out_number: With %RDMACHAN_IO_F_DELIVERED: number of the message among those sent on the
+ *	channel, from 1 on; 0 when it was not received and never will be. Else it stays as it was.
+ *	It belongs to @until: a call that goes on needs it as it is
  *
  * Returns when the whole message is accepted; the memory is free to be used
  * again. The message is delivered whole, once and in order, or the channel fails
  * at both ends.
+ *
+ * With %RDMACHAN_IO_F_DELIVERED it returns when the peer's program has received the message: when
+ * a call there has returned it (%RDMACHAN_IO_F_PEEK does not count), or a RECV of a queue has
+ * completed with it. So it takes a round trip, and as long as the peer's program waits before it
+ * receives. If the call fails, out_number tells more. If it is 0 the message was not received, and
+ * never will be. Else it is sent, and may have been received, or may yet be received. Shutting
+ * down does not end the wait, but for %RDMACHAN_SHUTDOWN_ABORT.
  *
  * Errors, besides those of "rules of the interface":
  *
@@ -817,6 +833,15 @@ enum rdmachan_io_flags {
  *    no more. Unlike with sockets there is no SIGPIPE.
  *  - ENOTCONN: The channel is still being connected and the call does not block.
  *  - ECONNRESET and others: The channel has failed.
+ *
+ * With %RDMACHAN_IO_F_DELIVERED besides:
+ *
+ *  - EPIPE: also when the peer's program has closed the channel, or receives no more, and has not
+ *    received the message. The detail of the error record is the number of messages that are
+ *    missing. Or this program has ended the channel (%RDMACHAN_SHUTDOWN_ABORT).
+ *  - EOPNOTSUPP: also when the peer's module cannot tell.
+ *  - EINVAL: also when @until is not 0, and @out_number is not that of a message.
+ *  - ETIMEDOUT, EINTR: also when the message is sent, and its delivery not known yet.
  */
 struct rdmachan_send_args {
 	__u32 size;
@@ -828,6 +853,7 @@ struct rdmachan_send_args {
 	__u32 __reserved;
 	__aligned_u64 error_ptr;
 	__aligned_u64 until;
+	__aligned_u64 out_number;
 };
 
 #define RDMACHAN_SEND _IO(RDMACHAN_TYPE, RDMACHAN_CMD_SEND)
@@ -1674,7 +1700,8 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
  *	the channel fd. Succeeds with its bytes. One that is sent while the channel is being
  *	connected (%RDMACHAN_CONNECT_F_EARLY) completes when that has ended, with the error if it
- *	was not delivered; messages behind it do not wait for that
+ *	was not delivered; messages behind it do not wait for that. op_flags are &enum
+ *	rdmachan_send_flags
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
  * @RDMACHAN_OPCODE_ACCEPT: Accept a channel from the listener fd. op_flags are &enum
@@ -1774,6 +1801,18 @@ enum rdmachan_sqe_flags {
 	RDMACHAN_SQE_F_FENCE = 1 << 3,
 	RDMACHAN_SQE_F_REGION = 1 << 4,
 	RDMACHAN_SQE_F_IOV = 1 << 5,
+};
+
+/**
+ * enum rdmachan_send_flags - flags of SEND
+ * @RDMACHAN_SEND_F_DELIVERED: Complete when the peer's program has received the message, as of
+ *	%RDMACHAN_IO_F_DELIVERED. What is submitted behind it for the channel does not wait for
+ *	that, unless %RDMACHAN_SQE_F_LINK or %RDMACHAN_SQE_F_DRAIN says so. Those of a channel
+ *	complete in the order in which they were sent. A CANCEL, or its time, takes the message back
+ *	as long as that can be, and else only ends the wait (%RDMACHAN_CQE_F_SENT)
+ */
+enum rdmachan_send_flags {
+	RDMACHAN_SEND_F_DELIVERED = 1 << 0,
 };
 
 /**
@@ -1878,6 +1917,9 @@ __extension__ struct rdmachan_sqe {
  * @RDMACHAN_CQE_F_GRANTS: RECV: the message begins with events of grants
  * @RDMACHAN_CQE_F_MESSAGE: of no entry of this queue: a MESSAGE, of this queue or of another, has
  *	put it into the ring. user_data and res are what it says
+ * @RDMACHAN_CQE_F_SENT: SEND with %RDMACHAN_SEND_F_DELIVERED that has failed: its message is sent,
+ *	and may have been received, or may yet be received. If it has failed without this flag the
+ *	message was not received, and never will be
  */
 enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_MORE = 1 << 0,
@@ -1885,6 +1927,7 @@ enum rdmachan_cqe_flags {
 	RDMACHAN_CQE_F_BUFFER = 1 << 2,
 	RDMACHAN_CQE_F_GRANTS = 1 << 3,
 	RDMACHAN_CQE_F_MESSAGE = 1 << 4,
+	RDMACHAN_CQE_F_SENT = 1 << 5,
 };
 
 /**
@@ -1910,7 +1953,8 @@ enum rdmachan_cqe_flags {
  *  - ENOBUFS, ENOSPC: With %RDMACHAN_SQE_F_IOV: as many bytes as may be (%RDMACHAN_LIMIT_BYTES). An
  *    array of more than 15 elements takes 16 for each; one whose pieces are in a region takes 16
  *    for each piece that lies together in the machine's memory.
- *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted.
+ *  - ETIMEDOUT: Its timeout ran out. Nothing was sent, received or accepted, but with
+ *    %RDMACHAN_CQE_F_SENT.
  *  - ECANCELED: It was cancelled, or an entry before it in its chain has failed, or the
  *    program that made the queue is gone.
  *
@@ -2169,7 +2213,7 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_LISTEN_SIZE_1			48
 #define RDMACHAN_ACCEPT_SIZE_1			64
 #define RDMACHAN_CONNECT_SIZE_1			88
-#define RDMACHAN_SEND_SIZE_1			48
+#define RDMACHAN_SEND_SIZE_1			56
 #define RDMACHAN_RECV_SIZE_1			56
 #define RDMACHAN_SHUTDOWN_SIZE_1		8
 #define RDMACHAN_FINISH_SIZE_1			32
