@@ -118,6 +118,10 @@ TEST_F(lib, entries_are_prepared)
 	EXPECT_ENTRY(rdmachan_queue_prep_sendv(sqe, 5, iov, 2, 9), .opcode = RDMACHAN_OPCODE_SEND,
 		     .flags = RDMACHAN_SQE_F_IOV, .fd = 5, .addr = (uintptr_t)iov, .length = 2,
 		     .msg_flags = 9);
+	EXPECT_ENTRY(rdmachan_queue_prep_send(sqe, 5, here, 7, 9);
+		     rdmachan_sqe_set_delivered(sqe),
+		     .opcode = RDMACHAN_OPCODE_SEND, .fd = 5, .addr = (uintptr_t)here, .length = 7,
+		     .msg_flags = 9, .op_flags = RDMACHAN_SEND_F_DELIVERED);
 	EXPECT_ENTRY(rdmachan_queue_prep_recvv(sqe, 5, iov, 2);
 		     rdmachan_sqe_set_iov_region(sqe, 6), .opcode = RDMACHAN_OPCODE_RECV,
 		     .flags = RDMACHAN_SQE_F_IOV | RDMACHAN_SQE_F_REGION, .fd = 5,
@@ -293,6 +297,42 @@ TEST_F(lib, messages)
 	EXPECT_EQ(cqes[1].res, 0);
 	EXPECT_EQ(cqes[1].flags, 0);
 	EXPECT_EQ(cqes[1].msg_flags, 1);
+}
+
+/* One by a queue, and one by a call; what the peer's program does not receive is told as well. */
+TEST_F(lib, delivered_messages)
+{
+	struct rdmachan_transfer transfer = RDMACHAN_TRANSFER_INIT;
+	struct iovec iov = { "some", 4 };
+	struct rdmachan_sqe *sqe;
+	struct rdmachan_error err;
+	struct rdmachan_cqe cqe;
+	uint64_t number = 77;
+	char to[8];
+	pid_t child;
+
+	sqe = entry(self->q, MINE);
+	rdmachan_queue_prep_send(sqe, self->a, "some", 4, 0);
+	rdmachan_sqe_set_delivered(sqe);
+	ASSERT_EQ(rdmachan_queue_submit(self->q, NULL), 1);
+	ASSERT_EQ(do_recv(self->b, to, sizeof(to), NULL, TIMEOUT(10000)), 0);
+	next(self->q, &cqe);
+	EXPECT_EQ(cqe.user_data, MINE);
+	EXPECT_EQ(cqe.res, 4);
+	EXPECT_EQ(cqe.flags, 0);
+	child = LATER(50, do_recv(self->b, to, sizeof(to), NULL, TIMEOUT(10000)));
+	EXPECT_EQ(rdmachan_deliver(self->a, &iov, 1, NULL, &number, &err), 0);
+	EXPECT_EQ(number, 2);
+	child_status(child);
+	transfer.timeout_ms = 50;
+	EXPECT_ERR(rdmachan_deliver(self->a, &iov, 1, &transfer, &number, &err), ETIMEDOUT);
+	EXPECT_EQ(number, 3);
+	close(self->b);
+	self->b = -1;
+	EXPECT_ERR(rdmachan_deliver(self->a, &iov, 1, &transfer, &number, NULL), EPIPE);
+	EXPECT_EQ(number, 0);
+	EXPECT_ERR(rdmachan_deliver(self->a, &iov, 1, NULL, NULL, &err), EPIPE);
+	EXPECT_EQ(err.cause, RDMACHAN_CAUSE_PEER_CLOSED);
 }
 
 TEST_F(lib, buffer_is_too_small)

@@ -494,6 +494,34 @@ int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
 		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err);
 
 /**
+ * rdmachan_deliver() - send one message, and wait until the peer's program has received it
+ * @chan: channel
+ * @iov: the pieces of the message
+ * @count: their number, 0 to 1024
+ * @transfer: timeout_ms and msg_flags are used, flags must be 0; or NULL
+ * @number: set to the number of the message among those sent on the channel, from 1 on; 0: it was
+ *	not received, and never will be; or NULL
+ * @err: why it failed, or NULL
+ *
+ * The peer's program has received a message when a call there has returned it, or a RECV of a queue
+ * has completed with it. It need not know of this call. The time that @transfer allows is for
+ * sending and for that.
+ *
+ * When it fails, and @number is not 0, the message is sent. It may have been received, or may yet
+ * be received: to send it again would be to send it twice.
+ *
+ * Threads: any at once. Messages stay whole. Fork: a child may call it.
+ *
+ * Return: as rdmachan_sendv(); EPIPE: also when the peer's program has closed the channel, or reads
+ * no more, and has not received the message (the detail in @err is the number of messages that are
+ * missing). EINVAL: also when the channel has O_NONBLOCK. EOPNOTSUPP: the peer's module cannot
+ * tell. ETIMEDOUT and EINTR: also when the message is sent, and not yet received.
+ */
+int rdmachan_deliver(int chan, const struct iovec *iov, unsigned int count,
+		     const struct rdmachan_transfer *transfer, uint64_t *number,
+		     struct rdmachan_error *err);
+
+/**
  * rdmachan_recv() - receive one message
  * @chan: channel
  * @buffer: where to put it
@@ -1095,6 +1123,22 @@ void rdmachan_queue_prep_recv(struct rdmachan_sqe *sqe, int chan, void *buffer, 
  */
 void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct iovec *iov,
 			       unsigned int count, uint32_t msg_flags);
+
+/**
+ * rdmachan_sqe_set_delivered() - have a SEND complete when the peer's program has the message
+ * @sqe: entry, prepared by rdmachan_queue_prep_send(), rdmachan_queue_prep_sendv() or
+ *	rdmachan_queue_prep_send_region()
+ *
+ * Entries behind it do not wait for that, unless they are linked to it. When it is cancelled, or
+ * its time is over, the message is taken back if it is not sent yet. Else the completion has
+ * %RDMACHAN_CQE_F_SENT, as has any other failure behind which the message may have been received,
+ * or may yet be received. If it fails without that flag, the message never was, nor will be.
+ * EOPNOTSUPP: the peer's module cannot tell.
+ *
+ * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
+ * entries that its parent got (SIGSEGV).
+ */
+void rdmachan_sqe_set_delivered(struct rdmachan_sqe *sqe);
 
 /**
  * rdmachan_queue_prep_recvv() - prepare an entry: receive a message into several pieces

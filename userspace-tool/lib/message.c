@@ -20,24 +20,49 @@ int lib_transfer_check(const struct rdmachan_transfer *transfer)
 	return -1;
 }
 
-int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
-		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+/* With flags of the call besides. Return: as rdmachan_sendv(); @number: as rdmachan_deliver(). */
+static int lib_send(int chan, const struct iovec *iov, unsigned int count,
+		    const struct rdmachan_transfer *transfer, uint32_t flags, uint64_t *number,
+		    struct rdmachan_error *err)
 {
 	struct rdmachan_send_args send = {
 		.size = sizeof(send),
+		.flags = flags,
 		.iov_ptr = (uintptr_t)iov,
 		.iov_count = count,
 		.error_ptr = lib_error_prepare(err),
 	};
+	int ret;
 
 	if (lib_transfer_check(transfer) < 0)
 		return lib_error_call(err, RDMACHAN_OP_SEND, -1);
 	if (transfer) {
-		send.flags = transfer->flags;
+		send.flags |= transfer->flags;
 		send.timeout_ms = transfer->timeout_ms;
 		send.msg_flags = transfer->msg_flags;
 	}
-	return lib_error_call(err, RDMACHAN_OP_SEND, ioctl(chan, RDMACHAN_SEND, &send));
+	ret = ioctl(chan, RDMACHAN_SEND, &send);
+	*number = send.out_number;
+	return lib_error_call(err, RDMACHAN_OP_SEND, ret);
+}
+
+int rdmachan_sendv(int chan, const struct iovec *iov, unsigned int count,
+		   const struct rdmachan_transfer *transfer, struct rdmachan_error *err)
+{
+	uint64_t number;
+
+	return lib_send(chan, iov, count, transfer, 0, &number, err);
+}
+
+int rdmachan_deliver(int chan, const struct iovec *iov, unsigned int count,
+		     const struct rdmachan_transfer *transfer, uint64_t *number,
+		     struct rdmachan_error *err)
+{
+	uint64_t mine;
+
+	number = number ? number : &mine;
+	*number = 0;
+	return lib_send(chan, iov, count, transfer, RDMACHAN_IO_F_DELIVERED, number, err);
 }
 
 int rdmachan_send(int chan, const void *data, size_t length, struct rdmachan_error *err)

@@ -488,6 +488,11 @@ void rdmachan_queue_prep_message(struct rdmachan_sqe *sqe, int queue, uint64_t u
 	sqe->target = user_data;
 }
 
+void rdmachan_sqe_set_delivered(struct rdmachan_sqe *sqe)
+{
+	sqe->op_flags |= RDMACHAN_SEND_F_DELIVERED;
+}
+
 void rdmachan_sqe_set_notify(struct rdmachan_sqe *sqe, uint32_t msg_flags)
 {
 	sqe->op_flags |= RDMACHAN_WRITE_F_NOTIFY;

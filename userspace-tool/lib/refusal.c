@@ -149,8 +149,8 @@ static const struct {
 		"Wait for POLLOUT by poll(), and ask rdmachan_connected() how the connect has ended.",
 	} },
 	{ ETIMEDOUT, SEND, {
-		"There was no room within the time that the call has allowed, as the peer reads too slowly or not at all. Nothing was sent, and the channel is as it was.",
-		"Send the message again, allow more time, or see why the peer's program does not read.",
+		"There was no room within the time that the call has allowed, as the peer reads too slowly or not at all. Nothing was sent, and the channel is as it was. But rdmachan_deliver() that has told a number has sent the message, and the peer's program had not received it.",
+		"Send the message again if it is not sent, allow more time, or see why the peer's program does not read.",
 	} },
 	{ ETIMEDOUT, RECV, {
 		"No complete message came within the time that the call has allowed. The channel is as it was.",
