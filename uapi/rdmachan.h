@@ -224,6 +224,8 @@ enum rdmachan_cmd {
  *	has taken nothing that was sent, or not answered while hardly a frame came; see detail
  *	for these in milliseconds
  * @RDMACHAN_CAUSE_DEVICE_FATAL: the local RDMA device has failed, as its driver tells
+ * @RDMACHAN_CAUSE_LOCAL_ADDRESS: this host has no such local address as was asked for; detail is 1
+ *	when it has, and no RDMA device of the network namespace serves it
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -269,6 +271,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_UNPRIVILEGED = 40,
 	RDMACHAN_CAUSE_PEER_STALLED = 41,
 	RDMACHAN_CAUSE_DEVICE_FATAL = 42,
+	RDMACHAN_CAUSE_LOCAL_ADDRESS = 43,
 };
 
 /**
@@ -464,6 +467,7 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_QUEUE_MESSAGE: %RDMACHAN_OPCODE_MESSAGE
  * @RDMACHAN_CALLS_PEEK: %RDMACHAN_IO_F_PEEK
  * @RDMACHAN_CALLS_DELIVERED: %RDMACHAN_IO_F_DELIVERED and %RDMACHAN_SEND_F_DELIVERED
+ * @RDMACHAN_CALLS_ADDRESS: &rdmachan_listen_args.local and &rdmachan_connect_args.source
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -479,6 +483,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE_MESSAGE = 1 << 10,
 	RDMACHAN_CALLS_PEEK = 1 << 11,
 	RDMACHAN_CALLS_DELIVERED = 1 << 12,
+	RDMACHAN_CALLS_ADDRESS = 1 << 13,
 };
 
 /**
@@ -652,17 +657,30 @@ struct rdmachan_tuning {
  * @backlog: Channels that may wait to be accepted, 1 to 65535; 0 is 128
  * @tuning: For the channels that will be accepted
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @local: Local address at which alone peers reach the service; zeros: every address of the network
+ *	namespace. Its port must be 0; a link-local IPv6 address needs its scope_id, and no other
+ *	has one
  * @out_fd: The listener's file descriptor
- * @__reserved: Must be 0
  *
  * The listener becomes readable when a channel waits to be accepted.
+ *
+ * A peer that connects to another address than @local gets ECONNREFUSED, as if nobody listened. The
+ * address decides, and not the interface or the network. Where the address is removed, and an
+ * adapter has it again later, peers reach the service again. A service may have several listeners,
+ * of whichever users, if each has an address of its own. Two listeners never have an address in
+ * common, as with bind() of TCP: one with zeros has all.
  *
  * Errors, besides those of "rules of the interface":
  *
  *  - EACCES: @service is below %RDMACHAN_SERVICE_PRIVILEGED and the caller has
  *    not CAP_NET_BIND_SERVICE.
- *  - EADDRINUSE: Somebody listens for the service already, or the module's port
- *    is taken by another program (%RDMACHAN_CAUSE_PORT_TAKEN).
+ *  - EADDRINUSE: Somebody listens for the service already, at @local or at every address; or at any
+ *    address, if @local is zeros. Or the module's port is taken by another program
+ *    (%RDMACHAN_CAUSE_PORT_TAKEN).
+ *  - EADDRNOTAVAIL: This host has not the address @local, or no RDMA device serves it, as none
+ *    serves loopback addresses (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
+ *  - EAFNOSUPPORT: @local is neither AF_INET nor AF_INET6, nor zeros.
+ *  - EINVAL: also when @local is no address of one host, or its unused members are not 0.
  *  - ENOMEM: also when an adapter cannot listen (%RDMACHAN_CAUSE_RESOURCES, whose detail is the
  *    errno it gave).
  *  - EDQUOT: The user has as many listeners as one user may have
@@ -677,8 +695,8 @@ struct rdmachan_listen_args {
 	__u32 backlog;
 	struct rdmachan_tuning tuning;
 	__aligned_u64 error_ptr;
+	struct rdmachan_addr local;
 	__s32 out_fd;
-	__u32 __reserved;
 };
 
 #define RDMACHAN_LISTEN _IO(RDMACHAN_TYPE, RDMACHAN_CMD_LISTEN)
@@ -733,8 +751,10 @@ struct rdmachan_accept_args {
  *	send in it; with iWARP it is up to the adapter, and siw takes no notice
  * @tuning: For the channel
  * @error_ptr: Address of a &struct rdmachan_error, or 0
+ * @source: Local address to connect from, as &rdmachan_listen_args.local; zeros: the one that the
+ *	route to the peer gives. The connection goes by the interface that has the address.
+ *	Channels of different values share no link
  * @out_fd: The channel's file descriptor
- * @__reserved: Must be 0
  * @until: 0; see "rules of the interface"
  *
  * Blocks until the channel is open, unless %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY is
@@ -743,15 +763,19 @@ struct rdmachan_accept_args {
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6.
+ *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6; or @source, which may be zeros.
+ *  - EADDRNOTAVAIL: This host has not the address @source, or no RDMA device serves it
+ *    (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
  *  - ECONNREFUSED: Nobody listens there, the queue of the listener is full, or
  *    the peer's module does not go with this one; see the cause.
- *  - EHOSTUNREACH: The address does not resolve, or no host can have it.
+ *  - EHOSTUNREACH: The address does not resolve, or no host can have it; or no route leads there
+ *    from the interface of @source.
  *  - ENODEV: No RDMA device serves the route to the address.
  *  - EHOSTDOWN: The peer does not answer.
  *  - ETIMEDOUT: The timeout ran out before it was known why.
  *  - EINTR: The handler of a signal ran, with or without SA_RESTART. Connecting is given up.
- *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0.
+ *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0; or so with
+ *    @source, if it is of another family than @addr, or no address of one host.
  *  - EDQUOT: The user has as many channels, or channels that connect or wait, as one
  *    user may have (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENOBUFS: The buffers of the user's channels would be larger than those of one
@@ -767,8 +791,8 @@ struct rdmachan_connect_args {
 	__u32 traffic_class;
 	struct rdmachan_tuning tuning;
 	__aligned_u64 error_ptr;
+	struct rdmachan_addr source;
 	__s32 out_fd;
-	__u32 __reserved;
 	__aligned_u64 until;
 };
 
@@ -1096,7 +1120,8 @@ enum rdmachan_link_event {
  * @channels: Channels of a link, channels waiting at a listener
  * @dev_port: Port of the RDMA device, 0 when it is not known
  * @frame_size: Bytes of a frame that was agreed upon
- * @local: Local address
+ * @local: Local address; of a listener, and of a link or channel without a connection yet, the one
+ *	that was asked for, if one was
  * @peer: Peer's address
  * @device: Name of the RDMA device
  * @created_ns: When the object was made, on CLOCK_REALTIME
@@ -2210,9 +2235,9 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_USE_SIZE_1			32
 #define RDMACHAN_INFO_SIZE_1			480
 #define RDMACHAN_TUNING_SIZE_1			16
-#define RDMACHAN_LISTEN_SIZE_1			48
+#define RDMACHAN_LISTEN_SIZE_1			72
 #define RDMACHAN_ACCEPT_SIZE_1			64
-#define RDMACHAN_CONNECT_SIZE_1			88
+#define RDMACHAN_CONNECT_SIZE_1			112
 #define RDMACHAN_SEND_SIZE_1			56
 #define RDMACHAN_RECV_SIZE_1			56
 #define RDMACHAN_SHUTDOWN_SIZE_1		8

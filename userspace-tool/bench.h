@@ -51,8 +51,8 @@ struct bench_request {
 void bench_request_encode(const struct bench_request *request, uint8_t data[BENCH_REQUEST_SIZE]);
 bool bench_request_decode(struct bench_request *request, const void *data, size_t length);
 
-/* bench_server.c: serves for ever; returns &enum tool_exit. */
-int bench_serve(uint32_t service);
+/* bench_server.c: serves for ever, at @local or at all addresses; returns &enum tool_exit. */
+int bench_serve(uint32_t service, const struct rdmachan_addr *local);
 
 /**
  * struct bench - the client's side

@@ -160,7 +160,7 @@ static int serve(struct server *server)
 	}
 }
 
-int bench_serve(uint32_t service)
+int bench_serve(uint32_t service, const struct rdmachan_addr *local)
 {
 	struct rdmachan_options options = RDMACHAN_OPTIONS_INIT;
 	struct server server = { 0 };
@@ -173,6 +173,7 @@ int bench_serve(uint32_t service)
 	if (!make_room(&server, 65536))
 		return fail_errno("no memory");
 	options.tuning.message_max = RDMACHAN_MESSAGE_MAX;
+	options.local = *local;
 	server.listener = rdmachan_listen(ctx, service, &options, &err);
 	if (server.listener < 0) {
 		fail_error(&err, "cannot listen for service %u", service);

@@ -236,7 +236,7 @@ static int run(int argc, char **argv)
 			return fail_value(&cmd_bench, option, optarg);
 	}
 	if (benching.server && optind == argc)
-		return bench_serve(benching.server);
+		return bench_serve(benching.server, &benching.bench.options.local);
 	if (argc - optind != 1)
 		return fail_usage(&cmd_bench, "say HOST:SERVICE, or --server SERVICE");
 	if (!parse_target(argv[optind], 0, &benching.bench.target))
@@ -252,7 +252,7 @@ const struct command cmd_bench = {
 	.name = "bench",
 	.summary = "measure latency, throughput and connecting",
 	.help =
-	"Usage: rdmachan bench --server SERVICE\n"
+	"Usage: rdmachan bench --server SERVICE [--bind ADDR]\n"
 	"       rdmachan bench [OPTION]... HOST:SERVICE\n"
 	"\n"
 	"The first form serves measurements, one client after another. The second\n"
@@ -276,6 +276,7 @@ const struct command cmd_bench = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from, or serve at, the local address ADDR alone\n"
 	"  -j, --json           write one JSON object\n"
 	"\n"
 	"Examples:\n"

@@ -106,6 +106,7 @@ const struct command cmd_connect = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from the local address ADDR\n"
 	"\n"
 	"Examples:\n"
 	"  rdmachan connect db1:5000\n"

@@ -209,6 +209,7 @@ const struct command cmd_doctor = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from the local address ADDR\n"
 	"  -j, --json           write one JSON object\n"
 	"\n"
 	"Exit codes: 0 all is well, 1 there are warnings, 2 something fails.\n"

@@ -127,6 +127,7 @@ const struct command cmd_lend = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from, or listen at, the local address ADDR alone\n"
 	"\n"
 	"Examples:\n"
 	"  rdmachan lend --rights read,write notes.txt\n"

@@ -26,7 +26,7 @@ struct listing {
 };
 
 static const char *const headings[] = {
-	[RDMACHAN_KIND_LISTENER] = "LISTENER -SERVICE STATE -UID -WAITING -OFFERED -ACCEPTED",
+	[RDMACHAN_KIND_LISTENER] = "LISTENER -SERVICE STATE LOCAL -UID -WAITING -OFFERED -ACCEPTED",
 	[RDMACHAN_KIND_CHANNEL] = "CHANNEL -SERVICE STATE SIDE PEER -LINK -UID -PEER-UID -SENT "
 				  "-RECEIVED -SEND-Q -RECV-Q",
 	[RDMACHAN_KIND_LINK] = "LINK STATE SIDE LOCAL PEER DEVICE -UID -CHANNELS -SENT -RECEIVED "
@@ -70,6 +70,7 @@ static void add_listener(struct table *table, const struct rdmachan_object *obje
 	table_add(table, "%" PRIu64, (uint64_t)object->id);
 	table_add(table, "%u", object->service);
 	table_add(table, "%s", rdmachan_state_name(object->state));
+	add_addr(table, &object->local);
 	add_uid(table, object->uid);
 	table_add(table, "%u", object->channels);
 	table_add(table, "%" PRIu64, (uint64_t)object->offered);

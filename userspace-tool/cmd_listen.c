@@ -34,6 +34,7 @@ static const struct option options[] = {
 	{ "one-way", no_argument, NULL, 'o' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "max", required_argument, NULL, 'm' },
+	{ "bind", required_argument, NULL, 'b' },
 	{ 0 }
 };
 
@@ -64,6 +65,8 @@ static bool parse_option(int option, const char *value, struct listening *listen
 			return false;
 		listening->options.tuning.message_max = size;
 		return true;
+	case 'b':
+		return parse_address(value, &listening->options.local);
 	}
 	return false;
 }
@@ -132,7 +135,7 @@ static int run(int argc, char **argv)
 	struct rdmachan_error err;
 	int option, ctx, listener;
 
-	while ((option = getopt_long(argc, argv, "lwskeovm:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "lwskeovm:b:", options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_listen, NULL);
 		if (!parse_option(option, optarg, &listening))
@@ -179,6 +182,7 @@ const struct command cmd_listen = {
 	"  -o, --one-way    only send; end when the peer's program has received all\n"
 	"Other options:\n"
 	"  -m, --max SIZE   receive messages up to SIZE (k, m, g; echo: 16m)\n"
+	"  -b, --bind ADDR  listen at the local address ADDR alone\n"
 	"  -v, --verbose    tell on standard error who connects\n"
 	"\n"
 	"Examples:\n"

@@ -77,6 +77,7 @@ const struct command cmd_ping = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from the local address ADDR\n"
 	"  -j, --json           write one JSON object at the end\n"
 	"\n"
 	"Exit codes: 0 all were answered, 1 no answer in time, or stopped before all were\n"

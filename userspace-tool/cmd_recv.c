@@ -16,6 +16,7 @@ static const struct option options[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "idle", required_argument, NULL, 'i' },
 	{ "progress", required_argument, NULL, 'P' },
+	{ "bind", required_argument, NULL, 'b' },
 	{ 0 }
 };
 
@@ -35,6 +36,8 @@ static bool parse_option(int option, const char *value, struct receiving *receiv
 		return receiving->quiet = true;
 	case 'P':
 		return progress_parse(value, &receiving->mode);
+	case 'b':
+		return parse_address(value, &receiving->local);
 	}
 	return false;
 }
@@ -45,7 +48,7 @@ static int run(int argc, char **argv)
 	const char *dir = ".";
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, "s:1fqi:P:", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "s:1fqi:P:b:", options, NULL)) != -1) {
 		if (option == '?')
 			return fail_usage(&cmd_recv, NULL);
 		if (!parse_option(option, optarg, &receiving))
@@ -78,6 +81,7 @@ const struct command cmd_recv = {
 	"that was killed has left in DIRECTORY is removed at the start.\n"
 	"\n"
 	"  -s, --service N      listen for service N instead of 7001\n"
+	"  -b, --bind ADDR      listen at the local address ADDR alone\n"
 	"  -1, --once           end after one sender; its fate is the exit code\n"
 	"  -f, --force          a file may replace one of the same name\n"
 	"  -q, --quiet          no progress and no summary\n"

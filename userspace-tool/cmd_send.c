@@ -383,6 +383,7 @@ const struct command cmd_send = {
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n"
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n"
 	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -b, --bind ADDR      connect from the local address ADDR\n"
 	"\n"
 	"Exit codes: 0 all files are stored, 1 a file could not be read or was refused,\n"
 	"3 no connection or lost connection, 4 a checksum did not match; the highest of all.\n"

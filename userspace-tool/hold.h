@@ -53,7 +53,8 @@ struct holding {
 	"  -v, --verbose        tell on standard error what was lent\n" \
 	"  -t, --timeout SEC    give up connecting after SEC seconds\n" \
 	"  -p, --port PORT      port of the module at HOST, if it is not 26471\n" \
-	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n"
+	"  -T, --traffic-class N  class of the packets, 0 to 255 (DSCP times 4)\n" \
+	"  -b, --bind ADDR      connect from, or listen at, the local address ADDR alone\n"
 
 bool hold_option(int option, const char *value, struct holding *holding);
 /* @argument is HOST[:SERVICE], NULL when there was none: whether that goes together. */

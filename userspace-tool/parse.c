@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +187,22 @@ bool parse_target(const char *text, uint32_t service, struct target *target)
 	return true;
 }
 
+bool parse_address(const char *text, struct rdmachan_addr *addr)
+{
+	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM };
+	struct rdmachan_addr result;
+	struct addrinfo *info;
+	bool ok;
+
+	if (getaddrinfo(text, NULL, &hints, &info))
+		return false;
+	ok = !rdmachan_addr_from_sockaddr(&result, info->ai_addr, info->ai_addrlen);
+	freeaddrinfo(info);
+	if (ok)
+		*addr = result;
+	return ok;
+}
+
 bool parse_peer(const char *text, struct target *target)
 {
 	if (parse_target(text, 0, target))
@@ -210,6 +227,8 @@ bool parse_connect(int option, const char *value, struct rdmachan_options *optio
 		if (!options->traffic_class)
 			options->traffic_class = RDMACHAN_TRAFFIC_CLASS_0;
 		return true;
+	case 'b':
+		return parse_address(value, &options->local);
 	}
 	return false;
 }

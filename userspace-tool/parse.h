@@ -38,6 +38,8 @@ bool parse_size(const char *text, uint64_t max, uint64_t *size);
 bool parse_seconds(const char *text, uint32_t max_ms, uint32_t *ms);
 /* "host:5000", "10.0.0.1:5000", "[fd00::1]:5000"; service 0: it is required */
 bool parse_target(const char *text, uint32_t service, struct target *target);
+/* "10.0.0.1", "fd00::1", "fe80::1%eth0": an address of a host, and no name */
+bool parse_address(const char *text, struct rdmachan_addr *addr);
 /* HOST or HOST:SERVICE; the service is 0 when none is named */
 bool parse_peer(const char *text, struct target *target);
 /* "1,64k,1m": returns how many, 0 when it is wrong or there are more than max */
@@ -47,11 +49,12 @@ size_t parse_sizes(const char *text, uint64_t max_size, uint64_t *sizes, size_t 
  * Options that all commands have which connect, for getopt_long(), and the function that takes
  * them: false when @option is another one or @value is not valid.
  */
-#define PARSE_CONNECT_SHORT	"t:p:T:"
+#define PARSE_CONNECT_SHORT	"t:p:T:b:"
 #define PARSE_CONNECT_LONG \
 	{ "timeout", required_argument, NULL, 't' }, \
 	{ "port", required_argument, NULL, 'p' }, \
-	{ "traffic-class", required_argument, NULL, 'T' }
+	{ "traffic-class", required_argument, NULL, 'T' }, \
+	{ "bind", required_argument, NULL, 'b' }
 
 bool parse_connect(int option, const char *value, struct rdmachan_options *options);
 

@@ -377,6 +377,7 @@ int receive_run(struct receiving *receiving)
 	waiting_begin();
 	conn.tuning.message_max = FILEMSG_CHUNK;
 	conn.flags |= RDMACHAN_FD_F_NONBLOCK;
+	conn.local = receiving->local;
 	listener = rdmachan_listen(ctx, receiving->service, &conn, &err);
 	if (listener < 0) {
 		fail_error(&err, "cannot listen for service %u", receiving->service);

@@ -11,6 +11,7 @@
 /**
  * struct receiving - the receiver
  * @service: service
+ * @local: local address to listen at; family 0: all
  * @dir: directory that files are stored in
  * @once: end after one connection
  * @replace: a file may replace one of the same name
@@ -25,6 +26,7 @@
  */
 struct receiving {
 	uint32_t service;
+	struct rdmachan_addr local;
 	int dir;
 	bool once;
 	bool replace;

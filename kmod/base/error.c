@@ -55,6 +55,7 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_UNPRIVILEGED] = ECONNREFUSED,
 	[RDMACHAN_CAUSE_PEER_STALLED] = EHOSTDOWN,
 	[RDMACHAN_CAUSE_DEVICE_FATAL] = ENODEV,
+	[RDMACHAN_CAUSE_LOCAL_ADDRESS] = EADDRNOTAVAIL,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */
@@ -163,7 +164,54 @@ bool rch_addr_is_no_host(struct net *net, const struct sockaddr_storage *ss)
 	       inet_addr_type(net, in->sin_addr.s_addr) == RTN_BROADCAST;
 }
 
-/** rch_addr_same_host - whether two addresses name the same host; ports may differ */
+static bool error_has_scope(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	return ss->ss_family == AF_INET6 && in6->sin6_scope_id;
+}
+
+static bool error_needs_scope(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const void *)ss;
+
+	return ss->ss_family == AF_INET6 &&
+	       ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/**
+ * rch_addr_to_own - check an own address that a program gave
+ * @net: network namespace
+ * @ss: result, with port 0; family 0 when the program gave none
+ * @a: what it gave; zeros: none
+ *
+ * Return: 0, -EAFNOSUPPORT or -EINVAL.
+ */
+int rch_addr_to_own(struct net *net, struct sockaddr_storage *ss, const struct rdmachan_addr *a)
+{
+	static const struct rdmachan_addr none;
+	int ret;
+
+	memset(ss, 0, sizeof(*ss));
+	if (!memcmp(a, &none, sizeof(none)))
+		return 0;
+	ret = rch_addr_to_sockaddr(ss, a);
+	if (ret)
+		return ret;
+	if (a->port || rch_addr_is_no_host(net, ss) || error_has_scope(ss) != error_needs_scope(ss))
+		return -EINVAL;
+	/* At the same place in both families. */
+	((struct sockaddr_in *)ss)->sin_port = 0;
+	return 0;
+}
+
+/**
+ * rch_addr_same_host - whether two addresses name the same host; ports may differ
+ * @a: address
+ * @b: address
+ *
+ * Two that are none, of family 0 and zeros, are the same, and none is the same as another.
+ */
 bool rch_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;

@@ -17,7 +17,7 @@ int rch_connect_check(struct rdmachan_connect_args *connect)
 	if (connect->flags & ~(RCH_FD_F_ALL | RDMACHAN_CONNECT_F_EARLY))
 		return -EOPNOTSUPP;
 	if (!rch_service_valid(connect->service) || connect->timeout_ms > 3600000 ||
-	    connect->traffic_class > RDMACHAN_TRAFFIC_CLASS_0 || connect->__reserved)
+	    connect->traffic_class > RDMACHAN_TRAFFIC_CLASS_0)
 		return -EINVAL;
 	if (!connect->traffic_class)
 		connect->traffic_class = READ_ONCE(rch_traffic_class);
@@ -51,13 +51,17 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 				  unsigned long deadline)
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
-	struct sockaddr_storage peer;
+	struct sockaddr_storage peer, source;
 	struct rch_chan *chan;
 	int ret;
 
-	ret = rch_addr_to_sockaddr(&peer, &connect->addr);
+	ret = rch_addr_to_sockaddr(&peer, &connect->addr) ?:
+	      rch_addr_to_own(net, &source, &connect->source);
 	if (ret)
 		return ERR_PTR(ret);
+	if (source.ss_family && source.ss_family != peer.ss_family)
+		return ERR_PTR(-EINVAL);
+	rch_addr_from_sockaddr(&error.local, &source);
 	error.service = connect->service;
 	rch_addr_from_sockaddr(&error.peer, &peer);
 	if (rch_addr_is_no_host(net, &peer)) {
@@ -74,6 +78,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	chan->peer = peer;
 	chan->early.wanted = connect->flags & RDMACHAN_CONNECT_F_EARLY;
 	chan->opening.traffic_class = connect->traffic_class;
+	chan->opening.source = source;
 	chan->opening.deadline = deadline;
 	return chan;
 }

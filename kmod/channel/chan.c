@@ -66,6 +66,7 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->rx_queued = chan->rx.queued;
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
+	rch_addr_from_sockaddr(&out->local, &chan->opening.source);
 	rch_addr_from_sockaddr(&out->peer, &chan->peer);
 	if (link) {
 		rch_link_describe(link, out);

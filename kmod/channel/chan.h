@@ -107,6 +107,8 @@ struct rch_chan_opening {
 	wait_queue_entry_t chan_entry;
 	/** @traffic_class: of packets, as of CONNECT; set before that begins, then immutable */
 	u32 traffic_class;
+	/** @source: own address, as of rch_addr_to_own(); likewise */
+	struct sockaddr_storage source;
 	/**
 	 * @deadline: of connecting, in jiffies; set before that begins. The channel's close may
 	 * bring it forward, with WRITE_ONCE() under the channel's lock; read without the lock

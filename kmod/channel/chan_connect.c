@@ -103,6 +103,7 @@ static void chan_connect_no_link(struct rch_chan *chan, const struct rdmachan_er
 	chan->error = *error;
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = chan->service;
+	rch_addr_from_sockaddr(&chan->error.local, &chan->opening.source);
 	rch_addr_from_sockaddr(&chan->error.peer, &chan->peer);
 	spin_unlock_bh(&chan->lock);
 }
@@ -117,6 +118,7 @@ static int chan_connect_find_link(struct rch_chan *chan)
 		.domain = opening->domain,
 		.service = chan->service,
 		.traffic_class = opening->traffic_class,
+		.source = &opening->source,
 		.deadline = opening->deadline,
 	};
 	struct rdmachan_error error = {};

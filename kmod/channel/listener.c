@@ -4,6 +4,10 @@
  *
  * As with TCP, a channel is open for its peer as soon as it is in the queue; accepting
  * gives it a file. Channels that wait when the listener is closed are reset.
+ *
+ * A listener has all own addresses, or one of them. As with TCP, no two listeners of a service have
+ * an address in common: a peer's request has one listener or none, and nobody can take some of what
+ * comes to another's listener.
  */
 #include <linux/hashtable.h>
 #include <linux/slab.h>
@@ -13,6 +17,9 @@
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/listener.h"
+
+/* Channels that may wait where the program has not said how many. */
+#define RCH_BACKLOG 128
 
 static DEFINE_SPINLOCK(services_lock); /* protects services; taken in softirq */
 static DEFINE_HASHTABLE(services, 8);
@@ -49,6 +56,9 @@ static void listener_fill(struct rch_object *obj, struct rdmachan_object *out)
 	spin_lock_bh(&listener->lock);
 	out->state = RDMACHAN_STATE_OPEN;
 	out->service = listener->service;
+	rch_addr_from_sockaddr(&out->local, &listener->own);
+	if (out->local.family)
+		out->local.port = htons(rch_port);
 	out->channels = listener->count;
 	out->offered = listener->offered;
 	out->accepted = listener->taken;
@@ -64,27 +74,41 @@ static const struct rch_object_ops listener_object_ops = {
 	.fill = listener_fill,
 };
 
-static struct rch_listener *listener_find(const struct net *net, u32 service)
+/* Whether the listener has the own address @own. */
+static bool listener_has(const struct rch_listener *listener, const struct net *net, u32 service,
+			 const struct sockaddr_storage *own)
 {
-	struct rch_listener *listener;
-
-	lockdep_assert_held(&services_lock);
-	hash_for_each_possible(services, listener, node, service)
-		if (listener->net == net && listener->service == service)
-			return listener;
-	return NULL;
+	return listener->net == net && listener->service == service &&
+	       (!listener->own.ss_family || rch_addr_same_host(&listener->own, own));
 }
 
-static struct rch_listener *listener_find_get(const struct net *net, u32 service)
+/* Return: the listener of what comes to the own address @own, with a reference; or NULL */
+static struct rch_listener *listener_find_get(const struct net *net, u32 service,
+					      const struct sockaddr_storage *own)
 {
-	struct rch_listener *listener;
+	struct rch_listener *listener, *found = NULL;
 
 	spin_lock_bh(&services_lock);
-	listener = listener_find(net, service);
-	if (listener)
-		kref_get(&listener->ref);
+	hash_for_each_possible(services, listener, node, service)
+		if (listener_has(listener, net, service, own))
+			found = listener;
+	if (found)
+		kref_get(&found->ref);
 	spin_unlock_bh(&services_lock);
-	return listener;
+	return found;
+}
+
+/* Whether another listener has an address of @fresh. */
+static bool listener_is_taken(const struct rch_listener *fresh)
+{
+	const struct rch_listener *other;
+
+	lockdep_assert_held(&services_lock);
+	hash_for_each_possible(services, other, node, fresh->service)
+		if (listener_has(other, fresh->net, fresh->service, &fresh->own) ||
+		    listener_has(fresh, other->net, other->service, &other->own))
+			return true;
+	return false;
 }
 
 static int listener_enter(struct rch_listener *listener)
@@ -92,7 +116,7 @@ static int listener_enter(struct rch_listener *listener)
 	int ret = -EADDRINUSE;
 
 	spin_lock_bh(&services_lock);
-	if (!listener_find(listener->net, listener->service)) {
+	if (!listener_is_taken(listener)) {
 		hash_add(services, &listener->node, listener->service);
 		ret = 0;
 	}
@@ -113,38 +137,65 @@ static int listener_cannot_listen(int ret, struct rdmachan_error *error)
 	return -(int)error->error;
 }
 
-/**
- * rch_listener_create - offer a service
- * @net: network namespace; the listener takes a reference
- * @owner: charge of the context: whose user owns it, and is the service's trust domain
- * @service: service
- * @backlog: how many channels may wait
- * @tuning: for channels, after rch_chan_tune()
- * @error: which limit it was, with -EDQUOT and -ENOSPC; or why there is no listening
- *
- * Return: the listener, or an ERR_PTR(): -EADDRINUSE, -ENOMEM, -EDQUOT, -ENOSPC.
- */
-struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
-					 u32 service, u32 backlog,
-					 const struct rdmachan_tuning *tuning,
-					 struct rdmachan_error *error)
+/* A listener that nobody knows, with a charge that has nothing. */
+static struct rch_listener *listener_alloc(struct net *net, const struct rch_charge *owner,
+					   const struct rdmachan_listen_args *listen)
 {
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_LISTENERS] = 1 };
 	struct rch_listener *listener;
-	int ret;
 
 	listener = rch_try(RCH_SITE_LISTENER, kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT));
 	if (!listener)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	kref_init(&listener->ref);
 	listener->net = net;
-	listener->service = service;
-	listener->backlog = backlog;
-	listener->tuning = *tuning;
+	listener->service = listen->service;
+	listener->backlog = listen->backlog ?: RCH_BACKLOG;
+	listener->tuning = listen->tuning;
 	init_waitqueue_head(&listener->wait);
 	spin_lock_init(&listener->lock);
 	INIT_LIST_HEAD(&listener->waiting);
 	rch_charge_begin(&listener->charge, owner->user, owner->exempt);
+	return listener;
+}
+
+/* Whether an adapter has the address, if there is one. Return: 0 or an error, with @error */
+static int listener_check_own(struct net *net, const struct sockaddr_storage *own,
+			      struct rdmachan_error *error)
+{
+	int ret = own->ss_family ? rch_path_own_check(net, own) : 0;
+
+	if (!ret || ret == -ENOMEM)
+		return ret;
+	rch_error_set(error, RDMACHAN_OP_LISTEN, RDMACHAN_CAUSE_LOCAL_ADDRESS, ret == -ENODEV);
+	return -(int)error->error;
+}
+
+/**
+ * rch_listener_create - offer a service
+ * @net: network namespace; the listener takes a reference
+ * @owner: charge of the context: whose user owns it, and is the service's trust domain
+ * @listen: what the program asks for; its tuning is that of rch_chan_tune()
+ * @own: its own address, as of rch_addr_to_own()
+ * @error: which limit it was, with -EDQUOT and -ENOSPC; or why there is no listening
+ *
+ * Context: process; may sleep. Return: the listener, or an ERR_PTR(): -EADDRINUSE, -EADDRNOTAVAIL,
+ * -ENOMEM, -EDQUOT, -ENOSPC.
+ */
+struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
+					 const struct rdmachan_listen_args *listen,
+					 const struct sockaddr_storage *own,
+					 struct rdmachan_error *error)
+{
+	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_LISTENERS] = 1 };
+	struct rch_listener *listener = listener_alloc(net, owner, listen);
+	int ret;
+
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	listener->own = *own;
+	ret = listener_check_own(net, own, error);
+	if (ret)
+		goto err_charge;
 	ret = rch_charge_object(&listener->charge, &cost, RDMACHAN_OP_LISTEN, error);
 	if (ret)
 		goto err_charge;
@@ -264,9 +315,10 @@ void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 }
 
 /** rch_listener_domain - whose is a service; see &struct rch_link_ops */
-u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *charge)
+u32 rch_listener_domain(const struct net *net, u32 service,
+			const struct sockaddr_storage *own, struct rch_charge *charge)
 {
-	struct rch_listener *listener = listener_find_get(net, service);
+	struct rch_listener *listener = listener_find_get(net, service, own);
 
 	if (!listener)
 		return RCH_REJECT_NO_SERVICE;
@@ -368,7 +420,8 @@ static u32 listener_opened(struct rch_listener *listener, struct rch_link *link,
 /** rch_listener_opened - a peer opens a channel; see &struct rch_link_ops */
 u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid_t *owner)
 {
-	struct rch_listener *listener = listener_find_get(link->net, open->service);
+	struct rch_listener *listener = listener_find_get(link->net, open->service,
+							  &link->terms.own);
 	u32 reason = RCH_REJECT_DOMAIN;
 
 	if (!listener)

@@ -19,6 +19,7 @@
  * @node: in the table of services
  * @net: network namespace; referenced
  * @service: service; immutable
+ * @own: the own address that the service is offered at; family 0: at all; immutable
  * @backlog: how many channels may wait; immutable
  * @tuning: for channels; immutable
  * @charge: its share of the limits; channels that come belong to the same user
@@ -38,6 +39,7 @@ struct rch_listener {
 	struct hlist_node node;
 	struct net *net;
 	u32 service;
+	struct sockaddr_storage own;
 	u32 backlog;
 	struct rdmachan_tuning tuning;
 	struct rch_charge charge;
@@ -53,8 +55,8 @@ struct rch_listener {
 
 /* Process context */
 struct rch_listener *rch_listener_create(struct net *net, const struct rch_charge *owner,
-					 u32 service, u32 backlog,
-					 const struct rdmachan_tuning *tuning,
+					 const struct rdmachan_listen_args *listen,
+					 const struct sockaddr_storage *own,
 					 struct rdmachan_error *error);
 void rch_listener_release(struct rch_listener *listener);
 int rch_listener_wait(struct rch_listener *listener, bool nonblock,
@@ -64,7 +66,8 @@ void rch_listener_accepted(struct rch_listener *listener, struct rch_chan *chan)
 bool rch_listener_has_waiting(struct rch_listener *listener);
 
 /* Softirq, for the link */
-u32 rch_listener_domain(const struct net *net, u32 service, struct rch_charge *charge);
+u32 rch_listener_domain(const struct net *net, u32 service,
+			const struct sockaddr_storage *own, struct rch_charge *charge);
 u32 rch_listener_opened(struct rch_link *link, const struct rch_open *open, kuid_t *owner);
 
 #endif /* _RCH_LISTENER_H */

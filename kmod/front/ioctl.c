@@ -130,7 +130,7 @@ static int ioctl_run_info(struct rch_call *call)
 			  RDMACHAN_CALLS_FINISH | RDMACHAN_CALLS_TRAFFIC_CLASS |
 			  RDMACHAN_CALLS_QUEUE_IOV | RDMACHAN_CALLS_ACCEPT_MANY |
 			  RDMACHAN_CALLS_QUEUE_MESSAGE | RDMACHAN_CALLS_PEEK |
-			  RDMACHAN_CALLS_DELIVERED;
+			  RDMACHAN_CALLS_DELIVERED | RDMACHAN_CALLS_ADDRESS;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -161,21 +161,23 @@ static int ioctl_run_listen(struct rch_call *call)
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct rch_ctx *ctx = call->file->private_data;
 	struct rch_listener *listener;
+	struct sockaddr_storage own;
 	int ret;
 
 	if (listen->flags & ~RCH_FD_F_ALL)
 		return -EOPNOTSUPP;
-	if (!rch_service_valid(listen->service) || listen->backlog > 65535 || listen->__reserved)
+	if (!rch_service_valid(listen->service) || listen->backlog > 65535)
 		return -EINVAL;
-	ret = rch_error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning);
+	ret = rch_error_check(listen->error_ptr) ?: rch_chan_tune(&listen->tuning) ?:
+	      rch_addr_to_own(ctx->net, &own, &listen->local);
 	if (ret)
 		return ret;
 	if (listen->service < RDMACHAN_SERVICE_PRIVILEGED &&
 	    !ns_capable(ctx->net->user_ns, CAP_NET_BIND_SERVICE))
 		return -EACCES;
 	error.service = listen->service;
-	listener = rch_listener_create(ctx->net, &ctx->charge, listen->service,
-				       listen->backlog ?: 128, &listen->tuning, &error);
+	rch_addr_from_sockaddr(&error.local, &own);
+	listener = rch_listener_create(ctx->net, &ctx->charge, listen, &own, &error);
 	if (IS_ERR(listener))
 		return rch_refused(PTR_ERR(listener), listen->error_ptr, &error);
 	ret = ioctl_reserve_fd(call, RCH_FILE_LISTENER, listener, listen->flags);

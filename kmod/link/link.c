@@ -305,6 +305,8 @@ void rch_link_note_place(struct rch_link *link)
 	struct rdmachan_addr local = {}, peer = {};
 
 	rch_path_addresses(path, &local, &peer);
+	if (!local.family)
+		rch_addr_from_sockaddr(&local, &path->source);
 	spin_lock_bh(&link->lock);
 	link->error.local = local;
 	if (path->dev) {

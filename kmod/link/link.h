@@ -144,6 +144,8 @@ struct rch_link_terms {
 	u32 frame_size;
 	/** @features: agreed feature bits */
 	u32 features;
+	/** @own: own address, with any port */
+	struct sockaddr_storage own;
 };
 
 /**
@@ -621,8 +623,9 @@ struct rch_tx_row {
 
 /**
  * struct rch_link_ops - what links tell the channels above
- * @service_domain: whose is a service? Return: enum rch_reject; or 0, then @charge was begun for
- *	what a peer makes the user of the service have. Context: any
+ * @service_domain: whose is a service that a peer wants at the address @own? Return: enum
+ *	rch_reject; or 0, then @charge was begun for what a peer makes the user of the service
+ *	have. Context: any
  * @opened: the peer opens a channel. Return: enum rch_reject, with @owner if that is
  *	RCH_REJECT_DOMAIN: the service is that user's, and the link another one's; or 0, then a
  *	lane was attached with rch_lane_attach() and accepted. Softirq
@@ -635,7 +638,8 @@ struct rch_tx_row {
  *	sleep
  */
 struct rch_link_ops {
-	u32 (*service_domain)(const struct net *net, u32 service, struct rch_charge *charge);
+	u32 (*service_domain)(const struct net *net, u32 service,
+			      const struct sockaddr_storage *own, struct rch_charge *charge);
 	u32 (*opened)(struct rch_link *link, const struct rch_open *open, kuid_t *owner);
 	enum rch_rule (*record)(struct rch_lane *lane, const struct rch_record *r,
 				struct page *page);
@@ -677,6 +681,7 @@ u32 rch_link_trip_us(const struct rch_link *link);
  * @domain: trust domain there, or RCH_DOMAIN_ANY
  * @service: that is wanted, if the link must be made
  * @traffic_class: of its packets, as of rch_connect_check()
+ * @source: own address, as of rch_addr_to_own()
  * @deadline: for connecting, in jiffies
  */
 struct rch_link_wish {
@@ -686,6 +691,7 @@ struct rch_link_wish {
 	u32 domain;
 	u32 service;
 	u32 traffic_class;
+	const struct sockaddr_storage *source;
 	unsigned long deadline;
 };
 

@@ -89,6 +89,7 @@ static void link_connect_agree(struct rch_link *link, const struct rch_hello *pe
 	link->terms.epoch = peer->epoch;
 	link->terms.frame_size = frame_size;
 	link->terms.features = link_connect_common_features(link, peer);
+	rch_path_own_get(link->path.id, &link->terms.own);
 	link->beat.tick = max(min(link->beat.dead, peer_dead) / 4, 1UL);
 	rch_credit_init(&link->credit, peer->next_seq, peer->depth, first_seq,
 			link->path.depth);
@@ -445,6 +446,7 @@ static u32 link_connect_judge_hello(const struct net *net, const struct rch_path
 				    struct rch_hello *h, struct rch_charge *charge, u32 *detail)
 {
 	enum rch_rule rule = rch_wire_hello_get(request->data, request->data_len, h);
+	struct sockaddr_storage own;
 	u32 reason;
 
 	*detail = 0;
@@ -462,7 +464,8 @@ static u32 link_connect_judge_hello(const struct net *net, const struct rch_path
 	*detail = rch_path_request_mtu(request);
 	if (*detail)
 		return RCH_REJECT_MTU;
-	reason = rch_link_ops->service_domain(net, h->service, charge);
+	rch_path_own_get(request->id, &own);
+	reason = rch_link_ops->service_domain(net, h->service, &own, charge);
 	if (reason)
 		return reason;
 	*detail = from_kuid(&init_user_ns, charge->user->uid);

@@ -145,7 +145,8 @@ static bool link_table_matches(const struct rch_link *link, const struct rch_lin
 	if (!link->active || link->net != wish->net || !uid_eq(link->uid, wish->owner->user->uid) ||
 	    state == RCH_LINK_DEAD || !rch_addr_same_host(&link->peer, wish->peer) ||
 	    link_table_port_of(wish->peer) != link_table_port_of(&link->peer) ||
-	    link->path.traffic_class != wish->traffic_class)
+	    link->path.traffic_class != wish->traffic_class ||
+	    !rch_addr_same_host(&link->path.source, wish->source))
 		return false;
 	if (wish->domain == RCH_DOMAIN_ANY)
 		return true;
@@ -285,6 +286,8 @@ static struct rch_link *link_begin(const struct rch_link_wish *wish)
 		return NULL;
 	link->active = true;
 	link->path.traffic_class = wish->traffic_class;
+	link->path.source = *wish->source;
+	rch_addr_from_sockaddr(&link->error.local, wish->source);
 	link->opening.service = wish->service;
 	link->opening.domain = wish->domain;
 	link->opening.deadline = wish->deadline;

@@ -545,7 +545,7 @@ static int op_prepare_connect(struct rch_op *op)
 		return -ENOMEM;
 	op->data = connect;
 	ret = rch_op_copy_call(op, connect, sizeof(*connect),
-			       offsetofend(struct rdmachan_connect_args, __reserved));
+			       RDMACHAN_CONNECT_SIZE_1);
 	if (!ret && connect->until)
 		ret = -EINVAL;
 	return ret ?: rch_connect_check(connect);

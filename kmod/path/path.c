@@ -93,10 +93,12 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 			struct rdmachan_addr *peer)
 {
 	struct rdma_cm_id *id = path->id;
+	struct sockaddr_storage own;
 
 	if (!id)
 		return;
-	rch_addr_from_sockaddr(local, &id->route.addr.src_addr);
+	rch_path_own_get(id, &own);
+	rch_addr_from_sockaddr(local, &own);
 	rch_addr_from_sockaddr(peer, &id->route.addr.dst_addr);
 }
 
@@ -409,31 +411,6 @@ static int path_resolve_ms(unsigned long deadline)
 }
 
 /*
- * Have the id connect from a port that no unprivileged program can have. All links share one: it
- * tells nothing but that. Return: 0, or an error: then it is to connect from any.
- */
-static int path_bind_privileged(struct rdma_cm_id *id, const struct sockaddr_storage *dst)
-{
-	struct sockaddr_storage any = { .ss_family = dst->ss_family };
-	int port, ret = rdma_set_reuseaddr(id, 1);
-
-	/* As the connection manager does it for an id that is not bound. */
-	if (dst->ss_family == AF_INET6)
-		id->route.addr.dev_addr.bound_dev_if =
-			((const struct sockaddr_in6 *)dst)->sin6_scope_id;
-	for (port = RCH_PORT_PRIVILEGED - 1; !ret && port >= RCH_PORT_PRIVILEGED / 2; port--) {
-		/* At the same place in both families. */
-		((struct sockaddr_in *)&any)->sin_port = htons(port);
-		ret = rdma_bind_addr(id, (struct sockaddr *)&any);
-		if (!ret)
-			return 0;
-		if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
-			ret = 0;
-	}
-	return ret ?: -EADDRINUSE;
-}
-
-/*
  * Before the address is resolved, or the route would have another one. It is the active side's
  * alone: with RoCE the request carries the class, in which the passive side's connection manager
  * has its queue pair answer. A listener of iWARP without a class has adapters take that of the
@@ -443,6 +420,19 @@ static void path_set_traffic_class(struct rch_path *path)
 {
 	if (path->traffic_class)
 		rdma_set_service_type(path->id, path->traffic_class % RDMACHAN_TRAFFIC_CLASS_0);
+}
+
+/* The one that was asked for. Return: 0, or an error with @path->failure set. */
+static int path_own_address(struct rch_path *path, struct net *net)
+{
+	int ret = rch_path_own_check(net, &path->source);
+
+	if (ret == -ENOMEM)
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
+	else if (ret)
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_LOCAL_ADDRESS,
+			      ret == -ENODEV);
+	return ret;
 }
 
 /**
@@ -458,6 +448,7 @@ static void path_set_traffic_class(struct rch_path *path)
 int rch_path_resolve(struct rch_path *path, struct net *net,
 		     struct sockaddr_storage *dst, unsigned long deadline)
 {
+	struct sockaddr *source = NULL;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -467,6 +458,12 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->answer.given = false;
 	path->answer.reply_len = 0;
 	reinit_completion(&path->drained);
+	if (path->source.ss_family) {
+		source = (struct sockaddr *)&path->source;
+		ret = path_own_address(path, net);
+		if (ret)
+			return ret;
+	}
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
 					 IB_QPT_RC));
 	if (IS_ERR(id)) {
@@ -476,8 +473,8 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->id = id;
 	path_set_traffic_class(path);
 	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
-			   !path_bind_privileged(id, dst);
-	ret = rdma_resolve_addr(id, NULL, (struct sockaddr *)dst, path_resolve_ms(deadline));
+			   !rch_path_own_bind(id, &path->source, dst);
+	ret = rdma_resolve_addr(id, source, (struct sockaddr *)dst, path_resolve_ms(deadline));
 	if (ret)
 		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
 			     path_resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),

@@ -221,6 +221,8 @@ struct rch_path {
 	u32 route_mtu;
 	/** @traffic_class: that is asked for, as of rch_link_wish; 0: none; immutable */
 	u32 traffic_class;
+	/** @source: own address that is asked for; family 0: any; immutable */
+	struct sockaddr_storage source;
 	/** @route_class: traffic class of packets, as far as known; written with WRITE_ONCE() */
 	u8 route_class;
 	/** @leads_here: the other end is a queue pair of @dev as well; known after setup */
@@ -433,6 +435,12 @@ static inline u32 rch_path_events(const struct rch_path *path)
 {
 	return atomic_read(&path->events);
 }
+
+/* path_own.c APIs: may sleep, but for rch_path_own_get() */
+int rch_path_own_check(struct net *net, const struct sockaddr_storage *own);
+void rch_path_own_get(const struct rdma_cm_id *id, struct sockaddr_storage *own);
+int rch_path_own_bind(struct rdma_cm_id *id, const struct sockaddr_storage *source,
+		      const struct sockaddr_storage *dst);
 
 /* path_mtu.c APIs: may sleep */
 u32 rch_port_mtu(struct ib_device *dev, u32 port);

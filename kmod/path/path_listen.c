@@ -194,25 +194,48 @@ static bool path_listen_refuses_nobody(const struct rch_path_listener *listener)
 	return nobody;
 }
 
-/**
- * rch_path_request_is_its_own - whether a peer has the address that it claims
- * @request: the peer's wish
- *
- * The address of the peer is private data, which the peer's connection manager has written. On RoCE
- * the peer's GID, to which packets go, is made of the address that it connects from.
- */
-bool rch_path_request_is_its_own(const struct rch_path_request *request)
+/* Whether @gid is made of the address @addr. */
+static bool path_listen_gid_is_of(const union ib_gid *gid, const struct sockaddr_storage *addr)
 {
-	const struct rdma_route *route = &request->id->route;
-	struct sockaddr_storage of_gid = {}, claimed = route->addr.dst_addr;
+	struct sockaddr_storage of_gid = {}, claimed = *addr;
 
-	if (!rdma_protocol_roce(request->id->device, request->id->port_num))
-		return true;
-	rdma_gid2ip((struct sockaddr *)&of_gid, &route->path_rec->dgid);
+	rdma_gid2ip((struct sockaddr *)&of_gid, gid);
 	/* A GID has no scope. */
 	if (claimed.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)&claimed)->sin6_scope_id = 0;
 	return rch_addr_same_host(&of_gid, &claimed);
+}
+
+/* Whether the request has come to the own address that it names, by which packets will go. */
+static bool path_listen_has_come_to(struct rdma_cm_id *id, const struct sockaddr_storage *own)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
+	const struct ib_global_route *grh;
+	int mask;
+
+	if (rdma_init_qp_attr(id, &attr, &mask))
+		return false;
+	/* The connection manager has a reference to that while its handler runs. */
+	grh = rdma_ah_read_grh(&attr.ah_attr);
+	return grh->sgid_attr && path_listen_gid_is_of(&grh->sgid_attr->gid, own);
+}
+
+/**
+ * rch_path_request_is_its_own - whether a peer names its own address, and the one it asks
+ * @request: the peer's wish
+ *
+ * Both addresses are private data, which the peer's connection manager has written. On RoCE the
+ * peer's GID, to which packets go, is made of the address that it connects from; and the own GID,
+ * to which the request has come, of the address that it connects to.
+ */
+bool rch_path_request_is_its_own(const struct rch_path_request *request)
+{
+	const struct rdma_route *route = &request->id->route;
+
+	if (!rdma_protocol_roce(request->id->device, request->id->port_num))
+		return true;
+	return path_listen_gid_is_of(&route->path_rec->dgid, &route->addr.dst_addr) &&
+	       path_listen_has_come_to(request->id, &route->addr.src_addr);
 }
 
 /**

@@ -287,6 +287,25 @@ long call_info(struct actor *actor, const struct call *call)
 	return issue(actor, call, &command);
 }
 
+/* None, most often. */
+static struct rdmachan_addr local_of(unsigned int value, bool there)
+{
+	struct rdmachan_addr none = {};
+
+	switch (value % 16) {
+	case 1:
+	case 2:
+		return there ? peer_address() : own_address();
+	case 3:
+		return there ? peer_address6() : own_address6();
+	case 4:
+	case 5:
+		return address_value(value / 16);
+	default:
+		return none;
+	}
+}
+
 long call_listen(struct actor *actor, const struct call *call)
 {
 	static const uint32_t backlogs[] = { 0, 1, 2, 65535, 65536, 0xffffffff };
@@ -298,6 +317,7 @@ long call_listen(struct actor *actor, const struct call *call)
 	listen->service = service_of(call->value[3]);
 	listen->backlog = PICK(backlogs, call->value[4]);
 	listen->tuning = tuning_of(call->value[5]);
+	listen->local = local_of(call->value[6], true);
 	listen->error_ptr = error_ptr(actor, call);
 	listen->out_fd = -1;
 	return issue_fd(actor, call, &command, &listen->out_fd);
@@ -327,6 +347,7 @@ long call_connect(struct actor *actor, const struct call *call)
 	connect->tuning = tuning_of(call->value[5]);
 	connect->traffic_class = traffic_class_of(call->value[5]);
 	connect->addr = address_value(call->value[6]);
+	connect->source = local_of(call->value[3] / 16, false);
 	connect->error_ptr = error_ptr(actor, call);
 	connect->out_fd = -1;
 	return issue_fd(actor, call, &command, &connect->out_fd);

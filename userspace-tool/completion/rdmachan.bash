@@ -57,6 +57,11 @@ _rdmachan()
 		--revoke | --offset | --listen | --length)
 		return
 		;;
+	--bind)
+		_rdmachan_words "$(ip -o addr show 2>/dev/null |
+			sed -n 's,^.* inet6\{0\,1\} \([0-9a-f.:]*\)/.*,\1,p')"
+		return
+		;;
 	--rights)
 		_rdmachan_words "read write atomic read,write read,write,atomic"
 		return

@@ -236,6 +236,12 @@ static const struct cause causes[] = {
 		"The address of this host that the connection used was removed.",
 		"See which addresses the interface has now (\"ip addr\"), then connect again.",
 	},
+	[RDMACHAN_CAUSE_LOCAL_ADDRESS] = {
+		"local-address",
+		EADDRNOTAVAIL,
+		"This host has no such local address as was asked for, or no RDMA device serves it.",
+		"Use an address that this host has on an interface with an RDMA device (\"ip addr\" and \"rdma link\" show them), or none.",
+	},
 	[RDMACHAN_CAUSE_PORT_TAKEN] = {
 		"port-taken",
 		EADDRINUSE,

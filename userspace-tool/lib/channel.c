@@ -28,6 +28,7 @@ int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *op
 	listen.flags = use->flags;
 	listen.backlog = use->backlog;
 	listen.tuning = use->tuning;
+	listen.local = use->local;
 	if (ioctl(ctx, RDMACHAN_LISTEN, &listen) < 0)
 		return lib_error_call(err, RDMACHAN_OP_LISTEN, -1);
 	return listen.out_fd;
@@ -71,8 +72,8 @@ int lib_connect_fill(struct rdmachan_connect_args *connect, const struct sockadd
 	connect->flags = use->flags;
 	connect->timeout_ms = use->timeout_ms;
 	connect->tuning = use->tuning;
-	if (use->size >= sizeof(*use))
-		connect->traffic_class = use->traffic_class;
+	connect->traffic_class = use->traffic_class;
+	connect->source = use->local;
 	return 0;
 }
 
@@ -127,10 +128,23 @@ static void sockaddr_set_port(struct sockaddr *sa, uint32_t port)
 		((struct sockaddr_in6 *)sa)->sin6_port = htons(port);
 }
 
+/* That of the local address, which may be an IPv4 address within an IPv6 one. */
+static int family_to_connect(const struct rdmachan_options *options)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (!options || !options->local.family)
+		return AF_UNSPEC;
+	if (options->local.family == AF_INET6 &&
+	    !memcmp(options->local.addr, mapped, sizeof(mapped)))
+		return AF_INET;
+	return options->local.family;
+}
+
 int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 			  const struct rdmachan_options *options, struct rdmachan_error *err)
 {
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *ai;
 	int chan = -1;
 	int eai, saved;
@@ -140,6 +154,12 @@ int rdmachan_connect_host(int ctx, const char *host, uint32_t service,
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	if (options && options->port > 0xffff) {
 		errno = EINVAL;
+		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
+	}
+	hints.ai_family = family_to_connect(options);
+	if (hints.ai_family != AF_UNSPEC && hints.ai_family != AF_INET &&
+	    hints.ai_family != AF_INET6) {
+		errno = EAFNOSUPPORT;
 		return lib_error_call(err, RDMACHAN_OP_CONNECT, -1);
 	}
 	eai = getaddrinfo(host, NULL, &hints, &list);

@@ -60,8 +60,7 @@ int lib_options_check(const struct rdmachan_options *options)
 
 	if (!options)
 		return 0;
-	if (options->size < offsetof(struct rdmachan_options, traffic_class) ||
-	    (options->size >= sizeof(*options) && options->reserved)) {
+	if (options->size < sizeof(*options)) {
 		errno = EINVAL;
 		return -1;
 	}

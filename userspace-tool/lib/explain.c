@@ -85,8 +85,9 @@ static void add_local(struct text *text, const struct rdmachan_error *err)
 {
 	char addr[RDMACHAN_ADDR_MAX];
 
-	if (err->local.family && err->op != RDMACHAN_OP_LISTEN)
-		add(text, " from %s", rdmachan_addr_text(&err->local, addr, sizeof(addr)));
+	if (err->local.family)
+		add(text, " %s %s", err->op == RDMACHAN_OP_LISTEN ? "at" : "from",
+		    rdmachan_addr_text(&err->local, addr, sizeof(addr)));
 	if (!err->device[0])
 		return;
 	add(text, " over RDMA device %.*s", device_length(err), err->device);
@@ -205,6 +206,9 @@ static void add_transport(struct text *text, const struct rdmachan_error *err)
 
 static const char *cause_text(const struct rdmachan_error *err)
 {
+	if (err->cause == RDMACHAN_CAUSE_LOCAL_ADDRESS && err->local.family)
+		return err->detail ? "No RDMA device of this host serves that local address." :
+				     "This host has no such local address.";
 	if (err->cause == RDMACHAN_CAUSE_ADDRESS && !err->peer.family)
 		return "The name of the host has no address.";
 	if (no_loopback_device(err))

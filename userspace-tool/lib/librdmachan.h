@@ -122,9 +122,8 @@ extern "C" {
  *	0 is %RDMACHAN_PORT
  * @tuning: Sizes and times of the channel; zeros are the defaults
  * @traffic_class: Of packets, for rdmachan_connect(): see &struct rdmachan_connect_args
- * @reserved: Must be 0
- *
- * A program that was compiled when there was no @traffic_class has a size that ends before it.
+ * @local: Local address: that at which alone peers reach a listener, or from which a channel
+ *	connects; zeros: any. rdmachan_addr_from_sockaddr() makes it of another; its port is 0
  */
 struct rdmachan_options {
 	size_t size;
@@ -134,11 +133,12 @@ struct rdmachan_options {
 	uint32_t port;
 	struct rdmachan_tuning tuning;
 	uint32_t traffic_class;
-	uint32_t reserved;
+	struct rdmachan_addr local;
 };
 
 #define RDMACHAN_OPTIONS_INIT \
-	{ sizeof(struct rdmachan_options), RDMACHAN_FD_F_CLOEXEC, 0, 0, 0, { 0, 0, 0, 0 }, 0, 0 }
+	{ sizeof(struct rdmachan_options), RDMACHAN_FD_F_CLOEXEC, 0, 0, 0, { 0, 0, 0, 0 }, 0, \
+	  { 0, 0, 0, { 0 }, 0 } }
 
 /**
  * struct rdmachan_transfer - how to send or receive one message
@@ -275,18 +275,21 @@ int rdmachan_list_each(int ctx, uint32_t flags,
  * rdmachan_listen() - accept channels for a service
  * @ctx: context
  * @service: 1 to %RDMACHAN_SERVICE_MAX
- * @options: flags, backlog and tuning are used; or NULL
+ * @options: flags, backlog, tuning and local are used; or NULL
  * @err: why it failed, or NULL
  *
- * The listener is readable (poll()) when a channel waits to be accepted.
+ * The listener is readable (poll()) when a channel waits to be accepted. With local in @options
+ * peers reach it at that address alone, and other listeners may have the service at other
+ * addresses; without, it has the service at all addresses.
  *
  * Threads: any at once. Fork: a child may call it.
  *
- * Return: the listener, or -1. EADDRINUSE: somebody listens for the service
- * already, or another program has the module's port. EACCES: the service is below
- * %RDMACHAN_SERVICE_PRIVILEGED. EINVAL: @service, backlog or a member of tuning is out
- * of its range. EDQUOT, ENOSPC: there are as many listeners as may be (@err has the
- * cause). EMFILE, ENFILE: no file descriptor is left.
+ * Return: the listener, or -1. EADDRINUSE: somebody listens for the service at one of the
+ * addresses already, or another program has the module's port. EADDRNOTAVAIL: this host has not
+ * the address local, or no RDMA device serves it. EACCES: the service is below
+ * %RDMACHAN_SERVICE_PRIVILEGED. EINVAL: @service, backlog, a member of tuning or local is out
+ * of its range. EAFNOSUPPORT: local is neither IPv4 nor IPv6. EDQUOT, ENOSPC: there are as many
+ * listeners as may be (@err has the cause). EMFILE, ENFILE: no file descriptor is left.
  */
 int rdmachan_listen(int ctx, uint32_t service, const struct rdmachan_options *options,
 		    struct rdmachan_error *err);
@@ -320,7 +323,7 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  *	the peer, 0 for %RDMACHAN_PORT
  * @addr_len: bytes of it
  * @service: service at the peer
- * @options: flags, timeout_ms, tuning and traffic_class are used; or NULL
+ * @options: flags, timeout_ms, tuning, traffic_class and local are used; or NULL
  * @err: why it failed, or NULL
  *
  * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
@@ -334,9 +337,10 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * refused; EHOSTUNREACH: no such host; ENODEV: no RDMA device leads there; EHOSTDOWN: no
  * answer; ETIMEDOUT: none in time; ECONNRESET, EPROTO: the connection has failed while it was
  * made; EINTR: a handler ran first, and it is given up; EDQUOT, ENOSPC, ENOBUFS: limits of the
- * user or of all; EMFILE, ENFILE: no file descriptor is left; EAFNOSUPPORT: @addr is neither IPv4
- * nor IPv6; EINVAL: it is too short or names no host, or a value is out of its range. @err has the
- * cause of all but EINTR, EAFNOSUPPORT, EINVAL, EMFILE and ENFILE.
+ * user or of all; EMFILE, ENFILE: no file descriptor is left; EADDRNOTAVAIL: this host has not the
+ * address local of @options, or no RDMA device serves it; EAFNOSUPPORT: an address is neither IPv4
+ * nor IPv6; EINVAL: @addr is too short or names no host, local is of another family, or a value is
+ * out of its range. @err has the cause of all but EINTR, EAFNOSUPPORT, EINVAL, EMFILE and ENFILE.
  */
 int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, uint32_t service,
 		     const struct rdmachan_options *options, struct rdmachan_error *err);
@@ -347,12 +351,12 @@ int rdmachan_connect(int ctx, const struct sockaddr *addr, socklen_t addr_len, u
  * @host: name, IPv4 or IPv6 address; a link-local IPv6 address with its
  *	interface, as "fe80::1%eth0"
  * @service: service at the host
- * @options: flags, timeout_ms, port, tuning and traffic_class are used; or NULL
+ * @options: flags, timeout_ms, port, tuning, traffic_class and local are used; or NULL
  * @err: why it failed, or NULL
  *
  * Tries the addresses of the host in their order until one answers; each try has
- * the whole timeout. With %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY only the first is
- * tried.
+ * the whole timeout. With local in @options those of its family are tried. With
+ * %RDMACHAN_FD_F_NONBLOCK or %RDMACHAN_CONNECT_F_EARLY only the first is tried.
  *
  * Threads: any at once. Fork: a child may call it. In one of a program with several threads,
  * getaddrinfo() is not safe.

@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_DEVICE_FATAL
+#define CAUSE_LAST	RDMACHAN_CAUSE_LOCAL_ADDRESS
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 

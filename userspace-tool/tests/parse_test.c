@@ -3,6 +3,8 @@
  * parse_test.c - arguments are taken strictly
  */
 #include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "parse.h"
 #include "rights.h"
@@ -197,6 +199,33 @@ static void test_rights(void)
 	ok(is_text(rights_text(0, text), "none"), "no rights");
 }
 
+static void address_is(const char *text, uint16_t family, const char *wanted)
+{
+	struct rdmachan_addr addr;
+	char back[RDMACHAN_ADDR_MAX] = "";
+
+	memset(&addr, 0xee, sizeof(addr));
+	ok(parse_address(text, &addr) && addr.family == family && !addr.port &&
+	   is_text(rdmachan_addr_text(&addr, back, sizeof(back)), wanted),
+	   "address \"%s\" is %s", text, back);
+}
+
+static void test_addresses(void)
+{
+	static const char *const wrong[] = {
+		"", "localhost", "10.0.0.256", "10.0.0.1/24", "10.0.0.1:5000", "[::1]", "fe80::1%no",
+		" 10.0.0.1",
+	};
+	struct rdmachan_addr addr = { .family = 77 };
+	size_t i;
+
+	address_is("10.0.0.1", AF_INET, "10.0.0.1");
+	address_is("fd00::1", AF_INET6, "fd00::1");
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		ok(!parse_address(wrong[i], &addr) && addr.family == 77,
+		   "address \"%s\" is refused", wrong[i]);
+}
+
 int main(void)
 {
 	test_services();
@@ -205,5 +234,6 @@ int main(void)
 	test_seconds();
 	test_operands();
 	test_rights();
+	test_addresses();
 	return tap_end();
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * path_own.c - the own end of a connection: its address and its port
+ *
+ * A program may say which own address a connection has. An address that no RDMA device serves is
+ * found before the peer is asked. A connection that has an own address goes by the interface of
+ * that address, whatever the route to the peer says.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/ipv6.h>
+#include <rdma/ib_addr.h>
+
+#include "base/inject.h"
+#include "base/rch.h"
+#include "path/path.h"
+
+static int rch_path_own_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/**
+ * rch_path_own_check - whether an RDMA device serves an own address
+ * @net: network namespace
+ * @own: address, with port 0
+ *
+ * The connection manager finds the device, as it will for a connection. Context: may sleep.
+ * Return: 0; -EADDRNOTAVAIL: the host has no such address; -ENODEV: it has, and no RDMA device
+ * serves it; or -ENOMEM.
+ */
+int rch_path_own_check(struct net *net, const struct sockaddr_storage *own)
+{
+	struct sockaddr_storage addr = *own;
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rch_try_verb(rdma_create_id(net, rch_path_own_event, NULL, RDMA_PS_TCP, IB_QPT_RC));
+	if (IS_ERR(id))
+		return -ENOMEM;
+	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
+	/* It takes a loopback address for any: no peer comes by it, and no device is bound. */
+	if (!ret && !id->device)
+		ret = -ENODEV;
+	rch_path_id_destroy(id);
+	if (!ret || ret == -ENOMEM || ret == -ENODEV)
+		return ret;
+	return -EADDRNOTAVAIL;
+}
+
+/**
+ * rch_path_own_get - the own address of a connection
+ * @id: connection manager's id whose device is known
+ * @own: result
+ *
+ * A request to connect names no interface with a link-local address: it is the one that the request
+ * came by.
+ */
+void rch_path_own_get(const struct rdma_cm_id *id, struct sockaddr_storage *own)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	struct sockaddr_in6 *in6 = (void *)own;
+
+	*own = addr->src_addr;
+	if (own->ss_family == AF_INET6 && !in6->sin6_scope_id &&
+	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		in6->sin6_scope_id = addr->dev_addr.bound_dev_if;
+}
+
+/**
+ * rch_path_own_bind - have an id connect from a port that no unprivileged program can have
+ * @id: connection manager's id
+ * @source: own address; family 0: any
+ * @dst: peer
+ *
+ * All links from an address share one port: it tells nothing but that. Context: may sleep. Return:
+ * 0, or an error: then the id is to connect from any port.
+ */
+int rch_path_own_bind(struct rdma_cm_id *id, const struct sockaddr_storage *source,
+		      const struct sockaddr_storage *dst)
+{
+	struct sockaddr_storage from = *source;
+	int port, ret = rdma_set_reuseaddr(id, 1);
+
+	from.ss_family = dst->ss_family;
+	/* As the connection manager does it for an id that is not bound. */
+	if (dst->ss_family == AF_INET6)
+		id->route.addr.dev_addr.bound_dev_if =
+			((const struct sockaddr_in6 *)dst)->sin6_scope_id;
+	for (port = RCH_PORT_PRIVILEGED - 1; !ret && port >= RCH_PORT_PRIVILEGED / 2; port--) {
+		/* At the same place in both families. */
+		((struct sockaddr_in *)&from)->sin_port = htons(port);
+		ret = rdma_bind_addr(id, (struct sockaddr *)&from);
+		if (!ret)
+			return 0;
+		if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
+			ret = 0;
+	}
+	return ret ?: -EADDRINUSE;
+}
