@@ -52,6 +52,7 @@ static void json_traffic(struct json *json, const struct rdmachan_object *object
 	json_number(json, "tx_stalls", object->tx_stalls);
 	json_number(json, "send_buffer", object->send_buffer);
 	json_number(json, "recv_buffer", object->recv_buffer);
+	json_number(json, "linger_ms", object->linger_ms);
 	json_number(json, "peer_message_max", object->peer_message_max);
 	json_number(json, "tx_placed", object->tx_placed);
 	json_number(json, "rx_placed", object->rx_placed);

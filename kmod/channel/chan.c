@@ -86,8 +86,9 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->rx_placed = READ_ONCE(chan->counts.rx_placed);
 	out->tx_regions = atomic64_read(&chan->counts.tx_regions);
 	out->rx_regions = atomic64_read(&chan->counts.rx_regions);
-	out->send_buffer = chan->tuning.send_buffer;
-	out->recv_buffer = chan->tuning.recv_buffer;
+	out->send_buffer = READ_ONCE(chan->tuning.send_buffer);
+	out->recv_buffer = READ_ONCE(chan->tuning.recv_buffer);
+	out->linger_ms = READ_ONCE(chan->tuning.linger_ms);
 }
 
 static const struct rch_object_ops chan_object_ops = {
@@ -96,34 +97,6 @@ static const struct rch_object_ops chan_object_ops = {
 	.put = chan_put,
 	.fill = chan_fill,
 };
-
-static bool chan_out_of_range(u32 value, u32 min, u32 max)
-{
-	return value && (value < min || value > max);
-}
-
-/**
- * rch_chan_tune - check what a program wishes, and fill in defaults
- * @tuning: wishes, in and out
- *
- * Return: 0 or -EINVAL.
- */
-int rch_chan_tune(struct rdmachan_tuning *tuning)
-{
-	if (chan_out_of_range(tuning->send_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
-	    chan_out_of_range(tuning->recv_buffer, RDMACHAN_BUFFER_MIN, RDMACHAN_BUFFER_MAX) ||
-	    chan_out_of_range(tuning->message_max, 1, RDMACHAN_MESSAGE_MAX))
-		return -EINVAL;
-	if (!tuning->send_buffer)
-		tuning->send_buffer = READ_ONCE(rch_buffer);
-	if (!tuning->recv_buffer)
-		tuning->recv_buffer = READ_ONCE(rch_buffer);
-	if (!tuning->message_max)
-		tuning->message_max = READ_ONCE(rch_message_max);
-	if (!tuning->linger_ms)
-		tuning->linger_ms = READ_ONCE(rch_linger_ms);
-	return 0;
-}
 
 static int chan_charge(struct rch_chan *chan, const struct rch_charge *owner, bool by_peer,
 		       const struct rdmachan_tuning *tuning, struct rdmachan_error *error)
@@ -184,6 +157,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->rndv_tx.rts_serial = rch_first_number();
 	chan->lend.serial = chan->rndv_tx.rts_serial;
 	INIT_LIST_HEAD(&chan->rx.segments);
+	mutex_init(&chan->tune_lock);
 	mutex_init(&chan->early.lock);
 	INIT_LIST_HEAD(&chan->early.messages);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
@@ -371,6 +345,8 @@ void rch_chan_writable(struct rch_lane *lane)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
+	if (unlikely(chan->tx_kept))
+		rch_chan_tx_settle(chan);
 	wake_up_interruptible_poll(&chan->wait, EPOLLOUT | EPOLLWRNORM);
 }
 

@@ -306,8 +306,19 @@ struct rch_chan {
 	bool active;
 	/** @peer: active: where to; immutable */
 	struct sockaddr_storage peer;
-	/** @tuning: sizes and times, with defaults filled in; immutable */
+	/**
+	 * @tuning: sizes and times, with defaults filled in. Its message_max is immutable. Others
+	 * are written with @tune_lock, by WRITE_ONCE(): send_buffer under the link's lock too,
+	 * recv_buffer under @lock. Read without these by READ_ONCE()
+	 */
 	struct rdmachan_tuning tuning;
+	/** @tune_lock: one thread at a time changes @tuning; outside of @lock and the link's */
+	struct mutex tune_lock;
+	/**
+	 * @tx_kept: bytes that are charged beyond the send buffer, as more waits to be sent than a
+	 * smaller one has room for; protected by the link's lock
+	 */
+	u64 tx_kept;
 	/** @charge: its share of the limits; protected by quota_lock */
 	struct rch_charge charge;
 	/** @wait: woken when the state changes, a message is complete, or there is room */
@@ -441,7 +452,6 @@ extern const struct rch_chan_ops *rch_chan_ops;
 /* chan.c APIs: a channel's life */
 int rch_chan_init(const struct rch_chan_ops *ops);
 void rch_chan_exit(void);
-int rch_chan_tune(struct rdmachan_tuning *tuning);
 struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 				u32 service, const struct rdmachan_tuning *tuning,
 				enum rch_chan_state state, struct rdmachan_error *error);
@@ -466,6 +476,11 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error);
 void rch_chan_gone(struct rch_lane *lane);
 void rch_chan_writable(struct rch_lane *lane);
 __poll_t rch_chan_poll_mask(struct rch_chan *chan);
+
+/* chan_tune.c APIs; process context */
+int rch_chan_tune(struct rdmachan_tuning *tuning);
+int rch_chan_retune(struct rch_chan *chan, const struct rdmachan_tune_args *tune,
+		    struct rdmachan_error *error);
 
 /* chan_connect.c APIs */
 void rch_chan_connect_work(struct work_struct *work);
@@ -505,9 +520,11 @@ int rch_chan_taken_wait(struct rch_chan *chan, u64 number, unsigned long deadlin
 			struct rdmachan_error *error, bool *sent);
 
 /* chan_tx.c APIs: process context */
+int rch_chan_tx_resize(struct rch_chan *chan, u32 size, struct rdmachan_error *error);
 void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
 /* chan_tx.c APIs: any context */
+void rch_chan_tx_settle(struct rch_chan *chan);
 bool rch_chan_tx_settled(struct rch_chan *chan);
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);
@@ -533,6 +550,7 @@ void rch_segments_free(struct list_head *list);
 void rch_segments_drop(struct list_head *list);
 
 /* chan_rx.c APIs: process context */
+void rch_chan_rx_resize(struct rch_chan *chan, u32 size);
 void rch_chan_accepted(struct rch_chan *chan);
 bool rch_chan_has_ended(const struct rch_chan *chan);
 bool rch_chan_rx_settled(struct rch_chan *chan);

@@ -41,8 +41,7 @@ static bool chan_rx_only_incomplete(const struct rch_chan *chan)
  */
 static noinline_for_stack bool chan_rx_charge_excess(struct rch_chan *chan, u64 told)
 {
-	u64 promised = told - chan->rx.window.consumed;
-	u64 excess = promised > chan->rx.window.size ? promised - chan->rx.window.size : 0;
+	u64 excess = rch_window_excess(&chan->rx.window, told);
 	struct rch_cost cost = {};
 	u32 cause, limit;
 
@@ -95,6 +94,30 @@ static void chan_rx_tell_credit(struct rch_chan *chan, u64 credit)
 		rch_chan_cannot_keep(chan, READ_ONCE(chan->rx.over), RDMACHAN_LIMIT_BYTES);
 	else if (credit)
 		rch_lane_credit(&chan->lane, credit);
+}
+
+/**
+ * rch_chan_rx_resize - give the receive buffer another size
+ * @chan: channel
+ * @size: bytes; when it grows the difference was charged
+ *
+ * What was promised to the peer beyond a smaller buffer is charged until it is read, as @rx.excess.
+ * Context: process, with @tune_lock.
+ */
+void rch_chan_rx_resize(struct rch_chan *chan, u32 size)
+{
+	struct rch_chan_rx *rx = &chan->rx;
+	u64 charged, limit;
+
+	lockdep_assert_held(&chan->tune_lock);
+	spin_lock_bh(&chan->lock);
+	charged = max(size, chan->tuning.recv_buffer) + rx->excess;
+	limit = rch_window_resize(&rx->window, size);
+	rx->excess = rch_window_excess(&rx->window, rx->window.told);
+	WRITE_ONCE(chan->tuning.recv_buffer, size);
+	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, charged - size - rx->excess);
+	spin_unlock_bh(&chan->lock);
+	chan_rx_tell_credit(chan, limit);
 }
 
 /** rch_chan_accepted - a program has taken the channel out of its listener's queue */

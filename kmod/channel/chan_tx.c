@@ -99,13 +99,73 @@ int rch_chan_tx_too_large(struct rch_chan *chan, u32 cause, u32 limit)
 /** rch_chan_tx_sizes - whether a message of @len bytes may be sent. Return: 0 or -EMSGSIZE */
 int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 {
-	u32 max = READ_ONCE(chan->peer_message_max), buffer = chan->tuning.send_buffer;
+	u32 max = READ_ONCE(chan->peer_message_max), buffer = READ_ONCE(chan->tuning.send_buffer);
 
 	if (len > max)
 		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_MESSAGE_SIZE, max);
 	if (nonblock && len > buffer)
 		return rch_chan_tx_too_large(chan, RDMACHAN_CAUSE_SEND_BUFFER, buffer);
 	return 0;
+}
+
+/**
+ * rch_chan_tx_settle - what waits to be sent may fit the send buffer again
+ * @chan: channel that keeps bytes charged beyond that
+ *
+ * Any context, under the link's lock.
+ */
+void rch_chan_tx_settle(struct rch_chan *chan)
+{
+	lockdep_assert_held(&chan->lane.link->lock);
+	if (chan->lane.queued >= chan->lane.room)
+		return;
+	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->tx_kept);
+	chan->tx_kept = 0;
+}
+
+/* Return: 0, or an error with @error, and nothing has changed. */
+static int chan_tx_resize_locked(struct rch_chan *chan, u32 size, struct rdmachan_error *error)
+{
+	u64 charged = chan->tuning.send_buffer + chan->tx_kept;
+	const struct rch_cost growth = {
+		.of[RDMACHAN_LIMIT_BYTES] = size > charged ? size - charged : 0,
+	};
+	int ret;
+
+	lockdep_assert_held(&chan->lane.link->lock);
+	ret = rch_charge_object(&chan->charge, &growth, RDMACHAN_OP_TUNE, error);
+	if (ret)
+		return ret;
+	WRITE_ONCE(chan->tuning.send_buffer, size);
+	WRITE_ONCE(chan->lane.room, size);
+	chan->tx_kept = max_t(u64, charged, size) - size;
+	rch_chan_tx_settle(chan);
+	return 0;
+}
+
+/**
+ * rch_chan_tx_resize - give the send buffer another size
+ * @chan: channel whose link stays
+ * @size: bytes
+ * @error: which limit it was, with an error
+ *
+ * What waits to be sent beyond a smaller buffer is charged until it fits. Context: process, with
+ * @tune_lock. Return: 0, or as rch_charge_object().
+ */
+int rch_chan_tx_resize(struct rch_chan *chan, u32 size, struct rdmachan_error *error)
+{
+	int ret;
+
+	lockdep_assert_held(&chan->tune_lock);
+	spin_lock_bh(&chan->lane.link->lock);
+	ret = chan_tx_resize_locked(chan, size, error);
+	spin_unlock_bh(&chan->lane.link->lock);
+	/*
+	 * Also when it is smaller: a thread that has just looked at the new size may have seen what
+	 * waited before an item was sent, and that item woke nobody by the old size.
+	 */
+	wake_up_interruptible_poll(&chan->wait, EPOLLOUT | EPOLLWRNORM);
+	return ret;
 }
 
 /** rch_chan_tx_segment - queue the next segment of a message of @total bytes; may sleep */

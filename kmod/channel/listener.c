@@ -64,6 +64,7 @@ static void listener_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->accepted = listener->taken;
 	out->send_buffer = listener->tuning.send_buffer;
 	out->recv_buffer = listener->tuning.recv_buffer;
+	out->linger_ms = listener->tuning.linger_ms;
 	spin_unlock_bh(&listener->lock);
 }
 

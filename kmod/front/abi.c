@@ -23,6 +23,7 @@ RCH_AS_IN_VERSION_1(rdmachan_send_args, RDMACHAN_SEND_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_recv_args, RDMACHAN_RECV_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_shutdown_args, RDMACHAN_SHUTDOWN_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_finish_args, RDMACHAN_FINISH_SIZE_1);
+RCH_AS_IN_VERSION_1(rdmachan_tune_args, RDMACHAN_TUNE_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_object, RDMACHAN_OBJECT_SIZE_1);
 RCH_AS_IN_VERSION_1(rdmachan_query_args, RDMACHAN_QUERY_SIZE_1);

@@ -46,7 +46,8 @@ static bool file_waiting_would_do(const struct kiocb *iocb, size_t length)
 	struct rch_chan *chan = iocb->ki_filp->private_data;
 
 	return (iocb->ki_flags & IOCB_NOWAIT) && !(iocb->ki_filp->f_flags & O_NONBLOCK) &&
-	       length > chan->tuning.send_buffer && length <= READ_ONCE(chan->peer_message_max);
+	       length > READ_ONCE(chan->tuning.send_buffer) &&
+	       length <= READ_ONCE(chan->peer_message_max);
 }
 
 static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)

@@ -130,7 +130,8 @@ static int ioctl_run_info(struct rch_call *call)
 			  RDMACHAN_CALLS_FINISH | RDMACHAN_CALLS_TRAFFIC_CLASS |
 			  RDMACHAN_CALLS_QUEUE_IOV | RDMACHAN_CALLS_ACCEPT_MANY |
 			  RDMACHAN_CALLS_QUEUE_MESSAGE | RDMACHAN_CALLS_PEEK |
-			  RDMACHAN_CALLS_DELIVERED | RDMACHAN_CALLS_ADDRESS;
+			  RDMACHAN_CALLS_DELIVERED | RDMACHAN_CALLS_ADDRESS |
+			  RDMACHAN_CALLS_TUNE;
 	info->out_message_max = RDMACHAN_MESSAGE_MAX;
 	info->out_frame_size = RCH_FRAME_SIZE;
 	info->out_port = rch_port;
@@ -433,7 +434,7 @@ static int ioctl_run_recv(struct rch_call *call)
 	return ret;
 }
 
-/* SHUTDOWN, FINISH, BUSY_POLL, QUERY and LIST */
+/* SHUTDOWN, FINISH, TUNE, BUSY_POLL, QUERY and LIST */
 
 static int ioctl_run_shutdown(struct rch_call *call)
 {
@@ -467,6 +468,22 @@ static int ioctl_run_finish(struct rch_call *call)
 	ret = rch_chan_finish(chan, rch_file_nonblock(call->file, finish->flags),
 			      call->until.deadline, &error);
 	return ret ? rch_refused(ret, finish->error_ptr, &error) : 0;
+}
+
+static int ioctl_run_tune(struct rch_call *call)
+{
+	struct rdmachan_tune_args *tune = &call->arg.tune;
+	struct rch_chan *chan = call->file->private_data;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	int ret;
+
+	call->copied = true;
+	ret = rch_error_check(tune->error_ptr);
+	if (ret)
+		return ret;
+	ret = rch_chan_retune(chan, tune, &error);
+	/* As always, what is wrong with the structure leaves the record as it was. */
+	return ret && ret != -EINVAL ? rch_refused(ret, tune->error_ptr, &error) : ret;
 }
 
 static int ioctl_busy_poll(struct rch_call *call, u32 *to)
@@ -782,6 +799,7 @@ static const struct rch_command chan_commands[] = {
 		    ioctl_run_finish),
 	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1,
 		    ioctl_run_query_chan),
+	RCH_COMMAND(RDMACHAN_TUNE, rdmachan_tune_args, RDMACHAN_TUNE_SIZE_1, ioctl_run_tune),
 	RCH_COMMAND(RDMACHAN_BUSY_POLL, rdmachan_busy_poll_args, RDMACHAN_BUSY_POLL_SIZE_1,
 		    ioctl_run_busy_poll_chan),
 	RCH_COMMAND(RDMACHAN_GRANT, rdmachan_grant_args, RDMACHAN_GRANT_SIZE_1, rch_run_grant),

@@ -21,6 +21,7 @@ union rch_arg {
 	struct rdmachan_recv_args recv;
 	struct rdmachan_shutdown_args shutdown;
 	struct rdmachan_finish_args finish;
+	struct rdmachan_tune_args tune;
 	struct rdmachan_busy_poll_args busy_poll;
 	struct rdmachan_query_args query;
 	struct rdmachan_list_args list;

@@ -67,6 +67,38 @@ static void window_tell(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rch_window_must_tell(&rx, false));
 }
 
+static void window_resize(struct kunit *test)
+{
+	struct rch_window_rx rx;
+
+	rch_window_init(&rx, 1 << 20);
+	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), 0);
+	KUNIT_ASSERT_TRUE(test, rch_window_received(&rx, 65536 - 64));
+
+	/* Smaller: what was promised may come, and is beyond the buffer until it is read. */
+	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536), 0);
+	KUNIT_EXPECT_EQ(test, rx.told, 1 << 20);
+	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), (1 << 20) - 65536);
+	KUNIT_EXPECT_FALSE(test, rch_window_must_tell(&rx, false));
+	KUNIT_ASSERT_TRUE(test, rch_window_received(&rx, (1 << 20) - 65536 - 64));
+	KUNIT_EXPECT_FALSE(test, rch_window_received(&rx, 0));
+	rch_window_consumed(&rx, 65536 - 64);
+	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), (1 << 20) - 2 * 65536);
+	KUNIT_EXPECT_FALSE(test, rch_window_must_tell(&rx, false));
+	rch_window_consumed(&rx, (1 << 20) - 65536 - 64);
+	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), 0);
+	KUNIT_EXPECT_TRUE(test, rch_window_must_tell(&rx, false));
+	KUNIT_EXPECT_EQ(test, rch_window_target(&rx, false), (1 << 20) + 65536);
+
+	/* Larger: however little it is, it is told. As large as before says nothing. */
+	rx.told = rch_window_target(&rx, false);
+	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536 + 1), (1 << 20) + 65536 + 1);
+	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), 0);
+	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536 + 1), 0);
+	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536), 0);
+	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536 + 1), 0);
+}
+
 struct record {
 	u32 length;
 	bool last;
@@ -90,13 +122,17 @@ struct play {
 	const char *broken;
 };
 
-/* The buffer, the largest record, the largest message, how often records are small. */
+/*
+ * The largest buffer, the largest record, the largest message, whether records are often small, and
+ * whether the buffer becomes smaller and larger.
+ */
 struct window_case {
 	const char *name;
 	u32 buffer;
 	u32 segment;
 	u32 message;
 	bool crumbs;
+	bool resized;
 };
 
 #define SEGMENT_16K (16384 - 40)
@@ -110,6 +146,9 @@ static const struct window_case window_cases[] = {
 	{ "messages larger than the buffer", 1 << 20, SEGMENT_16K, 8 << 20, false },
 	{ "smallest frames", RDMACHAN_BUFFER_MIN, 1024 - 40, 1 << 19, false },
 	{ "records of three quarters", RDMACHAN_BUFFER_MIN, 49152 - 64, 1 << 20, false },
+	{ "resized", 1 << 20, SEGMENT_16K, 1 << 18, false, true },
+	{ "resized, crumbs", 1 << 20, SEGMENT_16K, 1 << 18, true, true },
+	{ "resized, larger messages", 1 << 19, SEGMENT_16K, 4 << 20, false, true },
 };
 
 static void window_desc(const struct window_case *wc, char *desc)
@@ -199,6 +238,20 @@ static bool play_raise(struct play *p)
 	return news;
 }
 
+/* As a program does by TUNE. It is no way out of a stall. */
+static void play_resize(struct play *p, const struct window_case *wc)
+{
+	u32 size = RDMACHAN_BUFFER_MIN + rch_below(&p->rnd, wc->buffer - RDMACHAN_BUFFER_MIN + 1);
+	u64 told = p->rx.told, limit = rch_window_resize(&p->rx, size);
+
+	if (p->rx.told < told || (limit && limit != p->rx.told))
+		p->broken = "a promise is taken back";
+	if (limit)
+		p->promise = limit;
+	if (limit && rch_window_excess(&p->rx, limit))
+		p->broken = "more is promised than there is room for";
+}
+
 static bool play_act(struct play *p, const struct window_case *wc, u32 what)
 {
 	switch (what) {
@@ -245,6 +298,8 @@ static const char *play(struct play *p, const struct window_case *wc, u64 seed)
 		if (play_act(p, wc, what)) {
 			idle = 0;
 			play_check(p, wc);
+			if (wc->resized && rch_chance(&p->rnd, 50))
+				play_resize(p, wc);
 			continue;
 		}
 		/* Nothing came of this; if nothing comes of any, that is a stall. */
@@ -314,6 +369,7 @@ static void window_hoard(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(window_arithmetic),
 	KUNIT_CASE(window_tell),
+	KUNIT_CASE(window_resize),
 	KUNIT_CASE(window_segment_fits),
 	KUNIT_CASE(window_hoard),
 	KUNIT_CASE_PARAM(window_play, window_gen_params),

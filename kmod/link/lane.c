@@ -748,7 +748,7 @@ void rch_lane_refuse(struct rch_lane *lane)
 /** rch_lane_has_room - whether an item would be taken; a racy answer, as for poll() */
 bool rch_lane_has_room(struct rch_lane *lane)
 {
-	return READ_ONCE(lane->queued) < lane->room;
+	return READ_ONCE(lane->queued) < READ_ONCE(lane->room);
 }
 
 /** rch_lane_segment_max - bytes of the largest item */

@@ -537,7 +537,7 @@ struct rch_word {
  *	RCH_EARLY_ASKS
  * @early_heard: cost of the messages that came with RCH_EARLY_HEARS; softirq alone uses it
  * @queued: cost of items in @txq
- * @room: below this @queued has room: the send buffer
+ * @room: below this @queued has room: the send buffer; written with WRITE_ONCE()
  * @refused: takes no items any more
  * @stalled: waits for @window
  * @stalls: how often it did

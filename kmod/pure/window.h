@@ -41,7 +41,8 @@ struct rch_window_tx {
  * @received: cost of all records received
  * @consumed: cost of those that the program has read, or that were dropped
  * @told: the limit as last told
- * @size: receive buffer
+ * @size: receive buffer. A promise may be beyond it, when a message is larger or the buffer was
+ *	made smaller
  */
 struct rch_window_rx {
 	u64 received;
@@ -156,6 +157,31 @@ static inline bool rch_window_must_tell(const struct rch_window_rx *w, bool inco
 	u64 target = rch_window_target(w, incomplete);
 
 	return target > w->told && target - w->told >= w->size / 4;
+}
+
+/** rch_window_excess - how much of the promise @limit is beyond the buffer */
+static inline u64 rch_window_excess(const struct rch_window_rx *w, u64 limit)
+{
+	u64 promised = limit - w->consumed;
+
+	return promised > w->size ? promised - w->size : 0;
+}
+
+/**
+ * rch_window_resize - the receive buffer has another size from now on
+ * @w: window
+ * @size: bytes
+ *
+ * What was promised stays so: a window that becomes smaller does it as it is consumed.
+ * Return: the limit that is to be told now, for a larger one, however little it is; or 0.
+ */
+static inline u64 rch_window_resize(struct rch_window_rx *w, u32 size)
+{
+	w->size = size;
+	if (rch_window_target(w, false) <= w->told)
+		return 0;
+	w->told = rch_window_target(w, false);
+	return w->told;
 }
 
 #endif /* _RCH_PURE_WINDOW_H */

@@ -82,6 +82,7 @@ union arg {
 	struct rdmachan_recv_args recv;
 	struct rdmachan_shutdown_args shutdown;
 	struct rdmachan_finish_args finish;
+	struct rdmachan_tune_args tune;
 	struct rdmachan_busy_poll_args busy_poll;
 	struct rdmachan_query_args query;
 	struct rdmachan_list_args list;
@@ -159,6 +160,7 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_access_args)),
 	COMMAND("ATOMIC", RDMACHAN_ATOMIC, CHAN, rdmachan_atomic_args, RDMACHAN_ATOMIC_SIZE_1, 0,
 		FLAGS(rdmachan_atomic_args)),
+	COMMAND("TUNE", RDMACHAN_TUNE, CHAN, rdmachan_tune_args, RDMACHAN_TUNE_SIZE_1, 0, -1),
 	COMMAND("BUSY_POLL", RDMACHAN_BUSY_POLL, CHAN | QUEUE, rdmachan_busy_poll_args,
 		RDMACHAN_BUSY_POLL_SIZE_1, 0, -1),
 	COMMAND("SHUTDOWN", RDMACHAN_SHUTDOWN, CHAN, rdmachan_shutdown_args,
@@ -946,7 +948,7 @@ TEST_F(abi, info)
 	EXPECT_LT(info.out_port, 32768);
 	EXPECT_GE(info.out_protocol, 1);
 	/* All groups of calls, by bits without holes. */
-	EXPECT_EQ(info.out_calls, 0x3fff);
+	EXPECT_EQ(info.out_calls, 0x7fff);
 	EXPECT_GE(info.out_devices, 1);
 	EXPECT_GE(info.out_dead_ms, 200);
 	EXPECT_GE(info.out_connect_ms, 100);

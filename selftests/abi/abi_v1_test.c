@@ -104,6 +104,41 @@ TEST_F(v1, messages)
 	EXPECT_EQ(ioctl(self->chan, RDMACHAN_FINISH, &finish), 0);
 }
 
+TEST_F(v1, addresses_and_buffers)
+{
+	struct rdmachan_listen_args listen = {
+		.size = sizeof(listen), .service = SERVICE + 1,
+	};
+	struct rdmachan_connect_args connect = {
+		.size = sizeof(connect), .service = SERVICE + 1, .timeout_ms = 10000,
+	};
+	struct rdmachan_tune_args tune = {
+		.size = sizeof(tune), .send_buffer = 1 << 17, .recv_buffer = 1 << 18,
+		.linger_ms = 7,
+	};
+	struct rdmachan_object about = { .size = sizeof(about) };
+	struct rdmachan_query_args query = {
+		.size = sizeof(query), .object_ptr = (uintptr_t)&about,
+	};
+
+	ASSERT_EQ(ioctl(self->chan, RDMACHAN_QUERY, &query), 0);
+	connect.addr = about.peer;
+	connect.source = about.local;
+	connect.source.port = 0;
+	listen.local = about.peer;
+	listen.local.port = 0;
+	ASSERT_EQ(ioctl(self->there, RDMACHAN_LISTEN, &listen), 0);
+	ASSERT_EQ(ioctl(self->ctx, RDMACHAN_CONNECT, &connect), 0);
+	ASSERT_EQ(ioctl(connect.out_fd, RDMACHAN_TUNE, &tune), 0);
+	about.size = sizeof(about);
+	ASSERT_EQ(ioctl(connect.out_fd, RDMACHAN_QUERY, &query), 0);
+	EXPECT_EQ(about.send_buffer, 1 << 17);
+	EXPECT_EQ(about.recv_buffer, 1 << 18);
+	EXPECT_EQ(about.linger_ms, 7);
+	close(connect.out_fd);
+	close(listen.out_fd);
+}
+
 TEST_F(v1, records)
 {
 	struct {

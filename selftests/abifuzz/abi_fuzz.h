@@ -259,6 +259,7 @@ long call_connect(struct actor *actor, const struct call *call);
 long call_send(struct actor *actor, const struct call *call);
 long call_recv(struct actor *actor, const struct call *call);
 long call_shutdown(struct actor *actor, const struct call *call);
+long call_tune(struct actor *actor, const struct call *call);
 long call_finish(struct actor *actor, const struct call *call);
 long call_busy(struct actor *actor, const struct call *call);
 long call_query(struct actor *actor, const struct call *call);

@@ -33,6 +33,7 @@ struct command {
 		struct rdmachan_recv_args recv;
 		struct rdmachan_shutdown_args shutdown;
 		struct rdmachan_finish_args finish;
+		struct rdmachan_tune_args tune;
 		struct rdmachan_busy_poll_args busy_poll;
 		struct rdmachan_query_args query;
 		struct rdmachan_list_args list;
@@ -460,6 +461,19 @@ long call_finish(struct actor *actor, const struct call *call)
 	finish->flags = call->value[2] % 4;
 	finish->timeout_ms = timeout_of(call->value[3]);
 	finish->error_ptr = error_ptr(actor, call);
+	return issue(actor, call, &command);
+}
+
+long call_tune(struct actor *actor, const struct call *call)
+{
+	struct command command = { RDMACHAN_TUNE, sizeof(struct rdmachan_tune_args) };
+	const struct rdmachan_tuning tuning = tuning_of(call->value[2]);
+	struct rdmachan_tune_args *tune = &command.arg.tune;
+
+	tune->send_buffer = tuning.send_buffer;
+	tune->recv_buffer = tuning.recv_buffer;
+	tune->linger_ms = tuning.linger_ms;
+	tune->error_ptr = error_ptr(actor, call);
 	return issue(actor, call, &command);
 }
 

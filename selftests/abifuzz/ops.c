@@ -84,6 +84,7 @@ const struct op ops[] = {
 	{ "limit", call_limit, SLOT_OTHER, SLOT_OTHER, 1, E_ANY },
 	{ "finish", call_finish, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS | E_CONNECTION,
 	  { ENOTCONN, ENOBUFS, ENOSPC } },
+	{ "tune", call_tune, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL, { ENOTCONN, ENOBUFS, ENOSPC } },
 };
 
 const unsigned int ops_count = ARRAY_SIZE(ops);

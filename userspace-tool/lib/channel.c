@@ -236,6 +236,23 @@ int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err)
 	return lib_error_call(err, RDMACHAN_OP_SEND, ioctl(chan, RDMACHAN_FINISH, &finish));
 }
 
+int rdmachan_tune(int chan, const struct rdmachan_tuning *tuning, struct rdmachan_error *err)
+{
+	struct rdmachan_tune_args tune = {
+		.size = sizeof(tune),
+		.send_buffer = tuning->send_buffer,
+		.recv_buffer = tuning->recv_buffer,
+		.linger_ms = tuning->linger_ms,
+		.error_ptr = lib_error_prepare(err),
+	};
+
+	if (tuning->message_max) {
+		errno = EINVAL;
+		return lib_error_call(err, RDMACHAN_OP_TUNE, -1);
+	}
+	return lib_error_call(err, RDMACHAN_OP_TUNE, ioctl(chan, RDMACHAN_TUNE, &tune));
+}
+
 int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err)
 {
 	struct rdmachan_busy_poll_args busy = { .size = sizeof(busy), .usecs = usecs };

@@ -427,6 +427,24 @@ int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
 int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
 
 /**
+ * rdmachan_tune() - change the buffers and the linger time of an open channel
+ * @chan: channel
+ * @tuning: send_buffer, recv_buffer and linger_ms, as of rdmachan_connect(); 0 leaves one as it is.
+ *	message_max must be 0: the peer was told of it when the channel was opened
+ * @err: which limit it was, or NULL
+ *
+ * A buffer that grows has more room at once. One that becomes smaller loses nothing: what is in it
+ * stays, and no more is taken until that fits. rdmachan_query() tells the values. Other threads and
+ * programs may use the channel meanwhile.
+ *
+ * Threads: any at once. Fork: a child may call it.
+ *
+ * Return: 0 or -1, and then nothing has changed. EINVAL: a value is out of its range; ENOTCONN: the
+ * channel is still being connected, or has failed; ENOBUFS, ENOSPC: limits of the user or of all.
+ */
+int rdmachan_tune(int chan, const struct rdmachan_tuning *tuning, struct rdmachan_error *err);
+
+/**
  * rdmachan_busy_poll() - look for a while before sleeping
  * @fd: channel, or a queue's file descriptor (rdmachan_queue_fd())
  * @usecs: for how many microseconds, at most %RDMACHAN_BUSY_POLL_MAX; 0: not at all

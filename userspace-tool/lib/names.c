@@ -63,6 +63,7 @@ static const char *const ops[] = {
 	[RDMACHAN_OP_REGISTER] = "Registering a region",
 	[RDMACHAN_OP_GRANT] = "Lending memory to",
 	[RDMACHAN_OP_ACCESS] = "Using the memory lent by",
+	[RDMACHAN_OP_TUNE] = "Changing the buffers of the channel to",
 };
 
 static const char *const library_ops[] = {

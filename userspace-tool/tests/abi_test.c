@@ -38,6 +38,7 @@ int main(void)
 	size_is(rdmachan_access_args, 72);
 	size_is(rdmachan_atomic_args, 56);
 	size_is(rdmachan_finish_args, 32);
+	size_is(rdmachan_tune_args, 24);
 	size_is(rdmachan_options, sizeof(size_t) == 8 ? 72 : 68);
 	size_is(rdmachan_room, 256);
 	size_is(rdmachan_transfer, sizeof(size_t) == 8 ? 32 : 28);

@@ -259,7 +259,7 @@ static bool error_is_told(uint32_t error)
 
 	snprintf(name, sizeof(name), "(%s)", strerrorname_np(error));
 	for (err.op = RDMACHAN_OP_NONE; err.op <= RDMACHAN_OP_QUEUE; err.op++) {
-		if (err.op == RDMACHAN_OP_ACCESS + 1)
+		if (err.op == RDMACHAN_OP_TUNE + 1)
 			err.op = RDMACHAN_OP_LIBRARY;
 		if (!explained(&err, name) || !explained(&err, "\nWhat to do: ") ||
 		    strstr(text, "This number is not one"))
@@ -394,7 +394,7 @@ static void test_longest(void)
 	err.cause = RDMACHAN_CAUSE_NONE;
 	for (err.error = 1; err.error < 200; err.error++) {
 		for (err.op = 0; err.op <= RDMACHAN_OP_QUEUE + 1; err.op++) {
-			if (err.op == RDMACHAN_OP_ACCESS + 2)
+			if (err.op == RDMACHAN_OP_TUNE + 2)
 				err.op = RDMACHAN_OP_LIBRARY;
 			length = rdmachan_explain(&err, text, sizeof(text));
 			if (length > longest)

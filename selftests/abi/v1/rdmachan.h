@@ -125,6 +125,7 @@
  * @RDMACHAN_CMD_READ: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_WRITE: see &struct rdmachan_access_args
  * @RDMACHAN_CMD_ATOMIC: see &struct rdmachan_atomic_args
+ * @RDMACHAN_CMD_TUNE: see &struct rdmachan_tune_args
  */
 enum rdmachan_cmd {
 	RDMACHAN_CMD_INFO = 0x00,
@@ -149,6 +150,7 @@ enum rdmachan_cmd {
 	RDMACHAN_CMD_READ = 0x13,
 	RDMACHAN_CMD_WRITE = 0x14,
 	RDMACHAN_CMD_ATOMIC = 0x15,
+	RDMACHAN_CMD_TUNE = 0x16,
 };
 
 /**
@@ -287,6 +289,7 @@ enum rdmachan_cause {
  * @RDMACHAN_OP_REGISTER: registering a region
  * @RDMACHAN_OP_GRANT: lending memory to the peer, or taking it back
  * @RDMACHAN_OP_ACCESS: reading, writing or updating memory that the peer lends
+ * @RDMACHAN_OP_TUNE: changing the buffers of an open channel
  */
 enum rdmachan_op {
 	RDMACHAN_OP_NONE = 0,
@@ -300,6 +303,7 @@ enum rdmachan_op {
 	RDMACHAN_OP_REGISTER = 8,
 	RDMACHAN_OP_GRANT = 9,
 	RDMACHAN_OP_ACCESS = 10,
+	RDMACHAN_OP_TUNE = 11,
 };
 
 /**
@@ -411,7 +415,8 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted. As many
  *	links of a user may be neither up nor gone: those that channels have given up, too
  * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and the bytes beyond them of a message that is larger; the
+ *	receive buffers, and bytes beyond them: of a message that is larger, and of a buffer
+ *	that %RDMACHAN_TUNE has made smaller, until what is in it fits; the
  *	rings of queues, with the operations that can be under way; and what the adapter's memory
  *	regions for grants that are given take, and events and grants that are held
  * @RDMACHAN_LIMIT_QUEUES: queues
@@ -468,6 +473,7 @@ enum rdmachan_limit {
  * @RDMACHAN_CALLS_PEEK: %RDMACHAN_IO_F_PEEK
  * @RDMACHAN_CALLS_DELIVERED: %RDMACHAN_IO_F_DELIVERED and %RDMACHAN_SEND_F_DELIVERED
  * @RDMACHAN_CALLS_ADDRESS: &rdmachan_listen_args.local and &rdmachan_connect_args.source
+ * @RDMACHAN_CALLS_TUNE: %RDMACHAN_TUNE
  */
 enum rdmachan_calls {
 	RDMACHAN_CALLS_QUEUE = 1 << 0,
@@ -484,6 +490,7 @@ enum rdmachan_calls {
 	RDMACHAN_CALLS_PEEK = 1 << 11,
 	RDMACHAN_CALLS_DELIVERED = 1 << 12,
 	RDMACHAN_CALLS_ADDRESS = 1 << 13,
+	RDMACHAN_CALLS_TUNE = 1 << 14,
 };
 
 /**
@@ -1019,6 +1026,44 @@ struct rdmachan_finish_args {
 
 #define RDMACHAN_FINISH _IO(RDMACHAN_TYPE, RDMACHAN_CMD_FINISH)
 
+/**
+ * struct rdmachan_tune_args - ioctl(RDMACHAN_TUNE) on a channel: change it while it is open
+ * @size: sizeof(struct rdmachan_tune_args)
+ * @send_buffer: As of &struct rdmachan_tuning; 0 leaves it as it is, and so with the others
+ * @recv_buffer: Likewise
+ * @linger_ms: Likewise
+ * @error_ptr: Address of a &struct rdmachan_error, or 0
+ *
+ * Either all members take effect, or none. The largest message that this end receives cannot
+ * change, as the peer was told of it when the channel was opened. %RDMACHAN_QUERY tells the values.
+ *
+ * A buffer that grows has more room at once: threads that wait to send go on, and the peer is told.
+ * One that becomes smaller loses nothing. What is in it stays, and no more is taken until that
+ * fits. The peer may go on sending what it was promised before. The user is charged
+ * (%RDMACHAN_LIMIT_BYTES) for a larger buffer at once, and for a smaller one when all fits, or the
+ * channel ends. So what a smaller one gives back serves no larger one of the same call.
+ *
+ * Any program that has the channel may do so, while others use it. Calls of two threads take effect
+ * one after the other. Does not wait.
+ *
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - EINVAL: also when a member is out of its range.
+ *  - ENOTCONN: The channel is still being connected, or has failed.
+ *  - ENOBUFS: The buffers of the user's channels would be larger than those of one user may be
+ *    (%RDMACHAN_CAUSE_USER_BYTES).
+ *  - ENOSPC: Those of all users together would be (%RDMACHAN_CAUSE_TOTAL_LIMIT).
+ */
+struct rdmachan_tune_args {
+	__u32 size;
+	__u32 send_buffer;
+	__u32 recv_buffer;
+	__u32 linger_ms;
+	__aligned_u64 error_ptr;
+};
+
+#define RDMACHAN_TUNE _IO(RDMACHAN_TYPE, RDMACHAN_CMD_TUNE)
+
 /** RDMACHAN_BUSY_POLL_MAX - longest time of %RDMACHAN_BUSY_POLL, microseconds */
 #define RDMACHAN_BUSY_POLL_MAX	100000U
 
@@ -1162,7 +1207,7 @@ enum rdmachan_link_event {
  * @sq_entries: Queues: entries of the submission ring
  * @cq_entries: Queues: entries of the completion ring
  * @pools: Queues: pools of buffers
- * @__reserved: 0
+ * @linger_ms: Channels: how long close() tries to deliver; listeners: that of their channels
  * @sq_taken: Queues: entries taken of the submission ring, ever
  * @cq_completions: Queues: completions put into the ring, ever
  * @cq_overflows: Queues: how often a completion found the ring full
@@ -1223,7 +1268,7 @@ struct rdmachan_object {
 	__u32 sq_entries;
 	__u32 cq_entries;
 	__u32 pools;
-	__u32 __reserved;
+	__u32 linger_ms;
 	__aligned_u64 sq_taken;
 	__aligned_u64 cq_completions;
 	__aligned_u64 cq_overflows;
@@ -2242,6 +2287,7 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_RECV_SIZE_1			56
 #define RDMACHAN_SHUTDOWN_SIZE_1		8
 #define RDMACHAN_FINISH_SIZE_1			32
+#define RDMACHAN_TUNE_SIZE_1			24
 #define RDMACHAN_BUSY_POLL_SIZE_1		8
 #define RDMACHAN_OBJECT_SIZE_1			440
 #define RDMACHAN_QUERY_SIZE_1			24
