@@ -501,7 +501,7 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal);
 bool rch_chan_early_end(struct rch_chan *chan);
 void rch_chan_early_free(struct rch_chan *chan);
 
-/* chan_finish.c APIs: how much the peer's program has received */
+/* chan_taken.c APIs: how much the peer's program has received */
 enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *r);
 u64 rch_chan_finish_closed(struct rch_chan *chan, u32 messages);
 int rch_chan_finish_refuse(struct rch_chan *chan, struct rdmachan_error *error);
