@@ -225,6 +225,10 @@ struct rch_link_gather {
 	ktime_t look;
 	/** @used: how full the frame was at the last look */
 	u32 used;
+	/** @waits: the open frame has a record for which it is closed at @late */
+	bool waits;
+	/** @late: when that is */
+	ktime_t late;
 	/** @timer: looks, and ends it */
 	struct hrtimer timer;
 };
@@ -728,6 +732,7 @@ void rch_link_push_locked(struct rch_link *link);
 bool rch_link_gathers(struct rch_link *link);
 bool rch_link_may_gather(const struct rch_link *link);
 void rch_link_gather_over(struct rch_link *link);
+void rch_link_close_by(struct rch_link *link, u32 us);
 void rch_link_gather_sent(struct rch_link *link);
 
 /* link_last.c APIs: any context; with link->lock but for the first two */

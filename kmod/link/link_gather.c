@@ -78,7 +78,28 @@ void rch_link_gather_over(struct rch_link *link)
 	lockdep_assert_held(&link->lock);
 	link->tx.urgent = false;
 	link->tx.prompt = false;
+	link->gather.waits = false;
 	WRITE_ONCE(link->gather.on, false);
+}
+
+/**
+ * rch_link_close_by - the open frame waits no longer than that for frames in flight
+ * @link: link, locked; its open frame has a record
+ * @us: microseconds from now; the first such record of a frame counts
+ *
+ * Of a burst of records that may not wait, the first have frames of their own, and the others share
+ * some. Without this the last of these, which is not full, waits for a round trip.
+ */
+void rch_link_close_by(struct rch_link *link, u32 us)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->gather.waits)
+		return;
+	link->gather.waits = true;
+	link->gather.late = ktime_add_us(ktime_get(), us);
+	/* Else it looks before that. */
+	if (!hrtimer_is_queued(&link->gather.timer))
+		hrtimer_start(&link->gather.timer, link->gather.late, HRTIMER_MODE_ABS_SOFT);
 }
 
 /** rch_link_gather_sent - a frame with records is posted; locked */
@@ -133,7 +154,13 @@ static enum hrtimer_restart link_gather_look(struct hrtimer *timer)
 	ktime_t now = ktime_get();
 
 	spin_lock(&link->lock);
-	if (!link->gather.on) {
+	if (link->gather.waits && !ktime_before(now, link->gather.late)) {
+		link->gather.waits = false;
+		link->tx.prompt = true;
+		rch_link_run_locked(link);
+	} else if (link->gather.waits) {
+		hrtimer_start(timer, link->gather.late, HRTIMER_MODE_ABS_SOFT);
+	} else if (!link->gather.on) {
 		/* It was sent meanwhile. */
 	} else if (ktime_before(now, link->gather.look)) {
 		hrtimer_start(timer, link->gather.look, HRTIMER_MODE_ABS_SOFT);

@@ -38,6 +38,8 @@
  * it, and frames that only tell it cost little beside that.
  */
 #define RCH_TRIP_LONG_US 2000
+/* What may not wait for a long trip waits for this part of it, so that a burst shares frames. */
+#define RCH_TRIP_PART 16
 
 static u32 link_tx_in_flight(const struct rch_link *link)
 {
@@ -264,7 +266,10 @@ static void *link_tx_put_record(struct rch_link *link, const struct rch_record *
 	/* A program waits for the answer to an early message, and so for all of this. */
 	if (r->type != RCH_REC_DATA || (r->flags & RCH_DATA_F_EARLY)) {
 		link->tx.urgent = true;
-		link->tx.prompt |= link_tx_has_plenty(link);
+		if (link_tx_has_plenty(link))
+			link->tx.prompt = true;
+		else if (rch_link_trip_us(link) >= RCH_TRIP_LONG_US)
+			rch_link_close_by(link, rch_link_trip_us(link) / RCH_TRIP_PART);
 	}
 	return payload;
 }

@@ -19,9 +19,14 @@
 #define MANY 1000
 /* There and back. */
 #define TRIP_NS 20000000LL
-/* What the frames of 1,000 requests and answers may take beside that: a fiftieth of it. */
-#define FRAMES_NS (TRIP_NS / 50)
-#define PATIENCE 20000
+/*
+ * What the frames of 1,000 requests and answers may take beside that: the last of a burst is held
+ * back for a sixteenth of the trip, there and back, and the work is a fiftieth of it.
+ */
+#define FRAMES_NS (TRIP_NS / 8 + TRIP_NS / 50)
+/* By then the link has measured how long a trip takes. */
+#define MEASURED_MS 25000
+#define PATIENCE 60000
 /* Buffers that the limits of a small guest have room for, 2,000 times. */
 #define SMALL .tuning = { .send_buffer = RDMACHAN_BUFFER_MIN, .recv_buffer = RDMACHAN_BUFFER_MIN }
 
@@ -73,6 +78,7 @@ FIXTURE_SETUP(many)
 	self->acceptor = accept_many(self->listener);
 	sleep_ms(100);
 	cable("delay 10");
+	sleep_ms(MEASURED_MS);
 }
 
 FIXTURE_TEARDOWN(many)

@@ -111,6 +111,7 @@ bool rch_link_may_gather(const struct rch_link *link) { return false; }
 bool rch_link_gathers(struct rch_link *link) { return false; }
 void rch_link_gather_sent(struct rch_link *link) {}
 void rch_link_gather_over(struct rch_link *link) {}
+void rch_link_close_by(struct rch_link *link, u32 us) {}
 void rch_link_flush(struct rch_link *link) {}
 void rch_link_push_locked(struct rch_link *link) { rch_link_run_locked(link); }
 void rch_link_later_init(struct rch_link *link) { INIT_LIST_HEAD(&link->last.lanes); }
