@@ -782,7 +782,8 @@ struct rdmachan_accept_args {
  *  - ETIMEDOUT: The timeout ran out before it was known why.
  *  - EINTR: The handler of a signal ran, with or without SA_RESTART. Connecting is given up.
  *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0; or so with
- *    @source, if it is of another family than @addr, or no address of one host.
+ *    @source, if it is of another family than @addr, names another interface, or is no address of
+ *    one host.
  *  - EDQUOT: The user has as many channels, or channels that connect or wait, as one
  *    user may have (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENOBUFS: The buffers of the user's channels would be larger than those of one

@@ -36,6 +36,16 @@ unsigned long rch_connect_deadline(const struct rdmachan_connect_args *connect)
 	return rch_deadline(rch_connect_timeout(connect));
 }
 
+/* Both name an interface, and not the same: the connection manager would go by that of @source. */
+static bool call_scopes_differ(const struct sockaddr_storage *source,
+			       const struct sockaddr_storage *peer)
+{
+	u32 from = ((const struct sockaddr_in6 *)source)->sin6_scope_id;
+	u32 to = ((const struct sockaddr_in6 *)peer)->sin6_scope_id;
+
+	return source->ss_family == AF_INET6 && from && to && from != to;
+}
+
 /**
  * rch_connect_chan - make a channel that is to be connected
  * @net: network namespace
@@ -59,7 +69,8 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 	      rch_addr_to_own(net, &source, &connect->source);
 	if (ret)
 		return ERR_PTR(ret);
-	if (source.ss_family && source.ss_family != peer.ss_family)
+	if (source.ss_family && (source.ss_family != peer.ss_family ||
+				 call_scopes_differ(&source, &peer)))
 		return ERR_PTR(-EINVAL);
 	rch_addr_from_sockaddr(&error.local, &source);
 	error.service = connect->service;

@@ -25,9 +25,14 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 m
 	int ret = 0;
 
 	do {
-		/* A message that does not block was checked to fit as a whole. */
-		if (!first)
-			ret = nonblock ? rch_chan_tx_check(chan) : rch_chan_tx_wait(chan, deadline);
+		/*
+		 * A message that does not block was checked to fit as a whole. But the send buffer
+		 * may have become smaller meanwhile, and what it was is not charged any more.
+		 */
+		if (!first && nonblock)
+			ret = rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, total, true);
+		else if (!first)
+			ret = rch_chan_tx_wait(chan, deadline);
 		if (!ret)
 			ret = rch_chan_tx_segment(chan, from, total, msg_flags, first);
 		if (ret)

@@ -471,6 +471,9 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 		return PTR_ERR(id);
 	}
 	path->id = id;
+	/* The connection manager does it only for an id that has no own address. */
+	if (dst->ss_family == AF_INET6)
+		id->route.addr.dev_addr.bound_dev_if = ((struct sockaddr_in6 *)dst)->sin6_scope_id;
 	path_set_traffic_class(path);
 	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
 			   !rch_path_own_bind(id, &path->source, dst);

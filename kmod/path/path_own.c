@@ -39,8 +39,14 @@ int rch_path_own_check(struct net *net, const struct sockaddr_storage *own)
 	if (IS_ERR(id))
 		return -ENOMEM;
 	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
+	/*
+	 * It looks for a port when it has found the address and the device. Other programs may have
+	 * taken all ports; a connection has one of its own choice.
+	 */
+	if (ret == -EADDRNOTAVAIL && id->route.addr.dev_addr.bound_dev_if)
+		ret = 0;
 	/* It takes a loopback address for any: no peer comes by it, and no device is bound. */
-	if (!ret && !id->device)
+	else if (!ret && !id->device)
 		ret = -ENODEV;
 	rch_path_id_destroy(id);
 	if (!ret || ret == -ENOMEM || ret == -ENODEV)
@@ -83,10 +89,6 @@ int rch_path_own_bind(struct rdma_cm_id *id, const struct sockaddr_storage *sour
 	int port, ret = rdma_set_reuseaddr(id, 1);
 
 	from.ss_family = dst->ss_family;
-	/* As the connection manager does it for an id that is not bound. */
-	if (dst->ss_family == AF_INET6)
-		id->route.addr.dev_addr.bound_dev_if =
-			((const struct sockaddr_in6 *)dst)->sin6_scope_id;
 	for (port = RCH_PORT_PRIVILEGED - 1; !ret && port >= RCH_PORT_PRIVILEGED / 2; port--) {
 		/* At the same place in both families. */
 		((struct sockaddr_in *)&from)->sin_port = htons(port);

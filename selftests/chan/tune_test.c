@@ -10,6 +10,7 @@
 #include "common.h"
 #include "harness.h"
 #include "pair.h"
+#include "slow.h"
 
 #define SMALL RDMACHAN_BUFFER_MIN
 #define MEDIUM (4 * SMALL)
@@ -278,6 +279,51 @@ TEST_F(tune, send_buffer_that_shrinks)
 	count = fill_all(self->chan);
 	expect_between(count, SMALL, SMALL);
 	receive(self->end, count);
+}
+
+struct slow_send {
+	int chan;
+	const char *data;
+	int error;
+};
+
+static void *send_slowly(void *arg)
+{
+	struct slow_send *send = arg;
+
+	slow_undisturbed();
+	send->error = do_send(send->chan, send->data, LARGE / 2, 0, DONTWAIT) ? errno : 0;
+	return NULL;
+}
+
+/*
+ * A message is being copied without waiting, and its memory is slow. What the send buffer gives up
+ * meanwhile is not charged any more, and so the message takes none of it.
+ */
+TEST_F(tune, send_buffer_that_shrinks_under_a_message)
+{
+	struct slow_send send = { .error = -1 };
+	char back[PIECE];
+	struct slow slow;
+	pthread_t thread;
+	uint64_t before;
+
+	if (!slow_begin(&slow, LARGE / 2))
+		SKIP("this kernel has no userfaultfd");
+	open_pair(self, LARGE, SMALL);
+	send.chan = self->chan;
+	send.data = slow.memory;
+	ASSERT_EQ(pthread_create(&thread, NULL, send_slowly, &send), 0);
+	slow_met(&slow);
+	before = user_bytes(self->ctx);
+	EXPECT_EQ(do_tune(self->chan, SMALL, 0, 0, NULL), 0);
+	EXPECT_EQ(user_bytes(self->ctx), before - (LARGE - SMALL));
+	slow_end(&slow);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(send.error, EMSGSIZE);
+	/* Nothing of it is received, and the channel goes on. */
+	EXPECT_EQ(do_send(self->chan, piece, PIECE, 7, NULL), 0);
+	ASSERT_EQ(do_recv(self->end, back, PIECE, NULL, TIMEOUT(10000)), 0);
 }
 
 /* A message that is larger than the send buffer is one that a call without waiting cannot send. */

@@ -514,6 +514,15 @@ TEST_F(address, link_local)
 	close(listener);
 }
 
+/* Each of the addresses names an interface: the connection cannot go by both. */
+TEST_F(address, connect_from_another_interface)
+{
+	struct rdmachan_addr here = link_local(), to = here;
+
+	to.scope_id = here.scope_id + 1;
+	EXPECT_ERR(connect_from(self->ctx, &here, &to, SERVICE, NULL), EINVAL);
+}
+
 TEST_F(address, is_told_of)
 {
 	struct rdmachan_info info;
