@@ -218,7 +218,8 @@ static int chan_taken_outcome(struct rch_chan *chan, u64 number, struct rdmachan
 	}
 	if (chan->state == RCH_CHAN_FAILED) {
 		*error = chan->error;
-		return -(int)error->error;
+		/* 0 would be "received". */
+		return -(int)(error->error ?: ECONNRESET);
 	}
 	/* One that was sent early, before the peer was known. */
 	if (chan->state != RCH_CHAN_CONNECTING && !rch_chan_taken_known(chan))

@@ -311,8 +311,6 @@ static int ioctl_send_and_wait(struct rch_call *call, struct iov_iter *iter)
 	u64 number;
 	int ret;
 
-	if (!ioctl_number_out(call, 0))
-		return -EFAULT;
 	ret = rch_chan_send_asking(chan, iter, send->msg_flags, call->until.deadline, &number);
 	if (ret) {
 		rch_chan_error_out(chan, send->error_ptr, ret);
@@ -360,14 +358,17 @@ static int ioctl_run_send(struct rch_call *call)
 		return -EOPNOTSUPP;
 	if (send->msg_flags & ~RDMACHAN_MSG_FLAGS_MASK || send->__reserved)
 		return -EINVAL;
-	if (waits && rch_file_nonblock(call->file, send->flags))
-		return -EINVAL;
 	ret = rch_error_check(send->error_ptr) ?:
 	      rch_call_until(call, &send->until, send->timeout_ms);
 	if (ret)
 		return ret;
 	if (call->until.begun)
 		return waits ? ioctl_go_on_waiting(call) : -EINVAL;
+	/* A call that goes on has sent its message: what the file's flags are now is too late. */
+	if (waits && rch_file_nonblock(call->file, send->flags))
+		return -EINVAL;
+	if (waits && !ioctl_number_out(call, 0))
+		return -EFAULT;
 	ret = rch_import(ITER_SOURCE, send->iov_ptr, send->iov_count, fast, ARRAY_SIZE(fast),
 			 &iov, &iter);
 	if (ret)

@@ -77,6 +77,7 @@ struct rch_write;
  * @write: sending: its work requests
  * @let_go: sending: FIN waits no longer for what else the program does; written with WRITE_ONCE()
  * @fin: sending: what became of FIN
+ * @told: sending: all of it is posted, and FIN is queued behind: the peer may receive the message
  * @iter: sending: the rest, for segments
  * @first: sending: no segment was queued
  * @mr: receiving: the memory open to the peer
@@ -127,6 +128,7 @@ struct rch_place {
 	struct rch_write *write;
 	bool let_go;
 	int fin;
+	bool told;
 	struct iov_iter iter;
 	bool first;
 	struct rch_mr *mr;

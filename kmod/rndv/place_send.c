@@ -116,6 +116,7 @@ static enum rch_place_state place_send_fin(struct rch_place *place)
 		place->fin = rch_lane_fin(lane, place->cts.rkey, place->left, hold);
 	if (place->left || place->fin)
 		return RCH_PLACE_WRITING;
+	place->told = true;
 	place_send_sent(place, true);
 	rch_place_unclaim(place);
 	return RCH_PLACE_WRITTEN;
@@ -244,11 +245,23 @@ static bool place_send_step_stream(struct rch_place *place)
 	return true;
 }
 
+/*
+ * Whether the sender waits until the message is received, and it may have been: the adapter may
+ * have written it, and lost the acknowledgement. The channel's end tells the sender so.
+ */
+static bool place_send_may_be_received(const struct rch_place *place)
+{
+	return place->told && place->rts.tell;
+}
+
 static bool place_send_step_failing(struct rch_place *place)
 {
 	if (!rch_chan_tx_refused(place->chan) && !rch_place_just_late(place))
 		return false;
-	rch_place_finish(place, rch_chan_tx_check(place->chan) ?: -ECONNRESET);
+	if (place_send_may_be_received(place))
+		rch_place_finish(place, 0);
+	else
+		rch_place_finish(place, rch_chan_tx_check(place->chan) ?: -ECONNRESET);
 	return true;
 }
 
@@ -322,7 +335,7 @@ bool rch_place_send_stop(struct rch_place *place)
 			rch_chan_tx_abort(place->chan, place->rts.total);
 		return true;
 	case RCH_PLACE_FAILING:
-		return true;
+		return !place_send_may_be_received(place);
 	default:
 		return false;
 	}

@@ -134,6 +134,7 @@ TEST_F(delivered, takes_a_trip)
 	begun = clock_ns();
 	ASSERT_EQ(write(self->a, "some", 4), 4);
 	EXPECT_LE(clock_ns() - begun, WORK_NS);
+	cable("delay 0");
 	EXPECT_EQ(child_status(child), 0);
 }
 
@@ -214,6 +215,37 @@ TEST_F(delivered, in_pieces)
 	pid_t child = receiver(self->b, 0, 1);
 
 	send.iov_count = 3;
+	EXPECT_EQ(ioctl(self->a, RDMACHAN_SEND, &send), 0);
+	EXPECT_EQ(send.out_number, 1);
+	EXPECT_EQ(child_status(child), 0);
+}
+
+/* A structure that has been used: a call that sends nothing leaves no number of another message. */
+TEST_F(delivered, nothing_is_sent)
+{
+	struct iovec iov = { (void *)8, 4 };
+	struct rdmachan_send_args send = send_args(&iov, 100, NULL);
+
+	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EFAULT);
+	EXPECT_EQ(send.out_number, 0);
+	send.out_number = UNTOUCHED;
+	send.iov_count = 1025;
+	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINVAL);
+	EXPECT_EQ(send.out_number, 0);
+}
+
+/* It does not block, from when it goes on: its message is sent. */
+TEST_F(delivered, interrupted_and_nonblocking)
+{
+	struct iovec iov = { "some", 4 };
+	struct rdmachan_send_args send = send_args(&iov, 0, NULL);
+	pid_t child;
+
+	on_alarm(100, false);
+	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
+	EXPECT_EQ(send.out_number, 1);
+	ASSERT_EQ(fcntl(self->a, F_SETFL, O_RDWR | O_NONBLOCK), 0);
+	child = receiver(self->b, 50, 1);
 	EXPECT_EQ(ioctl(self->a, RDMACHAN_SEND, &send), 0);
 	EXPECT_EQ(send.out_number, 1);
 	EXPECT_EQ(child_status(child), 0);

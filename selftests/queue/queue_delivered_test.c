@@ -454,6 +454,7 @@ TEST_F(queue, early)
 {
 	struct opts early = { .flags = RDMACHAN_CONNECT_F_EARLY };
 	int listener = do_listen(self->peer, SERVICE + 1, NULL), a, b, i;
+	struct rdmachan_cqe cqe;
 
 	ASSERT_GE(listener, 0);
 	a = do_connect(self->ctx, SERVICE + 1, &early);
@@ -474,7 +475,12 @@ TEST_F(queue, early)
 	ASSERT_GE(a, 0);
 	deliver(&self->q, a, "some", 4, 9);
 	ASSERT_EQ(queue_submit(&self->q), 1);
-	EXPECT_CQE_FLAGS(&self->q, 9, -ECONNREFUSED, SENT);
+	ASSERT_TRUE(queue_wait(&self->q, &cqe));
+	EXPECT_EQ(cqe.user_data, 9);
+	EXPECT_EQ(cqe.res, -ECONNREFUSED);
+	/* Where time is real the refusal may come before the message, which is not sent then. */
+	if (time_is_virtual())
+		EXPECT_EQ(cqe.flags, SENT);
 	close(a);
 }
 
