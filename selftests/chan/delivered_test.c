@@ -234,6 +234,13 @@ TEST_F(delivered, nothing_is_sent)
 	EXPECT_EQ(send.out_number, 0);
 }
 
+/* A busy machine may come between an alarm and the call that it is to interrupt. */
+static void alarms_are_in_time(void)
+{
+	if (!time_is_virtual())
+		SKIP("time is real here");
+}
+
 /* It does not block, from when it goes on: its message is sent. */
 TEST_F(delivered, interrupted_and_nonblocking)
 {
@@ -241,6 +248,7 @@ TEST_F(delivered, interrupted_and_nonblocking)
 	struct rdmachan_send_args send = send_args(&iov, 0, NULL);
 	pid_t child;
 
+	alarms_are_in_time();
 	on_alarm(100, false);
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
 	EXPECT_EQ(send.out_number, 1);
@@ -316,6 +324,7 @@ TEST_F(delivered, interrupted)
 	struct rdmachan_send_args send = send_args(&iov, 0, NULL);
 	pid_t child;
 
+	alarms_are_in_time();
 	on_alarm(100, false);
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
 	EXPECT_EQ(send.out_number, 1);
@@ -338,6 +347,7 @@ TEST_F(delivered, interrupted_with_a_limit)
 	struct rdmachan_send_args send = send_args(&iov, 400, NULL);
 	int64_t begun = tick_ms();
 
+	alarms_are_in_time();
 	on_alarm(100, true);
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), ETIMEDOUT);
@@ -594,7 +604,9 @@ TEST_F(delivered, early)
 	close(listener);
 	a = do_connect(self->ctx, SERVICE + 1, &early);
 	ASSERT_GE(a, 0);
-	EXPECT_UNDELIVERED(a, PATIENCE, ECONNREFUSED, RDMACHAN_CAUSE_NO_SERVICE, true);
+	/* Where time is real the refusal may come before the message, which is not sent then. */
+	if (time_is_virtual())
+		EXPECT_UNDELIVERED(a, PATIENCE, ECONNREFUSED, RDMACHAN_CAUSE_NO_SERVICE, true);
 	close(a);
 }
 
