@@ -6,6 +6,11 @@
  * tells when one has ended. The round trip is measured by an RDMA WRITE of no bytes, as that of
  * path_tail.c, ahead of a batch and when nothing else is under way.
  *
+ * Nor is it measured while an access is under way. The acknowledgement would come behind the bytes
+ * that a READ fetches. And rxe keeps the length of the newest READ or WRITE for all of them: when a
+ * READ comes to it a second time, and a WRITE of no bytes has come between, read_reply() looks for
+ * no memory region, warns in rxe_mr_copy() and ends the connection.
+ *
  * On iWARP a batch has ended when TCP has its bytes, which paces itself; and two queue pairs of one
  * adapter have no wire between them. There nothing is measured, and as much is under way as writers
  * may have.
@@ -42,7 +47,8 @@ static void path_pace_measure(struct rch_path *path, u64 now)
 	struct rch_path_pace *pace = &path->pace;
 
 	lockdep_assert_held(&path->lock);
-	if (pace->measures || !rch_pace_wants_trip(&pace->state, now))
+	if (pace->measures || !rch_pace_wants_trip(&pace->state, now) ||
+	    !list_empty(&path->accesses.under_way))
 		return;
 	pace->at = now;
 	pace->measures = !rch_path_post_nothing(path, &pace->cqe);

@@ -384,10 +384,26 @@ static bool link_has_ended(struct fixture_mix *self)
 	return object.state == RDMACHAN_STATE_FAILED;
 }
 
+/* The test is to say why the link of the first flow has ended, as seen from both ends. */
+static void tell_end(struct fixture_mix *self)
+{
+	struct rdmachan_error error;
+	int side;
+
+	for (side = 0; side < SIDES; side++) {
+		ASSERT_EQ(get_error(self->flows[0].ends[side], &error), 0);
+		printf("# the link has ended at %s: cause %u, detail %llu, errno %u, operation %u\n",
+		       side == SENDER ? "one end" : "the other", error.cause,
+		       (unsigned long long)error.detail, error.error, error.op);
+	}
+}
+
 static void expect_all(struct fixture_mix *self)
 {
 	int i;
 
+	if (link_has_ended(self))
+		tell_end(self);
 	for (i = 0; i < KINDS * WAYS; i++) {
 		EXPECT_EQ(self->flows[i].count[SENDER], MESSAGES);
 		EXPECT_EQ(self->flows[i].count[RECEIVER], MESSAGES);
