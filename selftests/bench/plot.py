@@ -179,12 +179,20 @@ def draw_curves(rows, kind, title, x_words, y_words, base=None, subtitle=None):
     if base:
         lines = ratios_to(lines, base)
         names = {x: name for x, name in names.items() if x in lines.get(base, {})}
-    if len(names) < 2:
+    if rows and not subtitle:
+        subtitle = subtitle_of(rows)
+    return draw_lines(lines, names, title, x_words, y_words, subtitle, whole=not base)
+
+
+def draw_lines(lines, names, title, x_words, y_words, subtitle, whole=True):
+    """A plot with a line for each contender, of points by x; names of x, which are the ticks."""
+    lines = {contender: points for contender, points in lines.items() if points}
+    if len(names) < 2 or not lines:
         return None
-    drawing = Drawing(title, subtitle or subtitle_of(rows))
+    drawing = Drawing(title, subtitle)
     x_scale = Scale(names, LEFT + 14, WIDTH - RIGHT - 6, whole=False)
     values = [value for points in lines.values() for value in points.values()]
-    y_scale = Scale(values, HEIGHT - BOTTOM, TOP, whole=not base)
+    y_scale = Scale(values, HEIGHT - BOTTOM, TOP, whole=whole)
     draw_y_axis(drawing, y_scale, y_words)
     draw_x_ticks(drawing, x_scale, names, x_words)
     places = {}

@@ -5,9 +5,9 @@
 usage: trips.py PAYLOAD OUT
 
 Boots a guest of vt.sh for each part and way, on a wire of a known length, and prints the tables of
-Documentation/performance.rst. OUT gets what the guests have said, trips.json, trips.svg and
-streams.svg. In the environment patterns of names: ROWS of parts (wire loss0.1 loss1 loss5 beside),
-CONTENDERS of ways. Exit status 1: something could not be measured, which is told.
+Documentation/performance.rst. OUT gets what the guests have said, trips.json, and trips.svg,
+streams.svg, delays.svg, rates.svg and losses.svg. In the environment patterns of names: ROWS of
+parts (wire loss0.1 loss1 loss5 beside delays rates losses), CONTENDERS of ways. Exit status 1: something could not be measured, which is told.
 """
 import fnmatch
 import json
@@ -26,6 +26,7 @@ WAYS = ("calls", "queue", "regions", "io_uring", "verbs", "rsockets", "tcp")
 CONTENDERS = {"calls": "write_read", "queue": "queue", "regions": "queue_regions",
               "io_uring": "io_uring", "verbs": "ib_send", "rsockets": "rsockets", "tcp": "tcp"}
 FEW = ("calls", "verbs", "rsockets", "tcp")
+SOME = ("calls", "regions", "verbs", "rsockets", "tcp")
 LONG = ("--delay", "10000")
 # A part: the guest's word for it, the cable, and by which ways.
 PARTS = {
@@ -35,6 +36,15 @@ PARTS = {
     "loss5": ("loss", (*LONG, "--cable", "loss 5"), FEW),
     "beside": ("beside", ("--delay", "50", "--cable", "rate 1000"),
                ("calls", "queue", "regions", "verbs", "rsockets", "tcp")),
+    "delays": ("delays", ("--delay", "10"), SOME),
+    "rates": ("rates", ("--delay", "10"), SOME),
+    "losses": ("losses", ("--delay", "10"), SOME),
+}
+# Streams over cables that differ in one thing: what it is, and which cable it is for the rest.
+SWEEPS = {
+    "delays": ("delay each way, ms", "1 Gbit/s"),
+    "rates": ("Mbit/s of the cable", "1 ms each way"),
+    "losses": ("percent of packets lost, each way", "1 Gbit/s, 1 ms each way"),
 }
 # Seconds of the wall: something that only computes never ends.
 TIMEOUT = 180
@@ -146,6 +156,15 @@ def print_tables(results):
         [words, *(beside_cell(results, name, way) for way in ways)]
         for name, words in (("p50", "p50, us"), ("p99", "p99, us"), ("max", "longest, us"),
                             ("bulk", "bulk, MB/s"))])
+    for kind, (words, _) in SWEEPS.items():
+        table([f"MB/s by {words}", *SOME], [
+            [f"{value:g}", *(results.cell(kind, f"{kind}{value:g}", way) for way in SOME)]
+            for value in sweep(results, kind)])
+
+
+def sweep(results, kind):
+    """Settings of the cables that were measured."""
+    return sorted(float(row[len(kind):]) for part, row in results.values if part == kind)
 
 
 def beside_cell(results, name, way):
@@ -172,6 +191,15 @@ def draw(results, directory):
             "Messages in one direction (more is better)", "bytes of a message",
             "thousand bytes a round trip", subtitle=subtitle),
     }
+    for kind, (words, rest) in SWEEPS.items():
+        pictures[kind] = plot.draw_lines(
+            {CONTENDERS[way]: {value: results.values[kind, f"{kind}{value:g}"][way]
+                               for value in sweep(results, kind)
+                               if results.values[kind, f"{kind}{value:g}"].get(way)}
+             for way in SOME},
+            {value: f"{value:g}" for value in sweep(results, kind)},
+            "Messages of 64 KiB in one direction (more is better)", words,
+            "million bytes a second", f"Linux {results.kernel}, rxe, in virtual time; {rest}")
     for name, drawing in pictures.items():
         if drawing:
             drawing.write(os.path.join(directory, name + ".svg"))

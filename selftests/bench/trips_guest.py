@@ -5,6 +5,8 @@
 usage: trips_guest.py wire WAY      opening, echoes, streams, lent memory, closing
        trips_guest.py loss WAY      an echo, many times, over whatever cable there is
        trips_guest.py beside WAY    an echo beside four streams of large messages
+       trips_guest.py KIND WAY      a stream of 64 KiB messages over worse and worse cables; KIND
+                                    is one of delays, rates and losses
        trips_guest.py check         TAP: bounds of the module's own ways
 
 Prints "row NAME WAY VALUE", or "failed NAME WAY WHY".
@@ -43,6 +45,15 @@ STEADY, COUNTED, REST = 40, 132, 4
 # Of TCP, which may stumble for some, it is the median of so many single ones, and more remain.
 TCP_COUNTED, TCP_REST = 61, 40
 ECHO_COUNT, LOSS_COUNT, BESIDE_MS, BULK = 9, 10000, 3000, 256 << 10
+# Cables by the kind of what differs: ms each way, Mbit/s, percent that are lost each way.
+CABLES = {
+    "delays": [(ms, 1000, 0) for ms in (0.01, 0.1, 1, 10, 100)],
+    "rates": [(1, mbit, 0) for mbit in (10, 100, 1000, 10000)],
+    "losses": [(1, 1000, percent) for percent in (0.01, 0.1, 0.3, 1, 3)],
+}
+# A stream over such a cable: what counts begins after so many round trips, and takes as many or so
+# many milliseconds, whichever is longer; rather less where so many bytes need less.
+CABLE_TRIPS, CABLE_MS, CABLE_BYTES, LOSSES_MS = 40, 500, 96 << 20, 6000
 
 
 class Failed(Exception):
@@ -188,6 +199,34 @@ def beside(way):
                   "beside_count"], measure)
 
 
+def cable(*words):
+    subprocess.run(["lab-cable", *(str(word) for word in words)], check=True)
+
+
+def carried(way, ms, mbit, percent):
+    """Million bytes a second of a stream of 64 KiB messages."""
+    warm = CABLE_TRIPS * 2 * ms + 20
+    counted = LOSSES_MS if percent else max(CABLE_TRIPS * 2 * ms, min(
+        CABLE_MS, CABLE_BYTES * 8 / mbit / 1000))
+    # The slowest cable has some messages, too.
+    counted = max(counted, 64 * STREAMS["64k"] * 8 / mbit / 1000)
+    stamps, = bench("stream", WAYS[way][0], STREAMS["64k"], int(warm + counted) + 1)
+    begin = stamps[0] + warm * 1e6
+    end = begin + counted * 1e6
+    return sum(begin <= stamp < end for stamp in stamps) * STREAMS["64k"] / counted / 1e3
+
+
+def cables(kind, way):
+    """The queue pair is made for each cable anew: an acknowledgement is waited for accordingly."""
+    for setting in CABLES[kind]:
+        cable("delay", setting[0])
+        cable("rate", setting[1])
+        cable("loss", setting[2])
+        quiet()
+        attempt(way, [f"{kind}{setting[('delays', 'rates', 'losses').index(kind)]:g}"], carried,
+                *setting)
+
+
 # The bounds
 
 def longer(way, size):
@@ -256,6 +295,8 @@ def main(arguments):
             return check()
         case ["wire" | "loss" | "beside" as part, way] if way in WAYS:
             {"wire": wire, "loss": loss, "beside": beside}[part](way)
+        case [kind, way] if kind in CABLES and way in WAYS:
+            cables(kind, way)
         case _:
             print(__doc__.strip(), file=sys.stderr)
             return 2
