@@ -5,20 +5,20 @@
  * Layers, from the top, a folder each; each calls only those below it and hears of them
  * through an ops structure:
  *
- *   main.c     order of init and exit
- *   front/     files and their calls: what programs see
- *   op/        the operations of queues
- *   call/      what calls of programs and operations have in common
- *   queue/     rings of operations on many objects
- *   message/   messages sent and received, each by the way that is right for it
- *   rndv/      large messages, written from memory to memory
- *   memory/    regions, and the pieces of them that are lent
- *   channel/   channels and listeners: their life, and messages that go in segments
- *   link/      the conversation of two hosts
- *   path/      one queue pair; RDMA and its connection manager
- *   base/      what serves all of them: parameters, limits, errors, faults, this file
- *   pure/      arithmetic and tables
- *   compat/    makes older kernels look like the newest
+ *   - main.c     order of init and exit
+ *   - front/     files and their calls: what programs see
+ *   - op/        the operations of queues
+ *   - call/      what calls of programs and operations have in common
+ *   - queue/     rings of operations on many objects
+ *   - message/   messages sent and received, each by the way that is right for it
+ *   - rndv/      large messages, written from memory to memory
+ *   - memory/    regions, and the pieces of them that are lent
+ *   - channel/   channels and listeners: their life, and messages that go in segments
+ *   - link/      the conversation of two hosts
+ *   - path/      one queue pair; RDMA and its connection manager
+ *   - base/      what serves all of them: parameters, limits, errors, faults, this file
+ *   - pure/      arithmetic and tables
+ *   - compat/    makes older kernels look like the newest
  */
 #ifndef _RCH_H
 #define _RCH_H

@@ -6,18 +6,18 @@
  * limited number of items, and if all of them wait, none goes on. And nobody's waiting
  * may hold up the heartbeats of everybody. So, each may wait for those after it:
  *
- *   rch_open_wq   channels that connect in the background, a step at a time; they wait for nobody
- *   rch_dead_wq   links being taken apart; they wait for connecting to end, and for users
- *   rch_refuse_wq peers that are not let in; they wait for adapters
- *   rch_break_wq  queue pairs of links that have failed; they wait for adapters, and for no peer
- *   rch_link_wq   links being connected, a step at a time; they wait for nobody, but siw for TCP
- *   rch_queue_wq  operations of queues; they copy a lot, and wait for nobody; but the last use
- *                 of a region waits for its keys
- *   rch_grant_wq  memory being taken back, by one work for each link; it waits for adapters, and
- *                 like that for keys
- *   rch_key_wq    keys of own memory being made, and what idle links keep being given back; they
- *                 wait for adapters, and for memory
- *   rch_wq        all that waits for nobody: heartbeats, lingering, reaping, offers
+ *  - rch_open_wq: channels that connect in the background, a step at a time; they wait for nobody
+ *  - rch_dead_wq: links being taken apart; they wait for connecting to end, and for users
+ *  - rch_refuse_wq: peers that are not let in; they wait for adapters
+ *  - rch_break_wq: queue pairs of links that have failed; they wait for adapters, and for no peer
+ *  - rch_link_wq: links being connected, a step at a time; they wait for nobody, but siw for TCP
+ *  - rch_queue_wq: operations of queues; they copy a lot, and wait for nobody; but the last use
+ *    of a region waits for its keys
+ *  - rch_grant_wq: memory being taken back, by one work for each link; it waits for adapters, and
+ *    like that for keys
+ *  - rch_key_wq: keys of own memory being made, and what idle links keep being given back; they
+ *    wait for adapters, and for memory
+ *  - rch_wq: all that waits for nobody: heartbeats, lingering, reaping, offers
  */
 #include <linux/workqueue.h>
 

@@ -73,7 +73,7 @@ static struct rch_early_message *chan_early_make(const struct iov_iter *from, u3
 	return message;
 }
 
-/* A peer that cannot tell is not asked: who waits finds out when the channel is open. */
+/* A peer that cannot tell is not asked: a waiting call finds out when the channel is open. */
 static u8 chan_early_tell(const struct rch_early_message *message, const struct rch_link *link)
 {
 	return message->msg_flags & RCH_MSG_TELL && link->terms.features & RCH_FEATURE_TELL ?

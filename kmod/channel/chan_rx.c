@@ -101,7 +101,8 @@ static void chan_rx_tell_credit(struct rch_chan *chan, u64 credit)
  * @chan: channel
  * @size: bytes; when it grows the difference was charged
  *
- * What was promised to the peer beyond a smaller buffer is charged until it is read, as @rx.excess.
+ * Bytes that the peer was promised beyond a smaller buffer stay charged, as @rx.excess, until they
+ * are read.
  * Context: process, with @tune_lock.
  */
 void rch_chan_rx_resize(struct rch_chan *chan, u32 size)

@@ -6,10 +6,10 @@
  * message that is received cannot change: the peer was told of it when the channel was opened, and
  * has taken messages from its program on the strength of that.
  *
- * What is charged. A buffer that grows is charged first. One that becomes smaller loses nothing of
- * what is in it. So the charge goes down only as what is in it, and for the receive buffer what the
- * peer may still send, fits: a program cannot have the kernel hold more than it pays for, however
- * often it changes its mind.
+ * What is charged. A buffer that grows is charged first. One that becomes smaller loses none of its
+ * bytes. So its charge goes down only as these bytes come to fit; in a receive buffer the bytes
+ * that the peer may still send count with them. A program cannot have the kernel hold more than it
+ * pays for, however often it changes its mind.
  *
  * Locks. @tune_lock lets one thread at a time change them; the locks of the channel and of its link
  * are taken inside. A channel that is being connected is refused: its lane may be made anew.

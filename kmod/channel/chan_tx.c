@@ -149,8 +149,8 @@ static int chan_tx_resize_locked(struct rch_chan *chan, u32 size, struct rdmacha
  * @size: bytes
  * @error: which limit it was, with an error
  *
- * What waits to be sent beyond a smaller buffer is charged until it fits. Context: process, with
- * @tune_lock. Return: 0, or as rch_charge_object().
+ * Bytes that wait to be sent beyond a smaller buffer stay charged until they fit.
+ * Context: process, with @tune_lock. Return: 0, or as rch_charge_object().
  */
 int rch_chan_tx_resize(struct rch_chan *chan, u32 size, struct rdmachan_error *error)
 {

@@ -322,7 +322,7 @@ static int ioctl_send_and_wait(struct rch_call *call, struct iov_iter *iter)
 	return ioctl_await_delivery(call, number);
 }
 
-/* What was sent when the call was interrupted is waited for. */
+/* The message was sent before the call was interrupted: only its delivery is waited for. */
 static int ioctl_go_on_waiting(struct rch_call *call)
 {
 	struct rch_chan *chan = call->file->private_data;
@@ -483,7 +483,7 @@ static int ioctl_run_tune(struct rch_call *call)
 	if (ret)
 		return ret;
 	ret = rch_chan_retune(chan, tune, &error);
-	/* As always, what is wrong with the structure leaves the record as it was. */
+	/* As always, a wrong structure leaves the record as it was. */
 	return ret && ret != -EINVAL ? rch_refused(ret, tune->error_ptr, &error) : ret;
 }
 

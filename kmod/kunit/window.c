@@ -75,7 +75,7 @@ static void window_resize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), 0);
 	KUNIT_ASSERT_TRUE(test, rch_window_received(&rx, 65536 - 64));
 
-	/* Smaller: what was promised may come, and is beyond the buffer until it is read. */
+	/* Smaller: promised bytes may come, and are beyond the buffer until they are read. */
 	KUNIT_EXPECT_EQ(test, rch_window_resize(&rx, 65536), 0);
 	KUNIT_EXPECT_EQ(test, rx.told, 1 << 20);
 	KUNIT_EXPECT_EQ(test, rch_window_excess(&rx, rx.told), (1 << 20) - 65536);

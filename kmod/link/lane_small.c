@@ -8,9 +8,9 @@
  * the same way, as long as its memory has room. Where the copy faults, or there is no room,
  * the bytes take the long way through an item of their own.
  *
- * What memory an item has depends on its length and on what waits before it: it is copied into a
- * frame of others, with or without room for more behind it; or it is a frame of its own, which may
- * be bare.
+ * The length of a message, and the items that wait before it, decide which memory its item has.
+ * One kind of item is copied into a frame of others, and may have room for more messages behind it.
+ * The other kind is a frame of its own, which may be bare.
  */
 #include <linux/uaccess.h>
 #include <linux/uio.h>

@@ -11,10 +11,11 @@
  * attached its link knows it by number, and the channel must stay.
  *
  * Locks, outermost first:
- *   links_lock (mutex)      the table of links
- *   link->faults.lock (spin, bh)   while faults are injected: handing frames over
- *   link->lock (spin, bh)   everything to do with sending, and the states
- *   path->lock, path->failure.lock
+ *   - links_lock (mutex): the table of links
+ *   - link->faults.lock (spin, bh): while faults are injected, handing frames over
+ *   - link->lock (spin, bh): everything to do with sending, and the states
+ *   - path->lock, path->failure.lock
+ *
  * A channel's lock is never taken inside link->lock, nor the reverse.
  *
  * Contexts. Frames are received in softirq, on one CPU at a time for each link. Work that may sleep

@@ -38,7 +38,7 @@
  * it, and frames that only tell it cost little beside that.
  */
 #define RCH_TRIP_LONG_US 2000
-/* What may not wait for a long trip waits for this part of it, so that a burst shares frames. */
+/* A frame that may not wait for a long trip waits for this part of it: a burst shares frames. */
 #define RCH_TRIP_PART 16
 
 static u32 link_tx_in_flight(const struct rch_link *link)

@@ -70,7 +70,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 int rch_chan_recv(struct rch_chan *chan, struct iov_iter *to, bool nonblock,
 		  unsigned long deadline, struct rch_recv_result *result)
 {
-	/* What is only looked at cannot be written to where the program has room for it. */
+	/* A message that is only looked at cannot be placed where the program has room for it. */
 	bool takes = !nonblock && !result->peek;
 	bool waits = takes && !READ_ONCE(chan->rx.complete);
 	struct rch_rts offer;

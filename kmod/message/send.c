@@ -27,7 +27,7 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 m
 	do {
 		/*
 		 * A message that does not block was checked to fit as a whole. But the send buffer
-		 * may have become smaller meanwhile, and what it was is not charged any more.
+		 * may have become smaller meanwhile, and its former size is not charged any more.
 		 */
 		if (!first && nonblock)
 			ret = rch_chan_tx_check(chan) ?: rch_chan_tx_sizes(chan, total, true);

@@ -785,7 +785,7 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 	case RDMACHAN_OPCODE_SEND:
 		if (op->sent)
 			return 0;
-		/* What is in pieces is only copied as well. */
+		/* A message in pieces is only copied, too. */
 		return op_is_iov(op) ? 0 : rch_op_placed_ahead(op, first);
 	default:
 		return 0;

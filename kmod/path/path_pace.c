@@ -7,9 +7,9 @@
  * path_tail.c, ahead of a batch and when nothing else is under way.
  *
  * Nor is it measured while an access is under way. The acknowledgement would come behind the bytes
- * that a READ fetches. And rxe keeps the length of the newest READ or WRITE for all of them: when a
+ * that a READ fetches. And rxe keeps the length of the newest READ or WRITE for all of them. When a
  * READ comes to it a second time, and a WRITE of no bytes has come between, read_reply() looks for
- * no memory region, warns in rxe_mr_copy() and ends the connection.
+ * no memory region. rxe then warns in rxe_mr_copy(), and ends the connection.
  *
  * On iWARP a batch has ended when TCP has its bytes, which paces itself; and two queue pairs of one
  * adapter have no wire between them. There nothing is measured, and as much is under way as writers

@@ -417,8 +417,8 @@ struct rch_access_ops {
  * @class: own memory
  * @iwarp: of the device, for who is no user of the path, as the next four
  * @no_result: the number that is put where the result of an atomic operation will be, as the device
- *	may lose that: a random number, so the number that it finds is another, but for 1 of 2^64.
- *	0: it loses none
+ *	may lose that. It is random, so a real result equals it only once in 2^64. 0: the device
+ *	loses none
  * @most: bytes of a work request of the device's
  * @segment_max: bytes of an element, whole pages
  * @sges_max: elements of a work request that writes, or reads

@@ -8,7 +8,7 @@
  * number is below the limit never meets a receiver that is not ready.
  *
  * The last RCH_CREDIT_RESERVE numbers below the limit are kept for *pure*
- * frames, which carry no records and only tell numbers: one is sent when a quarter
+ * frames, which carry no records and only tell numbers. A pure frame is sent when a quarter
  * of the ring is untold (or an eighth, see rch_credit_tell_often()), or as a heartbeat.
  * The buffers of pure frames are posted again at once. The very last number is only for
  * a frame that raises the limit; so a promise can always travel, whatever programs do
@@ -140,8 +140,8 @@ static inline void rch_credit_init(struct rch_credit *c, u32 tx_first,
  * @c: credits
  * @often: an eighth of the ring, and not a quarter
  *
- * What is untold is what the peer cannot send of. Two frames are untold at the least, which is a
- * quarter of a ring of 8: pure frames count as well, and must not answer each other for ever.
+ * The peer cannot use credit that is untold. Two frames are untold at the least, which is a quarter
+ * of a ring of 8: pure frames count as well, and must not answer each other for ever.
  */
 static inline void rch_credit_tell_often(struct rch_credit *c, bool often)
 {

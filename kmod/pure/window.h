@@ -172,7 +172,7 @@ static inline u64 rch_window_excess(const struct rch_window_rx *w, u64 limit)
  * @w: window
  * @size: bytes
  *
- * What was promised stays so: a window that becomes smaller does it as it is consumed.
+ * A promise stays: a window becomes smaller only as its bytes are consumed.
  * Return: the limit that is to be told now, for a larger one, however little it is; or 0.
  */
 static inline u64 rch_window_resize(struct rch_window_rx *w, u32 size)

@@ -2,19 +2,21 @@
 /*
  * queue_letter.c - completions that other queues put into this one
  *
- * Operation. A *letter* is what a MESSAGE of another queue, or of the same one, has to say. Who
- * sends it does not wait for the queue's @run_lock, which its program may hold for long: the letter
- * goes into the @letters of the queue, under the innermost lock, and who runs operations there is
- * kicked and moves it on into the completion ring. So two queues may send to each other at the same
- * time. If the ring has been filled meanwhile the letter waits for room.
+ * Operation. A *letter* is the completion that a MESSAGE of another queue, or of the same one, has
+ * for this one. Its sender does not wait for the @run_lock of the receiving queue, which that
+ * queue's program may hold for long. The sender puts the letter into @letters, under the innermost
+ * lock, and kicks the queue. The next run of the queue's operations moves the letter on into the
+ * completion ring. So two queues may send to each other at the same time. If the ring has been
+ * filled meanwhile the letter waits for room.
  *
- * A letter is refused where the ring has no room for it as far as one can see, letters that were
- * not moved included, or where completions wait for room: so there are never more letters than the
- * ring has entries, and they keep no completion of the queue's own waiting that is there already.
+ * A letter is refused where completions wait for room. It is refused, too, where the ring has no
+ * room, as far as is known, for it and for the letters that were not moved. So there are never more
+ * letters than the ring has entries, and they keep no completion of the queue's own waiting that is
+ * there already.
  *
- * Lifetime. A MESSAGE refers to the memory of the queue that it is for, and not to its file: two
- * queues that have messages for each other are closed all the same, and a MESSAGE for a queue that
- * is closed fails. Letters that were not moved are freed with the queue.
+ * Lifetime. A MESSAGE refers to the memory of the queue that it is for, and not to its file. So two
+ * queues that have messages for each other are closed all the same. A MESSAGE for a queue that is
+ * closed fails. Letters that were not moved are freed with the queue.
  */
 #include <linux/slab.h>
 
