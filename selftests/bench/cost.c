@@ -6,19 +6,18 @@
  *
  * WAY is "calls", "queue", "pool", "regions" or "pool-regions", a message there and one back, or
  * the same with "-rate", messages one after another. Those of "pool" and "pool-regions" go by
- * queues too, and are received into a pool. "read", "write" and "add" are accesses to memory that
- * is lent, by calls, and "give" lends it and gets it back. Two programs of this host; the time
- * between the marks of mark.h is shown, for each message, and is the part that lab/profile.c
- * counts.
+ * queues too, and are received into a pool. "read", "write" and "add" are accesses to lent memory,
+ * by calls. "give" lends memory and gets it back. Two programs of this host take part. The time
+ * between the marks of mark.h is shown, for each message; lab/profile.c counts this part.
  *
- * Others count loading, connecting and ending, too; it takes a large COUNT to hide that:
+ * Other ways count loading, connecting and ending, too; a large COUNT hides that:
  *
- *	floor			the module of that name, which does the same without anything
- *				around it; some 20,000
- *	ib_read, ib_atomic	perftest's ib_read_lat -e and ib_atomic_lat -e; the same
- *	channels		messages one after another on 64 channels of 8 processes by
- *				queues, as the row rate64 of "make bench"; some 500,000
- *	connect			that row, by write() and read()
+ *  - floor: the module of that name, which does the same without anything around it; COUNT is some
+ *    20,000
+ *  - ib_read, ib_atomic: perftest's ib_read_lat -e and ib_atomic_lat -e; COUNT is the same
+ *  - channels: messages one after another on 64 channels of 8 processes by queues, as the row
+ *    rate64 of "make bench"; COUNT is some 500,000
+ *  - connect: that row, by write() and read()
  */
 #include <errno.h>
 #include <stdio.h>

@@ -5,28 +5,27 @@
  *	bench [--serve | --peer ADDRESS | --apart] [--port N] [--raw]
  *		TEST WAY SIZE COUNT [PROCESSES CHANNELS]
  *
- * lat      microseconds of a message one way: half the median of COUNT round trips
- * connect  microseconds of connecting, a byte there and back, and closing, the median
- *          of COUNT, while another connection stays open
- * rate     messages per second, COUNT of them by PROCESSES with CHANNELS each
- * tput     the same as megabytes (10^6) per second
- * read write add
- *          microseconds of a READ, WRITE or FETCH_ADD of memory that the server lends, until
- *          it is over; the median of COUNT
- * get put  megabytes per second of COUNT of READs or WRITEs
- * give     microseconds of lending SIZE bytes, until the peer has given them back
+ *  - lat: microseconds of a message one way: half the median of COUNT round trips
+ *  - connect: microseconds of connecting, a byte there and back, and closing, the median of COUNT,
+ *    while another connection stays open
+ *  - rate: messages per second, COUNT of them by PROCESSES with CHANNELS each
+ *  - tput: the same as megabytes (10^6) per second
+ *  - read, write, add: microseconds of a READ, WRITE or FETCH_ADD of memory that the server lends,
+ *    until it is over; the median of COUNT
+ *  - get, put: megabytes per second of COUNT of READs or WRITEs
+ *  - give: microseconds of lending SIZE bytes, until the peer has given them back
  *
  * and of two hosts in one kernel, whose clock is the same (--apart), in nanoseconds:
  *
- * open     of COUNT times connecting, the first without a link; then of closing each
- * closed   from closing each of COUNT connections until the other end is told
- * ask      of COUNT times connecting, a message of SIZE bytes and its answer, the first without a
- *          link; by the module's ways the message does not wait for connecting
- * stream   when each message arrives that is sent in COUNT milliseconds, or each so many
- * touch    from lending SIZE bytes until the peer has read them, COUNT times
- * revoke   taking back what was lent, COUNT times
- * beside   a message and its answer, 64 bytes, COUNT times, beside four streams of messages of
- *          SIZE bytes, and on the second line when these begin, when they end, and their bytes
+ *  - open: of COUNT times connecting, the first without a link; then of closing each
+ *  - closed: from closing each of COUNT connections until the other end is told
+ *  - ask: of COUNT times connecting, a message of SIZE bytes and its answer, the first without a
+ *    link; by the module's ways the message does not wait for connecting
+ *  - stream: when each message arrives that is sent in COUNT milliseconds, or each so many
+ *  - touch: from lending SIZE bytes until the peer has read them, COUNT times
+ *  - revoke: taking lent memory back, COUNT times
+ *  - beside: a message and its answer, 64 bytes, COUNT times, beside four streams of messages of
+ *    SIZE bytes, and on the second line when these begin, when they end, and their bytes
  *
  * Prints that number; with --raw all samples of lat, read, write, add and give, in nanoseconds.
  * Both ends are here, at the address in LAB_IP, unless --peer names another machine, on which

@@ -329,7 +329,7 @@ TEST_F(delivered, interrupted)
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
 	EXPECT_EQ(send.out_number, 1);
 	EXPECT_NE(send.until, 0);
-	/* No handler has the call restarted, whatever it asks for: the message is sent. */
+	/* No handler has the call restarted, also with SA_RESTART: the message is sent. */
 	on_alarm(100, true);
 	EXPECT_ERR(ioctl(self->a, RDMACHAN_SEND, &send), EINTR);
 	EXPECT_EQ(send.out_number, 1);

@@ -20,8 +20,8 @@
 /* There and back. */
 #define TRIP_NS 20000000LL
 /*
- * What the frames of 1,000 requests and answers may take beside that: the last of a burst is held
- * back for a sixteenth of the trip, there and back, and the work is a fiftieth of it.
+ * The time that the frames of 1,000 requests and answers may take beside that. The last frame of a
+ * burst is held back for a sixteenth of the trip, there and back. The work is a fiftieth of it.
  */
 #define FRAMES_NS (TRIP_NS / 8 + TRIP_NS / 50)
 /* By then the link has measured how long a trip takes. */

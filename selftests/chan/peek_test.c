@@ -178,7 +178,7 @@ TEST_F(peek, grants)
 	EXPECT_TRUE(grant_held(self->b, grant));
 }
 
-/* What was only looked at was not received. */
+/* A message that was only looked at was not received. */
 TEST_F(peek, is_no_receipt)
 {
 	struct opts now = { .flags = RDMACHAN_IO_F_DONTWAIT };

@@ -18,7 +18,7 @@
 /* Of a message that goes in one segment; the kernel counts 64 bytes more for each. */
 #define PIECE 8192
 #define COST (PIECE + 64)
-/* What a send buffer or a window may have beyond its size, or be short of it. */
+/* So many bytes a send buffer or a window may have beyond its size, or be short of it. */
 #define SLACK (4 * COST)
 
 static char piece[PIECE];
@@ -153,7 +153,7 @@ static unsigned int parameter(const char *name)
 	return value;
 }
 
-/* What is in the buffers between two ends whose sizes are these, in messages. */
+/* So many messages are in the buffers between two ends whose sizes are these. */
 static void expect_between(int count, uint64_t send_buffer, uint64_t recv_buffer)
 {
 	EXPECT_GE((uint64_t)count * COST + SLACK, send_buffer + recv_buffer);
@@ -210,7 +210,7 @@ TEST_F(tune, out_of_range)
 	EXPECT_ERR(do_tune(self->chan, MEDIUM, 0, 0, NULL), ENOTCONN);
 }
 
-/* The peer has closed: what has come may be read for long. */
+/* The peer has closed: messages that have come may be read for long. */
 TEST_F(tune, after_the_peer)
 {
 	open_pair(self, SMALL, SMALL);
@@ -269,7 +269,7 @@ TEST_F(tune, send_buffer_that_shrinks)
 	count = fill_all(self->chan);
 	EXPECT_EQ(do_tune(self->chan, SMALL, 0, 0, NULL), 0);
 	EXPECT_EQ(poll_mask(self->chan, POLLOUT, 0) & POLLOUT, 0);
-	/* Nothing is lost; there is room again when what waits fits. */
+	/* Nothing is lost; there is room again when all waiting messages fit. */
 	for (left = count; left * COST > 3 * SMALL + SLACK; left--) {
 		receive(self->end, 1);
 		EXPECT_ERR(do_send(self->chan, piece, PIECE, 0, DONTWAIT), EAGAIN);
@@ -297,8 +297,8 @@ static void *send_slowly(void *arg)
 }
 
 /*
- * A message is being copied without waiting, and its memory is slow. What the send buffer gives up
- * meanwhile is not charged any more, and so the message takes none of it.
+ * A message is being copied without waiting, and its memory is slow. The room that the send buffer
+ * gives up meanwhile is not charged any more, and so the message takes none of it.
  */
 TEST_F(tune, send_buffer_that_shrinks_under_a_message)
 {
@@ -361,7 +361,7 @@ TEST_F(tune, recv_buffer_that_grows)
 	receive(self->end, count);
 }
 
-/* What was promised to the peer may come. Then the window is the smaller one. */
+/* Bytes that the peer was promised may come. Then the window is the smaller one. */
 TEST_F(tune, recv_buffer_that_shrinks)
 {
 	int count, more;
@@ -629,7 +629,7 @@ TEST_F_TIMEOUT(tune, under_load, 300)
 		workers[i].chan = i % 2 ? self->end : self->chan;
 		workers[i].over = &over;
 		workers[i].messages = turns(400);
-		/* Who receives knows what the other end sends. */
+		/* Each receiving thread knows the bytes that the other end sends. */
 		workers[i].seed = i < 2 ? 1 + i : i < 4 ? 1 + !(i - 2) : 1 + i;
 		ASSERT_EQ(pthread_create(&threads[i], NULL,
 					 i < 2 ? send_all : i < 4 ? recv_all : tune_always,
@@ -643,7 +643,7 @@ TEST_F_TIMEOUT(tune, under_load, 300)
 	for (i = 0; i < 8; i++)
 		EXPECT_EQ(workers[i].failed, 0);
 	for (i = 0; i < 2; i++) {
-		/* What is promised beyond a smaller buffer is used up by as many messages. */
+		/* Bytes promised beyond a smaller buffer are used up by as many messages. */
 		EXPECT_EQ(do_tune(self->chan, SMALL, SMALL, 0, NULL), 0);
 		EXPECT_EQ(do_tune(self->end, SMALL, SMALL, 0, NULL), 0);
 		receive(self->end, fill_all(self->chan));

@@ -2,10 +2,10 @@
 /*
  * peer_fuzz.h - the language of peer_fuzz.c, for seeds.c too
  *
- * An input is PEER_SETUP bytes, and then steps. A step is a byte with the step, a byte with the
- * channel in bits 0 and 1, the slot of what the step begins in bits 2 to 4, and PEER_GO in bit 7;
- * for some, bytes that belong to it. Numbers of steps are never given to others, as inputs are
- * kept.
+ * An input is PEER_SETUP bytes, and then steps. The first byte of a step is its number. The second
+ * has the channel in bits 0 and 1, the slot of the thing that the step begins in bits 2 to 4, and
+ * PEER_GO in bit 7. Some steps have more bytes. The number of a step is never given to another one,
+ * as inputs are kept.
  *
  * A number that the peer says is a byte: what becomes of the last one of its sort in bits 0 to 2
  * (enum peer_trick), and how much in the others.
@@ -14,10 +14,14 @@
 #define _RCH_PEER_FUZZ_H
 
 /**
- * PEER_SETUP - bytes: features that are not agreed upon; first numbers of frames, by 3 bits; of
- * grants and others by 3 bits, whether the module's own begin at their wrap in bit 3, whether the
- * adapter does atomic operations in bit 4, whether messages are counted from just before 2^32 on in
- * bit 5; which allocation fails
+ * PEER_SETUP - bytes that the input begins with
+ *
+ *  - Features that are not agreed upon.
+ *  - First numbers of frames, by 3 bits.
+ *  - First numbers of grants and others in bits 0 to 2. Bit 3: the module's own begin at their
+ *    wrap. Bit 4: the adapter does atomic operations. Bit 5: messages are counted from just before
+ *    2^32.
+ *  - Which allocation fails.
  */
 #define PEER_SETUP 4
 

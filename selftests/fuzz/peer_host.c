@@ -2,10 +2,10 @@
 /*
  * peer_host.c - an adapter, memory and limits for the module's code
  *
- * The layers above the path are the module's own. What the path and the regions would do with an
- * adapter is done here as simply as can be: a work request ends at once, or, while the adapter is
- * slow, when the script says so. Each key is a new number, and each thing that is got must be given
- * back once.
+ * The layers above the path are the module's own. This file stands for the path and the regions,
+ * and does the adapter's work as simply as can be. A work request ends at once. While the adapter
+ * is slow, a work request ends when the script says so. Each key is a new number, and each thing
+ * that is got must be given back once.
  */
 #include "base/error.h"
 #include "base/inject.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * leave_channel.c - ends with an open channel, whose last words are told when it is gone; and with
- * one that is being connected to a host that is not there, for the sake of a message
+ * leave_channel.c - ends with two channels open
+ *
+ * The last words of one are told when the program is gone. The other is being connected to a host
+ * that is not there, for the sake of a message.
  */
 #include "common.h"
 

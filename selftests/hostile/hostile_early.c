@@ -2,8 +2,9 @@
 /*
  * hostile_early.c - messages that a peer sends before it knows that its channel is open
  *
- * Each row has the records that the peer sends, and how that ends: by the rule that was broken, or
- * not at all; and how many messages the program gets of the channel that was opened last.
+ * Each row has the records that the peer sends, and how the link ends: by the rule that was broken,
+ * or not at all. It also has the number of messages that the program gets of the channel that was
+ * opened last.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -65,7 +66,7 @@ static const struct early_row {
 	{ "never_opened", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), SAYS(NOBODY_NO, 8) } },
 	{ "opened_without_saying_so", RCH_RULE_CHANNEL, 0,
 	  { OPENS_PLAIN(FIRST_NO), SAYS(FIRST_NO, 8) } },
-	/* The refusal may be under way, whatever it is that was refused. */
+	/* Whichever channel was refused, the refusal may still be under way. */
 	{ "refused", VERDICT_ALIVE, 1,
 	  { OPENS_NOTHING(SECOND_NO), SAYS(SECOND_NO, 8), OPENS(FIRST_NO), SAYS(SECOND_NO, 8),
 	    SAYS(FIRST_NO, 8) } },

@@ -27,7 +27,7 @@ static void ask(struct attack *a, struct queue *q)
 	ASSERT_TRUE(attack_heard(a));
 }
 
-/* What it tells, one after the other; how many complete; and how that ends. */
+/* The numbers that the peer tells, one after the other; how many complete; and the verdict. */
 static const struct {
 	const char *name;
 	u64 tells[TELLS];
@@ -97,7 +97,7 @@ TEST_F(scene, nobody_has_asked)
 	attack_disconnect(a);
 }
 
-/* READ and CLOSE say more: what they leave out was not received, whatever TAKEN says behind. */
+/* READ and CLOSE say more. Messages that they leave out were not received, and no TAKEN helps. */
 TEST_F(scene, taken_behind_read)
 {
 	struct attack *a = &self->a;

@@ -123,7 +123,7 @@ TEST_F(queue, needs_a_call_to_send)
 	munmap(data, 4096);
 }
 
-/* Each completes with its own message, in their order, whatever is sent between them. */
+/* Each completes with its own message, in their order, with other messages between them. */
 TEST_F(queue, many_under_way)
 {
 	int i;
@@ -157,7 +157,7 @@ TEST_F(queue, in_a_chain)
 	EXPECT_CQE_FLAGS(&self->q, 1, 3, 0);
 	EXPECT_CQE_FLAGS(&self->q, 2, 3, 0);
 	recv_some(self->b, 1);
-	/* What is linked to one that fails is not sent. */
+	/* A message that is linked to one that fails is not sent. */
 	sqe = deliver(&self->q, self->a, "one", 3, 3);
 	sqe->flags = LINK;
 	sqe->timeout_ms = 50;
@@ -417,7 +417,7 @@ TEST_F_ROWS(queue, by, ways)
 		ASSERT_EQ(queue_submit(&self->q), 1);
 		if (row->to == BY_CALL)
 			ASSERT_EQ(do_recv(self->b, w.to, LARGE, NULL, TIMEOUT(PATIENCE)), 0);
-		/* What needs the program's memory goes on in a call of its queue. */
+		/* An operation that needs the program's memory goes on in a call of its queue. */
 		for (ends = row->to == BY_CALL; !ends;) {
 			queue_enter(&self->q, 0, 0, 0);
 			ends = queue_enter(&mine, 0, 1, 20) >= 0;

@@ -2,9 +2,9 @@
 /*
  * floor.c - what a message costs over raw verbs of the kernel
  *
- * Loading this module connects two queue pairs of this host by rdma_cm, sends a message
- * to and fro between them, and leaves what it took one way in the parameter typical_ns:
- * half of the median round trip. A guest that counts instructions has one nanosecond for
+ * Loading this module connects two queue pairs of this host by rdma_cm, and sends a message
+ * to and fro between them. The parameter typical_ns has the time of one way then: half of
+ * the median round trip. A guest that counts instructions has one nanosecond for
  * each. Everything is taken apart again before the module is loaded.
  *
  * Operation. It does as little as verbs allow, which is why it is a floor. Nothing is
