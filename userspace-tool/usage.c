@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * usage.c - telling wrong usage: which word is wrong, and what was meant
+ * usage.c - telling wrong usage: which word is wrong, and which one was meant
  *
  * What options a command has is read from its help: one a line, as "  -c, --count N   what it is".
  */

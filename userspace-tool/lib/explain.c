@@ -95,7 +95,7 @@ static void add_local(struct text *text, const struct rdmachan_error *err)
 		add(text, " port %u", err->dev_port);
 }
 
-/* A region has no peer, nor has what the library has tried, and what is not known may have none. */
+/* Regions have no peer, nor have calls of the library, and operations not known may have none. */
 static int has_ends(const struct rdmachan_error *err)
 {
 	if (err->op == RDMACHAN_OP_REGISTER || err->op >= RDMACHAN_OP_LIBRARY)

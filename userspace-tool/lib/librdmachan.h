@@ -175,8 +175,8 @@ struct rdmachan_transfer {
  * @RDMACHAN_OP_UNREGISTER: letting a region go
  * @RDMACHAN_OP_QUEUE: making or using a queue or a pool
  *
- * The module makes a record of what has to do with a connection, and has numbers of its own
- * (&enum rdmachan_op). Of other calls there is nothing to tell but what was tried, and errno.
+ * The module makes a record of calls that have to do with a connection, and has numbers of its own
+ * (&enum rdmachan_op). A record of other calls tells the operation and errno, and nothing else.
  */
 enum rdmachan_library_op {
 	RDMACHAN_OP_DEVICE = 0x10000,
@@ -418,11 +418,11 @@ int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
  * Threads: any at once. Fork: a child may call it.
  *
  * Return: 0 or -1. EPIPE: the peer's program has closed the channel or reads no more, and has not
- * received all (the detail in @err is the number of messages that are missing), or this program
- * has ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
- * received all. ETIMEDOUT: the same within the time; it can be called
- * again. EINTR: a handler ran first. ENOTCONN: the channel is still being connected. ECONNRESET,
- * EHOSTDOWN and others with a cause in @err: the connection has ended.
+ * received all; the detail in @err is the number of messages that are missing. Or this program has
+ * ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
+ * received all. ETIMEDOUT: it has not within the time; the call can be repeated. EINTR: a handler
+ * ran first. ENOTCONN: the channel is still being connected. ECONNRESET, EHOSTDOWN and others with
+ * a cause in @err: the connection has ended.
  */
 int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
 
@@ -433,8 +433,8 @@ int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
  *	message_max must be 0: the peer was told of it when the channel was opened
  * @err: which limit it was, or NULL
  *
- * A buffer that grows has more room at once. One that becomes smaller loses nothing: what is in it
- * stays, and no more is taken until that fits. rdmachan_query() tells the values. Other threads and
+ * A buffer that grows has more room at once. One that becomes smaller loses nothing: its messages
+ * stay, and no more are taken until they fit. rdmachan_query() tells the values. Other threads and
  * programs may use the channel meanwhile.
  *
  * Threads: any at once. Fork: a child may call it.

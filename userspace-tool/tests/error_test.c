@@ -2,7 +2,7 @@
 /*
  * error_test.c - each call that can fail fills in the record it is given, and needs none
  *
- * What is asked of is no open file descriptor, or a device that is not there.
+ * Each call gets a number that is no open file descriptor, or a device that is not there.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ static struct rdmachan_error *dirty(void)
 	return &err;
 }
 
-/* What it was, and that there is nothing else in the record. */
+/* Whether the record has the operation and the errno, and nothing else. */
 static int recorded(long ret, int error, uint32_t op)
 {
 	const struct rdmachan_error wanted = { .size = sizeof(err), .op = op, .error = error };

@@ -6,17 +6,18 @@
  *	filepeer - SERVICE WORD...	listens and accepts one, as a receiver
  *
  * The words are done in turn:
- *	header=NAME,SIZE[,about]	as a sender begins a file
- *	data=N				N bytes
- *	trailer=SIZE, badsum=SIZE	the end, with the sum of what was sent or another one
- *	abort=VERDICT, verdict=VERDICT	by its number
- *	raw=TYPE,N			any message
- *	recv, until=TYPE		receive one, or up to one of that type; tells of the last
- *	try				receive one if it comes at once
- *	flood				1000 bytes, again and again, until nobody takes them
- *	ended				wait until the other side sends no more
- *	hold				tells "held" and waits for a line of standard input
- *	shutdown			send no more
+ *  - header=NAME,SIZE[,about]: as a sender begins a file
+ *  - data=N: N bytes
+ *  - trailer=SIZE, badsum=SIZE: the end, with the sum of what was sent or another one
+ *  - abort=VERDICT, verdict=VERDICT: by its number
+ *  - raw=TYPE,N: any message
+ *  - recv, until=TYPE: receive one, or up to one of that type; tells of the last
+ *  - try: receive one if it comes at once
+ *  - flood: 1000 bytes, again and again, until nobody takes them
+ *  - ended: wait until the other side sends no more
+ *  - hold: tells "held" and waits for a line of standard input
+ *  - shutdown: send no more
+ *
  * Fails when it cannot go on with them.
  */
 #include <errno.h>
