@@ -21,13 +21,13 @@
  * name its functions as the commands; only that of %RDMACHAN_INFO is what is told.
  *
  * Every structure starts with its size, which the caller sets to sizeof() of
- * the structure it was compiled with. That is from what the first version had
- * (``RDMACHAN_*_SIZE_1``) to a page, and may be more than the module knows as long as the
- * unknown part is zero; what the program's structure has not counts as zero. Of outputs the
- * module writes as much as both know, and not a byte behind. In a record that is output only
- * (&struct rdmachan_error, &struct rdmachan_object) the size is set to how much that is.
- * Inputs come first, outputs are named ``out_*`` and are ignored on
- * input. Reserved members must be zero.
+ * the structure it was compiled with. The size is at least that of the first version
+ * (``RDMACHAN_*_SIZE_1``) and at most a page. It may be more than the module knows, as long as
+ * the unknown part is zero. Members that the program's structure does not have count as zero.
+ * Of outputs the module writes as much as both know, and not a byte behind. In a record that is
+ * output only (&struct rdmachan_error, &struct rdmachan_object) the module sets the size to the
+ * number of bytes that it has written. Inputs come first, outputs are named ``out_*`` and are
+ * ignored on input. Reserved members must be zero.
  *
  * Unless the description of a call says otherwise its errors are:
  *
@@ -414,11 +414,11 @@ struct rdmachan_device {
  * @RDMACHAN_LIMIT_CHANNELS: channels, until the last byte is delivered or given up
  * @RDMACHAN_LIMIT_PENDING: channels that are being connected, or wait to be accepted. As many
  *	links of a user may be neither up nor gone: those that channels have given up, too
- * @RDMACHAN_LIMIT_BYTES: bytes that channels may make the kernel hold: their send and
- *	receive buffers, and bytes beyond them: of a message that is larger, and of a buffer
- *	that %RDMACHAN_TUNE has made smaller, until what is in it fits; the
- *	rings of queues, with the operations that can be under way; and what the adapter's memory
- *	regions for grants that are given take, and events and grants that are held
+ * @RDMACHAN_LIMIT_BYTES: bytes that the kernel may have to hold for channels and queues. Their
+ *	send and receive buffers count. So do bytes beyond a buffer: those of a larger message, and
+ *	those in a buffer that %RDMACHAN_TUNE has made smaller, until they fit. The rings of queues
+ *	count, with the operations that can be under way. So do the adapter's memory regions for
+ *	grants that are given, and events and grants that are held
  * @RDMACHAN_LIMIT_QUEUES: queues
  * @RDMACHAN_LIMIT_REGIONS: regions. How many bytes they may have is the matter of
  *	RLIMIT_MEMLOCK
@@ -430,7 +430,7 @@ struct rdmachan_device {
  *	connected over, and those that peers have made for his services, once they are up. A link
  *	without channels ends when another one needs its place
  *
- * The user is who opened the context. Channels that peers open belong to the user of
+ * The user is the one that opened the context. Channels that peers open belong to the user of
  * the listener; one that is beyond a limit is refused, and the peer's error record has
  * %RDMACHAN_CAUSE_PEER_RESOURCES. These, and grants and links that peers make, leave the last
  * quarter of each limit of a user to what his own programs make. What a user has in a user
@@ -781,9 +781,9 @@ struct rdmachan_accept_args {
  *  - EHOSTDOWN: The peer does not answer.
  *  - ETIMEDOUT: The timeout ran out before it was known why.
  *  - EINTR: The handler of a signal ran, with or without SA_RESTART. Connecting is given up.
- *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0; or so with
- *    @source, if it is of another family than @addr, names another interface, or is no address of
- *    one host.
+ *  - EINVAL: also when @addr names no host (all zeros), or its unused members are not 0. Also when
+ *    unused members of @source are not 0, or it is of another family than @addr, names another
+ *    interface, or is no address of one host.
  *  - EDQUOT: The user has as many channels, or channels that connect or wait, as one
  *    user may have (%RDMACHAN_CAUSE_USER_LIMIT).
  *  - ENOBUFS: The buffers of the user's channels would be larger than those of one
@@ -1039,8 +1039,8 @@ struct rdmachan_finish_args {
  * change, as the peer was told of it when the channel was opened. %RDMACHAN_QUERY tells the values.
  *
  * A buffer that grows has more room at once: threads that wait to send go on, and the peer is told.
- * One that becomes smaller loses nothing. What is in it stays, and no more is taken until that
- * fits. The peer may go on sending what it was promised before. The user is charged
+ * One that becomes smaller loses nothing. Its messages stay, and no more are taken until they
+ * fit. The peer may go on sending what it was promised before. The user is charged
  * (%RDMACHAN_LIMIT_BYTES) for a larger buffer at once, and for a smaller one when all fits, or the
  * channel ends. So what a smaller one gives back serves no larger one of the same call.
  *
@@ -1074,8 +1074,8 @@ struct rdmachan_tune_args {
  * @usecs: For how many microseconds a call that waits looks before it sleeps, at most
  *	%RDMACHAN_BUSY_POLL_MAX; 0, as at first, is not at all
  *
- * For who has a processor to spare and wants an answer sooner than a thread is woken. It
- * holds for calls that wait for a message or for their turn on a channel, and for
+ * For a program that has a processor to spare and wants an answer sooner than a thread is woken.
+ * It holds for calls that wait for a message or for their turn on a channel, and for
  * %RDMACHAN_ENTER on a queue; not for poll(), and not for what others have begun to wait
  * for. Looking ends early when the processor is wanted by another thread, when a signal
  * comes, and with the call's own timeout. It is the channel's, in whichever program; one
@@ -1444,10 +1444,11 @@ struct rdmachan_region_unregister_args {
  * and when the channel ends. Once the owner is told so the key is invalid: whatever the peer's host
  * does, it cannot get at the memory any more.
  *
- * Both are told by *events* (&struct rdmachan_grant_event) in the channel's messages: a
- * message that begins with events is received by who sets %RDMACHAN_IO_F_GRANTS. That a
- * grant is given comes in order with all messages; that control is back comes as soon as it
- * is, behind messages that are there already, but ahead of those that wait for room.
+ * Both are told by *events* (&struct rdmachan_grant_event) in the channel's messages. A message
+ * that begins with events is received only with %RDMACHAN_IO_F_GRANTS, or by a queue with
+ * %RDMACHAN_RECV_F_GRANTS. The event of a grant that is given comes in order with all messages. The
+ * event of control that is back comes at once: behind messages that are there already, but ahead
+ * of those that wait for room.
  */
 
 /** RDMACHAN_GRANTS_MAX - most grants that go with one message */
@@ -1755,11 +1756,12 @@ struct rdmachan_atomic_args {
  * place i & (entries - 1), that many strides behind the first. They need not begin at 0: a program
  * begins with the one it finds in the ring.
  *
- * Who puts entries writes them, and then stores the new producer index with *release*. The taker of
- * them loads the producer index with *acquire*, reads them, and then stores the new consumer index
- * with *release*, which the other side loads with *acquire* before it writes over them. Nobody ever
- * writes the other's index. The kernel does not trust what it finds: it keeps its own copy of its
- * indices, copies an entry before it looks at it, and writes its index anew with each step.
+ * The side that puts entries writes them, and then stores the new producer index with *release*.
+ * The side that takes them loads the producer index with *acquire*, reads them, and then stores the
+ * new consumer index with *release*. The first side loads that with *acquire* before it writes over
+ * the entries. Neither side ever writes the other's index. The kernel does not trust what it finds:
+ * it keeps its own copy of its indices, copies an entry before it looks at it, and writes its index
+ * anew with each step.
  */
 
 /** RDMACHAN_QUEUE_ENTRIES_MAX - most entries of a ring */
@@ -1770,8 +1772,8 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_NOP: Succeeds with 0. fd must be 0
  * @RDMACHAN_OPCODE_SEND: Send the message of length bytes at addr, with msg_flags, on
  *	the channel fd. Succeeds with its bytes. One that is sent while the channel is being
- *	connected (%RDMACHAN_CONNECT_F_EARLY) completes when that has ended, with the error if it
- *	was not delivered; messages behind it do not wait for that. op_flags are &enum
+ *	connected (%RDMACHAN_CONNECT_F_EARLY) completes when connecting has ended, with the error if
+ *	it was not delivered. Messages behind it do not wait for its completion. op_flags are &enum
  *	rdmachan_send_flags
  * @RDMACHAN_OPCODE_RECV: Receive a message from the channel fd into the length bytes at
  *	addr. Succeeds with its bytes. op_flags are &enum rdmachan_recv_flags
@@ -1787,10 +1789,11 @@ struct rdmachan_atomic_args {
  * @RDMACHAN_OPCODE_CANCEL: Cancel an operation whose user data is target, the one that
  *	was submitted first; op_flags are &enum rdmachan_cancel_flags. fd must be -1.
  *	Succeeds with the number of operations that were cancelled, each of which completes
- *	with -ECANCELED; ENOENT when there was none; EALREADY when all that there were are
- *	messages just being written from or to a region, or whose memory is lent to the
- *	peer, or accesses that were begun, which complete by themselves: the latter two soon,
- *	with -ECANCELED if not with a message, or the bytes accessed
+ *	with -ECANCELED. Fails with ENOENT when there was none. Fails with EALREADY when none that
+ *	there was can be cancelled any more, and each completes by itself. This is so of messages
+ *	that are just being written from or to a region, of those whose memory is lent to the peer,
+ *	and of accesses that were begun. The last two complete soon: with a message, with the
+ *	bytes accessed, or with -ECANCELED
  *
  * @RDMACHAN_OPCODE_READ: READ length bytes at grant_offset of the grant, which is held on the
  *	channel fd, to addr. Succeeds with its bytes
@@ -1816,7 +1819,8 @@ struct rdmachan_atomic_args {
  *	or this queue itself: user_data there is target, res is length, at most 0xffffffff, and
  *	flags are %RDMACHAN_CQE_F_MESSAGE. Succeeds with 0. Fails with EBADF when that queue is
  *	closed, and with ENOSPC when its ring has no room; with 0 the completion is not lost, and
- *	comes behind those of earlier MESSAGEs of this queue. Who holds the file descriptor may send
+ *	comes behind those of earlier MESSAGEs of this queue. Any holder of its file descriptor
+ *	may send
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
  * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
@@ -1877,8 +1881,8 @@ enum rdmachan_sqe_flags {
 /**
  * enum rdmachan_send_flags - flags of SEND
  * @RDMACHAN_SEND_F_DELIVERED: Complete when the peer's program has received the message, as of
- *	%RDMACHAN_IO_F_DELIVERED. What is submitted behind it for the channel does not wait for
- *	that, unless %RDMACHAN_SQE_F_LINK or %RDMACHAN_SQE_F_DRAIN says so. Those of a channel
+ *	%RDMACHAN_IO_F_DELIVERED. Operations behind it for the channel do not wait for that,
+ *	unless %RDMACHAN_SQE_F_LINK or %RDMACHAN_SQE_F_DRAIN says so. Those of a channel
  *	complete in the order in which they were sent. A CANCEL, or its time, takes the message back
  *	as long as that can be, and else only ends the wait (%RDMACHAN_CQE_F_SENT)
  */
@@ -2268,11 +2272,12 @@ struct rdmachan_pool_create_args {
 /**
  * DOC: sizes of first versions
  *
- * For each structure there is what it had in its first version: a program that is compiled with
- * members that came later may so say how much a module of that version knows. A structure that
- * begins with its size, or whose size is told elsewhere (devices, objects, ranges, entries of
- * rings), may grow at its end, and no other: neither one that is part of others (addresses, use,
- * tuning, rings) nor an event of grants.
+ * For each structure there is the size of its first version. A program that is compiled with
+ * members that came later uses it to speak to a module of that version.
+ *
+ * A structure that begins with its size may grow at its end. So may one whose size is told
+ * elsewhere: devices, objects, ranges, entries of rings. No other may: neither one that is part of
+ * others (addresses, use, tuning, rings) nor an event of grants.
  */
 
 #define RDMACHAN_ADDR_SIZE_1			28

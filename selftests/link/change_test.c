@@ -2,8 +2,8 @@
 /*
  * change_test.c - what changes at one of two hosts under connections
  *
- * Each end is told what has failed: the host at which it was, that; the other, that the connection
- * was taken down there, or that nothing was heard of it.
+ * Each end is told what has failed. The host at which the failure was is told of it. The other one
+ * is told that the connection was taken down there, or that nothing was heard of that host.
  */
 #include <sys/ioctl.h>
 
