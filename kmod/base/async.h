@@ -11,7 +11,7 @@
 struct fasync_struct;
 
 /**
- * struct rch_async - who gets SIGIO; see file_async.c
+ * struct rch_async - a receiver of SIGIO; see file_async.c
  * @entry: in the wait queue of the object
  * @list: of the kernel
  * @waits: @entry is there

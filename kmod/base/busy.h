@@ -43,7 +43,7 @@ static inline bool rch_busy(u64 until)
 }
 
 /**
- * rch_sleep_until - wait_event_interruptible_timeout(), for who is woken by what it waits for
+ * rch_sleep_until - wait_event_interruptible_timeout(), where a wake-up mostly means @condition
  * @wq: wait queue
  * @condition: that
  * @left: jiffies

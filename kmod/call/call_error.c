@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * call_error.c - error records, told to who has asked for one
+ * call_error.c - error records, told to callers that have asked for one
  *
  * A call of a program, or an operation of its queue, names where its error record shall go. That
  * is looked at before anything is done; and a failure that says nothing of the connection leaves

@@ -12,9 +12,9 @@ struct rch_regions;
 
 /**
  * struct rch_ctx - a program's way in
- * @net: network namespace of who opened; referenced
+ * @net: network namespace of the opener; referenced
  * @charge: its share of the limits. Its user is the trust domain: the effective user id
- *	of who opened; listeners and channels belong to him, and are exempt as he is
+ *	of the opener; listeners and channels belong to him, and are exempt as he is
  * @regions: its regions; referenced
  */
 struct rch_ctx {

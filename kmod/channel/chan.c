@@ -494,7 +494,7 @@ void rch_chan_push(struct rch_chan *chan)
 		rch_link_flush(chan->lane.link);
 }
 
-/* Return: whether nobody sends, or receives. Else rch_chan_unclaim() wakes who waits by now. */
+/* Return: whether nobody sends, or receives. Else rch_chan_unclaim() wakes waiters. */
 static bool chan_is_free(struct rch_chan *chan, int bit)
 {
 	if (!test_bit(bit, &chan->busy))
@@ -607,7 +607,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	/* One that is not open yet may take the next message all the same. */
 	if (bit == RCH_CHAN_TX && rch_chan_may_send_early(chan))
 		mask = polled[bit];
-	/* Who aborts throws away what has arrived, also where nobody can receive it yet. */
+	/* An abort throws arrived messages away, also where nobody can receive them yet. */
 	if (mask || READ_ONCE(chan->rndv_rx.offered) ||
 	    (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_ABORT))
 		wake_up_interruptible_poll(&chan->wait, mask);
@@ -622,7 +622,7 @@ static bool chan_always(struct rch_chan *chan)
  * rch_chan_shutdown - end one or both directions
  * @chan: channel
  * @how: RDMACHAN_SHUTDOWN_*
- * @nonblock: do not wait for who sends or receives to find out
+ * @nonblock: do not wait for the sender or the receiver to find out
  * @deadline: how long to wait for it, as of rch_deadline()
  *
  * May be repeated. Context: process. Return: 0, -ENOTCONN, or as rch_chan_claim(). Then the peer is

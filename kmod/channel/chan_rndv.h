@@ -219,8 +219,8 @@ struct rch_rndv_tx {
 	 */
 	struct rch_borrowed borrow[RCH_LENDS];
 	/**
-	 * @borrow_from: for messages before this one nothing may be used any more. Written by who
-	 * has claimed RCH_CHAN_TX, and not while @cts_due
+	 * @borrow_from: for messages before this one nothing may be used any more. Written by the
+	 * holder of RCH_CHAN_TX, and not while @cts_due
 	 */
 	u64 borrow_from;
 	/**

@@ -165,7 +165,7 @@ static void chan_rx_records_over(struct rch_chan *chan, u32 records, u32 bytes)
 
 /*
  * Take the segments of the message that is arriving out of the queue's end. There may be very many:
- * they are moved together. Those before them stay as they are, for who walks them without the lock.
+ * they are moved together. Those before them stay as they are, for a reader without the lock.
  */
 static void chan_rx_take_arriving(struct rch_chan *chan, struct list_head *out)
 {
@@ -488,7 +488,7 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 
-/** rch_chan_has_ended - for who receives: that memory which was lent is back is told before */
+/** rch_chan_has_ended - for a receiver, which hears first that memory which was lent is back */
 bool rch_chan_has_ended(const struct rch_chan *chan)
 {
 	enum rch_chan_state state = READ_ONCE(chan->state);

@@ -223,7 +223,7 @@ void rch_chan_tx_done(struct rch_chan *chan, size_t length)
 }
 
 /**
- * rch_chan_tx_claim - without waiting, become the one who sends
+ * rch_chan_tx_claim - without waiting, become the sender
  * @chan: channel
  * @length: bytes of the message; more than the send buffer is fine
  *

@@ -2,9 +2,9 @@
 /*
  * file_async.c - SIGIO for programs that have set O_ASYNC
  *
- * A signal comes with whatever wakes who waits: for a listener, a channel or a queue. It is one of
- * those who wait, so that nobody who wakes them needs to know of it. A program looks what there
- * is: a signal may come for what another thread has taken already.
+ * A signal comes with each event that wakes the waiters of a listener, a channel or a queue. Its
+ * entry is in their wait queue, so code that wakes them need not know of it. The program looks for
+ * itself: a signal may come for a message that another thread has taken already.
  */
 #include <linux/fs.h>
 #include <linux/mutex.h>

@@ -408,7 +408,7 @@ static void bad_payload(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rch_wire_record_next(&c, &r), pc->spoil.rule);
 }
 
-/* Padding is sent as zeros, and not looked at by who receives it. */
+/* Padding is sent as zeros, and the receiver does not look at it. */
 static void bad_padding(struct kunit *test)
 {
 	struct rch_record r = { .chan = 1, .type = RCH_REC_DATA, .total = 100 };

@@ -392,7 +392,7 @@ struct rch_link {
 	/** @active: this side connected; immutable */
 	bool active;
 	/**
-	 * @charge: who pays for it, until it leaves the table: the active side from the beginning,
+	 * @charge: the payer, until the link leaves the table: the active side from the beginning,
 	 * the passive one when it is UP. Written in softirq then, else with links_lock
 	 */
 	struct rch_charge charge;

@@ -161,7 +161,7 @@ static void link_connect_explain_refusal(struct rch_link *link, struct rdmachan_
 		error->cause = RDMACHAN_CAUSE_NO_MODULE;
 	}
 	error->error = rch_error_errno(error->cause);
-	/* For who looks after the network. */
+	/* For the network's administrator. */
 	error->limit = path->mtu_limit;
 	error->needed = path->mtu_limit ? rch_port_mtu(path->dev, path->port) : 0;
 }

@@ -132,7 +132,7 @@ void rch_link_push_locked(struct rch_link *link)
  * rch_link_flush - send what is held back
  * @link: link
  *
- * For who begins to wait for something that comes by the link. Context: any.
+ * For a caller that begins to wait for something that comes by the link. Context: any.
  */
 void rch_link_flush(struct rch_link *link)
 {

@@ -6,7 +6,7 @@
  * come, before the link looks at them. For its rules it makes no difference where on the
  * way a frame was lost. Only the queue pair's failure is a real one.
  *
- * Who hands frames over. Completions do, one after the other; and @hold_work, when a
+ * Handing frames over. Completions do so, one after the other; and @hold_work, when a
  * frame has been held back for its time. @lock keeps the two apart, and soft interrupts
  * off, as rch_link_received() is promised. While a frame is held the key is on (see
  * inject.c), so no completion gets around @lock.

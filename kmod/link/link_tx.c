@@ -628,7 +628,7 @@ static bool link_tx_seal(struct rch_link *link, struct list_head *chain)
 /*
  * Post what is ready. Only one context posts at a time, or frames would overtake each
  * other; it drops the lock for the posting itself, and others only add to @ready. Soft
- * interrupts stay off throughout, so the one who posts is not held up.
+ * interrupts stay off throughout, so the posting context is not held up.
  */
 static void link_tx_post_ready(struct rch_link *link)
 {

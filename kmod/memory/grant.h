@@ -49,7 +49,7 @@ struct rch_segment;
  * struct rch_grants - the grants of a channel
  * @chan: channel
  * @loans: grants that this end lends, by number; its xa_lock protects @ending and the states
- * @last: number of the newest; by who has claimed RCH_CHAN_TX
+ * @last: number of the newest; by the holder of RCH_CHAN_TX
  * @ending: loans that are to be taken back
  * @back: takes them back; holds the channel while it is in the line of its link
  * @held: what the peer lends, by number; its xa_lock protects what follows up to @serial
@@ -224,12 +224,12 @@ enum rch_asked_state {
  * @state: how it is. A caller that goes on with the job sets it back when that is over
  * @serial: its number
  * @held: the grant it is done on, until it was, or nothing will be heard of it
- * @certain: it was done; by the wait queue's lock of the job, as the next two, but for who
- *	begins, when nobody else knows of it
+ * @certain: it was done; by the wait queue's lock of the job, as the next two, but for the
+ *	thread that begins, when nobody else knows of it
  * @error: why it was not asked for when it was its turn, or has none; or 0
  * @parts: @word is in use, or will be; and nothing was heard
  * @word: ATOMIC
- * @late: the peer takes too long; where nobody waits who would notice
+ * @late: the peer takes too long; where no waiter would notice
  */
 struct rch_asked {
 	struct list_head list;
@@ -247,8 +247,8 @@ struct rch_asked {
 #define RCH_JOB_STEPS 8
 
 /**
- * struct rch_job - a READ, a WRITE or an atomic operation, on its way. By who has begun it,
- *	but for what is told otherwise
+ * struct rch_job - a READ, a WRITE or an atomic operation, on its way. By the caller that has
+ *	begun it, unless a member says otherwise
  * @chan: channel
  * @id: number of the grant
  * @right: the access that is done: %RDMACHAN_RIGHT_READ, WRITE or ATOMIC

@@ -407,7 +407,7 @@ static int grant_lend_build(struct rch_loan *loan, const struct rdmachan_grant_r
 }
 
 /*
- * Lend memory, without telling the peer yet; by who has claimed RCH_CHAN_TX of an open channel.
+ * Lend memory, without telling the peer yet; by the holder of RCH_CHAN_TX of an open channel.
  * A loan is a user of the path from here on: until it is given nobody is waited for but
  * the adapter, and least of all the program's memory.
  */

@@ -528,7 +528,7 @@ struct rch_region *rch_region_use(struct rch_regions *set, u32 id,
 	return region;
 }
 
-/** rch_region_use_more - the same, by who uses it already */
+/** rch_region_use_more - the same, by a user of the region */
 void rch_region_use_more(struct rch_region *region)
 {
 	kref_get(&region->ref);

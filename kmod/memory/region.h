@@ -120,7 +120,7 @@ bool rch_region_atomics_begin(struct rch_regions *set, struct rch_region *region
 			      const void *by);
 void rch_region_atomics_end(struct rch_regions *set, struct rch_region *region);
 
-/* Any context, by who uses it */
+/* Any context, by a user of the region */
 void rch_region_iter(struct rch_region *region, unsigned int direction, u64 offset,
 		     size_t length, struct iov_iter *iter);
 u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t length,
@@ -128,7 +128,7 @@ u32 rch_region_bvecs(struct rch_region *region, bool write, u64 offset, size_t l
 u64 rch_region_atomic(struct rch_region *region, u64 offset, bool swap, u64 operand,
 		      u64 compare);
 
-/* Process context, by who uses it */
+/* Process context, by a user of the region */
 int rch_region_table(struct rch_region *region, u64 offset, size_t length, u32 max,
 		     struct rch_mem *mem);
 struct rch_key *rch_region_key(struct rch_region *region, struct rch_path *path, u64 offset,

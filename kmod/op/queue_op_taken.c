@@ -4,8 +4,8 @@
  *
  * Operation. When its message is sent such an operation leaves the line of what is sent on its
  * channel, so that others go on, and enters the line of those that wait for the peer's program.
- * They complete in that order, in which they were sent: so only the first is woken by what the peer
- * tells, and runs those behind it as far as that goes. One that is cancelled, or whose time is
+ * They complete in that order, in which they were sent. So the peer's word wakes only the first,
+ * which runs those behind it as far as that word goes. One that is cancelled, or whose time is
  * over, leaves the line from wherever it is.
  *
  * Ownership. The message is the channel's, or the peer's: region and array are given back.

@@ -171,8 +171,8 @@ static void device_port_info(struct ib_device *dev, u32 port, const struct net *
  * rch_device_bind - settle which device a path is on: that of its id
  * @path: path
  *
- * Context: may sleep. Return: false when the device is being removed; otherwise the one
- * who removes it waits for the path.
+ * Context: may sleep. Return: false when the device is being removed; otherwise its removal
+ * waits for the path.
  */
 bool rch_device_bind(struct rch_path *path)
 {

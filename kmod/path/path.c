@@ -929,10 +929,10 @@ static void path_settle_qp(struct rch_path *path)
  * @id: connection manager's id
  *
  * The connection manager lets go of the device before it puts the id's GID, whose end is a work
- * item. On iWARP nothing else keeps the device's table of GIDs, so that whoever removes the device
- * may have freed it before that work item looks there (cma_release_dev(), del_gid(),
- * free_gid_work(); 6.12 and 7.2). Who removes one that is a path's waits for the path; for any
- * other a reference to the device keeps its table until the work item has run.
+ * item. On iWARP nothing else keeps the device's table of GIDs, so that a removal of the device may
+ * have freed it before that work item looks there (cma_release_dev(), del_gid(), free_gid_work();
+ * 6.12 and 7.2). The removal of a path's device waits for the path. A reference keeps the table of
+ * any other device until the work item has run.
  *
  * Context: may sleep; not in a handler of @id.
  */

@@ -18,9 +18,9 @@
  *
  * Ownership. An access is a user of the path from rch_access_open() to its end. Before and
  * after that its owner may have to wait for a program's memory, for as long as that pleases, and
- * the path does not wait for him. When it is destroyed it takes what it has of those that were
- * got, which then are *orphans*, and of no use but for what has been read. The path keeps some
- * that were put, to be got again: their room stays mapped.
+ * the path does not wait for him. When the path is destroyed it takes its resources back from
+ * accesses that were got. These are *orphans* then: only the bytes that they have read are of use.
+ * The path keeps some that were put, to be got again: their room stays mapped.
  */
 #include <linux/random.h>
 #include <linux/slab.h>

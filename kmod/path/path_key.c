@@ -8,11 +8,11 @@
  * one for each path, as keys belong to that, and for each *piece* of a region, as many pages as a
  * key may have. Nobody else learns it, and it is good for local access only.
  *
- * The mapping of its memory also serves who lets the peer at some of that: making one takes more
+ * The mapping of its memory also serves to let the peer at some of it: making a mapping takes more
  * than all else, where pages are many. Such a key must stay until the peer is kept out, and that of
  * a message until the peer has taken it; so only half of them may be in use in such ways.
  *
- * One mapping is for all who use the memory at a time, some of whom read and others write. So
+ * One mapping is for all users of the memory at a time, some of which read and others write. So
  * there are keys only where adapter and processors see the same memory at once: where it had to be
  * handed to and fro, one would undo what another has written.
  *
@@ -125,7 +125,7 @@ static void path_key_leave_memory(struct rch_key *key)
 	rch_key_put(key);
 }
 
-/* It has left the path. By a user of that, or who destroys it. */
+/* It has left the path. By a user of the path, or by its destruction. */
 static void path_key_end(struct rch_key *key)
 {
 	rch_mem_unmap(&key->piece->mem);

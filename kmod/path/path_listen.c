@@ -224,9 +224,9 @@ static bool path_listen_has_come_to(struct rdma_cm_id *id, const struct sockaddr
  * rch_path_request_is_its_own - whether a peer names its own address, and the one it asks
  * @request: the peer's wish
  *
- * Both addresses are private data, which the peer's connection manager has written. On RoCE the
- * peer's GID, to which packets go, is made of the address that it connects from; and the own GID,
- * to which the request has come, of the address that it connects to.
+ * Both addresses are private data, which the peer's connection manager has written. On RoCE packets
+ * go to the peer's GID, which is made of the address that the peer connects from. The request has
+ * come to the own GID, which is made of the address that the peer connects to.
  */
 bool rch_path_request_is_its_own(const struct rch_path_request *request)
 {

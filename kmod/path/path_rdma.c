@@ -208,7 +208,7 @@ static struct rch_write *path_rdma_write_spare(struct rch_path *path)
 	return w;
 }
 
-/** rch_write_get - become one who writes; a user of the path. Return: the resources, or NULL */
+/** rch_write_get - become a writer, a user of the path. Return: the resources, or NULL */
 struct rch_write *rch_write_get(struct rch_path *path)
 {
 	struct rch_write *w = path_rdma_write_spare(path);

@@ -405,7 +405,7 @@ struct rch_access_ops {
  * @charged: bytes that were taken of a limit for it
  * @offset: where in it
  * @length: bytes
- * @ended: it has ended; by who submits it set to false
+ * @ended: it has ended; the submitter sets it to false
  * @ret: with this
  * @posted: the adapter has it, or had
  * @list: of its turns, of the path's under way, or of its spare ones; by path->lock
@@ -415,7 +415,7 @@ struct rch_access_ops {
  * @turns: it waits there; by path->lock
  * @waited: it had to wait
  * @class: own memory
- * @iwarp: of the device, for who is no user of the path, as the next four
+ * @iwarp: of the device, for code that is no user of the path, as the next four
  * @no_result: the number that is put where the result of an atomic operation will be, as the device
  *	may lose that. It is random, so a real result equals it only once in 2^64. 0: the device
  *	loses none

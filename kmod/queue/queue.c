@@ -313,7 +313,7 @@ static bool queue_step_ahead(struct rch_op *op)
 	return !res && op->place;
 }
 
-/* What those behind @op can do depends on what that does, and each on who is before. */
+/* Operations behind @op may be able to go on now, each depending on the one before it. */
 static void queue_run_behind(struct rch_op *op)
 {
 	struct rch_line *line = &op->line;
@@ -621,7 +621,7 @@ static bool queue_may_take(const struct rch_queue *queue)
 	       READ_ONCE(queue->under_way) < queue->cq.count && !READ_ONCE(queue->unfit);
 }
 
-/* Entries that nothing keeps from being taken any more are for who was to take them. */
+/* When entries can be taken again, tell their takers. */
 static void queue_tell_takers(struct rch_queue *queue)
 {
 	if (!queue_may_take(queue))
@@ -996,7 +996,7 @@ static int queue_await(struct rch_queue *queue, struct rdmachan_enter_args *args
 	return 0;
 }
 
-/* From here on who has made something ready leaves it to us. */
+/* From here on a waker that makes an operation ready leaves it to us. */
 static void queue_enter(struct rch_queue *queue)
 {
 	atomic_inc(&queue->entered);

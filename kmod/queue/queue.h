@@ -8,7 +8,7 @@
  * listener, which so stays open until the operation has completed. No channel or listener
  * holds a queue, and no operation holds the file of one: there are no cycles.
  *
- * Locks, outermost first: @run_lock, which who takes entries or runs operations holds,
+ * Locks, outermost first: @run_lock. A thread that takes entries or runs operations holds it,
  * also while it touches the program's memory, but in rch_queue_wq only with faults disabled. Then
  * the locks of channels and listeners, their wait queues; then @lock, taken by their wake-ups in
  * any context; then @wait.
@@ -98,9 +98,9 @@ struct rch_line {
  * @begun: it counts as active
  * @own: it can be run in a call of the program only
  * @late: it can be prepared in a call of the program only, and was not yet
- * @armed: @wait may be in @on; by who runs operations
+ * @armed: @wait may be in @on; by the thread that runs operations
  * @woken: @on was woken since; by the queue's lock
- * @stays: who wakes it leaves @wait in @on once: it is likely to wait there again; set by prepare()
+ * @stays: its waker leaves @wait in @on once: it is likely to wait there again; set by prepare()
  * @wait: in @on
  * @on: what wakes it; set by prepare() or run()
  * @events: by what of it
@@ -285,13 +285,13 @@ struct rch_letter {
  * @active: operations that have begun; by @run_lock
  * @under_way: operations that are not in @free; by @run_lock
  * @unfit: a chain is next that has more entries than are free; by @run_lock, and read without
- *	it by who is told when one more is free, as @under_way and @sq_head are
+ *	it by code that is told when one more is free, as @under_way and @sq_head are
  * @taken: entries taken; by @run_lock
  * @completed: completions that were put into the ring; by @run_lock
  * @barrier: the last that began has DRAIN; by @run_lock
  * @pools: pools; a place is written once
  * @pool_count: of them; by @pool_lock
- * @pool_lock: who adds a pool, while operations go on; inside no lock of the queue, and none of
+ * @pool_lock: to add a pool, while operations go on; inside no lock of the queue, and none of
  *	its locks inside
  * @unsent: link in whose open frame messages may wait for @ops->flush, referenced; by
  *	@run_lock
@@ -309,8 +309,8 @@ struct rch_letter {
  * @letter_count: of those in @letters and in @arrived
  * @times: operations with a timeout that may have begun, the earliest end first
  * @due: the time of one may be over
- * @running: somebody runs what is ready, and will look again, under @lock; written by who has
- *	@run_lock
+ * @running: a thread runs what is ready, and will look again, under @lock; written by the holder
+ *	of @run_lock
  * @entered: calls of programs under way; a barrier in queue_leave() and in rch_queue_kick()
  * @closed: there is no file any more
  * @flags: &enum rdmachan_ring_flags

@@ -3,8 +3,8 @@
  * queue_line.c - lines of a queue: the order of operations
  *
  * A line is all places with one key, in the order in which they were taken. The queue's table has
- * the first of each, and that one heads the list of the others. What it means to be the first is
- * for who takes a place to know.
+ * the first of each, and that one heads the list of the others. The operation that takes a place
+ * knows what it means to be the first.
  */
 #include <linux/hash.h>
 

@@ -10,7 +10,7 @@
  * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). Memory
  * that is only lent is asked back, and waited for. A peer that is busy with other messages, and
  * does not finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead
- * times. Where nobody is left who wants the message, as soon as it is late.
+ * times. Where nobody wants the message any more, it costs the channel as soon as it is late.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
