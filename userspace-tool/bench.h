@@ -5,8 +5,8 @@
  * The client opens a channel and sends a request; the server then plays its part
  * of one measurement and awaits the next request, until the client ends. It serves
  * one client after another, so that clients do not disturb each other. Messages are
- * sent and received by write() and read() that block, which is what most programs
- * do, and which measures the same on a machine with one processor.
+ * sent and received by write() and read() that block, as most programs do. That
+ * measures the same on a machine with one processor.
  */
 #ifndef BENCH_H
 #define BENCH_H

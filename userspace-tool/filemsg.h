@@ -15,7 +15,7 @@
  * more verdict for each file. A receiver that finds in the midst of the data that it cannot store
  * the file says so at once, and drops what comes up to the TRAILER or ABORT. A sender that has
  * read that sends no more of it but the ABORT. So the connection goes on whatever becomes of one
- * file. Who breaks these rules gets a verdict and is read from no more.
+ * file. A side that breaks these rules gets a verdict and is read from no more.
  *
  * The type of a message is in its message flags. Numbers are in network byte order. The receiver
  * trusts nothing in it.

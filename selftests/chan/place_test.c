@@ -2,8 +2,8 @@
 /*
  * place_test.c - large messages that are written straight to where they are wanted
  *
- * Whether a message went that way depends on who waits when; tests that need it see to
- * it that a reader waits before the writer begins, and look at the counters.
+ * A message goes that way when a reader waits before the writer begins. Tests that need
+ * it see to that, and look at the counters.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,10 @@
 /*
  * foreign_test.c - links over an adapter that is none, whose driver is as others are
  *
- * The module does for rxe's sake what no other adapter needs; the fault "foreign" has it leave
- * that. rdmachan_shim has the adapter retire what is done by completions that were polled. So what
- * the module posts is told of as it would be elsewhere, when the queue pair fails above all: all
- * that was not signalled, of any kind, and its memory must be there. KASAN sees that.
+ * The module does some things for rxe's sake only; the fault "foreign" has it leave them. By
+ * rdmachan_shim a polled completion retires the work requests before it. So work requests complete
+ * as they would elsewhere, above all when the queue pair fails: then each that was not signalled
+ * completes, of any kind, and its memory must be there. KASAN sees that.
  */
 #include <pthread.h>
 #include <stdio.h>

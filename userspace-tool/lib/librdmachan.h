@@ -47,8 +47,8 @@
  *    with their size; initialise them with the ``_INIT`` macros.
  *  - close() does not wake threads in calls on the descriptor, as with sockets: the
  *    channel or listener lives on until they return. To have them return first,
- *    rdmachan_shutdown() the channel; let who waits for a listener or a queue wait in
- *    poll(), for an eventfd besides.
+ *    rdmachan_shutdown() the channel. A thread that waits for a listener or a queue waits in
+ *    poll() instead, for an eventfd besides.
  *  - There is no state outside of the arguments: everything may be called from
  *    many threads, and two threads may send and receive on one channel at once. A
  *    queue and its pools are such arguments, and are not locked: one thread at a
@@ -391,8 +391,8 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  *
  * It wakes threads that wait in calls on the channel: those that receive find the end (0),
  * and those that send EPIPE. Operations of queues complete likewise. A message that is just being
- * moved goes on, and is waited for. So who wants to close a channel that other threads use shuts
- * both directions down, waits for these threads, and closes it then.
+ * moved goes on, and is waited for. To close a channel that other threads use, shut both directions
+ * down, wait for these threads, and close it then.
  *
  * Threads: any at once. Fork: a child may call it.
  *
@@ -905,11 +905,11 @@ int rdmachan_grant_compare_swap(int chan, uint32_t grant, uint64_t offset, uint6
  * A child that was forked has not the rings of its parent's queues. Each function that would
  * touch one does nothing there and fails with errno EPERM: -1 or NULL where failures are told so,
  * and 0 by those that tell a number: rdmachan_queue_sq_space(), rdmachan_queue_cq_ready(),
- * rdmachan_queue_cq_overflow(), rdmachan_pool_left(). These leave errno alone otherwise, so that
- * who sets it to 0 before can tell. rdmachan_queue_fd() works, and so do
- * rdmachan_queue_close() and rdmachan_pool_close(), by which the child does without what it has
- * inherited. Entries and completions that were got before fork() are not there: to prepare or
- * read one is SIGSEGV. A child with the same memory, as of vfork(), may do what its parent may.
+ * rdmachan_queue_cq_overflow(), rdmachan_pool_left(). These leave errno alone otherwise, so that a
+ * caller that sets it to 0 before can tell. rdmachan_queue_fd() works. So do rdmachan_queue_close()
+ * and rdmachan_pool_close(), by which the child lets go of queues that it has inherited. Entries
+ * and completions that were got before fork() are not there: to prepare or read one is SIGSEGV. A
+ * child with the same memory, as of vfork(), may do what its parent may.
  */
 struct rdmachan_queue;
 
