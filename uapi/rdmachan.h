@@ -18,7 +18,8 @@
  * inherited over fork() and passed by SCM_RIGHTS, and work with poll().
  *
  * The structures of commands have names that end in ``_args``, so that a library may
- * name its functions as the commands; only that of %RDMACHAN_INFO is what is told.
+ * name its functions as the commands. Only that of %RDMACHAN_INFO has not: it is
+ * &struct rdmachan_info, which the module fills in.
  *
  * Every structure starts with its size, which the caller sets to sizeof() of
  * the structure it was compiled with. The size is at least that of the first version
@@ -1823,9 +1824,9 @@ struct rdmachan_atomic_args {
  *	may send
  *
  * Members of an entry that are not named for its operation must be 0. An access that was begun
- * and is cancelled, or whose time is over, completes by itself soon: with what it succeeds with
- * if it was done all the same, which an atomic operation always tells. Of a READ or WRITE that
- * was not, some of the bytes may have been moved.
+ * and is cancelled, or whose time is over, completes by itself soon. It succeeds if it was done all
+ * the same; an atomic operation always tells whether it was. Of a READ or WRITE that was not done,
+ * some of the bytes may have been moved.
  */
 enum rdmachan_opcode {
 	RDMACHAN_OPCODE_NOP = 0,
