@@ -413,7 +413,7 @@ TEST_F(quota, channels_in_all)
 		      RDMACHAN_LIMIT_CHANNELS);
 }
 
-/* Channels that a peer opens are charged to who listens. */
+/* Channels that a peer opens are charged to the listener's user. */
 TEST_F(quota, channels_that_come)
 {
 	int listener = do_listen(self->alice_there, SERVICE, NULL), mine[3], theirs[3], i;
@@ -800,7 +800,7 @@ TEST_F(quota, message_beyond_the_limit)
 	free(data);
 }
 
-/* CAP_SYS_RESOURCE, by who opened the context. */
+/* CAP_SYS_RESOURCE, of the context's opener. */
 TEST_F(quota, exempt)
 {
 	const char *const user[] = {

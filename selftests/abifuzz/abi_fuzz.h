@@ -41,7 +41,7 @@ enum slot {
 /**
  * struct call - one call
  * @op: index into ops[]
- * @thread: who makes it
+ * @thread: the thread that makes it
  * @slot: on which file
  * @to: where a new file goes
  * @times: index of how often

@@ -327,7 +327,7 @@ long engine_fork(struct actor *actor, const struct call *call, unsigned int call
  * The whole case
  */
 
-/* Interrupt who makes the same call as before, or, at last, any that is left. */
+/* Interrupt a thread in the same call as before, or, at last, in any call. */
 static void interrupt(void)
 {
 	unsigned int i, made;

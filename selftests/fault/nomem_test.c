@@ -109,7 +109,7 @@ static void choose_caches(bool chosen)
 		ASSERT_TRUE(put("/dev/kmsg", PURPOSE "to here"));
 }
 
-/* Better, where the kernel can tell by the stack who asks for memory: only the module. */
+/* Better, where the kernel can tell by the stack which code asks for memory: only the module. */
 static void choose_all(bool chosen)
 {
 	const char *device = getenv("LAB_RDMA");

@@ -293,7 +293,7 @@ static void job_step(struct slot *slot, u32 step)
 		return;
 	switch (step) {
 	case DO_JOB_GO:
-		/* One that is over is given back by who has begun it. */
+		/* The program gives a job that is over back. */
 		if (rch_job_go_on(slot->job) != 0)
 			return;
 		break;

@@ -344,7 +344,7 @@ static void stick(struct fixture_ask *self, int full, int ready)
 	_exit(1);
 }
 
-/* Its turns are taken all the same, and those of who comes behind it. */
+/* Its turns are taken all the same, and those of operations behind it. */
 TEST_F_TIMEOUT(ask, queue_is_stuck, 60)
 {
 	struct caller caller = { .self = self };

@@ -560,7 +560,7 @@ TEST_F_TIMEOUT(grant, sum_on_one_channel, 120)
 	EXPECT_EQ(*(uint64_t *)self->memory, PROCESSES * turns);
 }
 
-/* A lock at 0, and behind it what only who has it may change, by READ and WRITE. */
+/* A lock at 0, and behind it a number that only its holder may change, by READ and WRITE. */
 static int lock_many(int chan, uint32_t grant, int number, int turns)
 {
 	uint64_t data[8], value;

@@ -96,7 +96,7 @@ TEST_F(grant, queue_give)
 /* There is no room for the message: nothing is lent until there is. */
 TEST_F(grant, queue_give_without_room)
 {
-	/* Each counts for who gives it and for who holds it. */
+	/* Each counts for its owner and for its holder. */
 	uint64_t before = grants_in_use(self->ctx);
 	struct giving g;
 	int count;

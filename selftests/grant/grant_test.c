@@ -193,7 +193,7 @@ TEST_F(grant, all_or_none)
 	EXPECT_EQ(region_unregister(self->ctx, self->region), 0);
 }
 
-/* For who does not know grants the message stays, and those before it are had. */
+/* For a program that does not know grants the message stays; it has those before. */
 TEST_F(grant, unknown_to_the_program)
 {
 	struct rdmachan_grant_range range = RANGE(self->region, MAY_READ, 0, 10);

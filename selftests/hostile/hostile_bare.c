@@ -16,7 +16,7 @@
 /**
  * struct bare_lie - a number of bare frames, the last of which has another end than those
  *	before it
- * @name: for who reads
+ * @name: for the reader
  * @want: how that ends
  * @chan: whom it is for, or 0: the victim
  * @seq: added to its number

@@ -199,7 +199,7 @@ TEST_F(deep, cancelled_among_many)
 	place(a, d, 1);
 	expect_placed(d, a, 0);
 	expect_placed(d, a, 1);
-	/* The next one is for who was behind. */
+	/* The next one is for the reader behind. */
 	HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] > before + 4, 5000);
 	cts = lent_for(a, 3);
 	write_there(a, &cts, 13);

@@ -637,7 +637,7 @@ TEST_F(scene, restarted)
 	a->h = former;
 }
 
-/* But who connects to another user's service says nothing about that link. */
+/* But a peer that connects to another user's service says nothing about that link. */
 TEST_F(scene, restarted_for_another_user)
 {
 	int listener = listen_as(1001, PREY + 2);
@@ -669,7 +669,7 @@ static void *remove_now(void *arg)
 }
 
 /*
- * The module waits for a moment for a connection that is half open, and so does who removes the
+ * The module waits for a moment for a connection that is half open, and so does the removal of the
  * device: no other connection is made on it meanwhile.
  */
 TEST_TIMEOUT(device_removed_with_one_half_open, 60)

@@ -96,7 +96,7 @@ TEST_F(scene, flow_control_is_told)
 	}
 }
 
-/* Who connects from there may be anybody on its host: the module may be told to let it in. */
+/* A peer there may be anybody on its host: the module may be told to let it in. */
 TEST_F(scene, from_an_ordinary_port)
 {
 	struct attack *a = &self->a;
@@ -155,7 +155,7 @@ TEST_F(scene, hello_again_and_again)
 	ASSERT_TRUE(attack_open(a, VICTIM_MINE, &a->victim_no, &a->victim));
 }
 
-/* Frames and records, as the one who connects and as the one who is connected to */
+/* Frames and records, as the active side and as the passive one */
 
 TEST_F_TIMEOUT(scene, frames_as_active_side, 240)
 {

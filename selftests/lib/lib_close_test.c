@@ -187,7 +187,7 @@ TEST_F(lib, shutdown_wakes_all)
 	EXPECT_EQ(out.error, EPIPE);
 }
 
-/* An operation that waits in a queue completes, and so wakes who waits for completions. */
+/* An operation that waits in a queue completes, and so wakes waiters for completions. */
 TEST_F(lib, shutdown_wakes_a_queue)
 {
 	struct waiter w = { .run = wait_queue, .queue = self->q };

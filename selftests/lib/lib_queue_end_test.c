@@ -236,7 +236,7 @@ static void receive(struct fixture_lib *self, struct rdmachan_queue *q, struct r
 	memset(r->memory, 0x33, PAGE);
 }
 
-/* Messages are for who receives them now, and memory is the program's. */
+/* A call receives messages from now on, and memory is the program's. */
 static void expect_ended(struct fixture_lib *self, struct receiving *r)
 {
 	char back[8];

@@ -119,7 +119,7 @@ TEST_F_TIMEOUT(region, send_cancelled, 120)
 	pid_t child;
 
 	child = LATER(0, ({
-		/* Some are read by who waits, and some by who does not. */
+		/* Some are read by a waiting call, and some by one that does not wait. */
 		for (i = 0; read(self->b, back, SIZE) > 1; i++)
 			if (i % 3)
 				pause_ns(i * 61 % 3000 * 1000);
@@ -242,7 +242,7 @@ static bool goes_on(int chan, uint64_t first, uint64_t last)
 	return ret > 0;
 }
 
-/* A completion says that the region is in use no longer: also to who has seen it in the ring. */
+/* A completion says that the region is in use no longer: also where it was seen in the ring. */
 TEST_F_TIMEOUT(region, unregister_at_once, 100)
 {
 	static const size_t sizes[] = { 64, 64 * 1024 };

@@ -266,7 +266,7 @@ TEST_F(region, pool_buffers_beyond_the_region)
 	EXPECT_EQ(memcmp(self->to + SIZE - 5, "stays", 5), 0);
 	EXPECT_TRUE(is_filled(self->to, SIZE - 5));
 	EXPECT_TRUE(is_filled(self->to + SIZE, PAGE));
-	/* Neither a bad buffer nor none is the matter of who only waits, or is told the end. */
+	/* A bad buffer, or none, does not matter to an operation that waits or is told the end. */
 	pool_put_at(&pool, SIZE, 1, 7);
 	ASSERT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_SEND), 0);
 	expect_end(self, 100 + COUNT(bad), 0, RDMACHAN_CQE_F_EOF, 0);

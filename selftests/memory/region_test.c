@@ -621,7 +621,7 @@ TEST_F(region, huge_pages)
 	region_recv(&self->q, self->b, region, 4094, 3 * MIB, 1);
 	region_send(&self->q, self->a, self->from_id, 0, 3 * MIB, 2);
 	ASSERT_EQ(queue_enter(&self->q, 2, 2, 10000), 2);
-	/* Which of them is told of first depends on who is faster. */
+	/* Either of them may be told of first. */
 	for (i = 0, told = 0; i < 2; i++) {
 		ASSERT_TRUE(queue_wait(&self->q, &cqe));
 		EXPECT_EQ(cqe.res, 3 * MIB);

@@ -3,7 +3,7 @@
  * busy_test.c - calls that look for a while before they sleep
  *
  * That it is faster is for a benchmark to show; here it must be right, and look. The last test
- * tells how long a round trip takes with and without, for who wants to know.
+ * tells how long a round trip takes with and without.
  */
 #include <errno.h>
 #include <sys/ioctl.h>

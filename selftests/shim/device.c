@@ -4,7 +4,7 @@
  *
  * Lifetime. The record of a device stays until the module goes, as somebody may still be in
  * one of its operations. Each queue pair that is watched holds the module, so that it can go only
- * when there is none; and then it waits for all who are in a function of its own.
+ * when there is none; and then it waits for all threads in a function of its own.
  */
 #include <linux/module.h>
 #include <linux/rculist.h>

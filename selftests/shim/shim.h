@@ -45,7 +45,7 @@ struct shim_device {
  * @ring: it is emptied by completions that were polled, and flushed so
  * @limit: its slots
  * @size: of @cqes
- * @cqes: completion of work request n, in cqes[n % size], as the one who posted it knows it
+ * @cqes: completion of work request n, in cqes[n % size], as its poster knows it
  */
 struct shim_qp {
 	struct rcu_head rcu;
