@@ -27,7 +27,7 @@
  * @chan: channel to the holder
  * @stopped: the user wants it to end
  * @unsaved: what a holder has written did not go to @output
- * @peer: who the holder is
+ * @peer: name of the holder
  */
 struct lending {
 	uint32_t service;

@@ -21,7 +21,7 @@
  * @chan: connection that is being served
  * @stopped: the user wants it to end
  * @status: what becomes of it, &enum tool_exit: the highest of its files
- * @peer: who that is
+ * @peer: address of the sender
  * @buffer: of FILEMSG_CHUNK bytes
  */
 struct receiving {

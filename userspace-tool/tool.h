@@ -26,7 +26,7 @@ enum tool_exit {
 /* Services that the tool uses when none is given. */
 #define TOOL_SERVICE_FILES	7001
 #define TOOL_SERVICE_GRANTS	7003
-/* A service that nobody listens for: who answers "no such service" is alive. */
+/* A service that nobody listens for: a host that answers "no such service" is alive. */
 #define TOOL_SERVICE_NOBODY	RDMACHAN_SERVICE_MAX
 
 /**

@@ -88,7 +88,7 @@ static int exchange(int ctx, int chan, int reading, const char *side)
 	return 0;
 }
 
-/* The first who connects. */
+/* The first channel that comes. */
 static int accept_one(int ctx, uint32_t service, struct rdmachan_error *err)
 {
 	int listener, chan;
