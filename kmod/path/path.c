@@ -102,43 +102,6 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 	rch_addr_from_sockaddr(peer, &id->route.addr.dst_addr);
 }
 
-/**
- * rch_path_fail_first - record why the path is unusable, unless that is known
- * @path: path
- * @error: the failure that is to be recorded
- *
- * Context: any. Does not tell the owner. Return: whether it was the first.
- */
-bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error)
-{
-	unsigned long flags;
-	bool first;
-
-	spin_lock_irqsave(&path->failure.lock, flags);
-	first = !path->failure.failed;
-	if (first) {
-		path->failure.error = *error;
-		smp_store_release(&path->failure.failed, true); /* behind the error */
-	}
-	spin_unlock_irqrestore(&path->failure.lock, flags);
-	return first;
-}
-
-/**
- * rch_path_fail - the same, with a cause only
- * @path: path
- * @op: &enum rdmachan_op
- * @cause: &enum rdmachan_cause
- * @detail: belongs to @cause
- */
-void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail)
-{
-	struct rdmachan_error error = {};
-
-	rch_error_set(&error, op, cause, detail);
-	rch_path_fail_first(path, &error);
-}
-
 static void path_fail_cm(struct rch_path *path, u32 op, u32 cause, int event, int status)
 {
 	struct rdmachan_error error = {};
@@ -521,22 +484,6 @@ static void rch_path_heard_work(struct work_struct *work)
 	struct rch_path *path = container_of(work, struct rch_path, answer.heard_work);
 
 	rdma_notify(path->id, IB_EVENT_COMM_EST);
-}
-
-/**
- * rch_path_heard - the peer's first packets have come, so the connection stands
- * @path: path
- *
- * The peer says so too, by its RTU; but that may be lost, and then the connection manager gives
- * the connection up after a while, though it works. Some adapters tell of the first packet, others
- * of none: then a frame tells. iWARP has no such word.
- *
- * Context: any, while the path is not being destroyed.
- */
-void rch_path_heard(struct rch_path *path)
-{
-	if (unlikely(READ_ONCE(path->answer.accepted) && !READ_ONCE(path->answer.event)))
-		queue_work(rch_wq, &path->answer.heard_work);
 }
 
 static void rch_path_qp_event(struct ib_event *event, void *context)

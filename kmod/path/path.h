@@ -316,6 +316,8 @@ void rch_path_addresses(struct rch_path *path, struct rdmachan_addr *local,
 /* path.c APIs: any context */
 int rch_path_answered(struct rch_path *path, int event, u32 op, unsigned long deadline);
 void rch_path_abort(struct rch_path *path);
+
+/* path_news.c APIs: any context */
 void rch_path_fail(struct rch_path *path, u32 op, u32 cause, u64 detail);
 bool rch_path_fail_first(struct rch_path *path, const struct rdmachan_error *error);
 void rch_path_heard(struct rch_path *path);
