@@ -15,7 +15,9 @@
  *   - memory/    regions, and the pieces of them that are lent
  *   - channel/   channels and listeners: their life, and messages that go in segments
  *   - link/      the conversation of two hosts
- *   - path/      one queue pair; RDMA and its connection manager
+ *   - conn/      how a connection begins and ends: rdma_cm, addresses, devices
+ *   - path/      one queue pair: what is posted to it, and keys
+ *   - dma/       memory that adapters reach: frames, pinned pages
  *   - base/      what serves all of them: parameters, limits, errors, faults, this file
  *   - pure/      arithmetic and tables
  *   - compat/    makes older kernels look like the newest

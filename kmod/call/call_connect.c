@@ -9,7 +9,7 @@
 #include "base/rch.h"
 #include "call/call.h"
 #include "channel/chan.h"
-#include "path/path.h"
+#include "conn/conn.h"
 
 /** rch_connect_check - look at what a program gives, and fill in defaults */
 int rch_connect_check(struct rdmachan_connect_args *connect)

@@ -26,7 +26,7 @@
 #include "memory/region.h"
 #include "message/message.h"
 #include "op/queue_op.h"
-#include "path/path.h"
+#include "conn/conn.h"
 #include "pure/ring.h"
 #include "pure/wire.h"
 #include "queue/queue.h"

@@ -17,7 +17,7 @@
 
 #include "base/iter.h"
 #include "link/link.h"
-#include "path/frame.h"
+#include "dma/frame.h"
 
 /*
  * Where messages wait for credit, two that fit a frame share one. Each is copied once more for

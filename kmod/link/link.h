@@ -38,8 +38,8 @@
 
 #include "base/object.h"
 #include "base/quota.h"
-#include "path/frame.h"
-#include "path/path.h"
+#include "dma/frame.h"
+#include "conn/conn.h"
 #include "pure/credit.h"
 #include "pure/drr.h"
 #include "pure/state.h"

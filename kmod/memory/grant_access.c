@@ -31,7 +31,7 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 #include "memory/region.h"
-#include "path/mem.h"
+#include "dma/mem.h"
 
 /* Bytes up to which it is less to copy them than to pin the pages that they are in. */
 #define PIN_MIN 4096
@@ -170,7 +170,7 @@ static int grant_access_step_take(struct rch_job *job, struct rch_access *access
 
 static void grant_access_step_put(struct rch_job *job, struct rch_access *access)
 {
-	rch_mem_unpin_pages(access);
+	rch_access_unpin_pages(access);
 	if (access->charged)
 		rch_charge_give(&job->chan->charge, RDMACHAN_LIMIT_BYTES, access->charged);
 	rch_access_put(access);
@@ -209,8 +209,8 @@ static int grant_access_fill(struct rch_job *job, struct rch_access *access, boo
 		access->length = rch_region_access(job->region, job->region_offset + done,
 						   access->length, read, access);
 	} else if (!access->room) {
-		n = rch_mem_pin_pages(access, rch_iter_addr(&job->iter) + done,
-				      access->length, read);
+		n = rch_access_pin_pages(access, rch_iter_addr(&job->iter) + done,
+					 access->length, read);
 		if (!n)
 			return -EFAULT;
 		access->length = n;
@@ -235,7 +235,7 @@ static int grant_access_step_make(struct rch_job *job, struct rch_access *access
 		return ret;
 	ret = rch_access_open(access, read);
 	if (ret)
-		rch_mem_unpin_pages(access);
+		rch_access_unpin_pages(access);
 	return ret;
 }
 

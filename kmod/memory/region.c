@@ -36,7 +36,7 @@
 #include "base/inject.h"
 #include "base/rch.h"
 #include "memory/region.h"
-#include "path/mem.h"
+#include "dma/mem.h"
 #include "path/path.h"
 #include "path/path_rdma.h"
 

@@ -775,3 +775,61 @@ bool rch_access_lost(const struct rch_access *access)
 		return true;
 	return unlikely(access->no_result && *(u64 *)access->room == access->no_result);
 }
+
+/* A program's memory, while an access goes on */
+
+/* Neighbours are one element. */
+static void path_access_add_page(struct rch_access *access, struct page *page, u32 offset,
+				 u32 length)
+{
+	struct scatterlist *last = access->sg_count ? &access->sg[access->sg_count - 1] : NULL;
+
+	if (last && !offset && page_to_pfn(page) == page_to_pfn(sg_page(last)) +
+	    (last->offset + last->length) / PAGE_SIZE) {
+		last->length += length;
+		return;
+	}
+	sg_set_page(&access->sg[access->sg_count++], page, length, offset);
+}
+
+/**
+ * rch_access_pin_pages - pin pages of the calling program, for one access of an adapter
+ * @access: its elements are filled in
+ * @addr: where
+ * @length: bytes, not 0
+ * @write: the adapter will write to it
+ *
+ * They are few, and no longer pinned than the adapter takes: so they are on nobody's account.
+ * Waits for the memory.
+ *
+ * Return: how many bytes that is: fewer than @length where there are not enough elements, 0
+ * when the memory cannot be pinned.
+ */
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
+{
+	u32 offset = offset_in_page(addr), done = 0, n;
+	int i, count = min(DIV_ROUND_UP(offset + length, (u32)PAGE_SIZE),
+			   access->sges_max[write]);
+
+	count = pin_user_pages_fast(addr & PAGE_MASK, count, write ? FOLL_WRITE : 0,
+				    access->pages);
+	if (count <= 0)
+		return 0;
+	access->page_count = count;
+	sg_init_table(access->sg, count);
+	access->sg_count = 0;
+	for (i = 0; i < count; i++, done += n, offset = 0) {
+		n = min_t(u32, length - done, PAGE_SIZE - offset);
+		path_access_add_page(access, access->pages[i], offset, n);
+	}
+	sg_mark_end(&access->sg[access->sg_count - 1]);
+	return done;
+}
+
+/** rch_access_unpin_pages - the adapter is done with them, if there are any */
+void rch_access_unpin_pages(struct rch_access *access)
+{
+	if (access->page_count)
+		unpin_user_pages_dirty_lock(access->pages, access->page_count, access->read);
+	access->page_count = 0;
+}

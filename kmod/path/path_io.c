@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
-#include "path/frame.h"
+#include "dma/frame.h"
 #include "path/path.h"
 
 /**

@@ -16,7 +16,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-#include "path/mem.h"
+#include "dma/mem.h"
 #include "pure/keep.h"
 #include "pure/pace.h"
 #include "pure/tail.h"
@@ -564,6 +564,10 @@ int rch_access_open(struct rch_access *access, bool read);
 void rch_accesses_end(struct rch_path *path);
 void rch_accesses_trim(struct rch_path *path);
 void rch_path_accesses_free(struct rch_path *path);
+
+/* path_access.c APIs: process context of the program whose memory it is, to unpin any; may sleep */
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write);
+void rch_access_unpin_pages(struct rch_access *access);
 
 /* path_access.c APIs: any context but interrupts */
 enum rch_access_class rch_access_class(u64 length);

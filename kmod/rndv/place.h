@@ -22,7 +22,7 @@
 #include <linux/workqueue.h>
 
 #include "channel/chan.h"
-#include "path/mem.h"
+#include "dma/mem.h"
 #include "pure/state.h"
 #include "pure/wire.h"
 

@@ -142,7 +142,7 @@ refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch
 refuses "names without sources" "no static function" selftests/checks/names.py "$scratch/empty"
 mkdir -p "$scratch/twice/link" "$scratch/twice/path"
 echo "static int link_take(void)" >"$scratch/twice/link/link.c"
-echo "static void link_take(void)" >"$scratch/twice/path/path.c"
+echo "static void link_take(void)" >"$scratch/twice/conn/path.c"
 refuses "a name in two files" "link_take() is defined 2 times" \
 	selftests/checks/names.py "$scratch/twice"
 refuses "a name without its noun" "link_take() does not begin with path_" \

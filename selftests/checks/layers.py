@@ -16,13 +16,13 @@ import sys
 
 # From the top. What lies in no folder is the top.
 TOP = "main"
-LAYERS = (TOP, "front", "op", "call", "queue", "message", "rndv", "memory", "channel", "link", "path", "base", "pure",
+LAYERS = (TOP, "front", "op", "call", "queue", "message", "rndv", "memory", "channel", "link", "conn", "path", "dma", "base", "pure",
           "compat")
 # Other modules: only the name of the folder is looked at.
 OTHERS = ("kunit",)
 # As many files a folder may have, or exactly so many more: these get fewer.
 FILES = 12
-MANY = {"path": 22, "base": 14, "pure": 20}
+MANY = {"base": 14, "pure": 20}
 # Pairs of layers of which the first still uses the second: these get fewer as well.
 UPWARD = ()
 
@@ -33,7 +33,7 @@ USER = re.compile(
     r"strn\w+_user|v?memdup_user\w*|import_(iovec|ubuf|single_range)|access_ok)\b")
 # But for what stands for the kernel's own way to copy an iov_iter.
 USER_DOOR = "base/iter.h"
-# Only path.
+# Only these.
 RDMA = re.compile(r"^rdma/")
 # Pure meets its surroundings here, but for what is below it.
 PURE_DOOR = "pure/types.h"
@@ -112,7 +112,7 @@ class Source:
         return self.code[at:].lstrip().startswith("{")
 
     def unit(self):
-        """A source with its header: path/mem is both."""
+        """A source with its header: dma/mem is both."""
         return os.path.splitext(self.name)[0]
 
     def place(self, offset):
@@ -270,7 +270,7 @@ def check_headers(tree):
         for match in INCLUDE.finditer(source.text):
             header, local = match.group(2), match.group(1) == '"'
             place = source.place(match.start())
-            if RDMA.match(header) and source.layer != "path":
+            if RDMA.match(header) and source.layer not in ("conn", "path", "dma"):
                 yield place, f"{source.layer} includes <{header}>"
             elif (source.layer == "pure" and not local and header != UAPI and
                   source.name != PURE_DOOR):

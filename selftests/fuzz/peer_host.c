@@ -13,7 +13,7 @@
 #include "kernel_run.h"
 #include "memory/grant.h"
 #include "memory/region.h"
-#include "path/mem.h"
+#include "dma/mem.h"
 #include "peer_host.h"
 #include "rndv/rndv.h"
 
@@ -562,12 +562,12 @@ void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rk
 bool rch_access_lost(const struct rch_access *access) { return false; }
 void rch_accesses_look(struct rch_path *path) {}
 
-u32 rch_mem_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
 {
 	return length;
 }
 
-void rch_mem_unpin_pages(struct rch_access *access) {}
+void rch_access_unpin_pages(struct rch_access *access) {}
 
 /* The program's region */
 

@@ -37,7 +37,7 @@ FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$here" -I"$top/kmod" -I"$top/uapi")
 MODULE=(base/quota.c channel/{chan,chan_early,chan_taken,chan_rx,chan_tx,segment}.c
 	link/{lane,lane_small,link,link_return,link_rx,link_tx}.c
 	memory/{grant,grant_access,grant_atomic,grant_hold,grant_lend}.c
-	message/{record,recv,send}.c path/frame.c
+	message/{record,recv,send}.c dma/frame.c
 	rndv/{borrow,cts,heir,lend,place,place_recv,place_send,rts}.c)
 SANITIZE=("-fsanitize=address,undefined" -fno-sanitize-recover=all)
 # A run has less memory than this: what it frees is kept for as long as it lasts. "peer" is twice

@@ -61,10 +61,10 @@ NEAR = (
      ("grant", "hostile")),
     (r"op/queue_placed", ("memory", "queue")),
     (r"op/|queue/|front/(file_(queue|async)|ioctl_until)", ("queue", "grant")),
-    (r"memory/|rndv/|channel/segment|path/(path_(mr|rdma)|mem)|pure/way",
+    (r"memory/|rndv/|channel/segment|path/path_(mr|rdma)|dma/mem|pure/way",
      ("memory", "chan", "hostile")),
-    (r"channel/chan|message/|link/lane|path/frame|base/iter|pure/", ("chan", "hostile", "memory")),
-    (r"link/|path/|channel/", ("link", "chan", "hostile")),
+    (r"channel/chan|message/|link/lane|dma/frame|base/iter|pure/", ("chan", "hostile", "memory")),
+    (r"link/|conn/|path/|dma/|channel/", ("link", "chan", "hostile")),
     (r"", ("abi", "chan", "link")),
 )
 # They take 3 s and more, and run with the files of their group, or those that ALSO has.
@@ -76,7 +76,7 @@ SLOW = {"end_test", "place_test", "queue_end_test", "region_end_test", "grant_da
 # What else a file needs, in a guest of its own: all patterns that fit. The owner's kernel is asked
 # for atomic operations, and READ registers memory, over iWARP only.
 ALSO = (
-    (r"link/|path/", "vt", ("hostile_peer", "hostile_flood")),
+    (r"link/|conn/|path/|dma/", "vt", ("hostile_peer", "hostile_flood")),
     (r"memory/region", "vt", ("grant_key_test",)),
     (r"queue/", "vt", ("grant_queue_test",)),
     (r"memory/grant_atomic|path/path_access", "siw", ("grant_ask_test", "grant_key_test")),

@@ -19,7 +19,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "base/rch.h"
-#include "path/path.h"
+#include "conn/conn.h"
 
 struct rch_device {
 	struct list_head list;

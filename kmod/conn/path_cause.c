@@ -11,7 +11,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "base/error.h"
-#include "path/path.h"
+#include "conn/conn.h"
 
 /* RoCE: whether the own address of the connection is still one of the device. */
 static bool path_cause_has_own_address(const struct rch_path *path)

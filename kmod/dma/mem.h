@@ -13,7 +13,6 @@
 
 struct ib_device;
 struct mm_struct;
-struct rch_access;
 
 /**
  * struct rch_mem - a range of a program's memory: pinned, then mapped. Of a region only
@@ -58,10 +57,7 @@ struct rch_mem_cursor {
 int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
 		enum dma_data_direction direction);
 
-u32 rch_mem_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write);
-
 /* mem.c APIs: process context; may sleep, but for no program */
-void rch_mem_unpin_pages(struct rch_access *access);
 int rch_mem_map(struct rch_mem *mem, struct ib_device *dev);
 int rch_mem_map_table(struct rch_mem *mem, struct ib_device *dev);
 u32 rch_mem_segment_max(struct ib_device *dev);

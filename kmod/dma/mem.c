@@ -17,8 +17,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "base/inject.h"
-#include "path/mem.h"
-#include "path/path_rdma.h"
+#include "dma/mem.h"
 
 /* The sum of one program's pins is in its mm, with those of the RDMA core. */
 static bool mem_charge(struct rch_mem *mem, unsigned int pages)
@@ -193,59 +192,4 @@ void rch_mem_unmap(struct rch_mem *mem)
 {
 	ib_dma_unmap_sgtable_attrs(mem->dev, &mem->table, mem->direction, 0);
 	sg_free_table(&mem->table);
-}
-
-/* Neighbours are one element. */
-static void mem_add_page(struct rch_access *access, struct page *page, u32 offset, u32 length)
-{
-	struct scatterlist *last = access->sg_count ? &access->sg[access->sg_count - 1] : NULL;
-
-	if (last && !offset && page_to_pfn(page) == page_to_pfn(sg_page(last)) +
-	    (last->offset + last->length) / PAGE_SIZE) {
-		last->length += length;
-		return;
-	}
-	sg_set_page(&access->sg[access->sg_count++], page, length, offset);
-}
-
-/**
- * rch_mem_pin_pages - pin pages of the calling program, for one access of an adapter
- * @access: its elements are filled in
- * @addr: where
- * @length: bytes, not 0
- * @write: the adapter will write to it
- *
- * They are few, and no longer pinned than the adapter takes: so they are on nobody's account.
- * Waits for the memory.
- *
- * Return: how many bytes that is: fewer than @length where there are not enough elements, 0
- * when the memory cannot be pinned.
- */
-u32 rch_mem_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
-{
-	u32 offset = offset_in_page(addr), done = 0, n;
-	int i, count = min(DIV_ROUND_UP(offset + length, (u32)PAGE_SIZE),
-			   access->sges_max[write]);
-
-	count = pin_user_pages_fast(addr & PAGE_MASK, count, write ? FOLL_WRITE : 0,
-				    access->pages);
-	if (count <= 0)
-		return 0;
-	access->page_count = count;
-	sg_init_table(access->sg, count);
-	access->sg_count = 0;
-	for (i = 0; i < count; i++, done += n, offset = 0) {
-		n = min_t(u32, length - done, PAGE_SIZE - offset);
-		mem_add_page(access, access->pages[i], offset, n);
-	}
-	sg_mark_end(&access->sg[access->sg_count - 1]);
-	return done;
-}
-
-/** rch_mem_unpin_pages - the adapter is done with them, if there are any */
-void rch_mem_unpin_pages(struct rch_access *access)
-{
-	if (access->page_count)
-		unpin_user_pages_dirty_lock(access->pages, access->page_count, access->read);
-	access->page_count = 0;
 }

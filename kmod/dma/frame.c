@@ -6,7 +6,7 @@
 
 #include "base/inject.h"
 #include "base/rch.h"
-#include "path/frame.h"
+#include "dma/frame.h"
 #include "pure/wire.h"
 
 static struct kmem_cache *txf_cache;

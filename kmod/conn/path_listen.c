@@ -24,7 +24,7 @@
 #include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
-#include "path/path.h"
+#include "conn/conn.h"
 
 #define RCH_LISTEN_BACKLOG 256
 /* Refusals that wait for their moment. Beyond them peers are refused without words. */

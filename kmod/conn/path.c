@@ -35,7 +35,7 @@
 #include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
-#include "path/path.h"
+#include "conn/conn.h"
 #include "path/path_rdma.h"
 #include "pure/ack.h"
 #include "pure/credit.h"

@@ -11,7 +11,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "path/path.h"
+#include "conn/conn.h"
 
 /* Of the route, in bytes; 0 where there are no packets of one size, as with iWARP. */
 static u32 path_mtu_route_mtu(const struct rdma_cm_id *id)

@@ -13,7 +13,7 @@
 
 #include "base/inject.h"
 #include "base/rch.h"
-#include "path/path.h"
+#include "conn/conn.h"
 
 static int rch_path_own_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
