@@ -9,7 +9,6 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 
 static const u8 cause_errno[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * object.h - the register of all objects, for LIST
+ * object.h - the register of all objects, for LIST, and what some have for SIGIO
  *
  * An object is entered when it is complete and struck off before it is freed;
  * a walker that finds it here must get a reference, which fails once the last is gone.
@@ -9,8 +9,10 @@
 #define _RCH_OBJECT_H
 
 #include <linux/uidgid.h>
+#include <linux/wait.h>
 #include <rdmachan.h>
 
+struct fasync_struct;
 struct net;
 struct rch_object;
 
@@ -51,5 +53,17 @@ bool rch_object_next(const struct net *net, const kuid_t *uid, u64 *after,
 		     struct rdmachan_object *out);
 void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out);
 void rch_object_exit(void);
+
+/**
+ * struct rch_async - a receiver of SIGIO; see file_async.c
+ * @entry: in the wait queue of the object
+ * @list: of the kernel
+ * @waits: @entry is there
+ */
+struct rch_async {
+	struct wait_queue_entry entry;
+	struct fasync_struct *list;
+	bool waits;
+};
 
 #endif /* _RCH_OBJECT_H */

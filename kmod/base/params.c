@@ -7,7 +7,7 @@
 
 #include "base/rch.h"
 #include "pure/credit.h"
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 struct param_range {
 	unsigned int *value;

@@ -12,7 +12,6 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
-#include "base/error.h"
 #include "base/quota.h"
 #include "base/rch.h"
 

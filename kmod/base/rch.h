@@ -19,18 +19,21 @@
  *   - path/      one queue pair: what is posted to it, and keys
  *   - dma/       memory that adapters reach: frames, pinned pages
  *   - base/      what serves all of them: parameters, limits, errors, faults, this file
- *   - pure/      arithmetic and tables
+ *   - proto/     what is on the wire, and tables that say what may follow what
+ *   - pure/      arithmetic
  *   - compat/    makes older kernels look like the newest
  */
 #ifndef _RCH_H
 #define _RCH_H
 
 #include <linux/atomic.h>
+#include <linux/socket.h>
 #include <linux/types.h>
 #include <rdmachan.h>
 
 #define RCH_VERSION "0.1.0"
 
+struct net;
 struct workqueue_struct;
 
 /* work.c APIs: */
@@ -96,5 +99,14 @@ struct rch_counts {
 
 /** rch_counts: of the module, see object.c */
 extern struct rch_counts rch_counts;
+
+/* error.c APIs: every failure of a connection leaves an error record. Any context */
+void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail);
+int rch_error_errno(u32 cause);
+void rch_addr_from_sockaddr(struct rdmachan_addr *a, const struct sockaddr_storage *ss);
+int rch_addr_to_sockaddr(struct sockaddr_storage *ss, const struct rdmachan_addr *a);
+int rch_addr_to_own(struct net *net, struct sockaddr_storage *ss, const struct rdmachan_addr *a);
+bool rch_addr_is_no_host(struct net *net, const struct sockaddr_storage *ss);
+bool rch_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 #endif /* _RCH_H */

@@ -5,7 +5,6 @@
 #include <linux/err.h>
 #include <linux/socket.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "call/call.h"
 #include "channel/chan.h"

@@ -13,7 +13,6 @@
 #include <net/net_namespace.h>
 
 #include "base/busy.h"
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"

@@ -18,7 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/poll.h>
 
-#include "base/async.h"
+#include "base/object.h"
 #include "base/quota.h"
 #include "channel/chan_rndv.h"
 #include "link/link.h"

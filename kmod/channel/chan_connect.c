@@ -21,7 +21,6 @@
  */
 #include <linux/sched/signal.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "channel/chan.h"
 

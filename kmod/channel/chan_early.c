@@ -24,7 +24,6 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"

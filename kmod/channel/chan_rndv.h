@@ -14,7 +14,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 /**
  * enum rch_grant - a message that is written to here, see cts.c

@@ -21,7 +21,6 @@
  */
 #include <linux/uio.h>
 
-#include "base/error.h"
 #include "base/iter.h"
 #include "base/rch.h"
 #include "channel/chan.h"

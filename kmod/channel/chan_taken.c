@@ -24,7 +24,7 @@
  * that asks gets what the channel failed for.
  */
 #include "base/busy.h"
-#include "base/error.h"
+#include "base/rch.h"
 #include "channel/chan.h"
 
 /* At the end */

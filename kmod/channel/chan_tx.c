@@ -10,7 +10,6 @@
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "channel/chan.h"
 

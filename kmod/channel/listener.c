@@ -13,7 +13,6 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/listener.h"

@@ -8,7 +8,7 @@
 #ifndef _RCH_LISTENER_H
 #define _RCH_LISTENER_H
 
-#include "base/async.h"
+#include "base/object.h"
 #include "channel/chan.h"
 
 /**

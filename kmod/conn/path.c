@@ -32,14 +32,13 @@
 #include <rdma/ib_sa.h>
 #include <rdma/iw_cm.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "conn/conn.h"
 #include "path/path_rdma.h"
+#include "proto/wire.h"
 #include "pure/ack.h"
 #include "pure/credit.h"
-#include "pure/wire.h"
 
 /*
  * Retransmission: see pure/ack.h. RNR must not happen; if it does, it shall not cost the 655 ms

@@ -10,7 +10,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/rdma_cm.h>
 
-#include "base/error.h"
+#include "base/rch.h"
 #include "conn/conn.h"
 
 /* RoCE: whether the own address of the connection is still one of the device. */

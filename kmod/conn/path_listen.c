@@ -21,7 +21,6 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "conn/conn.h"

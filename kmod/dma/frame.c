@@ -7,7 +7,7 @@
 #include "base/inject.h"
 #include "base/rch.h"
 #include "dma/frame.h"
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 static struct kmem_cache *txf_cache;
 

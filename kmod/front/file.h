@@ -8,7 +8,7 @@
 #include <linux/fs.h>
 #include <linux/wait.h>
 
-#include "base/async.h"
+#include "base/object.h"
 
 /* chrdev.c APIs */
 int rch_chrdev_init(void);

@@ -14,21 +14,20 @@
 #include <linux/uio.h>
 #include <net/net_namespace.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "call/call.h"
 #include "call/ctx.h"
 #include "channel/chan.h"
 #include "channel/listener.h"
+#include "conn/conn.h"
 #include "front/file.h"
 #include "front/ioctl.h"
 #include "memory/grant.h"
 #include "memory/region.h"
 #include "message/message.h"
 #include "op/queue_op.h"
-#include "conn/conn.h"
+#include "proto/wire.h"
 #include "pure/ring.h"
-#include "pure/wire.h"
 #include "queue/queue.h"
 
 /**

@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 
-#include "base/error.h"
+#include "base/rch.h"
 #include "call/call.h"
 #include "call/ctx.h"
 #include "channel/chan.h"

@@ -2,7 +2,7 @@
 /*
  * grant.c - tests of what is on the wire of grants, and of their addresses
  */
-#include "../pure/grant.h"
+#include "../proto/grant.h"
 #include "suites.h"
 #include "wire.h"
 

@@ -6,7 +6,7 @@
  * need rdmachan.ko, nor the RDMA subsystem, to be loaded.
  */
 #include "../pure/drr.c"
-#include "../pure/grant.c"
-#include "../pure/rules.c"
-#include "../pure/state.c"
-#include "../pure/wire.c"
+#include "../proto/grant.c"
+#include "../proto/rules.c"
+#include "../proto/state.c"
+#include "../proto/wire.c"

@@ -5,7 +5,7 @@
  * The expectation is told as the life of a channel, a link and a transfer, step by step, and in
  * other words than the tables: a step that is not told here must be refused.
  */
-#include "../pure/state.h"
+#include "../proto/state.h"
 #include "suites.h"
 
 struct step {

@@ -4,7 +4,7 @@
  */
 #include <rdmachan.h>
 
-#include "../pure/way.h"
+#include "../proto/way.h"
 #include "suites.h"
 
 static void way_sizes(struct kunit *test)

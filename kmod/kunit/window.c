@@ -4,7 +4,7 @@
  */
 #include <rdmachan.h>
 
-#include "../pure/wire.h"
+#include "../proto/wire.h"
 #include "../pure/window.h"
 #include "suites.h"
 

@@ -5,7 +5,7 @@
 #ifndef _RCH_KUNIT_WIRE_H
 #define _RCH_KUNIT_WIRE_H
 
-#include "../pure/wire.h"
+#include "../proto/wire.h"
 
 struct kunit;
 

@@ -27,7 +27,6 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "link/link.h"

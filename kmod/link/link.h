@@ -42,10 +42,10 @@
 #include "conn/conn.h"
 #include "pure/credit.h"
 #include "pure/drr.h"
-#include "pure/state.h"
+#include "proto/state.h"
 #include "pure/trip.h"
 #include "pure/window.h"
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 struct iov_iter;
 struct rch_lane;

@@ -17,7 +17,6 @@
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "link/link.h"
 

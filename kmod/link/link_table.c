@@ -13,7 +13,6 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "link/link.h"
 

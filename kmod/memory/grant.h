@@ -30,7 +30,7 @@
 #include "base/quota.h"
 #include "link/link.h"
 #include "path/path_rdma.h"
-#include "pure/grant.h"
+#include "proto/grant.h"
 
 struct mm_struct;
 struct rch_chan;

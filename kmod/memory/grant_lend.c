@@ -15,7 +15,6 @@
  */
 #include <linux/slab.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"

@@ -32,11 +32,10 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
-#include "memory/region.h"
 #include "dma/mem.h"
+#include "memory/region.h"
 #include "path/path.h"
 #include "path/path_rdma.h"
 

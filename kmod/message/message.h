@@ -5,7 +5,7 @@
 #ifndef _RCH_MESSAGE_H
 #define _RCH_MESSAGE_H
 
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 struct iov_iter;
 struct page;

@@ -22,7 +22,7 @@
 #include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_placed.h"
-#include "pure/way.h"
+#include "proto/way.h"
 
 /* Members of an entry that an operation uses; the others must be 0. */
 enum {

@@ -23,7 +23,7 @@
 #include "message/message.h"
 #include "op/queue_op.h"
 #include "op/queue_placed.h"
-#include "pure/way.h"
+#include "proto/way.h"
 #include "queue/queue.h"
 #include "rndv/place.h"
 #include "rndv/rndv.h"

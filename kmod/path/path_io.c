@@ -22,7 +22,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "dma/frame.h"

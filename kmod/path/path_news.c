@@ -5,7 +5,6 @@
  * Completions, the connection manager, the device and the link find it out, in any context. The
  * first failure is the one that programs are told.
  */
-#include "base/error.h"
 #include "base/rch.h"
 #include "path/path.h"
 

@@ -27,7 +27,6 @@
 #include <linux/workqueue.h>
 #include <rdmachan.h>
 
-#include "base/async.h"
 #include "base/object.h"
 #include "base/quota.h"
 #include "pure/ring.h"

@@ -15,7 +15,6 @@
  * else on the channel but take it back.
  */
 
-#include "base/error.h"
 #include "base/rch.h"
 #include "channel/chan.h"
 #include "path/path_rdma.h"

@@ -17,7 +17,7 @@
 #include "base/rch.h"
 #include "channel/chan.h"
 #include "path/path_rdma.h"
-#include "pure/way.h"
+#include "proto/way.h"
 #include "rndv/rndv.h"
 
 /**

@@ -32,7 +32,7 @@
 #include "base/rch.h"
 #include "channel/chan.h"
 #include "pure/seq.h"
-#include "pure/way.h"
+#include "proto/way.h"
 #include "rndv/rndv.h"
 
 /* A receiver whose peer never uses what is lent lends some once in so many messages. */

@@ -23,8 +23,8 @@
 
 #include "channel/chan.h"
 #include "dma/mem.h"
-#include "pure/state.h"
-#include "pure/wire.h"
+#include "proto/state.h"
+#include "proto/wire.h"
 
 struct rch_key;
 struct rch_mr;

@@ -19,7 +19,7 @@
 
 #include "channel/chan.h"
 #include "path/path_rdma.h"
-#include "pure/way.h"
+#include "proto/way.h"
 #include "rndv/place.h"
 #include "rndv/rndv.h"
 

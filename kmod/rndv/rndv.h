@@ -8,7 +8,7 @@
 #define _RCH_RNDV_H
 
 #include "channel/chan.h"
-#include "pure/way.h"
+#include "proto/way.h"
 
 /* place_call.c APIs: process context of a program; may block */
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,

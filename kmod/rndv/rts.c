@@ -17,7 +17,7 @@
  */
 #include "base/rch.h"
 #include "channel/chan.h"
-#include "pure/way.h"
+#include "proto/way.h"
 #include "rndv/rndv.h"
 
 /* Programs that never wait are asked once in so many messages. */

@@ -144,7 +144,7 @@ WIRE = {"u8": 1, "__le16": 2, "__le32": 4, "__le64": 8}
 def wire():
     """Structures of the wire with holes, or whose size is not asserted"""
     count = 0
-    for path in ("pure/wire.h", "pure/grant.h"):
+    for path in ("proto/wire.h", "proto/grant.h"):
         with open(os.path.join(KMOD, path), encoding="utf-8") as file:
             text = file.read()
         for struct, body in re.findall(r"^struct (rch_wire_\w+) \{\n(.*?)^\};", text, re.M | re.S):

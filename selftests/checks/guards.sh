@@ -190,7 +190,7 @@ refuses "a module that has not counted" "not ok" sh selftests/guest/gcov.sh true
 refuses "coverage without counts" "nothing to count" no_counts kunit/a
 refuses "coverage of a run without counts" "kunit/b has no count" no_counts kunit/b
 refuses "branches without functions" "no function" \
-	sh -c "echo '{\"data\": []}' | selftests/fuzz/branches.py kmod/pure"
+	sh -c "echo '{\"data\": []}' | selftests/fuzz/branches.py kmod/proto kmod/pure"
 refuses "a list of tests that is empty" "has no beds" list_of_nothing
 refuses "a stage that nobody runs" "swarm is not in OF_ALL" stage_of_nobody
 refuses "a Makefile with an empty list" "names no program" make_of_nothing

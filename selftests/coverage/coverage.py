@@ -23,7 +23,7 @@ import tempfile
 
 
 def objects_of(objects):
-    """Names, without their end, of what the module was compiled of: main, pure/wire, ...
+    """Names, without their end, of what the module was compiled of: main, proto/wire, ...
 
     What a source has left behind that lies elsewhere now is none of them.
     """
@@ -175,7 +175,7 @@ def main():
     everything = Counts().read(known, objects, args.counts)
     pure = Counts().read(known, objects, args.pure)
     branches = best_variants({key: n for key, n in pure.branches.items()
-                              if key[0].startswith("pure/")})
+                              if key[0].startswith(("proto/", "pure/"))})
     files = {place[0] for place in everything.lines}
     wrong = [f"{name}.c has no count" for name in sorted(known)
              if not name.startswith("kunit/") and name + ".c" not in files]

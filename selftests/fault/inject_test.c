@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "../../kmod/pure/wire.h"
+#include "../../kmod/proto/wire.h"
 #include "common.h"
 #include "fault.h"
 #include "grant.h"

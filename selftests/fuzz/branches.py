@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Say which branches of a folder's code were taken both ways.
+"""Say which branches of the code of some folders were taken both ways.
 
-usage: branches.py FOLDER <EXPORT
+usage: branches.py FOLDER... <EXPORT
 
 EXPORT is what "llvm-cov export" writes about one program or more. Branches of files in
-FOLDER count; an inline function that several objects have is one, whoever ran it. Prints
+the FOLDERs count; an inline function that several objects have is one, whoever ran it. Prints
 a line for each way that was never taken, then each file, then the whole; exits 1 if a
 way is missing.
 """
@@ -19,20 +19,20 @@ import sys
 PLACE, TRUE, FALSE, FILE = slice(0, 4), 4, 5, 6
 
 
-def sources(export, folder):
-    """Names of the sources in the folder whose functions the export has."""
+def sources(export, folders):
+    """Names of the sources in the folders whose functions the export has."""
     return {os.path.basename(function["filenames"][0])
             for data in export["data"] for function in data["functions"]
-            if os.path.dirname(os.path.realpath(function["filenames"][0])) == folder}
+            if os.path.dirname(os.path.realpath(function["filenames"][0])) in folders}
 
 
-def branches(export, folder):
+def branches(export, folders):
     """Yield (place, how often true, how often false) for each instance of a branch."""
     for data in export["data"]:
         for function in data["functions"]:
             name = function["name"].rsplit(":", 1)[-1]
             files = function["filenames"]
-            if os.path.dirname(os.path.realpath(files[0])) != folder:
+            if os.path.dirname(os.path.realpath(files[0])) not in folders:
                 continue
             for branch in function.get("branches", ()):
                 path = os.path.basename(files[branch[FILE]])
@@ -41,13 +41,14 @@ def branches(export, folder):
 
 
 def main():
-    folder = os.path.realpath(sys.argv[1])
+    folders = [os.path.realpath(folder) for folder in sys.argv[1:]]
     taken = {}
     export = json.load(sys.stdin)
-    unseen = {name for name in os.listdir(folder) if name.endswith(".c")} - sources(export, folder)
+    unseen = {name for folder in folders for name in os.listdir(folder) if name.endswith(".c")}
+    unseen -= sources(export, folders)
     for name in sorted(unseen):
         print(f"{name}: no function of it was seen")
-    for place, true, false in branches(export, folder):
+    for place, true, false in branches(export, folders):
         old = taken.get(place, (0, 0))
         taken[place] = (old[0] + true, old[1] + false)
 

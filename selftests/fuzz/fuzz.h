@@ -13,10 +13,10 @@
 
 #include "pure/credit.h"
 #include "pure/drr.h"
-#include "pure/grant.h"
-#include "pure/state.h"
+#include "proto/grant.h"
+#include "proto/state.h"
 #include "pure/window.h"
-#include "pure/wire.h"
+#include "proto/wire.h"
 
 /** fuzz_assert - what must hold whatever the bytes are */
 #define fuzz_assert(cond)							\

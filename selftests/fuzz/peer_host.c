@@ -7,13 +7,12 @@
  * is slow, a work request ends when the script says so. Each key is a new number, and each thing
  * that is got must be given back once.
  */
-#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
+#include "dma/mem.h"
 #include "kernel_run.h"
 #include "memory/grant.h"
 #include "memory/region.h"
-#include "dma/mem.h"
 #include "peer_host.h"
 #include "rndv/rndv.h"
 

@@ -13,7 +13,7 @@
 # run        a campaign: SECONDS in all, or N inputs for each of the FUZZERs (frame,
 #            hello, link, peer). What it learns stays in the build directory for the next.
 #            An input that breaks something is kept in findings/, and fails the run
-# coverage   which branches of kmod/pure the corpus and the short runs take; the last
+# coverage   which branches of the pure layer (kmod/proto, kmod/pure) the corpus and the short runs take; the last
 #            line is "coverage: pure NN.N % of branches", and only all of them is success
 # branches   the same of the code above the path that "peer" runs, for each folder; a figure,
 #            and no test
@@ -31,7 +31,7 @@ CLANG=${CLANG:-clang}
 
 FUZZERS="frame hello link peer"
 MAX_SECONDS=40
-PURE=("$top"/kmod/pure/*.c)
+PURE=("$top"/kmod/{proto,pure}/*.c)
 FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$here" -I"$top/kmod" -I"$top/uapi")
 # The module's own code that "peer" runs, over kernel/ instead of the kernel.
 MODULE=(base/quota.c channel/{chan,chan_early,chan_taken,chan_rx,chan_tx,segment}.c
@@ -257,7 +257,7 @@ profile() {
 }
 
 coverage() {
-	profile frame hello link | "$here/branches.py" "$top/kmod/pure"
+	profile frame hello link | "$here/branches.py" "$top/kmod/proto" "$top/kmod/pure"
 }
 
 branches() {

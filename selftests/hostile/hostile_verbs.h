@@ -16,8 +16,8 @@
 #include <rdma/rdma_cma.h>
 
 #include "../../kmod/pure/credit.h"
-#include "../../kmod/pure/grant.h"
-#include "../../kmod/pure/wire.h"
+#include "../../kmod/proto/grant.h"
+#include "../../kmod/proto/wire.h"
 
 #define HOSTILE_PORT 7599
 #define HOSTILE_DEPTH 64

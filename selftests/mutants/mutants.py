@@ -57,13 +57,13 @@ GROUPS = {
 }
 # Which groups come first for a file: the first pattern that fits. The first group runs whole.
 NEAR = (
-    (r"memory/grant|pure/grant|path/path_(lend|key|access)|(front/ioctl|call/call)_grant",
+    (r"memory/grant|proto/grant|path/path_(lend|key|access)|(front/ioctl|call/call)_grant",
      ("grant", "hostile")),
     (r"op/queue_placed", ("memory", "queue")),
     (r"op/|queue/|front/(file_(queue|async)|ioctl_until)", ("queue", "grant")),
-    (r"memory/|rndv/|channel/segment|path/path_(mr|rdma)|dma/mem|pure/way",
+    (r"memory/|rndv/|channel/segment|path/path_(mr|rdma)|dma/mem|proto/way",
      ("memory", "chan", "hostile")),
-    (r"channel/chan|message/|link/lane|dma/frame|base/iter|pure/", ("chan", "hostile", "memory")),
+    (r"channel/chan|message/|link/lane|dma/frame|base/iter|proto/|pure/", ("chan", "hostile", "memory")),
     (r"link/|conn/|path/|dma/|channel/", ("link", "chan", "hostile")),
     (r"", ("abi", "chan", "link")),
 )

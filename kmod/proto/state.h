@@ -5,7 +5,7 @@
 #ifndef _RCH_PURE_STATE_H
 #define _RCH_PURE_STATE_H
 
-#include "types.h"
+#include "../pure/types.h"
 
 /**
  * enum rch_chan_state - life of a channel

@@ -25,7 +25,7 @@
 #ifndef _RCH_PURE_WAY_H
 #define _RCH_PURE_WAY_H
 
-#include "types.h"
+#include "../pure/types.h"
 
 /** RCH_WAY_REGION_MIN - bytes from which on a message is placed whose pages are a region's */
 #define RCH_WAY_REGION_MIN	32768U

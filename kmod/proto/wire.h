@@ -14,7 +14,7 @@
 #ifndef _RCH_PURE_WIRE_H
 #define _RCH_PURE_WIRE_H
 
-#include "types.h"
+#include "../pure/types.h"
 
 /** RCH_WIRE_VERSION - the protocol version that this module speaks */
 #define RCH_WIRE_VERSION	1

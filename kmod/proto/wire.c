@@ -3,7 +3,7 @@
  * wire.c - reads and writes what is on the wire
  */
 #include "wire.h"
-#include "credit.h"
+#include "../pure/credit.h"
 #include "grant.h"
 
 /**
