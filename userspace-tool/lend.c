@@ -287,8 +287,11 @@ static int accept_and_lend(struct lending *lending, int listener)
 	lending->chan = rdmachan_accept(listener, NULL, &peer, NULL, NULL);
 	if (lending->chan < 0 && (errno == EINTR || errno == EAGAIN))
 		return NOBODY;
-	if (lending->chan < 0)
+	/* It goes on failing: the one that could not be accepted waits at the listener. */
+	if (lending->chan < 0) {
+		lending->deaf = true;
 		return fail_errno("cannot accept");
+	}
 	rdmachan_addr_text(&peer, lending->peer, sizeof(lending->peer));
 	status = lend(lending);
 	close(lending->chan);
@@ -318,11 +321,11 @@ static int listen_and_lend(struct lending *lending)
 		status = accept_and_lend(lending, listener);
 		if (status == NOBODY)
 			continue;
-		if (lending->once)
+		if (lending->once || lending->deaf)
 			break;
 	}
 	close(listener);
-	if (lending->once)
+	if (lending->once || lending->deaf)
 		return status;
 	return lending->unsaved ? TOOL_FAILED : TOOL_OK;
 }

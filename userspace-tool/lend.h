@@ -27,6 +27,7 @@
  * @chan: channel to the holder
  * @stopped: the user wants it to end
  * @unsaved: what a holder has written did not go to @output
+ * @deaf: nobody can be accepted any more
  * @peer: name of the holder
  */
 struct lending {
@@ -44,6 +45,7 @@ struct lending {
 	int chan;
 	bool stopped;
 	bool unsaved;
+	bool deaf;
 	char peer[PARSE_HOST_MAX];
 };
 

@@ -397,6 +397,33 @@ lend_interrupted()
 	listening 7007 && kill -INT $pid && wait $pid
 }
 
+# The lowest descriptor that process $1 has not.
+lowest_free()
+{
+	local fd=0
+
+	while [ -e "/proc/$1/fd/$fd" ]; do
+		((fd += 1))
+	done
+	echo $fd
+}
+
+# It has no descriptor left for the channel that it accepts: it says so once, and ends.
+lend_has_no_descriptor()
+{
+	local limit status
+
+	"${there[@]}" "$build/rdmachan" lend -s 7009 --size 4k >"$tmp/log.lend" &
+	listening 7009 && limit=$(lowest_free $!) && kill -INT $! && wait $! || return
+	(ulimit -n "$limit" && exec "${there[@]}" "$build/rdmachan" lend -s 7010 --size 4k) \
+		>"$tmp/log.lend" 2>"$tmp/err" &
+	listening 7010 || return
+	! tool get "$host:7010" >"$tmp/got" 2>"$tmp/err.get" || return
+	wait $!
+	status=$?
+	[ $status -eq 1 ] && [ "$(grep -c 'cannot accept' "$tmp/err")" -eq 1 ]
+}
+
 # Each prints the text of the other.
 exchange()
 {
@@ -794,6 +821,7 @@ check "memory is lent to who listens, to be read only" lend_read_only
 check "memory is lent for one use" lend_uses
 check "memory is taken back" lend_revokes
 check "lend is interrupted" lend_interrupted
+check "lend ends when it cannot accept" lend_has_no_descriptor
 check "the example grant_exchange: reading" exchange read
 check "and writing" exchange write
 check "the example grant_copy" copy
