@@ -510,7 +510,6 @@ int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline
 		    struct rdmachan_error *error);
 
 /* chan_taken.c APIs: messages whose sender waits until they are received */
-bool rch_chan_taken_known(const struct rch_chan *chan);
 u64 rch_chan_taken_ask(struct rch_chan *chan);
 bool rch_chan_taken_asked(struct rch_chan *chan, u64 number);
 enum rch_rule rch_chan_taken_got(struct rch_chan *chan, const struct rch_record *r);

@@ -72,11 +72,9 @@ static struct rch_early_message *chan_early_make(const struct iov_iter *from, u3
 	return message;
 }
 
-/* A peer that cannot tell is not asked: a waiting call finds out when the channel is open. */
-static u8 chan_early_tell(const struct rch_early_message *message, const struct rch_link *link)
+static u8 chan_early_tell(const struct rch_early_message *message)
 {
-	return message->msg_flags & RCH_MSG_TELL && link->terms.features & RCH_FEATURE_TELL ?
-	       RCH_DATA_F_TELL : 0;
+	return message->msg_flags & RCH_MSG_TELL ? RCH_DATA_F_TELL : 0;
 }
 
 /* A message as an item, whatever link it will go by. */
@@ -111,7 +109,7 @@ static struct rch_item *chan_early_item(struct rch_chan *chan,
 	memcpy(data, message->data + at, length);
 	item->flags = at ? 0 : RCH_DATA_F_FIRST;
 	if (at + length == message->length)
-		item->flags |= RCH_DATA_F_LAST | chan_early_tell(message, chan->lane.link);
+		item->flags |= RCH_DATA_F_LAST | chan_early_tell(message);
 	item->msg_flags = message->msg_flags;
 	item->total = message->length;
 	return item;
@@ -151,7 +149,7 @@ static int chan_early_take(struct rch_chan *chan, struct rch_early_message *mess
 	}
 	/* If the lane takes nothing any more, there will be another one, or an end. */
 	if (live) {
-		item->flags |= chan_early_tell(message, chan->lane.link);
+		item->flags |= chan_early_tell(message);
 		rch_lane_queue(&chan->lane, item);
 	} else {
 		rch_item_free(item);

@@ -110,8 +110,7 @@ struct rch_borrowed {
  * enum rch_lent - what became of memory that was lent
  * @RCH_LENT_WAITS: nothing yet
  * @RCH_LENT_USED: a message was written there
- * @RCH_LENT_ASKED: the peer asks where to write one
- * @RCH_LENT_SMALL: the same, for one that is larger
+ * @RCH_LENT_SMALL: the peer asks where to write one that is larger
  * @RCH_LENT_SHUT: nobody wants a message any more, or must have one
  * @RCH_LENT_VOID: the peer will not write there, or must not
  * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
@@ -119,7 +118,6 @@ struct rch_borrowed {
 enum rch_lent {
 	RCH_LENT_WAITS,
 	RCH_LENT_USED,
-	RCH_LENT_ASKED,
 	RCH_LENT_SMALL,
 	RCH_LENT_SHUT,
 	RCH_LENT_VOID,
@@ -218,11 +216,6 @@ struct rch_rndv_tx {
 	 * @borrow: what the peer has lent; for which message is told by the last bits of its number
 	 */
 	struct rch_borrowed borrow[RCH_LENDS];
-	/**
-	 * @borrow_from: for messages before this one nothing may be used any more. Written by the
-	 * holder of RCH_CHAN_TX, and not while @cts_due
-	 */
-	u64 borrow_from;
 	/**
 	 * @placed_next: number of the message behind the last one that was placed; 0 when none was.
 	 * Written by the holder of RCH_CHAN_TX, and not while @cts_due

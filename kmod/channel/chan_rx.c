@@ -286,8 +286,6 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	struct rch_segment *seg = NULL;
 	bool ignored;
 
-	if (unlikely((r->flags & RCH_DATA_F_TELL) && !rch_chan_taken_known(chan)))
-		return RCH_RULE_STATE;
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
 		seg = rch_segment_alloc(&chan->rx.own, r, page, READ_ONCE(chan->rx.queued));
 		if (!seg) {

@@ -152,12 +152,6 @@ int rch_chan_finish(struct rch_chan *chan, bool nonblock, unsigned long deadline
 
 /* Before the end */
 
-/** rch_chan_taken_known - whether the peer's module can tell; the channel is connected */
-bool rch_chan_taken_known(const struct rch_chan *chan)
-{
-	return chan->lane.link->terms.features & RCH_FEATURE_TELL;
-}
-
 /**
  * rch_chan_taken_ask - the next message asks
  * @chan: channel whose RCH_CHAN_TX the caller has claimed, and keeps until that is sent
@@ -191,7 +185,7 @@ enum rch_rule rch_chan_taken_got(struct rch_chan *chan, const struct rch_record 
 	u64 number = rch_wire_taken_get(r);
 	enum rch_rule rule = RCH_RULE_OK;
 
-	if (!chan->lane.peer_id || !rch_chan_taken_known(chan))
+	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	if (number <= chan->taken.told || number > chan->taken.asked) {
@@ -221,9 +215,6 @@ static int chan_taken_outcome(struct rch_chan *chan, u64 number, struct rdmachan
 		/* 0 would be "received". */
 		return -(int)(error->error ?: ECONNRESET);
 	}
-	/* One that was sent early, before the peer was known. */
-	if (chan->state != RCH_CHAN_CONNECTING && !rch_chan_taken_known(chan))
-		return -EOPNOTSUPP;
 	return -EAGAIN;
 }
 
@@ -235,7 +226,7 @@ static int chan_taken_outcome(struct rch_chan *chan, u64 number, struct rdmachan
  * @sent: of a failure: it may have been received, or be received yet
  *
  * Context: process. Return: 0, it was received; -EAGAIN, that is not known yet; -EPIPE, it never
- * will be; what the channel has failed for; or -EOPNOTSUPP, the peer cannot tell.
+ * will be; or what the channel has failed for.
  */
 int rch_chan_taken_outcome(struct rch_chan *chan, u64 number, struct rdmachan_error *error,
 			   bool *sent)

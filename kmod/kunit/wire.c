@@ -472,37 +472,25 @@ static void wire_version(struct kunit *test)
 static void wire_bare(struct kunit *test)
 {
 	static const struct rch_bare first = { .chan = 0x1234, .seq = 0x56, .ack = 0x78 };
+	static const struct rch_bare full = { .chan = 0x1234, .full = true };
 	struct rch_bare bare;
 
 	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&first), 0x78561234);
-	rch_wire_bare_get(0x78561234, false, &bare);
+	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&full), 0x9234);
+	rch_wire_bare_get(0x78561234, &bare);
 	KUNIT_EXPECT_EQ(test, bare.chan, first.chan);
 	KUNIT_EXPECT_EQ(test, bare.seq, first.seq);
 	KUNIT_EXPECT_EQ(test, bare.ack, first.ack);
 	KUNIT_EXPECT_FALSE(test, bare.full);
-	rch_wire_bare_get(0xffffffff, false, &bare);
+	rch_wire_bare_get(0xffffffff, &bare);
 	KUNIT_EXPECT_EQ(test, bare.chan, RCH_BARE_CHAN_MAX);
-	KUNIT_EXPECT_FALSE(test, bare.full);
-	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&bare), 0xffffffff);
-}
-
-static void wire_bare_full(struct kunit *test)
-{
-	struct rch_bare bare = { .chan = 0x1234, .seq = 0x56, .ack = 0x78, .full = true };
-
-	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&bare), 0x78569234);
-	rch_wire_bare_get(0x78561234, true, &bare);
-	KUNIT_EXPECT_FALSE(test, bare.full);
-	rch_wire_bare_get(0xffffffff, true, &bare);
 	KUNIT_EXPECT_TRUE(test, bare.full);
-	KUNIT_EXPECT_EQ(test, bare.chan, rch_wire_bare_chan_max(true));
 	KUNIT_EXPECT_EQ(test, rch_wire_bare_put(&bare), 0xffffffff);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(wire_frame_bytes),
 	KUNIT_CASE(wire_bare),
-	KUNIT_CASE(wire_bare_full),
 	KUNIT_CASE(wire_records_put),
 	KUNIT_CASE(wire_records_get),
 	KUNIT_CASE(wire_hello_bytes),

@@ -389,7 +389,7 @@ void rch_lane_tell(struct rch_lane *lane, u32 control)
 /**
  * rch_lane_open - ask the peer to open the channel
  * @lane: attached lane
- * @early: whole messages go before the answer, if the peer knows that, as far as RCH_EARLY_MAX
+ * @early: whole messages go before the answer, as far as RCH_EARLY_MAX
  */
 void rch_lane_open(struct rch_lane *lane, bool early)
 {
@@ -397,7 +397,7 @@ void rch_lane_open(struct rch_lane *lane, bool early)
 
 	spin_lock_bh(&link->lock);
 	lane->open.chan = lane->id;
-	if (early && (link->terms.features & RCH_FEATURE_EARLY)) {
+	if (early) {
 		WRITE_ONCE(lane->early, RCH_EARLY_ASKS);
 		rch_window_raise(&lane->window, RCH_EARLY_MAX);
 	}

@@ -83,7 +83,7 @@ bool rch_lane_may_be_bare(const struct rch_lane *lane, u32 len, u32 msg_flags)
 
 	if (!(terms->features & RCH_FEATURE_BARE) || !len || len > terms->frame_size || msg_flags)
 		return false;
-	return lane->peer_id <= rch_wire_bare_chan_max(terms->features & RCH_FEATURE_LIMIT);
+	return lane->peer_id <= RCH_BARE_CHAN_MAX;
 }
 
 /**

@@ -51,7 +51,7 @@ static u32 link_connect_features(const struct rdma_cm_id *id, u32 depth)
 
 	/* iWARP has no immediate data. */
 	if (rdma_protocol_iwarp(id->device, id->port_num) || depth > RCH_DEPTH_BARE)
-		can &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
+		can &= ~RCH_FEATURE_BARE;
 	if (!link_connect_closes_keys(id->device))
 		can &= ~RCH_FEATURE_KEY;
 	if (!link_connect_does_atomics(id->device))
@@ -69,9 +69,8 @@ static u32 link_connect_common_features(const struct rch_link *link, const struc
 {
 	u32 both = peer->features & link_features(link);
 
-	/* LIMIT means nothing without. */
-	if (peer->depth > RCH_DEPTH_BARE || !(both & RCH_FEATURE_BARE))
-		both &= ~(RCH_FEATURE_BARE | RCH_FEATURE_LIMIT);
+	if (peer->depth > RCH_DEPTH_BARE)
+		both &= ~RCH_FEATURE_BARE;
 	return both;
 }
 

@@ -19,8 +19,7 @@ static enum rch_rule link_rx_open_got(struct rch_link *link, const struct rch_re
 	u32 reason, domain = 0;
 
 	rch_wire_open_get(r, &open);
-	if (open.early && (!(link->terms.features & RCH_FEATURE_EARLY) ||
-			   xa_load(&link->lanes.early, open.chan)))
+	if (open.early && xa_load(&link->lanes.early, open.chan))
 		return RCH_RULE_STATE;
 	reason = rch_link_ops->opened(link, &open, &owner);
 	if (reason == RCH_REJECT_DOMAIN)
@@ -37,7 +36,7 @@ static void link_rx_complete_numbers(const struct rch_link *link, u32 imm, struc
 				     struct rch_bare *bare)
 {
 	lockdep_assert_held(&link->lock);
-	rch_wire_bare_get(imm, link->terms.features & RCH_FEATURE_LIMIT, bare);
+	rch_wire_bare_get(imm, bare);
 	f->epoch = link->terms.epoch;
 	f->seq = rch_seq_near(link->credit.rx_next, bare->seq);
 	f->ack = rch_seq_near(link->credit.tx_acked, bare->ack);
@@ -80,8 +79,6 @@ static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_r
 	struct rch_lane *lane;
 	enum rch_rule rule;
 
-	if (!(link->terms.features & RCH_FEATURE_EARLY))
-		return RCH_RULE_STATE;
 	rcu_read_lock();
 	lane = xa_load(&link->lanes.early, r->chan);
 	if (lane) {

@@ -199,7 +199,7 @@ struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space)
 /* Whether the peer learns our limit by bare frames. */
 static bool link_tx_bare_tells(const struct rch_link *link)
 {
-	return (link->terms.features & RCH_FEATURE_LIMIT) && rch_credit_full(&link->credit);
+	return (link->terms.features & RCH_FEATURE_BARE) && rch_credit_full(&link->credit);
 }
 
 /**

@@ -89,8 +89,6 @@ enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *
 {
 	struct rch_grants *grants;
 
-	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT))
-		return RCH_RULE_STATE;
 	if (r->type == RCH_REC_REVOKE) {
 		grants = rch_grants_get(chan, GFP_ATOMIC);
 		if (grants)

@@ -201,7 +201,7 @@ enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,
 	int ret;
 
 	*seg = NULL;
-	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT) || !chan->lane.peer_id)
+	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	if (!grants)
 		goto err;

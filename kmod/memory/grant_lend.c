@@ -651,8 +651,6 @@ static int grant_lend_give_claimed(struct rch_giving *giving)
 	struct rch_grants *grants;
 	int ret;
 
-	if (!(chan->lane.link->terms.features & RCH_FEATURE_GRANT))
-		return -EOPNOTSUPP;
 	grants = rch_grants_get(chan, GFP_KERNEL_ACCOUNT);
 	if (!grants)
 		return -ENOMEM;
@@ -670,7 +668,7 @@ static int grant_lend_give_claimed(struct rch_giving *giving)
  * @nonblock: do not wait
  * @deadline: how long to wait for room, as of rch_deadline()
  *
- * Context: process. Return: 0; -EOPNOTSUPP: the adapter cannot, or the peer knows no grants;
+ * Context: process. Return: 0; -EOPNOTSUPP: the adapter cannot;
  * -ENOENT, -EPERM, -ERANGE, -EACCES, -EBUSY; -EMSGSIZE, -EFAULT; -ENOMEM, -EDQUOT, -ENOSPC; or
  * as rch_chan_send().
  */

@@ -56,8 +56,6 @@ static int rch_send_check(struct rch_chan *chan, size_t len, u32 msg_flags, bool
 
 	if (ret || likely(!(msg_flags & RCH_MSG_TELL)))
 		return ret;
-	if (!rch_chan_taken_known(chan))
-		return -EOPNOTSUPP;
 	*number = rch_chan_taken_ask(chan);
 	return 0;
 }
@@ -131,7 +129,7 @@ int rch_chan_send(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
  * @deadline: how long to wait, as of rch_deadline()
  * @number: of the message, if it is accepted, for rch_chan_taken_wait()
  *
- * Context: process. Return: as rch_chan_send(); or -EOPNOTSUPP: the peer cannot tell.
+ * Context: process. Return: as rch_chan_send().
  */
 int rch_chan_send_asking(struct rch_chan *chan, struct iov_iter *from, u16 msg_flags,
 			 unsigned long deadline, u64 *number)

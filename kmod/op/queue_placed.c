@@ -119,10 +119,6 @@ static s64 op_placed_begin_send(struct rch_op *op)
 	struct rch_place *place = NULL;
 	int ret = rch_chan_tx_claim(chan, op->sqe.length);
 
-	if (!ret && rch_op_asks(op) && !rch_chan_taken_known(chan)) {
-		rch_chan_unclaim(chan, RCH_CHAN_TX);
-		ret = -EOPNOTSUPP;
-	}
 	/* That it is being connected is no reason to fail. */
 	if (ret)
 		return ret == -ENOTCONN ? -EAGAIN : ret;
@@ -402,7 +398,7 @@ static s64 op_placed_begin_send_ahead(struct rch_op *op, struct rch_op *before)
 	/* Else what tells of the one before would come behind the bytes of this one. */
 	if (lent)
 		rch_link_run(chan->lane.link);
-	if (lent || rch_chan_asks_ahead(chan))
+	if (lent || rch_chan_rts_asks(chan))
 		return op_placed_begin_send(op) == -EAGAIN && !op->copied ? -EAGAIN : 0;
 	/* Not again: it must not be out of the wait queue behind that look. */
 	if (op->events != lends)

@@ -36,40 +36,19 @@
 #define RCH_DOMAIN_ANY		0xffffffffU
 
 /*
- * Feature bits: a side offers what it can and names what it cannot do without. A peer
- * that needs a bit that is not known is refused, and told which.
+ * Feature bits: for what not every adapter can. A side offers what it can and names what it
+ * cannot do without. A peer that needs a bit that is not known is refused, and told which.
  */
 
-/** RCH_FEATURE_PLACE - feature bit: RTS, CTS and FIN are understood */
-#define RCH_FEATURE_PLACE	0x01U
-/** RCH_FEATURE_BARE - feature bit: bare frames are understood */
-#define RCH_FEATURE_BARE	0x02U
-/** RCH_FEATURE_STAND - feature bit, besides PLACE: CTS may come before it is asked for */
-#define RCH_FEATURE_STAND	0x04U
-/** RCH_FEATURE_GRANT - feature bit: grants are understood, see grant.h */
-#define RCH_FEATURE_GRANT	0x08U
-/** RCH_FEATURE_LIMIT - feature bit, besides BARE: bare frames can tell the limit */
-#define RCH_FEATURE_LIMIT	0x10U
-/** RCH_FEATURE_KEY - feature bit, besides PLACE: frames can close keys of what was written to */
-#define RCH_FEATURE_KEY		0x20U
-/** RCH_FEATURE_AHEAD - feature bit, besides STAND: CTS may be for the message behind the next */
-#define RCH_FEATURE_AHEAD	0x40U
-/** RCH_FEATURE_CROSS - feature bit, besides STAND: lent memory may answer an RTS */
-#define RCH_FEATURE_CROSS	0x80U
-/** RCH_FEATURE_DEEP - feature bit, besides AHEAD: CTS may be for any of RCH_LENDS messages */
-#define RCH_FEATURE_DEEP	0x100U
+/** RCH_FEATURE_BARE - feature bit: the adapter has immediate data: bare frames are understood */
+#define RCH_FEATURE_BARE	0x01U
+/** RCH_FEATURE_KEY - feature bit: the adapter closes keys: frames can, of what was written to */
+#define RCH_FEATURE_KEY		0x02U
 /** RCH_FEATURE_ATOMIC - feature bit: the adapter does atomic operations for the kernel */
-#define RCH_FEATURE_ATOMIC	0x200U
-/** RCH_FEATURE_EARLY - feature bit: messages may come behind OPEN, before ACCEPT is sent */
-#define RCH_FEATURE_EARLY	0x400U
-/** RCH_FEATURE_TELL - feature bit: a message may ask for TAKEN */
-#define RCH_FEATURE_TELL	0x800U
-#define RCH_FEATURES		(RCH_FEATURE_PLACE | RCH_FEATURE_BARE | RCH_FEATURE_STAND | \
-				 RCH_FEATURE_GRANT | RCH_FEATURE_LIMIT | RCH_FEATURE_KEY | \
-				 RCH_FEATURE_AHEAD | RCH_FEATURE_CROSS | RCH_FEATURE_DEEP | \
-				 RCH_FEATURE_ATOMIC | RCH_FEATURE_EARLY | RCH_FEATURE_TELL)
+#define RCH_FEATURE_ATOMIC	0x04U
+#define RCH_FEATURES		(RCH_FEATURE_BARE | RCH_FEATURE_KEY | RCH_FEATURE_ATOMIC)
 
-/** RCH_LENDS - messages of a channel that memory may be lent for at a time, with DEEP */
+/** RCH_LENDS - messages of a channel that memory may be lent for at a time */
 #define RCH_LENDS		8U
 
 /**
@@ -165,7 +144,7 @@ static_assert(sizeof(struct rch_wire_frame) == 24, "on the wire");
  * @chan: channel number of the receiver of this
  * @seq: lowest bits of the number of the frame
  * @ack: lowest bits of the number before which the sender of this has all frames
- * @full: with LIMIT: it has all its receive buffers posted
+ * @full: it has all its receive buffers posted
  */
 struct rch_bare {
 	u16 chan;
@@ -175,8 +154,8 @@ struct rch_bare {
 };
 
 /** RCH_BARE_CHAN_MAX - largest channel number that a bare frame can name */
-#define RCH_BARE_CHAN_MAX	0xffffU
-/** RCH_BARE_FULL - with LIMIT: bit of the immediate data; no channel number has it then */
+#define RCH_BARE_CHAN_MAX	0x7fffU
+/** RCH_BARE_FULL - bit of the immediate data: all receive buffers are posted */
 #define RCH_BARE_FULL		0x8000U
 
 /**
@@ -634,23 +613,17 @@ static inline u32 rch_wire_segment_max(u32 frame_size)
 	return (frame_size - RCH_FRAME_OVERHEAD) & ~(RCH_WIRE_ALIGN - 1);
 }
 
-/** rch_wire_bare_chan_max - largest channel that a bare frame can name; @limit: with LIMIT */
-static inline u32 rch_wire_bare_chan_max(bool limit)
-{
-	return limit ? RCH_BARE_FULL - 1 : RCH_BARE_CHAN_MAX;
-}
-
 /** rch_wire_bare_put - immediate data of a bare frame, in the host's byte order */
 static inline u32 rch_wire_bare_put(const struct rch_bare *b)
 {
 	return b->chan | (b->full ? RCH_BARE_FULL : 0) | (u32)b->seq << 16 | (u32)b->ack << 24;
 }
 
-/** rch_wire_bare_get - the opposite; @limit: with LIMIT */
-static inline void rch_wire_bare_get(u32 imm, bool limit, struct rch_bare *b)
+/** rch_wire_bare_get - the opposite */
+static inline void rch_wire_bare_get(u32 imm, struct rch_bare *b)
 {
-	b->full = limit && (imm & RCH_BARE_FULL);
-	b->chan = imm & rch_wire_bare_chan_max(limit);
+	b->full = imm & RCH_BARE_FULL;
+	b->chan = imm & RCH_BARE_CHAN_MAX;
 	b->seq = imm >> 16 & 0xff;
 	b->ack = imm >> 24;
 }

@@ -73,8 +73,7 @@ static struct rch_borrowed *borrow_borrowed_next(struct rch_chan *chan)
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[next % RCH_LENDS];
 
 	lockdep_assert_held(&chan->lock);
-	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next ||
-	    borrowed->number < chan->rndv_tx.borrow_from)
+	if (borrowed->state != RCH_BORROW_HELD || borrowed->number != next)
 		return NULL;
 	if (borrowed->cts.ahead && (!placed || placed != next))
 		return NULL;
@@ -117,8 +116,6 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 {
 	bool answer = false;
 
-	if (!(cts->ahead ? rch_lend_agreed(chan, RCH_FEATURE_AHEAD) : rch_lend_agreed(chan, 0)))
-		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	if (cts->length) {
 		borrow_locked(chan, cts);
@@ -184,23 +181,17 @@ void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts)
  * rch_chan_borrow_ask - the next message asks for a way
  * @chan: channel whose RCH_CHAN_TX the caller has claimed
  * @total: its bytes
- *
- * Where crossing is not understood, a buffer that is lent for it, or will be before the peer has
- * seen the question, is void.
  */
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total)
 {
-	struct rch_borrowed *returned = NULL;
+	struct rch_borrowed *returned;
 	struct rch_cts cts;
 
 	spin_lock_bh(&chan->lock);
 	WRITE_ONCE(chan->rndv_tx.cts_due, true);
 	chan->rndv_tx.cts_lent = false;
-	chan->rndv_tx.rts_total = rch_lend_agreed(chan, RCH_FEATURE_CROSS) ? total : 0;
-	if (chan->rndv_tx.rts_total)
-		returned = borrow_answer_locked(chan);
-	else
-		chan->rndv_tx.borrow_from = chan->counts.tx_messages + 1;
+	chan->rndv_tx.rts_total = total;
+	returned = borrow_answer_locked(chan);
 	if (returned)
 		cts = returned->cts;
 	spin_unlock_bh(&chan->lock);
@@ -217,10 +208,4 @@ void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts)
 	*cts = borrowed->cts;
 	borrowed->state = RCH_BORROW_USED;
 	chan->rndv_tx.cts_lent = false;
-}
-
-/** rch_chan_asks_ahead - whether to ask may be of use, and does no harm, lent memory or not */
-bool rch_chan_asks_ahead(const struct rch_chan *chan)
-{
-	return rch_lend_agreed(chan, RCH_FEATURE_CROSS) && !chan->rndv_tx.rts_skip;
 }

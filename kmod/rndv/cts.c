@@ -90,11 +90,9 @@ enum rch_rule rch_chan_rts_got(struct rch_chan *chan, const struct rch_record *r
 	bool keep = false;
 	struct rch_rts rts;
 
-	if (!(chan->lane.link->terms.features & RCH_FEATURE_PLACE) || !chan->lane.peer_id)
+	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	rch_wire_rts_get(r, &rts);
-	if (rts.tell && !rch_chan_taken_known(chan))
-		return RCH_RULE_STATE;
 	if (r->flags & RCH_RTS_F_PLACED)
 		return rch_chan_placed_got(chan, &rts, r->flags & RCH_RTS_F_CANCEL);
 	if (r->flags & RCH_RTS_F_CANCEL) {

@@ -20,6 +20,9 @@
 #include "proto/way.h"
 #include "rndv/rndv.h"
 
+/* The others are for the messages behind that of the transfer that receives. */
+#define HEIRS_MAX (RCH_LENDS - 1)
+
 /**
  * rch_chan_lost - a message was placed, and its program will not be told
  * @chan: channel
@@ -111,11 +114,6 @@ bool rch_chan_placing_end(struct rch_chan *chan, bool placed)
 	return turn;
 }
 
-static u32 heir_heirs_max(const struct rch_chan *chan)
-{
-	return chan->lane.link->terms.features & RCH_FEATURE_DEEP ? RCH_LENDS - 1 : 1;
-}
-
 /**
  * rch_chan_heir_wanted - whether a transfer that receives shall have another heir
  * @chan: channel
@@ -126,8 +124,8 @@ static u32 heir_heirs_max(const struct rch_chan *chan)
 bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
 	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lend.likely) &&
-	       rch_way_is_placed(room, true) && rch_lend_agreed(chan, RCH_FEATURE_AHEAD) &&
-	       READ_ONCE(chan->rndv_rx.heir_count) < heir_heirs_max(chan) &&
+	       rch_way_is_placed(room, true) &&
+	       READ_ONCE(chan->rndv_rx.heir_count) < HEIRS_MAX &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }
 
@@ -154,7 +152,7 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < heir_heirs_max(chan) &&
+	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < HEIRS_MAX &&
 	     heir_is_last(chan, before) && rch_lend_possible(chan);
 	if (ok) {
 		list_add_tail(&heir->list, &chan->rndv_rx.heirs);

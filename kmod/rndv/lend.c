@@ -25,7 +25,7 @@
  *
  * Crossing. While memory is lent a sender that has not heard of it may ask for a way (RTS). If
  * there is room for its message it finds its answer on its way already: both leave it at that
- * (RCH_FEATURE_CROSS). The receiver keeps the question (@crossed) until the message was written
+ * The receiver keeps the question (@crossed) until the message was written
  * there, or for the case that lent memory comes back. So asking costs nothing, and a sender need
  * not guess whether it will be lent some. Too small a buffer is given back unused.
  */
@@ -48,8 +48,8 @@
 bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 {
 	return READ_ONCE(chan->lend.likely) && rch_way_is_placed(room, true) &&
-	       rch_lend_agreed(chan, 0) && !READ_ONCE(chan->rx.complete) &&
-	       !READ_ONCE(chan->rndv_rx.offered) && !READ_ONCE(chan->rndv_rx.heirs_lost) &&
+	       !READ_ONCE(chan->rx.complete) && !READ_ONCE(chan->rndv_rx.offered) &&
+	       !READ_ONCE(chan->rndv_rx.heirs_lost) &&
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
@@ -182,8 +182,8 @@ bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 /**
  * rch_chan_lent - what became of memory that was lent
  * @chan: channel whose RCH_CHAN_RX the caller has claimed
- * @wanted: it was not taken back: then an offer is taken as well
- * @message: the one that was written, or is offered
+ * @wanted: it was not taken back
+ * @message: the one that was written
  */
 enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *message)
 {
@@ -199,10 +199,8 @@ enum rch_lent rch_chan_lent(struct rch_chan *chan, bool wanted, struct rch_rts *
 			      (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV))) {
 		/* An event of the module's would wait for the peer's next message. */
 		ret = RCH_LENT_SHUT;
-	} else if (wanted && chan->rndv_rx.offered && rch_lend_agreed(chan, RCH_FEATURE_CROSS)) {
+	} else if (wanted && chan->rndv_rx.offered) {
 		ret = RCH_LENT_SMALL;
-	} else if (wanted && rch_chan_offer_take(chan, message)) {
-		ret = RCH_LENT_ASKED;
 	}
 	spin_unlock_bh(&chan->lock);
 	return ret;
@@ -299,7 +297,7 @@ bool rch_chan_rts_crosses(struct rch_chan *chan, const struct rch_rts *rts)
 	struct rch_target *target = lend_next_target(chan);
 
 	lockdep_assert_held(&chan->lock);
-	if (!rch_lend_agreed(chan, RCH_FEATURE_CROSS) || lend_void_locked(chan) || !target ||
+	if (lend_void_locked(chan) || !target ||
 	    target->state != RCH_GRANT_LENT || rts->total > target->bytes)
 		return false;
 	chan->rndv_rx.offer = *rts;
@@ -360,8 +358,6 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 	enum rch_rule rule;
 	u32 serial;
 
-	if (!rch_lend_agreed(chan, 0))
-		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
 	rule = lend_placed_locked(chan, rts, none);
 	serial = chan->rndv_rx.offer.serial;

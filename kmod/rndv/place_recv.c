@@ -337,9 +337,6 @@ static bool place_recv_step_lent(struct rch_place *place)
 	switch (lent) {
 	case RCH_LENT_WAITS:
 		return false;
-	case RCH_LENT_ASKED:
-		place_recv_asked(place, &message);
-		return true;
 	case RCH_LENT_SMALL:
 	case RCH_LENT_SHUT:
 	case RCH_LENT_LOST:

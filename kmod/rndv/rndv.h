@@ -26,6 +26,7 @@ void rch_chan_reading_over(struct rch_chan *chan);
 void rch_chan_offer_work(struct work_struct *work);
 
 /* rts.c, cts.c APIs for place.c: process context */
+bool rch_chan_rts_asks(const struct rch_chan *chan);
 enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned);
 int rch_chan_rts_ask(struct rch_chan *chan, struct rch_rts *rts);
 bool rch_chan_cts_take(struct rch_chan *chan, struct rch_cts *cts, bool *lent);
@@ -47,17 +48,6 @@ enum rch_rule rch_chan_cts_got(struct rch_chan *chan, const struct rch_record *r
 enum rch_rule rch_chan_fin_got(struct rch_chan *chan);
 bool rch_chan_offer_keep(struct rch_chan *chan);
 void rch_chan_offer_refuse(struct rch_chan *chan, u32 serial);
-
-/**
- * rch_lend_agreed - whether both sides lend memory before a message asks for it
- * @chan: channel with a link
- * @features: RCH_FEATURE_* that must be agreed besides, or 0
- */
-static inline bool rch_lend_agreed(const struct rch_chan *chan, u32 features)
-{
-	features |= RCH_FEATURE_PLACE | RCH_FEATURE_STAND;
-	return (chan->lane.link->terms.features & features) == features;
-}
 
 /* heir.c APIs for place.c: process context */
 void rch_chan_placing(struct rch_chan *chan);
@@ -86,7 +76,6 @@ bool rch_chan_borrow(struct rch_chan *chan, u32 length, struct rch_cts *cts);
 void rch_chan_borrow_end(struct rch_chan *chan, const struct rch_cts *cts);
 void rch_chan_borrow_ask(struct rch_chan *chan, u32 total);
 void rch_chan_borrow_take(struct rch_chan *chan, struct rch_cts *cts);
-bool rch_chan_asks_ahead(const struct rch_chan *chan);
 
 /* lend.c, heir.c APIs: any context */
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted);

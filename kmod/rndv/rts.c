@@ -23,10 +23,15 @@
 /* Programs that never wait are asked once in so many messages. */
 #define RCH_RTS_SKIP_MAX 64U
 
-/* Whether the peer may be asked. A sender that was refused does not ask for a while. */
-static bool rch_rts_asks(const struct rch_chan *chan)
+/**
+ * rch_chan_rts_asks - whether to ask may be of use, with or without lent memory
+ * @chan: channel whose RCH_CHAN_TX the caller has claimed
+ *
+ * A sender that was refused does not ask for a while.
+ */
+bool rch_chan_rts_asks(const struct rch_chan *chan)
 {
-	return (chan->lane.link->terms.features & RCH_FEATURE_PLACE) && !chan->rndv_tx.rts_skip;
+	return !chan->rndv_tx.rts_skip;
 }
 
 /**
@@ -35,8 +40,7 @@ static bool rch_rts_asks(const struct rch_chan *chan)
  * @length: bytes
  * @pinned: it lies in a region
  *
- * To ask needs a peer that knows how, on this link; that its adapter can register memory is the
- * peer's to say.
+ * That its adapter can register memory is the peer's to say.
  */
 enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned)
 {
@@ -49,7 +53,7 @@ enum rch_way rch_chan_way(struct rch_chan *chan, u32 length, bool pinned)
 	if (!rch_way_is_placed(length, pinned))
 		return RCH_WAY_EAGER;
 	facts.lent = rch_chan_may_borrow(chan, length);
-	facts.asks = rch_rts_asks(chan);
+	facts.asks = rch_chan_rts_asks(chan);
 	facts.trip_us = rch_link_trip_us(chan->lane.link);
 	facts.at_once = rch_lane_at_once(&chan->lane);
 	if (!facts.lent && chan->rndv_tx.rts_skip)

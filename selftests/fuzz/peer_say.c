@@ -303,8 +303,8 @@ void say_open(struct end *end, u32 window)
 	};
 
 	end->credit = window;
-	rch_wire_open_put(put(end, RCH_REC_OPEN, peer_link->terms.features & RCH_FEATURE_EARLY ?
-			      RCH_OPEN_F_EARLY : 0, sizeof(struct rch_wire_open)), &open);
+	rch_wire_open_put(put(end, RCH_REC_OPEN, RCH_OPEN_F_EARLY, sizeof(struct rch_wire_open)),
+			  &open);
 }
 
 /** say_accept - the peer accepts one */

@@ -166,8 +166,7 @@ static void bare_seeds(void)
 	PEER("bare-ack", PLAIN, SAY_BARE, 0, 1, 0, 9, 0);
 	PEER("bare-ack-old", PLAIN, SAY_BARE, 0, 1, 0, 0x80, 1);
 	PEER("bare-nobody", PLAIN, SAY_BARE, 0, 1, 0, 0, 100);
-	PEER("bare-unknown", WITHOUT(0x02), SAY_BARE, 0, 1, 0, 0, 0);
-	PEER("bare-no-limit", WITHOUT(0x10), SAY_BARE, 0, 1, 0, 0, 1);
+	PEER("bare-unknown", WITHOUT(0x01), SAY_BARE, 0, 1, 0, 0, 0);
 	PEER("bare-closed", PLAIN, SAY_CLOSE, GO(0), 0, 0, SAY_BARE, 0, 1, 0, 0, 0);
 }
 

@@ -195,22 +195,8 @@ static void choose_hello(struct attack *a)
 		a->h.mine.dead_ms = a->dead_ms;
 	if (a->bare)
 		*features |= RCH_FEATURE_BARE;
-	if (a->limitless)
-		*features &= ~RCH_FEATURE_LIMIT;
-	if (a->plain)
-		*features &= ~RCH_FEATURE_STAND;
-	if (a->single)
-		*features &= ~RCH_FEATURE_AHEAD;
-	if (!a->crossing)
-		*features &= ~RCH_FEATURE_CROSS;
-	if (!a->deep)
-		*features &= ~RCH_FEATURE_DEEP;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
-	if (a->late)
-		*features &= ~RCH_FEATURE_EARLY;
-	if (a->untold)
-		*features &= ~RCH_FEATURE_TELL;
 	if (a->frame_size)
 		a->h.mine.frame_size = a->frame_size;
 }

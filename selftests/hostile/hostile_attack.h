@@ -40,23 +40,10 @@ struct attack {
 	struct rdmachan_info before;
 	struct hostile h;
 	bool passive;
-	/* Bare frames shall be agreed upon, and, if so, not that they tell the limit. */
+	/* Bare frames shall be agreed upon. */
 	bool bare;
-	bool limitless;
-	/* No memory shall be lent. */
-	bool plain;
-	/* None for the message behind the next. */
-	bool single;
-	/* Lent memory may answer a question. */
-	bool crossing;
-	/* For more messages than the next and the one behind. */
-	bool deep;
 	/* Keys shall be closed by frames. */
 	bool keyed;
-	/* No messages come before ACCEPT. */
-	bool late;
-	/* Nobody is told what was received. */
-	bool untold;
 	/* It never says that the connection stands. */
 	bool mute;
 	/* Its dead time in ms, if not the usual one. */
@@ -104,7 +91,6 @@ int lies_in_reply(struct attack *a);
 
 /* hostile_bare.c: likewise, in bare frames, and what the module says in them */
 int lies_in_bare(struct attack *a, bool passive);
-int tell_full(struct attack *a);
 int bare_heard(struct attack *a, u32 length, u32 messages);
 
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

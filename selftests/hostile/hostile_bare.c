@@ -125,15 +125,6 @@ int lies_in_bare(struct attack *a, bool passive)
 	return wrong;
 }
 
-/* Tell that all buffers are posted, on the link as it is. Return: the module's verdict. */
-int tell_full(struct attack *a)
-{
-	const struct bare_lie told = { .want = RCH_RULE_CHANNEL, .length = 64, .count = 1,
-				       .full = true };
-
-	return lie_bare(a, &told);
-}
-
 /* As many in one call. Return: whether they were sent. */
 static bool send_by_queue(struct attack *a, const void *data, u32 length, u32 messages)
 {

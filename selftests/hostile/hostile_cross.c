@@ -15,7 +15,6 @@ FIXTURE(crossing) {
 FIXTURE_SETUP(crossing)
 {
 	attack_begin(&self->a);
-	self->a.crossing = true;
 	self->cts = borrow(&self->l, &self->a);
 }
 
@@ -227,7 +226,6 @@ TEST_F_ROWS(crossing, asks_and_says, others)
 
 static u32 question(struct lender *l, struct attack *a)
 {
-	a->crossing = true;
 	lender_begin(l, a);
 	send_it(l, a);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));
@@ -280,7 +278,6 @@ TEST_F(scene, has_lent_less)
 	struct attack *a = &self->a;
 	struct lender l;
 
-	a->crossing = true;
 	lender_begin(&l, a);
 	say_cts(a, &cts);
 	ASSERT_TRUE(attack_heard(a));
@@ -360,7 +357,6 @@ TEST_F(scene, writer_is_lent_twice)
 	struct attack *a = &self->a;
 	pthread_t thread;
 
-	a->crossing = true;
 	ASSERT_TRUE(attack_connect(a, false));
 	ASSERT_EQ(pthread_create(&thread, NULL, write_it, a), 0);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 1, 5000));

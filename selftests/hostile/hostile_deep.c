@@ -64,7 +64,6 @@ static void deep_begin(struct deep *d, struct attack *a)
 	struct rch_cts cts;
 	u32 i;
 
-	a->deep = true;
 	lender_begin(&d->l, a);
 	d->memory = aligned_alloc(4096, RECEIVES * PIECE);
 	ASSERT_TRUE(d->memory);
@@ -135,23 +134,6 @@ TEST_F(deep, many_at_once)
 		expect_placed(d, a, i);
 	cts_heard(a, 1 + RECEIVES);
 	lent_for(a, RECEIVES);
-}
-
-/* A side that has agreed upon one ahead is lent no more. */
-TEST_F(scene, not_for_who_has_one)
-{
-	struct attack *a = &self->a;
-	struct lender l;
-	u32 i;
-
-	borrow(&l, a);
-	for (i = 0; i < 4; i++)
-		region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND + i);
-	ASSERT_EQ(queue_submit(&l.q), 4);
-	cts_heard(a, 3);
-	hostile_beat(&a->h, 200);
-	EXPECT_EQ(a->h.count[RCH_REC_CTS], 3);
-	lender_end(&l, a);
 }
 
 /* A message comes as DATA: all behind it is void, wanted back, and kept until then. */

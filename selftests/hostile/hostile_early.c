@@ -50,8 +50,6 @@ static const struct early_row {
 	/* Of the channel that was opened last. */
 	u32 messages;
 	struct said said[STEPS];
-	/* It is not agreed upon. */
-	bool plain;
 } early_rows[] = {
 	{ "one", VERDICT_ALIVE, 1, { OPENS(FIRST_NO), SAYS(FIRST_NO, 8) } },
 	{ "all_that_may_be", VERDICT_ALIVE, PIECES,
@@ -88,9 +86,6 @@ static const struct early_row {
 	{ "aborted", RCH_RULE_RECORD_FLAGS, 0,
 	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, RCH_DATA_F_ABORT | RCH_DATA_F_EARLY, 0, 64) } },
 	{ "of_nobody", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), SAYS(0, 8) } },
-	{ "not_agreed_upon", RCH_RULE_STATE, 0,
-	  { OPENS_PLAIN(FIRST_NO), SAYS(FIRST_NO, 8) }, true },
-	{ "open_not_agreed_upon", RCH_RULE_STATE, 0, { OPENS(FIRST_NO) }, true },
 };
 
 static void say_open(struct frame *f, const struct said *s)
@@ -149,7 +144,6 @@ TEST_F_ROWS(scene, early, early_rows)
 	u32 i;
 	int chan = -1;
 
-	a->late = row->plain;
 	ASSERT_TRUE(attack_connect(a, false));
 	frame_begin(&f);
 	for (i = 0; i < STEPS && row->said[i].type; i++)
@@ -295,18 +289,15 @@ TEST_F(scene, early_behind_the_reset)
 static const struct {
 	const char *name;
 	u32 frame_size;
-	/* It is not agreed upon. */
-	bool plain;
 	u32 reject;
 	/* DATA that comes before the answer, and in all. */
 	u32 early;
 	u32 all;
 } answers[] = {
-	{ "accepts", 0, false, 0, 2, 2 },
-	{ "refuses", 0, false, RCH_REJECT_BACKLOG, 2, 2 },
-	{ "does_not_know_it", 0, true, 0, 0, 2 },
+	{ "accepts", 0, 0, 2, 2 },
+	{ "refuses", 0, RCH_REJECT_BACKLOG, 2, 2 },
 	/* In segments, which may not come early, nor may the message behind them. */
-	{ "has_small_frames", SMALL_FRAME, false, 0, 0, 5 },
+	{ "has_small_frames", SMALL_FRAME, 0, 0, 5 },
 };
 
 /* Our side takes the request, and the module may open its channels. */
@@ -346,7 +337,6 @@ TEST_F_ROWS(scene, asked_and, answers)
 	static char data[ASKED];
 	struct rdmachan_error error;
 
-	a->late = row->plain;
 	a->frame_size = row->frame_size;
 	hostile_begin(&a->h);
 	ASSERT_EQ(hostile_listen(&a->h), 0);
@@ -357,7 +347,7 @@ TEST_F_ROWS(scene, asked_and, answers)
 	ASSERT_EQ(write(a->victim, data, ASKED), (ssize_t)ASKED);
 	ASSERT_EQ(write(a->victim, data, 8), 8);
 	ASSERT_TRUE(be_connected_to(a));
-	EXPECT_EQ(hostile_find(&a->h, RCH_REC_OPEN, 0)->flags, row->plain ? 0 : RCH_OPEN_F_EARLY);
+	EXPECT_EQ(hostile_find(&a->h, RCH_REC_OPEN, 0)->flags, RCH_OPEN_F_EARLY);
 	hostile_beat(&a->h, 300);
 	EXPECT_EQ(a->h.count[RCH_REC_DATA], row->early);
 	answer_open(a, row->reject);

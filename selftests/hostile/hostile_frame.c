@@ -113,7 +113,7 @@ void hostile_took_bare(struct hostile *h, u32 imm, u32 len)
 	struct rch_bare bare;
 	u32 ack;
 
-	rch_wire_bare_get(imm, h->mine.features & RCH_FEATURE_LIMIT, &bare);
+	rch_wire_bare_get(imm, &bare);
 	ack = rch_seq_near(c->tx_acked, bare.ack);
 	if (!(h->mine.features & RCH_FEATURE_BARE) || bare.seq != (u8)c->rx_next ||
 	    !rch_credit_told_by_peer(c, ack, bare.full ? ack + c->tx_depth : c->tx_limit)) {

@@ -726,29 +726,6 @@ TEST_F_TIMEOUT(scene, the_module_sends_bare_frames, 60)
 	EXPECT_TRUE(set_param("gather_us", 100));
 }
 
-/* A bit of the number means something else to a peer that knows bare frames but no limits. */
-TEST_F_TIMEOUT(scene, no_limit_without_agreement, 60)
-{
-	struct attack *a = &self->a;
-	int passive, i;
-
-	if (is_iwarp())
-		SKIP("iWARP has no immediate data");
-	ASSERT_TRUE(set_param("gather_us", 0));
-	answer_at_once(true);
-	a->bare = true;
-	a->limitless = true;
-	for (passive = 0; passive < 2; passive++) {
-		ASSERT_TRUE(attack_connect(a, passive));
-		for (i = 0; i < 40; i++)
-			ASSERT_EQ(bare_heard(a, packet_size(a), 0), 1);
-		EXPECT_EQ(tell_full(a), RCH_RULE_CHANNEL);
-		attack_disconnect(a);
-	}
-	answer_at_once(false);
-	EXPECT_TRUE(set_param("gather_us", 100));
-}
-
 TEST_F(scene, no_bare_frames_without_agreement)
 {
 	struct attack *a = &self->a;

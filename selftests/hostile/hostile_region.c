@@ -224,7 +224,6 @@ TEST_F(scene, lent_while_it_asks)
 	struct rch_cts cts;
 	struct prey p;
 
-	a->crossing = true;
 	prey_begin(&p, a);
 	cts = honest(&p, 5);
 	say_all_cts(a, RCH_CTS_F_STANDING, &cts, 1);
@@ -243,7 +242,6 @@ TEST_F(scene, lends_twice_with_one_number)
 	struct rch_cts cts[2];
 	struct prey p;
 
-	a->crossing = true;
 	prey_begin(&p, a);
 	cts[0] = honest(&p, 5);
 	cts[1] = honest(&p, 5);
@@ -281,7 +279,6 @@ TEST_F(scene, lent_while_a_thread_asks)
 	pthread_t thread;
 	struct prey p;
 
-	a->crossing = true;
 	prey_make(&p, a);
 	w = (struct writer){ .chan = a->victim, .from = p.from };
 	ASSERT_EQ(pthread_create(&thread, NULL, write_it, &w), 0);

@@ -1155,7 +1155,6 @@ void rdmachan_queue_prep_sendv(struct rdmachan_sqe *sqe, int chan, const struct 
  * its time is over, the message is taken back if it is not sent yet. Else the completion has
  * %RDMACHAN_CQE_F_SENT, as has any other failure behind which the message may have been received,
  * or may yet be received. If it fails without that flag, the message never was, nor will be.
- * EOPNOTSUPP: the peer's module cannot tell.
  *
  * Threads: one at a time for a queue, as the entry is part of it. Fork: a child has not the
  * entries that its parent got (SIGSEGV).

@@ -261,8 +261,8 @@ static const struct {
 		"Load the module, and install the library, that the program was made for.",
 	} },
 	{ EOPNOTSUPP, GRANT, {
-		"The adapter cannot lend memory, or the peer's module knows no grants, or a flag is unknown.",
-		"\"rdmachan doctor\" tells what the adapters can; install the same version of rdmachan on both hosts.",
+		"The adapter cannot lend memory, or a flag is unknown.",
+		"\"rdmachan doctor\" tells what the adapters can.",
 	} },
 	{ EOPNOTSUPP, ANY, {
 		"The module does not know a flag, or cannot do this here.",

@@ -872,7 +872,6 @@ enum rdmachan_io_flags {
  *  - EPIPE: also when the peer's program has closed the channel, or receives no more, and has not
  *    received the message. The detail of the error record is the number of messages that are
  *    missing. Or this program has ended the channel (%RDMACHAN_SHUTDOWN_ABORT).
- *  - EOPNOTSUPP: also when the peer's module cannot tell.
  *  - EINVAL: also when @until is not 0, and @out_number is not that of a message.
  *  - ETIMEDOUT, EINTR: also when the message is sent, and its delivery not known yet.
  */
@@ -1524,8 +1523,8 @@ struct rdmachan_grant_range {
  *    (%RDMACHAN_CAUSE_ATOMICS).
  *  - EMSGSIZE: The events, the keys and the message do not fit a frame (%RDMACHAN_CAUSE_NONE), or
  *    the message is larger than the receiver takes (%RDMACHAN_CAUSE_MESSAGE_SIZE).
- *  - EOPNOTSUPP: also when the adapter cannot lend memory, when it reaches memory only through
- *    bounce buffers, as in a confidential guest, or when the peer knows no grants.
+ *  - EOPNOTSUPP: also when the adapter cannot lend memory, or when it reaches memory only through
+ *    bounce buffers, as in a confidential guest.
  *  - EDQUOT, ENOSPC: As many grants as may be (%RDMACHAN_LIMIT_GRANTS).
  *  - ENOBUFS, ENOSPC: As many bytes as may be (%RDMACHAN_LIMIT_BYTES), which the events that
  *    tell of the end of grants are part of until they are received.
