@@ -559,6 +559,32 @@ static bool chan_is_wanted(struct rch_chan *chan, int bit)
 	       test_and_clear_bit(bit, &chan->busy);
 }
 
+/* Whether the lane may be made anew: then a mutex protects it, for who is not about to sleep. */
+static bool chan_lane_may_change(const struct rch_chan *chan)
+{
+	if (likely(!chan->early.wanted))
+		return false;
+	/* pairs with that of rch_chan_set_state() */
+	return smp_load_acquire(&chan->state) == RCH_CHAN_CONNECTING;
+}
+
+/* The peer is told behind all that is sent. By who has claimed RCH_CHAN_TX; may be repeated. */
+static void chan_say_shut(struct rch_chan *chan)
+{
+	if (chan_lane_may_change(chan))
+		rch_chan_early_shut(chan);
+	else if (chan->lane.link)
+		rch_lane_shut_send(&chan->lane);
+}
+
+/* Whether it was said, or there is nobody to tell. */
+static bool chan_shut_is_said(const struct rch_chan *chan)
+{
+	if (chan_lane_may_change(chan))
+		return READ_ONCE(chan->early.shut);
+	return !chan->lane.link || READ_ONCE(chan->lane.refused);
+}
+
 /*
  * A thread has shut sending down while another sent, and has not waited for that: the peer is told
  * now. Only a thread that has claimed RCH_CHAN_TX may say so, as it is the end of what is sent.
@@ -566,11 +592,12 @@ static bool chan_is_wanted(struct rch_chan *chan, int bit)
 static noinline_for_stack void chan_tell_shut(struct rch_chan *chan)
 {
 	/*
-	 * A thread that holds the claim sees to that itself. @refused is read without the link's
-	 * lock: it is never taken back, and rch_lane_shut_send() looks again under the lock.
+	 * A thread that holds the claim sees to that itself. What is read without a lock here is
+	 * never taken back, and is looked at again under the lock. A thread that is about to sleep
+	 * comes here only when there was room to send, and so the channel is open.
 	 */
-	while (!READ_ONCE(chan->lane.refused) && !test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy)) {
-		rch_lane_shut_send(&chan->lane);
+	while (!chan_shut_is_said(chan) && !test_and_set_bit_lock(RCH_CHAN_TX, &chan->busy)) {
+		chan_say_shut(chan);
 		clear_bit_unlock(RCH_CHAN_TX, &chan->busy);
 		smp_mb__after_atomic(); /* as in rch_chan_unclaim() */
 	}
@@ -603,8 +630,8 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	 * request of io_uring that is told in vain too often gets a thread that waits.
 	 */
 	mask = rch_chan_poll_mask(chan) & polled[bit];
-	/* One that is not open yet may take the next message all the same. */
-	if (bit == RCH_CHAN_TX && rch_chan_may_send_early(chan))
+	/* One that is not open yet may take the next message, or the end, all the same. */
+	if (bit == RCH_CHAN_TX && chan_lane_may_change(chan))
 		mask = polled[bit];
 	/* An abort throws arrived messages away, also where nobody can receive them yet. */
 	if (mask || READ_ONCE(chan->rndv_rx.offered) ||
@@ -626,25 +653,28 @@ static bool chan_always(struct rch_chan *chan)
  *
  * May be repeated. Context: process. Return: 0, -ENOTCONN, or as rch_chan_claim(). Then the peer is
  * told that nothing is sent any more when the thread that sends is done; that nothing is received
- * any more, only when this is repeated.
+ * any more, only when this is repeated. Of a channel that is being connected, and takes messages
+ * before it is open, the peer is told the latter when it has answered.
  */
 int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned long deadline)
 {
-	enum rch_chan_state state;
+	bool early, ok;
 	int ret;
 
 	spin_lock_bh(&chan->lock);
-	state = chan->state;
+	early = chan->state == RCH_CHAN_CONNECTING;
+	ok = early ? chan->early.wanted : chan->state != RCH_CHAN_FAILED;
 	/* Only once: an operation of a queue waits there itself, is woken, and comes here again. */
-	if (state != RCH_CHAN_CONNECTING && state != RCH_CHAN_FAILED && how & ~chan->ends.shut) {
+	if (ok && how & ~chan->ends.shut) {
 		WRITE_ONCE(chan->ends.shut, chan->ends.shut | how);
 		/* A thread that waits to send or receive finds out now, and lets us. */
 		wake_up_interruptible_all(&chan->wait);
 	}
 	spin_unlock_bh(&chan->lock);
-	if (state == RCH_CHAN_CONNECTING || state == RCH_CHAN_FAILED)
+	if (!ok)
 		return -ENOTCONN;
-	if (how & RDMACHAN_SHUTDOWN_RECV) {
+	/* Nothing has come, and from @shut on nothing is kept: see rch_chan_accept_got(). */
+	if ((how & RDMACHAN_SHUTDOWN_RECV) && !early) {
 		ret = rch_chan_claim(chan, RCH_CHAN_RX, chan_always, nonblock, deadline);
 		if (ret)
 			return ret;
@@ -660,7 +690,7 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 		ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_always, nonblock, deadline);
 		if (ret)
 			return ret;
-		rch_lane_shut_send(&chan->lane);
+		chan_say_shut(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_TX);
 	}
 	return 0;
@@ -715,8 +745,11 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	__poll_t mask = 0;
 
 	spin_lock_bh(&chan->lock);
-	if (chan->state == RCH_CHAN_CONNECTING)
+	if (chan->state == RCH_CHAN_CONNECTING) {
+		if (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV)
+			mask = EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 		goto out;
+	}
 	if ((chan->rx.complete && chan_is_free(chan, RCH_CHAN_RX)) ||
 	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
 	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||

@@ -144,6 +144,11 @@ struct rch_chan_early {
 	bool live;
 	/** @over: no more are taken; they are sent as others are */
 	bool over;
+	/**
+	 * @shut: sending was shut down: SHUT goes behind the messages. Protected by @lock; written
+	 * with WRITE_ONCE(), and read without the lock for a guess. It is never taken back
+	 */
+	bool shut;
 	/** @messages: as &struct rch_early_message, until it is known that the peer has opened */
 	struct list_head messages;
 	/** @count: how many were taken */
@@ -491,6 +496,7 @@ void rch_chan_connect_look(struct rch_chan *chan);
 /* chan_early.c APIs: messages before the channel is open; process context */
 int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 msg_flags,
 			bool nonblock, unsigned long deadline, u64 *number);
+void rch_chan_early_shut(struct rch_chan *chan);
 int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link);
 
 /* chan_early.c APIs: any context */

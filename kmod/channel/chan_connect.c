@@ -327,7 +327,8 @@ void rch_chan_connect_work(struct work_struct *work)
 	chan_connect_work_over(chan);
 	if (ret) {
 		rch_chan_error_get(chan, &error);
-		if (!error.error)
+		/* Or the record is that of a call that has failed meanwhile. */
+		if (error.error != (u32)-ret)
 			rch_error_set(&error, RDMACHAN_OP_CONNECT,
 				      RDMACHAN_CAUSE_RESOURCES, -ret);
 		rch_chan_fail(chan, &error);

@@ -8,9 +8,13 @@
  * RCH_EARLY_MAX until ACCEPT tells a larger one. A message beyond that, or larger than a frame,
  * waits for ACCEPT as any message of a program that does not ask.
  *
+ * Shutting down. A program may shut sending down before the answer, and SHUT goes behind the
+ * messages, by this side's number as well. That receiving is shut down the peer is told when ACCEPT
+ * has come: before, nothing can come that would have to be refused.
+ *
  * Copies are kept because a link may end before OPEN has left, and a peer may name another trust
  * domain: then all are sent anew, on another link. They are never sent twice to where they may have
- * been delivered: a channel whose link ends behind one of them, without an answer, fails.
+ * been delivered: a channel whose link ends behind one of them, or SHUT, without an answer, fails.
  *
  * Locks. @early.lock is held while the lane is attached, and while a sender uses it; the lane is
  * made anew only when @early.live has been taken back under the lock. A sender allocates before
@@ -45,7 +49,8 @@ struct rch_early_message {
 /** rch_chan_may_send_early - whether the channel takes messages before it is open; a racy answer */
 bool rch_chan_may_send_early(const struct rch_chan *chan)
 {
-	return unlikely(chan->early.wanted) && READ_ONCE(chan->state) == RCH_CHAN_CONNECTING;
+	return unlikely(chan->early.wanted) && READ_ONCE(chan->state) == RCH_CHAN_CONNECTING &&
+	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND);
 }
 
 static bool chan_early_always(struct rch_chan *chan)
@@ -124,6 +129,7 @@ static bool chan_early_admit(struct rch_chan *chan, struct rch_early_message *me
 
 	spin_lock_bh(&chan->lock);
 	ok = chan->state == RCH_CHAN_CONNECTING && !early->over &&
+	     !(chan->ends.shut & RDMACHAN_SHUTDOWN_SEND) &&
 	     cost <= RCH_EARLY_MAX - early->cost;
 	if (ok) {
 		list_add_tail(&message->list, &early->messages);
@@ -182,7 +188,8 @@ static int chan_early_send(struct rch_chan *chan, struct rch_early_message *mess
  *
  * Context: process.
  * Return: 0 when the whole message is accepted; -EAGAIN when it is to be sent as any other, when
- * the channel is open; -ENOMEM, -EFAULT; or as rch_chan_claim().
+ * the channel is open, or which will be refused, as sending was shut down; -ENOMEM, -EFAULT; or as
+ * rch_chan_claim().
  */
 int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 msg_flags,
 			bool nonblock, unsigned long deadline, u64 *number)
@@ -208,6 +215,23 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 
 	if (ret)
 		kfree(message);
 	return ret;
+}
+
+/**
+ * rch_chan_early_shut - SHUT goes behind what was sent
+ * @chan: channel that takes early messages, and was not open just now; the caller has claimed
+ *	RCH_CHAN_TX
+ *
+ * May be repeated. Context: process.
+ */
+void rch_chan_early_shut(struct rch_chan *chan)
+{
+	mutex_lock(&chan->early.lock);
+	WRITE_ONCE(chan->early.shut, true);
+	/* If the lane takes nothing any more, there will be another one, or an end. */
+	if (chan->early.live)
+		rch_lane_shut_send(&chan->lane);
+	mutex_unlock(&chan->early.lock);
 }
 
 /* Return: 0 or -ENOMEM */
@@ -236,6 +260,8 @@ static int chan_early_queue_all(struct rch_chan *chan)
 	list_for_each_entry(message, &chan->early.messages, list)
 		if (chan_early_queue(chan, message))
 			return -ENOMEM;
+	if (chan->early.shut)
+		rch_lane_shut_send(&chan->lane);
 	return 0;
 }
 

@@ -332,12 +332,16 @@ static noinline_for_stack void chan_rx_early_too_large(struct rch_chan *chan)
 		rch_chan_await_answer(chan);
 }
 
-/* The peer has opened the channel, and it may be used. Return: the state that it has then. */
-static enum rch_chan_state chan_rx_opened(struct rch_chan *chan)
+/*
+ * The peer has opened the channel, and it may be used. @shut: the program has shut receiving down
+ * before, and the peer is to be told. Return: the state that it has then.
+ */
+static enum rch_chan_state chan_rx_opened(struct rch_chan *chan, bool *shut)
 {
 	enum rch_chan_state state;
 
 	spin_lock(&chan->lock);
+	*shut = chan->ends.shut & RDMACHAN_SHUTDOWN_RECV;
 	if (!rch_chan_given_up(chan))
 		rch_chan_set_state(chan, RCH_CHAN_OPEN);
 	if (chan->early.lingers)
@@ -352,7 +356,7 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 {
 	struct rch_accept accept;
 	enum rch_chan_state state;
-	bool fits, wanted;
+	bool fits, wanted, shut;
 
 	rch_wire_accept_get(r, &accept);
 	if (!chan->active || chan->lane.peer_id)
@@ -367,7 +371,7 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 		rch_lane_refuse(&chan->lane);
 	rch_lane_connected(&chan->lane, accept.chan, accept.window);
 	rch_chan_early_free(chan);
-	state = chan_rx_opened(chan);
+	state = chan_rx_opened(chan, &shut);
 	/* A program that gave up may have closed the channel, or not yet. */
 	if (state != RCH_CHAN_OPEN && state != RCH_CHAN_CLOSING)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
@@ -375,6 +379,8 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 		chan_rx_early_too_large(chan);
 	else if (state == RCH_CHAN_CLOSING)
 		rch_chan_linger(chan);
+	else if (shut)
+		rch_lane_read(&chan->lane, 0, true);
 	return RCH_RULE_OK;
 }
 

@@ -68,7 +68,7 @@ int rch_chan_tx_check(struct rch_chan *chan)
 bool rch_chan_tx_settled(struct rch_chan *chan)
 {
 	if (READ_ONCE(chan->state) == RCH_CHAN_CONNECTING)
-		return false;
+		return READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND;
 	return rch_chan_tx_refused(chan) || rch_lane_has_room(&chan->lane);
 }
 

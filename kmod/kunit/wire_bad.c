@@ -130,7 +130,7 @@ static const struct type_case type_cases[] = {
 	{ "REJECT", RCH_REC_REJECT, 0x00, 5, 8 },
 	{ "DATA", RCH_REC_DATA, 0x3f, 5, 13 },
 	{ "CREDIT", RCH_REC_CREDIT, 0x00, 5, 8 },
-	{ "SHUT", RCH_REC_SHUT, 0x03, 5, 0 },
+	{ "SHUT", RCH_REC_SHUT, 0x13, 5, 0 },
 	{ "CLOSE", RCH_REC_CLOSE, 0x01, 5, 8 },
 	{ "CLOSED", RCH_REC_CLOSED, 0x00, 5, 0 },
 	{ "RTS", RCH_REC_RTS, 0x07, 5, 16 },
@@ -205,8 +205,8 @@ static void bad_record_cut(struct kunit *test)
 
 /*
  * Of a record without bytes of a message that has some: with grants, or before ACCEPT, it must be
- * whole. And of one that answers nothing, and is ahead of that; and of one that asks for TAKEN
- * where no message ends.
+ * whole. And of one that answers nothing, and is ahead of that; of one that asks for TAKEN where no
+ * message ends; and of one that ends receiving before ACCEPT.
  */
 static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 {
@@ -215,6 +215,8 @@ static enum rch_rule rule_of_flags(const struct type_case *tc, u32 flags)
 	if (tc->type == RCH_REC_CTS && flags == RCH_CTS_F_AHEAD)
 		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type == RCH_REC_RTS && (flags & 5) == 5)
+		return RCH_RULE_RECORD_FLAGS;
+	if (tc->type == RCH_REC_SHUT && (flags & 0x10) && flags != 0x12)
 		return RCH_RULE_RECORD_FLAGS;
 	if (tc->type == RCH_REC_DATA && (flags & 0x20) && (flags & 0x0a) != 0x02)
 		return RCH_RULE_RECORD_FLAGS;

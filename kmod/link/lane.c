@@ -78,13 +78,16 @@ static void lane_flow_leave(struct rch_lane *lane)
 		rch_drr_remove(&lane->link->lanes.drr, &lane->flow);
 }
 
-/* Before ACCEPT only whole messages may go, behind OPEN. */
+/* Before ACCEPT only whole messages may go, behind OPEN, and that there are no more of them. */
 static bool lane_may_go(const struct rch_lane *lane, const struct rch_item *item)
 {
 	if (lane->peer_id)
 		return true;
-	return lane->early == RCH_EARLY_ASKS && lane->opened && item->type == RCH_REC_DATA &&
-	       (item->flags & ~RCH_DATA_F_TELL) == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST);
+	if (lane->early != RCH_EARLY_ASKS || !lane->opened)
+		return false;
+	return item == &lane->shut ||
+	       (item->type == RCH_REC_DATA &&
+		(item->flags & ~RCH_DATA_F_TELL) == (RCH_DATA_F_FIRST | RCH_DATA_F_LAST));
 }
 
 /*
@@ -405,7 +408,7 @@ void rch_lane_open(struct rch_lane *lane, bool early)
 	spin_unlock_bh(&link->lock);
 }
 
-/** rch_lane_sent_early - whether a message has gone that the peer may have, before its answer */
+/** rch_lane_sent_early - whether something has gone that the peer may have, before its answer */
 bool rch_lane_sent_early(struct rch_lane *lane)
 {
 	struct rch_link *link = lane->link;
@@ -414,7 +417,7 @@ bool rch_lane_sent_early(struct rch_lane *lane)
 	if (!link)
 		return false;
 	spin_lock_bh(&link->lock);
-	sent = lane->early == RCH_EARLY_ASKS && !lane->peer_id && lane->window.sent;
+	sent = lane->sent_early && !lane->peer_id;
 	spin_unlock_bh(&link->lock);
 	return sent;
 }
@@ -597,6 +600,7 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 
 	lockdep_assert_held(&lane->link->lock);
 	rch_drr_charge(&lane->flow, lane->flow.cost);
+	lane->sent_early |= !lane->peer_id;
 	if (item->type == RCH_REC_DATA) {
 		lane->queued -= rch_window_cost(item->length);
 		rch_window_sent(&lane->window, item->length);

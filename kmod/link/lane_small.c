@@ -159,6 +159,8 @@ static int lane_put_small(struct rch_lane *lane, struct iov_iter *from, u32 len,
 		return -EAGAIN;
 	rch_wire_record_put(txf->data + txf->used, &r);
 	txf->used += rch_wire_space(len);
+	if (unlikely(rch_lane_answers_early(lane)))
+		rch_link_hasten(lane->link);
 	rch_window_sent(&lane->window, len);
 	return 0;
 }

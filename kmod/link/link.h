@@ -295,7 +295,7 @@ struct rch_link_rx {
 	/** @key: that one, of a memory region here; likewise */
 	u32 key;
 	/**
-	 * @refused_early: an OPEN with RCH_OPEN_F_EARLY was refused: messages for it may come yet.
+	 * @refused_early: an OPEN with RCH_OPEN_F_EARLY was refused: records for it may come yet.
 	 * Softirq alone reads it
 	 */
 	bool refused_early;
@@ -471,7 +471,7 @@ enum rch_lane_control {
 };
 
 /**
- * enum rch_lane_early - messages of the opener's before ACCEPT is known
+ * enum rch_lane_early - messages of the opener's, and their end, before ACCEPT is known
  * @RCH_EARLY_NONE: there are none
  * @RCH_EARLY_ASKS: opener: OPEN tells that there may be some
  * @RCH_EARLY_HEARS: the other side: they may come, by the opener's number
@@ -541,6 +541,7 @@ struct rch_word {
  * @early: &enum rch_lane_early; once attached written in softirq only, with WRITE_ONCE(), but for
  *	RCH_EARLY_ASKS
  * @early_heard: cost of the messages that came with RCH_EARLY_HEARS; softirq alone uses it
+ * @sent_early: an item was put into a frame before ACCEPT came
  * @queued: cost of items in @txq
  * @room: below this @queued has room: the send buffer; written with WRITE_ONCE()
  * @refused: takes no items any more
@@ -585,6 +586,7 @@ struct rch_lane {
 	bool opened;
 	u8 early;
 	u32 early_heard;
+	bool sent_early;
 	u64 queued;
 	u64 room;
 	bool refused;
@@ -601,6 +603,17 @@ struct rch_lane {
 	struct rch_item fin;
 	struct rch_item shut;
 };
+
+/**
+ * rch_lane_answers_early - whether a message is the first to a peer that could send early
+ * @lane: attached lane, whose link is locked
+ *
+ * Its program may wait for this since it has opened the channel.
+ */
+static inline bool rch_lane_answers_early(const struct rch_lane *lane)
+{
+	return lane->early >= RCH_EARLY_HEARS && !lane->window.sent;
+}
 
 /**
  * struct rch_tx_row - messages that are sent one behind the other
@@ -754,6 +767,7 @@ struct rch_txf *rch_link_spare_get(struct rch_link *link);
 void rch_link_spare_trim(struct rch_link *link);
 void rch_link_pure_fill(struct rch_link *link);
 struct rch_txf *rch_link_open_frame(struct rch_link *link, u32 space);
+void rch_link_hasten(struct rch_link *link);
 bool rch_link_bare_turn(const struct rch_link *link);
 bool rch_link_bare_does(const struct rch_link *link);
 struct rch_txf *rch_link_bare_frame(struct rch_link *link);

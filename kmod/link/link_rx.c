@@ -55,10 +55,11 @@ static bool link_rx_in_turn(const struct rch_lane *lane, u8 type)
 	return !READ_ONCE(lane->close_got) || type == RCH_REC_CLOSED;
 }
 
-/* Whether the lane waits for a message by the peer's number, and it is not too much. */
+/* Whether the lane waits for a record by the peer's number, and it is not too much. */
 static enum rch_rule link_rx_early_rule(struct rch_lane *lane, const struct rch_record *r)
 {
-	u64 cost = rch_window_cost(r->length);
+	/* Only messages count. */
+	u64 cost = r->type == RCH_REC_DATA ? rch_window_cost(r->length) : 0;
 
 	if (lane->early != RCH_EARLY_HEARS)
 		return RCH_RULE_STATE;
@@ -69,8 +70,8 @@ static enum rch_rule link_rx_early_rule(struct rch_lane *lane, const struct rch_
 }
 
 /*
- * A message that was sent before ACCEPT is known to the peer. If OPEN was refused, the peer hears
- * of that, and the message goes nowhere.
+ * A message, or SHUT, that was sent before ACCEPT is known to the peer. If OPEN was refused, the
+ * peer hears of that, and the record goes nowhere.
  */
 static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_record *r,
 				       struct page *page)
@@ -99,7 +100,7 @@ static enum rch_rule link_rx_record_got(struct rch_link *link, const struct rch_
 
 	if (r->type == RCH_REC_OPEN)
 		return link_rx_open_got(link, r);
-	if (unlikely(r->type == RCH_REC_DATA && (r->flags & RCH_DATA_F_EARLY)))
+	if (unlikely(rch_wire_is_early(r->type, r->flags)))
 		return link_rx_early_got(link, r, page);
 	rcu_read_lock();
 	lane = xa_load(&link->lanes.all, r->chan);

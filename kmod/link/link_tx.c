@@ -254,6 +254,17 @@ static bool link_tx_has_plenty(const struct rch_link *link)
 	return rch_credit_room(&link->credit, false) > link->credit.tx_depth / 2;
 }
 
+/**
+ * rch_link_hasten - the open frame does not wait for frames in flight, if there is credit enough
+ * @link: link, locked
+ */
+void rch_link_hasten(struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	if (link_tx_has_plenty(link))
+		link->tx.prompt = true;
+}
+
 static void *link_tx_put_record(struct rch_link *link, const struct rch_record *r)
 {
 	struct rch_txf *txf = rch_link_open_frame(link, rch_wire_space(r->length));
@@ -454,6 +465,8 @@ static bool link_tx_put_small(struct rch_link *link, struct rch_lane *lane, stru
 	/* The other parts of the message have gone: nothing comes that would share this frame. */
 	link->tx.urgent |= !(item->flags & RCH_DATA_F_FIRST);
 	link->tx.prompt |= item->type == RCH_REC_DATA && !(item->flags & RCH_DATA_F_FIRST);
+	if (unlikely(item->type == RCH_REC_DATA && rch_lane_answers_early(lane)))
+		rch_link_hasten(link);
 	/* There is room for one: a receiver that has lent more closes the others himself. */
 	if ((link->terms.features & RCH_FEATURE_KEY) && !link->tx.open->key)
 		link->tx.open->key = item->key;

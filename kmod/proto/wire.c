@@ -151,6 +151,14 @@ static enum rch_rule wire_data_check(const struct rch_record *r)
 	return r->flags & RCH_DATA_F_GRANTS ? rch_wire_grants_check(r) : RCH_RULE_OK;
 }
 
+/* That the opener receives no more is told when it knows the other number. */
+static enum rch_rule wire_shut_check(const struct rch_record *r)
+{
+	if (r->flags & RCH_SHUT_F_EARLY && r->flags != (RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND))
+		return RCH_RULE_RECORD_FLAGS;
+	return RCH_RULE_OK;
+}
+
 static enum rch_rule wire_rts_check(const struct rch_record *r)
 {
 	const struct rch_wire_rts *w = (const void *)r->payload;
@@ -180,6 +188,8 @@ static enum rch_rule wire_payload_check(const struct rch_record *r)
 
 		return w->chan ? RCH_RULE_OK : RCH_RULE_CHANNEL;
 	}
+	case RCH_REC_SHUT:
+		return wire_shut_check(r);
 	case RCH_REC_RTS:
 		return wire_rts_check(r);
 	case RCH_REC_CTS: {

@@ -232,7 +232,9 @@ enum rch_record_type {
 #define RCH_SHUT_F_RECV		0x01
 /** RCH_SHUT_F_SEND - record flag of SHUT: the sender of this sends no more */
 #define RCH_SHUT_F_SEND		0x02
-#define RCH_SHUT_F_ALL		(RCH_SHUT_F_RECV | RCH_SHUT_F_SEND)
+/** RCH_SHUT_F_EARLY - record flag of SHUT, with SEND alone: chan is the number that OPEN gave */
+#define RCH_SHUT_F_EARLY	RCH_DATA_F_EARLY
+#define RCH_SHUT_F_ALL		(RCH_SHUT_F_RECV | RCH_SHUT_F_SEND | RCH_SHUT_F_EARLY)
 
 /** RCH_CLOSE_F_RESET - record flag of CLOSE: data may have been thrown away */
 #define RCH_CLOSE_F_RESET	0x01
@@ -256,8 +258,8 @@ enum rch_record_type {
 
 /**
  * struct rch_wire_record - header of a record
- * @chan: channel number of the receiver of this; 0 for OPEN; with RCH_DATA_F_EARLY that of the
- *	sender
+ * @chan: channel number of the receiver of this; 0 for OPEN; with RCH_DATA_F_EARLY or
+ *	RCH_SHUT_F_EARLY that of the sender
  * @type: &enum rch_record_type
  * @flags: belong to the type
  * @msg_flags: DATA: message flags of the program; else 0
@@ -626,6 +628,16 @@ static inline void rch_wire_bare_get(u32 imm, struct rch_bare *b)
 	b->chan = imm & RCH_BARE_CHAN_MAX;
 	b->seq = imm >> 16 & 0xff;
 	b->ack = imm >> 24;
+}
+
+/**
+ * rch_wire_is_early - whether a record names its channel by the number that OPEN gave
+ * @type: &enum rch_record_type
+ * @flags: of the record, which belong to the type
+ */
+static inline bool rch_wire_is_early(u8 type, u8 flags)
+{
+	return (flags & RCH_DATA_F_EARLY) && (type == RCH_REC_DATA || type == RCH_REC_SHUT);
 }
 
 /* rules.c APIs */

@@ -1,127 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * early_test.c - messages that are sent while a channel is being connected
- *
- * The cable is long where round trips are counted: time is virtual, and computing takes none.
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "common.h"
-#include "harness.h"
-#include "pair.h"
+#include "early.h"
 #include "ring.h"
 
-#define NOBODY (SERVICE + 7)
 #define ALICE 1000
-/* One way, and there and back. */
-#define CABLE_MS 10
-#define TRIP_NS (2LL * CABLE_MS * 1000000)
-/* For the work of the hosts, which is far less than a trip. */
-#define WORK_NS 1000000
-#define PATIENCE 20000
-/* Messages of this size that may be sent early, and bytes of the largest. */
-#define SIZE 1000U
-#define FIT (RDMACHAN_EARLY_BYTES / (SIZE + 64))
-#define LARGEST (RDMACHAN_EARLY_BYTES - 64)
-
-#define EARLY (&(struct opts){ .flags = RDMACHAN_CONNECT_F_EARLY })
-#define EARLY_NONBLOCK \
-	(&(struct opts){ .flags = RDMACHAN_CONNECT_F_EARLY | RDMACHAN_FD_F_NONBLOCK })
 
 /* Bytes that no test looks at. */
 static char scrap[64];
-
-FIXTURE(early)
-{
-	int ctx;
-	int peer;
-	int listener;
-	/* A channel that keeps the link, or -1. */
-	int keep;
-};
-
-FIXTURE_SETUP(early)
-{
-	self->ctx = open_ctx();
-	self->peer = open_peer();
-	self->listener = do_listen(self->peer, SERVICE, NULL);
-	ASSERT_GE(self->listener, 0);
-	self->keep = -1;
-}
-
-FIXTURE_TEARDOWN(early)
-{
-	if (self->keep >= 0)
-		close(self->keep);
-	close(self->listener);
-	close(self->peer);
-	close(self->ctx);
-}
-
-static int accept_one(struct fixture_early *self)
-{
-	int chan = do_accept(self->listener, TIMEOUT(PATIENCE));
-
-	ASSERT_GE(chan, 0);
-	return chan;
-}
-
-/* Have a link that stands, and nothing under way. */
-static void have_link(struct fixture_early *self)
-{
-	self->keep = do_connect(self->ctx, SERVICE, NULL);
-	ASSERT_GE(self->keep, 0);
-	close(accept_one(self));
-	sleep_ms(100);
-}
-
-/* The hosts are far apart, and a link stands. */
-static void far_apart(struct fixture_early *self)
-{
-	if (!time_is_virtual() || !has_peer())
-		SKIP("time is real here: a round trip is the machine's load");
-	have_link(self);
-	cable("delay 10");
-}
-
-static void talk_again(struct fixture_early *self)
-{
-	int a = do_connect(self->ctx, SERVICE, NULL), b;
-
-	ASSERT_GE(a, 0);
-	/* One that was given up may wait before it. */
-	do {
-		b = accept_one(self);
-	} while (poll_mask(b, POLLERR, 100));
-	talk(a, b);
-	close(a);
-	close(b);
-}
-
-static void send_numbered(int chan, uint32_t number, size_t size)
-{
-	char data[LARGEST];
-
-	fill_random(data, size, number);
-	ASSERT_EQ(do_send(chan, data, size, number, TIMEOUT(PATIENCE)), 0);
-}
-
-static void expect_numbered(int chan, uint32_t number, size_t size)
-{
-	struct rdmachan_recv_args recv;
-	char data[LARGEST];
-
-	ASSERT_EQ(do_recv(chan, data, sizeof(data), &recv, TIMEOUT(PATIENCE)), 0);
-	EXPECT_EQ(recv.out_length, size);
-	EXPECT_EQ(recv.out_msg_flags, number);
-	EXPECT_TRUE(is_random(data, size, number));
-}
 
 /* The peer's program: accepts, and answers one message. */
 static pid_t answer_one(struct fixture_early *self)
@@ -156,14 +49,6 @@ static int64_t ask(struct fixture_early *self, const struct opts *o)
 	close(chan);
 	return took;
 }
-
-#define EXPECT_TRIPS(ns, trips)						\
-	do {								\
-		int64_t took_ = (ns);					\
-									\
-		EXPECT_GE(took_, (trips) * TRIP_NS);			\
-		EXPECT_LE(took_, (trips) * TRIP_NS + WORK_NS);		\
-	} while (0)
 
 TEST_F(early, one_trip)
 {
@@ -330,7 +215,6 @@ TEST_F(early, as_much_as_fits)
 		ASSERT_EQ(write(a, data, SIZE), (ssize_t)SIZE);
 	EXPECT_ERR(write(a, data, SIZE), EAGAIN);
 	EXPECT_ERR(read(a, data, SIZE), EAGAIN);
-	EXPECT_ERR(do_shutdown(a, RDMACHAN_SHUTDOWN_SEND), ENOTCONN);
 	EXPECT_EQ(poll_mask(a, POLLOUT, PATIENCE), POLLOUT);
 	EXPECT_EQ(write(a, data, SIZE), (ssize_t)SIZE);
 	b = accept_one(self);
@@ -377,17 +261,6 @@ TEST_F(early, waits_to_be_accepted)
 	close(b);
 }
 
-static int send_three_to(struct fixture_early *self, uint32_t service, const struct opts *o)
-{
-	int a = do_connect(self->ctx, service, o);
-
-	ASSERT_GE(a, 0);
-	send_numbered(a, 1, SIZE);
-	send_numbered(a, 2, 0);
-	send_numbered(a, 3, SIZE);
-	return a;
-}
-
 /* The peer names another trust domain, and keeps nothing: all goes there, once. */
 TEST_F(early, redirected)
 {
@@ -422,22 +295,6 @@ TEST_F(early, redirected)
 }
 
 /* Refused: told, with the number of messages. */
-
-static void expect_lost(int chan, int error, uint32_t cause, uint64_t detail, uint64_t sent)
-{
-	struct rdmachan_object object;
-	struct rdmachan_error told;
-
-	ASSERT_TRUE(wait_state(chan, RDMACHAN_STATE_FAILED, PATIENCE));
-	ASSERT_EQ(get_error(chan, &told), 0);
-	EXPECT_EQ(told.error, (uint32_t)error);
-	EXPECT_EQ(told.cause, cause);
-	EXPECT_EQ(told.detail, detail);
-	ASSERT_EQ(get_object(chan, &object), 0);
-	EXPECT_EQ(object.tx_messages, sent);
-	EXPECT_ERR(write(chan, "x", 1), error);
-	EXPECT_ERR(read(chan, scrap, sizeof(scrap)), error);
-}
 
 TEST_F(early, nobody_listens)
 {

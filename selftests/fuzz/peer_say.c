@@ -316,6 +316,22 @@ void say_accept(struct end *end, u32 window)
 	rch_wire_accept_put(put(end, RCH_REC_ACCEPT, 0, sizeof(struct rch_wire_accept)), &accept);
 }
 
+/* Before ACCEPT is known the opener's number stands for the channel. */
+static void by_own_number(const struct end *end, void *payload)
+{
+	struct rch_wire_record *header = payload;
+
+	header[-1].chan = cpu_to_le32(end->peer_id);
+}
+
+static void say_shut(struct end *end, u32 flags)
+{
+	void *payload = put(end, RCH_REC_SHUT, flags, 0);
+
+	if (flags & RCH_SHUT_F_EARLY)
+		by_own_number(end, payload);
+}
+
 static void say_data(struct end *end, struct input *in)
 {
 	u32 flags = next(in), length = next(in) * 16, total = next(in) * 16;
@@ -327,7 +343,7 @@ static void say_data(struct end *end, struct input *in)
 	payload = put(end, RCH_REC_DATA, flags & RCH_DATA_F_ALL, min(length, PEER_FRAME / 2));
 	header = (void *)(payload - sizeof(*header));
 	if (flags & RCH_DATA_F_EARLY)
-		header->chan = cpu_to_le32(end->peer_id);
+		by_own_number(end, payload);
 	header->total = cpu_to_le32(total);
 }
 
@@ -492,8 +508,7 @@ static void say_record(u32 step, struct end *end, struct input *in)
 		put(end, RCH_REC_FIN, 0, 0);
 		return;
 	case SAY_SHUT:
-		put(end, RCH_REC_SHUT, next(in) & RCH_SHUT_F_ALL, 0);
-		return;
+		return say_shut(end, next(in) & RCH_SHUT_F_ALL);
 	case SAY_CLOSE:
 		return say_pair(end, RCH_REC_CLOSE, next(in) & RCH_CLOSE_F_ALL, 0, next(in));
 	case SAY_CLOSED:

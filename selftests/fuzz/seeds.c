@@ -205,7 +205,7 @@ static void frame_standing_seed(void)
 	seeds_save("frame", "cts-ahead-of-nothing", buf, length);
 }
 
-/* A message before ACCEPT; a part of one; and one that is shorter than it says. */
+/* A message before ACCEPT; a part of one; and one that is shorter than it says. And the end. */
 static void frame_early_seed(void)
 {
 	struct rch_record r = record_of(RCH_REC_DATA);
@@ -217,6 +217,11 @@ static void frame_early_seed(void)
 	seeds_save("frame", "bad-early-short", buf, frame_make(buf, &r, 1));
 	r.flags &= ~RCH_DATA_F_LAST;
 	seeds_save("frame", "bad-early-part", buf, frame_make(buf, &r, 1));
+	r = record_of(RCH_REC_SHUT);
+	r.flags = RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND;
+	seeds_save("frame", "shut-early", buf, frame_make(buf, &r, 1));
+	r.flags = RCH_SHUT_F_EARLY | RCH_SHUT_F_RECV;
+	seeds_save("frame", "bad-shut-early", buf, frame_make(buf, &r, 1));
 }
 
 /* A message that asks for TAKEN; and one that asks within, and one that is taken back. */

@@ -264,6 +264,23 @@ static void frame_seeds(void)
 	     HOST_DEAD, 0);
 }
 
+/* The end ahead of ACCEPT, said by the peer and by the program. */
+static void early_seeds(void)
+{
+	PEER("shut-early", PLAIN, SAY_OPEN, GO(2), 80, SAY_DATA, GO(2), 0x13, 4, 4, SAY_SHUT, GO(2),
+	     0x12, DO_ACCEPT, 2, DO_READ, 2, DO_READ, 2);
+	PEER("shut-early-twice", PLAIN, SAY_OPEN, GO(2), 80, SAY_SHUT, 2, 0x12, SAY_SHUT, GO(2),
+	     0x12, SAY_DATA, GO(2), 0x13, 4, 4);
+	PEER("shut-early-unopened", PLAIN, SAY_SHUT, GO(2), 0x12);
+	PEER("shut-connecting", PLAIN, DO_CONNECT, 2, DO_SEND, 2, 4, DO_SHUT, 2, 2, DO_SEND, 2, 4,
+	     SAY_ACCEPT, GO(2), 80, SENT, DO_READ, 2, DO_CLOSE, 2);
+	PEER("shut-connecting-small", PLAIN, DO_CONNECT, 2, DO_SEND, 2, 40, DO_SEND, 2, 200,
+	     DO_SHUT, 2, 1, SAY_ACCEPT, GO(2), 8, SENT, SAY_CREDIT, GO(2), 200);
+	PEER("shut-connecting-refused", PLAIN, DO_CONNECT, 2, DO_SEND, 2, 4, DO_SHUT, 2, 1,
+	     SAY_REJECT, GO(2), 1, DO_SHUT, 2, 1, DO_CLOSE, 2);
+	PEER("shut-connecting-no-frame", PLAIN, NO_FRAME, DO_CONNECT, 2, DO_SHUT, 2, 1, SENT);
+}
+
 /* Findings of campaigns. */
 static void found_seeds(void)
 {
@@ -284,5 +301,6 @@ void seeds_peer(void)
 	borrow_seeds();
 	lend_seeds();
 	frame_seeds();
+	early_seeds();
 	found_seeds();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hostile_early.c - messages that a peer sends before it knows that its channel is open
+ * hostile_early.c - messages, and their end, that a peer sends before it knows that its channel is
+ * open
  *
  * Each row has the records that the peer sends, and how the link ends: by the rule that was broken,
  * or not at all. It also has the number of messages that the program gets of the channel that was
@@ -25,7 +26,7 @@
 #define WHOLE (RCH_DATA_F_FIRST | RCH_DATA_F_LAST)
 #define EARLY (WHOLE | RCH_DATA_F_EARLY)
 
-/* A record: OPEN, for PREY or for a service that no program offers; or DATA. */
+/* A record: OPEN, for PREY or for a service that no program offers; DATA; or SHUT. */
 struct said {
 	u8 type;
 	u8 flags;
@@ -42,6 +43,8 @@ struct said {
 #define OPENS_NOTHING(no) { RCH_REC_OPEN, RCH_OPEN_F_EARLY, no, .service = NO_PREY }
 #define SAYS(no, bytes) { RCH_REC_DATA, EARLY, no, bytes, bytes }
 #define SAYS_SO(no, how, bytes, all) { RCH_REC_DATA, how, no, bytes, all }
+#define ENDS(no) { RCH_REC_SHUT, RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND, no }
+#define ENDS_SO(no, how) { RCH_REC_SHUT, how, no }
 #define SAYS_OFTEN(no, bytes, count) { RCH_REC_DATA, EARLY, no, bytes, bytes, .times = count }
 
 static const struct early_row {
@@ -50,6 +53,8 @@ static const struct early_row {
 	/* Of the channel that was opened last. */
 	u32 messages;
 	struct said said[STEPS];
+	/* And then the end. */
+	bool ends;
 } early_rows[] = {
 	{ "one", VERDICT_ALIVE, 1, { OPENS(FIRST_NO), SAYS(FIRST_NO, 8) } },
 	{ "all_that_may_be", VERDICT_ALIVE, PIECES,
@@ -85,6 +90,30 @@ static const struct early_row {
 	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, EARLY | RCH_DATA_F_GRANTS, 64, 64) } },
 	{ "aborted", RCH_RULE_RECORD_FLAGS, 0,
 	  { OPENS(FIRST_NO), SAYS_SO(FIRST_NO, RCH_DATA_F_ABORT | RCH_DATA_F_EARLY, 0, 64) } },
+	{ "ends", VERDICT_ALIVE, 1, { OPENS(FIRST_NO), SAYS(FIRST_NO, 8), ENDS(FIRST_NO) }, true },
+	{ "ends_without_a_message", VERDICT_ALIVE, 0, { OPENS(FIRST_NO), ENDS(FIRST_NO) }, true },
+	{ "ends_twice", VERDICT_ALIVE, 1,
+	  { OPENS(FIRST_NO), SAYS(FIRST_NO, 8), ENDS(FIRST_NO), ENDS(FIRST_NO) }, true },
+	{ "ends_when_all_is_said", VERDICT_ALIVE, PIECES,
+	  { OPENS(FIRST_NO), SAYS_OFTEN(FIRST_NO, PIECE, PIECES), ENDS(FIRST_NO) }, true },
+	{ "ends_another_one", VERDICT_ALIVE, 1,
+	  { OPENS(FIRST_NO), OPENS(SECOND_NO), ENDS(FIRST_NO), SAYS(SECOND_NO, 8) } },
+	{ "ends_and_goes_on", RCH_RULE_STATE, 0,
+	  { OPENS(FIRST_NO), ENDS(FIRST_NO), SAYS(FIRST_NO, 8) } },
+	{ "ends_before_it_opens", RCH_RULE_CHANNEL, 0, { ENDS(FIRST_NO), OPENS(FIRST_NO) } },
+	{ "ends_what_was_never_opened", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), ENDS(NOBODY_NO) } },
+	{ "ends_what_was_opened_without_saying_so", RCH_RULE_CHANNEL, 0,
+	  { OPENS_PLAIN(FIRST_NO), ENDS(FIRST_NO) } },
+	{ "ends_what_was_refused", VERDICT_ALIVE, 1,
+	  { OPENS_NOTHING(SECOND_NO), SAYS(SECOND_NO, 8), ENDS(SECOND_NO), OPENS(FIRST_NO),
+	    SAYS(FIRST_NO, 8) } },
+	{ "ends_receiving", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), ENDS_SO(FIRST_NO, RCH_SHUT_F_EARLY | RCH_SHUT_F_RECV) } },
+	{ "ends_both", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), ENDS_SO(FIRST_NO, RCH_SHUT_F_ALL) } },
+	{ "ends_nothing", RCH_RULE_RECORD_FLAGS, 0,
+	  { OPENS(FIRST_NO), ENDS_SO(FIRST_NO, RCH_SHUT_F_EARLY) } },
+	{ "ends_nobody", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), ENDS(0) } },
 	{ "of_nobody", RCH_RULE_CHANNEL, 0, { OPENS(FIRST_NO), SAYS(0, 8) } },
 };
 
@@ -112,20 +141,25 @@ static void say(struct attack *a, struct frame *f, const struct said *s)
 		}
 		if (s->type == RCH_REC_OPEN)
 			say_open(f, s);
+		else if (s->type == RCH_REC_SHUT)
+			frame_simple(f, s->chan, RCH_REC_SHUT, s->flags);
 		else
 			frame_data(f, s->chan, s->flags, s->length, s->total);
 	}
 }
 
-/* The program that accepts it gets so many messages, and no more. */
-static void expect_messages(int chan, u32 count)
+/* The program that accepts it gets so many messages, and then the end, or no more. */
+static void expect_messages(int chan, u32 count, bool ends)
 {
 	static char data[PIECE + 1];
 	u32 i;
 
 	for (i = 0; i < count; i++)
 		EXPECT_EQ(do_recv(chan, data, sizeof(data), NULL, TIMEOUT(5000)), 0);
-	EXPECT_ERR(do_recv(chan, data, sizeof(data), NULL, DONTWAIT), EAGAIN);
+	if (ends)
+		EXPECT_EQ(read(chan, data, sizeof(data)), 0);
+	else
+		EXPECT_ERR(do_recv(chan, data, sizeof(data), NULL, DONTWAIT), EAGAIN);
 }
 
 static u32 opened(const struct early_row *row)
@@ -160,7 +194,7 @@ TEST_F_ROWS(scene, early, early_rows)
 		chan = do_accept(a->listener, TIMEOUT(5000));
 		ASSERT_GE(chan, 0);
 	}
-	expect_messages(chan, row->messages);
+	expect_messages(chan, row->messages, row->ends);
 	close(chan);
 }
 
@@ -186,10 +220,35 @@ TEST_F(scene, early_when_it_is_late)
 	frame_data(&f, number, WHOLE, 8, 8);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	chan = do_accept(a->listener, TIMEOUT(5000));
-	expect_messages(chan, 3);
+	expect_messages(chan, 3, false);
 	frame_begin(&f);
 	frame_data(&f, FIRST_NO, EARLY, 8, 8);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	EXPECT_EQ(attack_verdict(a, chan), RCH_RULE_STATE);
+	close(chan);
+}
+
+/* The end as well. */
+TEST_F(scene, early_end_when_it_is_late)
+{
+	const struct said opens = OPENS(FIRST_NO);
+	struct attack *a = &self->a;
+	static struct frame f;
+	u32 number;
+	int chan;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	frame_begin(&f);
+	say_open(&f, &opens);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, hostile_find(&a->h, RCH_REC_ACCEPT, FIRST_NO), 5000));
+	number = hostile_find(&a->h, RCH_REC_ACCEPT, FIRST_NO)->first;
+	frame_begin(&f);
+	frame_data(&f, number, WHOLE, 8, 8);
+	frame_simple(&f, FIRST_NO, RCH_REC_SHUT, RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	chan = do_accept(a->listener, TIMEOUT(5000));
+	ASSERT_GE(chan, 0);
 	EXPECT_EQ(attack_verdict(a, chan), RCH_RULE_STATE);
 	close(chan);
 }
@@ -219,7 +278,7 @@ TEST_F(scene, early_for_a_full_backlog)
 		int chan = do_accept(a->listener, TIMEOUT(5000));
 
 		ASSERT_GE(chan, 0);
-		expect_messages(chan, 1);
+		expect_messages(chan, 1, false);
 		close(chan);
 	}
 }
@@ -293,9 +352,17 @@ static const struct {
 	/* DATA that comes before the answer, and in all. */
 	u32 early;
 	u32 all;
+	/* The program ends what it sends: how, and in a frame before the answer or not. */
+	u32 how;
+	bool early_end;
 } answers[] = {
 	{ "accepts", 0, 0, 2, 2 },
 	{ "refuses", 0, RCH_REJECT_BACKLOG, 2, 2 },
+	{ "accepts_with_the_end", 0, 0, 2, 2, RDMACHAN_SHUTDOWN_SEND, true },
+	{ "refuses_with_the_end", 0, RCH_REJECT_BACKLOG, 2, 2, RDMACHAN_SHUTDOWN_SEND, true },
+	{ "accepts_with_the_end_of_both", 0, 0, 2, 2,
+	  RDMACHAN_SHUTDOWN_SEND | RDMACHAN_SHUTDOWN_RECV, true },
+	{ "has_small_frames_with_the_end", SMALL_FRAME, 0, 0, 5, RDMACHAN_SHUTDOWN_SEND },
 	/* In segments, which may not come early, nor may the message behind them. */
 	{ "has_small_frames", SMALL_FRAME, 0, 0, 5 },
 };
@@ -329,6 +396,17 @@ static void answer_open(struct attack *a, u32 reason)
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 }
 
+/* The end of what is sent comes once, and that of what is received behind ACCEPT. */
+static void expect_shuts(struct attack *a, u32 how, bool early_end)
+{
+	u32 late = how & RDMACHAN_SHUTDOWN_RECV ? RCH_SHUT_F_RECV : RCH_SHUT_F_SEND;
+
+	EXPECT_EQ(a->h.count[RCH_REC_SHUT], (u32)__builtin_popcount(how));
+	EXPECT_EQ(a->h.count[RCH_REC_READ], how & RDMACHAN_SHUTDOWN_RECV ? 1 : 0);
+	if (how && (!early_end || (how & RDMACHAN_SHUTDOWN_RECV)))
+		EXPECT_EQ(hostile_find(&a->h, RCH_REC_SHUT, VICTIM_MINE)->flags, late);
+}
+
 TEST_F_ROWS(scene, asked_and, answers)
 {
 	struct rdmachan_addr addr = peer_address();
@@ -336,6 +414,7 @@ TEST_F_ROWS(scene, asked_and, answers)
 	struct opts o = prey_opts;
 	static char data[ASKED];
 	struct rdmachan_error error;
+	u32 opener;
 
 	a->frame_size = row->frame_size;
 	hostile_begin(&a->h);
@@ -346,16 +425,24 @@ TEST_F_ROWS(scene, asked_and, answers)
 	ASSERT_GE(a->victim, 0);
 	ASSERT_EQ(write(a->victim, data, ASKED), (ssize_t)ASKED);
 	ASSERT_EQ(write(a->victim, data, 8), 8);
+	if (row->how)
+		ASSERT_EQ(do_shutdown(a->victim, row->how), 0);
 	ASSERT_TRUE(be_connected_to(a));
 	EXPECT_EQ(hostile_find(&a->h, RCH_REC_OPEN, 0)->flags, RCH_OPEN_F_EARLY);
+	opener = hostile_find(&a->h, RCH_REC_OPEN, 0)->first;
 	hostile_beat(&a->h, 300);
 	EXPECT_EQ(a->h.count[RCH_REC_DATA], row->early);
+	EXPECT_EQ(a->h.count[RCH_REC_SHUT], row->early_end);
+	if (row->early_end)
+		EXPECT_EQ(hostile_find(&a->h, RCH_REC_SHUT, opener)->flags,
+			  RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND);
 	answer_open(a, row->reject);
 	EXPECT_TRUE(wait_state(a->victim, row->reject ? RDMACHAN_STATE_FAILED :
 			       RDMACHAN_STATE_OPEN, 5000));
 	hostile_beat(&a->h, 300);
 	EXPECT_EQ(a->h.count[RCH_REC_DATA], row->all);
 	EXPECT_EQ(a->h.data_bytes, ASKED + 8);
+	expect_shuts(a, row->how, row->early_end);
 	ASSERT_EQ(get_error(a->victim, &error), 0);
 	EXPECT_EQ(error.detail, row->reject ? 2 : 0);
 }

@@ -329,7 +329,8 @@ int rdmachan_accept(int listener, const struct rdmachan_options *options,
  * With %RDMACHAN_FD_F_NONBLOCK the channel is returned at once. It becomes
  * writable when it is open or has failed; rdmachan_connected() tells which. With
  * %RDMACHAN_CONNECT_F_EARLY it is returned at once as well, and messages may be sent meanwhile, up
- * to %RDMACHAN_EARLY_BYTES: they go with the request to open it.
+ * to %RDMACHAN_EARLY_BYTES: they go with the request to open it, and so does the end behind them
+ * (rdmachan_shutdown(), rdmachan_finish()).
  *
  * Threads: any at once. Fork: a child may call it.
  *
@@ -394,10 +395,14 @@ int rdmachan_connected(int chan, struct rdmachan_error *err);
  * moved goes on, and is waited for. To close a channel that other threads use, shut both directions
  * down, wait for these threads, and close it then.
  *
+ * While a channel is being connected with %RDMACHAN_CONNECT_F_EARLY, sending ends behind the
+ * messages that were sent, and the peer's program finds the end with them.
+ *
  * Threads: any at once. Fork: a child may call it.
  *
- * Return: 0 or -1. ENOTCONN: the channel is still being connected, or has failed; EINVAL: @how is
- * something else; EINTR: the handler of a signal ran; it may be called again.
+ * Return: 0 or -1. ENOTCONN: the channel has failed; or it is still being connected, without
+ * %RDMACHAN_CONNECT_F_EARLY or with %RDMACHAN_SHUTDOWN_ABORT; EINVAL: @how is something else;
+ * EINTR: the handler of a signal ran; it may be called again.
  */
 int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
 
@@ -421,8 +426,9 @@ int rdmachan_shutdown(int chan, uint32_t how, struct rdmachan_error *err);
  * received all; the detail in @err is the number of messages that are missing. Or this program has
  * ended the channel. EAGAIN: the channel has O_NONBLOCK, and the peer's program has not yet
  * received all. ETIMEDOUT: it has not within the time; the call can be repeated. EINTR: a handler
- * ran first. ENOTCONN: the channel is still being connected. ECONNRESET, EHOSTDOWN and others with
- * a cause in @err: the connection has ended.
+ * ran first. ENOTCONN: the channel is still being connected, without %RDMACHAN_CONNECT_F_EARLY.
+ * ECONNRESET, EHOSTDOWN, ECONNREFUSED and others with a cause in @err: the connection has ended, or
+ * there was none.
  */
 int rdmachan_finish(int chan, uint32_t timeout_ms, struct rdmachan_error *err);
 

@@ -616,11 +616,13 @@ enum rdmachan_fd_flags {
  *	without %RDMACHAN_FD_F_NONBLOCK, and messages may be sent meanwhile, up to
  *	%RDMACHAN_EARLY_BYTES. They go with the request to open the channel, and the program that
  *	accepts it gets them. A message beyond that waits until the channel is open, or gives
- *	EAGAIN, and so does a receive. If the channel cannot be opened, the detail of the error
- *	record is the number of messages that were sent and not delivered, but where the cause has
- *	a detail of its own; %RDMACHAN_QUERY tells tx_messages in any case. When the connection
- *	ends before the peer has answered, some of them may have been delivered; they are not sent
- *	again
+ *	EAGAIN, and so does a receive. %RDMACHAN_SHUTDOWN and %RDMACHAN_FINISH end sending behind
+ *	these messages, and that goes with them. If the channel cannot be opened, the detail of
+ *	the error record is the number of messages that were sent and not delivered, but where the
+ *	cause has a detail of its own; %RDMACHAN_QUERY tells tx_messages in any case. When the
+ *	connection ends before the peer has answered, some of them may have been delivered; they
+ *	are not sent again. %RDMACHAN_GRANT waits until the channel is open, or gives EAGAIN: lent
+ *	memory has keys of the link, and which one that is, is known only then
  */
 enum rdmachan_connect_flags {
 	RDMACHAN_CONNECT_F_EARLY = 1 << 8,
@@ -968,13 +970,19 @@ enum rdmachan_shutdown_how {
  *
  * Shutting down what is shut down already succeeds.
  *
+ * While a channel with %RDMACHAN_CONNECT_F_EARLY is being connected, RECV and SEND succeed as well.
+ * SEND takes effect behind the messages that were sent, and the peer's program finds the end there.
+ * RECV takes effect here at once, and the peer is told when it has answered. If the channel cannot
+ * be opened, the next call tells so.
+ *
  * It wakes threads that wait in calls on the channel, and operations of queues: receivers find the
  * end, senders EPIPE. One that is in the middle of moving a message goes on, and is waited for.
  * That is how to end calls of other threads before close(), which does not.
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - ENOTCONN: The channel is still being connected, or has failed.
+ *  - ENOTCONN: The channel has failed; or it is still being connected, without
+ *    %RDMACHAN_CONNECT_F_EARLY or with ABORT.
  */
 struct rdmachan_shutdown_args {
 	__u32 size;
@@ -1003,11 +1011,14 @@ struct rdmachan_shutdown_args {
  * must be if the peer's program waits for room before it receives.
  *
  * poll() shows POLLPRI from when a call with %RDMACHAN_IO_F_DONTWAIT would succeed or fail for
- * good. It does so only after sending was shut down.
+ * good. It does so only after sending was shut down, and when the channel is open or has failed.
+ *
+ * While a channel with %RDMACHAN_CONNECT_F_EARLY is being connected it waits as well. If the
+ * channel cannot be opened it fails with the errno of the record.
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - ENOTCONN: The channel is still being connected.
+ *  - ENOTCONN: The channel is still being connected, without %RDMACHAN_CONNECT_F_EARLY.
  *  - EPIPE: The peer's program has closed the channel (%RDMACHAN_CAUSE_PEER_CLOSED), or receives
  *    no more (%RDMACHAN_CAUSE_PEER_SHUTDOWN), and has not received all; the detail of the error
  *    record is the number of messages that are missing. Or this program has ended the channel
