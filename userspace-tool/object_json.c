@@ -105,6 +105,10 @@ void object_json(const struct rdmachan_object *object, struct json *json)
 	json_number(json, "grant", object->grant);
 	json_string(json, "rights", rights_text(object->rights, rights));
 	json_number(json, "cookie", object->cookie);
+	if (object->uses_left == UINT64_MAX)
+		json_null(json, "uses_left");
+	else
+		json_number(json, "uses_left", object->uses_left);
 	json_traffic(json, object);
 	json_queue(json, object);
 	json_number(json, "offered", object->offered);

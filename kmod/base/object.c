@@ -52,15 +52,28 @@ void rch_object_strike(struct rch_object *obj)
 	obj->id = 0;
 }
 
-/** rch_object_describe - what there is to know about an object that is referenced */
-void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out)
+/**
+ * rch_object_begin - begin to tell about something, in the register or not
+ * @out: result: all else is 0, or not known
+ * @kind: &enum rdmachan_kind
+ * @uid: its owner
+ *
+ * Context: process.
+ */
+void rch_object_begin(struct rdmachan_object *out, u32 kind, kuid_t uid)
 {
 	memset(out, 0, sizeof(*out));
 	out->size = sizeof(*out);
-	out->kind = obj->ops->kind;
-	out->id = obj->id;
-	out->uid = from_kuid_munged(current_user_ns(), obj->uid);
+	out->kind = kind;
+	out->uid = from_kuid_munged(current_user_ns(), uid);
 	out->peer_claimed_uid = ~0U;
+}
+
+/** rch_object_describe - what there is to know about an object that is referenced */
+void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out)
+{
+	rch_object_begin(out, obj->ops->kind, obj->uid);
+	out->id = obj->id;
 	out->created_ns = obj->created_ns;
 	obj->ops->fill(obj, out);
 }

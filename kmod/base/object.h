@@ -51,6 +51,7 @@ int rch_object_enter(struct rch_object *obj, const struct rch_object_ops *ops,
 void rch_object_strike(struct rch_object *obj);
 bool rch_object_next(const struct net *net, const kuid_t *uid, u64 *after,
 		     struct rdmachan_object *out);
+void rch_object_begin(struct rdmachan_object *out, u32 kind, kuid_t uid);
 void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out);
 void rch_object_exit(void);
 

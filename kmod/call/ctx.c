@@ -6,9 +6,11 @@
 #include <linux/nsproxy.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <net/net_namespace.h>
 
 #include "base/inject.h"
+#include "base/object.h"
 #include "base/rch.h"
 #include "call/ctx.h"
 #include "memory/grant.h"
@@ -50,6 +52,7 @@ struct rch_ctx *rch_ctx_create(void)
 	if (ret)
 		goto err;
 	ctx->net = get_net(current->nsproxy->net_ns);
+	ctx->created_ns = ktime_get_real_ns();
 	atomic_inc(&rch_counts.contexts);
 	return ctx;
 
@@ -58,6 +61,15 @@ err:
 		rch_regions_put(ctx->regions);
 	kfree(ctx);
 	return ERR_PTR(ret);
+}
+
+/** rch_ctx_describe - what there is to know about it. Context: process */
+void rch_ctx_describe(const struct rch_ctx *ctx, struct rdmachan_object *out)
+{
+	rch_object_begin(out, RDMACHAN_KIND_CONTEXT, ctx->charge.user->uid);
+	out->state = RDMACHAN_STATE_OPEN;
+	out->created_ns = ctx->created_ns;
+	rch_regions_tell(ctx->regions, &out->uses, &out->length);
 }
 
 /**

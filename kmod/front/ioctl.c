@@ -517,24 +517,81 @@ static int ioctl_object_out(u64 ptr, u32 size, struct rdmachan_object *object)
 	return copy_to_user(u64_to_user_ptr(ptr), object, object->size) ? -EFAULT : 0;
 }
 
+/* How much may be told of an object: 0 is nothing. Return: 0, -EFAULT or -EINVAL */
+static int ioctl_query_room(const struct rdmachan_query_args *query, u32 *room)
+{
+	*room = 0;
+	if (!query->object_ptr)
+		return 0;
+	if (get_user(*room, (u32 __user *)u64_to_user_ptr(query->object_ptr)))
+		return -EFAULT;
+	return *room < RDMACHAN_OBJECT_SIZE_1 ? -EINVAL : 0;
+}
+
+/* The same, of a query about what the file descriptor is of. */
+static int ioctl_query_check(const struct rdmachan_query_args *query, u32 *room)
+{
+	if (query->flags)
+		return -EOPNOTSUPP;
+	if (query->grant || query->__reserved)
+		return -EINVAL;
+	return ioctl_query_room(query, room);
+}
+
+static int ioctl_query_out(const struct rdmachan_query_args *query, u32 room,
+			   struct rdmachan_object *about, const struct rdmachan_error *error)
+{
+	if (room && ioctl_object_out(query->object_ptr, room, about))
+		return -EFAULT;
+	return rch_error_out(query->error_ptr, error);
+}
+
 static int ioctl_query(struct rdmachan_query_args *query, struct rch_object *obj,
 		       const struct rdmachan_error *error)
 {
 	struct rdmachan_object about;
-	u32 size;
+	u32 room;
+	int ret;
 
-	if (query->flags)
-		return -EOPNOTSUPP;
-	if (query->object_ptr) {
-		if (get_user(size, (u32 __user *)u64_to_user_ptr(query->object_ptr)))
-			return -EFAULT;
-		if (size < RDMACHAN_OBJECT_SIZE_1)
-			return -EINVAL;
+	ret = ioctl_query_check(query, &room);
+	if (ret)
+		return ret;
+	if (room)
 		rch_object_describe(obj, &about);
-		if (ioctl_object_out(query->object_ptr, size, &about))
-			return -EFAULT;
-	}
-	return rch_error_out(query->error_ptr, error);
+	return ioctl_query_out(query, room, &about, error);
+}
+
+static int ioctl_query_grant(struct rch_chan *chan, struct rdmachan_query_args *query)
+{
+	const u32 all = RDMACHAN_QUERY_F_LENT | RDMACHAN_QUERY_F_HELD;
+	struct rdmachan_error error = { .size = sizeof(error) };
+	struct rdmachan_object about;
+	u32 room;
+	int ret;
+
+	if (query->flags & ~all)
+		return -EOPNOTSUPP;
+	if (query->flags == all || query->__reserved)
+		return -EINVAL;
+	ret = ioctl_query_room(query, &room) ?:
+	      rch_grant_describe(chan, query->grant, query->flags & RDMACHAN_QUERY_F_HELD, &about);
+	return ret ?: ioctl_query_out(query, room, &about, &error);
+}
+
+static int ioctl_run_query_ctx(struct rch_call *call)
+{
+	struct rdmachan_error error = { .size = sizeof(error) };
+	struct rch_ctx *ctx = call->file->private_data;
+	struct rdmachan_object about;
+	u32 room;
+	int ret;
+
+	call->copied = true;
+	ret = ioctl_query_check(&call->arg.query, &room);
+	if (ret)
+		return ret;
+	rch_ctx_describe(ctx, &about);
+	return ioctl_query_out(&call->arg.query, room, &about, &error);
 }
 
 static int ioctl_run_query_chan(struct rch_call *call)
@@ -543,6 +600,8 @@ static int ioctl_run_query_chan(struct rch_call *call)
 	struct rdmachan_error error;
 
 	call->copied = true;
+	if (call->arg.query.flags)
+		return ioctl_query_grant(chan, &call->arg.query);
 	rch_chan_error_get(chan, &error);
 	return ioctl_query(&call->arg.query, &chan->object, &error);
 }
@@ -774,6 +833,8 @@ static const struct rch_command ctx_commands[] = {
 		    ioctl_run_listen),
 	RCH_COMMAND(RDMACHAN_CONNECT, rdmachan_connect_args, RDMACHAN_CONNECT_SIZE_1,
 		    ioctl_run_connect),
+	RCH_COMMAND(RDMACHAN_QUERY, rdmachan_query_args, RDMACHAN_QUERY_SIZE_1,
+		    ioctl_run_query_ctx),
 	RCH_COMMAND(RDMACHAN_LIST, rdmachan_list_args, RDMACHAN_LIST_SIZE_1, ioctl_run_list),
 	RCH_COMMAND(RDMACHAN_QUEUE_CREATE, rdmachan_queue_create_args, RDMACHAN_QUEUE_CREATE_SIZE_1,
 		    ioctl_run_queue_create),

@@ -4,6 +4,7 @@
  */
 #include <linux/slab.h>
 
+#include "base/error.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -64,6 +65,69 @@ void rch_grants_free(struct rch_chan *chan)
 	xa_destroy(&grants->loans);
 	xa_destroy(&grants->held);
 	kfree(grants);
+}
+
+static int grant_describe_lent(struct rch_grants *grants, u32 id, struct rdmachan_object *out)
+{
+	struct rch_loan *loan;
+
+	xa_lock_bh(&grants->loans);
+	loan = xa_load(&grants->loans, id);
+	if (loan && loan->state != RCH_LOAN_MADE)
+		kref_get(&loan->ref);
+	else
+		loan = NULL;
+	xa_unlock_bh(&grants->loans);
+	if (!loan)
+		return -ENOENT;
+	rch_object_describe(&loan->object, out);
+	rch_loan_put(loan);
+	return 0;
+}
+
+static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmachan_object *out)
+{
+	const struct rch_chan *chan = grants->chan;
+	const struct rch_link *link = chan->lane.link;
+	const struct rch_held *held;
+	bool found;
+
+	rch_object_begin(out, RDMACHAN_KIND_GRANT, chan->charge.user->uid);
+	out->link_id = link->object.id;
+	out->service = chan->service;
+	out->active = chan->active;
+	rch_addr_from_sockaddr(&out->peer, &link->peer);
+	xa_lock_bh(&grants->held);
+	held = xa_load(&grants->held, id);
+	found = held && !held->stone;
+	if (found) {
+		out->state = held->ended ? RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
+		out->grant = held->id;
+		out->rights = held->rights;
+		out->cookie = held->cookie;
+		out->length = held->length;
+		out->uses_left = held->counted ? held->uses : ~0ULL;
+	}
+	xa_unlock_bh(&grants->held);
+	return found ? 0 : -ENOENT;
+}
+
+/**
+ * rch_grant_describe - what there is to know about a grant
+ * @chan: channel
+ * @id: its number there
+ * @held: it is one that is held; else one that is lent
+ * @out: result
+ *
+ * Return: 0; or -ENOENT, there is no such grant, or it has ended.
+ */
+int rch_grant_describe(struct rch_chan *chan, u32 id, bool held, struct rdmachan_object *out)
+{
+	struct rch_grants *grants = grant_grants_of(chan);
+
+	if (!grants)
+		return -ENOENT;
+	return held ? grant_describe_held(grants, id, out) : grant_describe_lent(grants, id, out);
 }
 
 /**

@@ -160,6 +160,7 @@ struct rch_loan {
  * @id: number; immutable
  * @stone: the peer wanted it back before it came; immutable
  * @rights: enum rdmachan_right; immutable
+ * @cookie: of the owner's; immutable
  * @length: bytes; immutable
  * @start: address of the first one; immutable
  * @shift: size of a piece; immutable
@@ -178,6 +179,7 @@ struct rch_held {
 	u32 id;
 	bool stone;
 	u32 rights;
+	u64 cookie;
 	u64 length;
 	u32 start;
 	u32 shift;
@@ -371,6 +373,7 @@ static inline unsigned long rch_grant_patience(const struct rch_link *link)
 
 /* grant.c APIs: process context */
 struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp);
+int rch_grant_describe(struct rch_chan *chan, u32 id, bool held, struct rdmachan_object *out);
 
 /* grant.c APIs: any context */
 void rch_grants_free(struct rch_chan *chan);

@@ -124,6 +124,7 @@ static int grant_hold_keep(struct rch_grants *grants, const struct rch_grant_inf
 	if (!held)
 		return -ENOMEM;
 	held->rights = info->rights;
+	held->cookie = info->cookie;
 	held->length = info->length;
 	held->start = info->start;
 	held->shift = info->shift;

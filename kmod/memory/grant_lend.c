@@ -74,6 +74,7 @@ static void grant_lend_object_fill(struct rch_object *obj, struct rdmachan_objec
 	out->cookie = loan->info.cookie;
 	out->length = loan->info.length;
 	out->region = loan->region_id;
+	out->uses_left = loan->info.uses ?: ~0ULL;
 }
 
 static const struct rch_object_ops loan_object_ops = {

@@ -488,6 +488,28 @@ int rch_region_remove(struct rch_regions *set, u32 id)
 	return ret;
 }
 
+/**
+ * rch_regions_tell - how many regions there are
+ * @set: regions of a context
+ * @count: so many
+ * @bytes: bytes of all
+ */
+void rch_regions_tell(struct rch_regions *set, u32 *count, u64 *bytes)
+{
+	struct rch_region *region;
+	unsigned long id;
+
+	*count = 0;
+	*bytes = 0;
+	/* A region is freed by RCU. */
+	rcu_read_lock();
+	xa_for_each(&set->table, id, region) {
+		++*count;
+		*bytes += region->length;
+	}
+	rcu_read_unlock();
+}
+
 /** rch_regions_close - the context is closed: all regions go, when they are not used */
 void rch_regions_close(struct rch_regions *set)
 {

@@ -105,6 +105,7 @@ struct rch_regions *rch_regions_create(const struct net *net);
 struct rch_regions *rch_regions_get(struct rch_regions *set);
 void rch_regions_put(struct rch_regions *set);
 void rch_regions_close(struct rch_regions *set);
+void rch_regions_tell(struct rch_regions *set, u32 *count, u64 *bytes);
 struct rch_region *rch_region_create(struct rch_regions *set, const struct rch_charge *owner,
 				     u64 addr, u64 length, bool read_only,
 				     struct rdmachan_error *error);

@@ -135,7 +135,7 @@ static const struct command commands[] = {
 		FLAGS(rdmachan_send_args)),
 	COMMAND("RECV", RDMACHAN_RECV, CHAN, rdmachan_recv_args, RDMACHAN_RECV_SIZE_1, EAGAIN,
 		FLAGS(rdmachan_recv_args)),
-	COMMAND("QUERY", RDMACHAN_QUERY, CHAN | LISTENER | QUEUE, rdmachan_query_args,
+	COMMAND("QUERY", RDMACHAN_QUERY, CTX | CHAN | LISTENER | QUEUE, rdmachan_query_args,
 		RDMACHAN_QUERY_SIZE_1, 0, FLAGS(rdmachan_query_args)),
 	COMMAND_FD("QUEUE_CREATE", RDMACHAN_QUEUE_CREATE, CTX, rdmachan_queue_create_args,
 		   RDMACHAN_QUEUE_CREATE_SIZE_1, 0, FLAGS(rdmachan_queue_create_args)),

@@ -498,7 +498,8 @@ long call_query(struct actor *actor, const struct call *call)
 		      memory_args(actor, call->value[4], sizeof(struct rdmachan_object)) :
 		      memory_args(actor, 0, 0) + 2048;
 
-	query->flags = call->value[2] % 8 == 7;
+	query->flags = call->value[2] % 8 < 4 ? 0 : call->value[2] % 8 - 3;
+	query->grant = query->flags ? grant_of(call->value[5]) : call->value[5] % 64 == 63;
 	if (call->value[3] % 8 != 7) {
 		memory_copy(actor, memory_writable(place), &PICK(sizes, call->value[3]),
 			    sizeof(*sizes));

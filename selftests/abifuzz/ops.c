@@ -27,7 +27,7 @@ const struct op ops[] = {
 	  { EMSGSIZE, ENOTCONN, ENOBUFS, ENOSPC, ENOMSG } },
 	{ "shutdown", call_shutdown, SLOT_CHAN, SLOT_CHAN, 4, E_GENERAL | E_BLOCKS,
 	  { ENOTCONN } },
-	{ "query", call_query, SLOT_CHAN, SLOT_CHAN, 3, E_GENERAL },
+	{ "query", call_query, SLOT_CHAN, SLOT_CHAN, 3, E_GENERAL, { ENOENT } },
 	{ "list", call_list, SLOT_CTX, SLOT_CTX, 2, E_GENERAL, { EPERM } },
 	{ "queue", call_queue, SLOT_CTX, SLOT_QUEUE, 4, E_GENERAL | E_NEW_FD, { ENOBUFS } },
 	{ "pool", call_pool, SLOT_QUEUE, SLOT_QUEUE, 2, E_GENERAL | E_NEW_FD,

@@ -201,6 +201,16 @@ static void queue_check(const struct rch_chan *chan)
 		    rch_window_cost_run(records, bytes));
 }
 
+/* A program that asks is told of what is there, and of nothing else. */
+static void told_check(const struct rch_grants *grants, u32 id, bool held, bool there)
+{
+	struct rdmachan_object object;
+	int ret = rch_grant_describe(grants->chan, id, held, &object);
+
+	fuzz_assert(ret == (there ? 0 : -ENOENT));
+	fuzz_assert(ret || (object.kind == RDMACHAN_KIND_GRANT && object.grant == id));
+}
+
 /* Held grants are those in the table, and accesses under way are of them. */
 static void grants_check(const struct rch_grants *grants)
 {
@@ -212,10 +222,12 @@ static void grants_check(const struct rch_grants *grants)
 		fuzz_assert(held->id == id && held->ref.count);
 		fuzz_assert(!held->ended || held->busy || held->stone);
 		fuzz_assert(!held->stone || (!held->busy && !held->calls));
+		told_check(grants, id, true, !held->stone);
 	}
 	xa_for_each(&grants->loans, id, loan) {
 		fuzz_assert(loan->info.id == id && loan->ref.count);
 		fuzz_assert(loan->state == RCH_LOAN_LIVE || loan->state == RCH_LOAN_ENDING);
+		told_check(grants, id, false, true);
 	}
 	fuzz_assert(grants->answers <= grants->answers_charged);
 }

@@ -85,6 +85,20 @@ void rch_object_strike(struct rch_object *obj)
 	obj->ops = NULL;
 }
 
+void rch_object_begin(struct rdmachan_object *out, u32 kind, kuid_t uid)
+{
+	memset(out, 0, sizeof(*out));
+	out->kind = kind;
+	out->uid = uid.val;
+}
+
+void rch_object_describe(struct rch_object *obj, struct rdmachan_object *out)
+{
+	fuzz_assert(obj->ops);
+	rch_object_begin(out, obj->ops->kind, obj->uid);
+	obj->ops->fill(obj, out);
+}
+
 void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail)
 {
 	e->op = op;

@@ -117,6 +117,26 @@ int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t tim
 	return lib_error_call(err, RDMACHAN_OP_GRANT, ioctl(chan, RDMACHAN_REVOKE, &revoke));
 }
 
+int rdmachan_grant_query(int chan, uint32_t grant, uint32_t which, struct rdmachan_object *object,
+			 struct rdmachan_error *err)
+{
+	struct rdmachan_query_args query = {
+		.size = sizeof(query),
+		.flags = which,
+		.object_ptr = (uintptr_t)object,
+		.grant = grant,
+	};
+
+	memset(object, 0, sizeof(*object));
+	object->size = sizeof(*object);
+	/* Without a flag the question would be about the channel. */
+	if (!which) {
+		errno = EINVAL;
+		return lib_error_own(err, RDMACHAN_OP_ASK, -1);
+	}
+	return lib_error_own(err, RDMACHAN_OP_ASK, ioctl(chan, RDMACHAN_QUERY, &query));
+}
+
 static int access_grant(int chan, unsigned long request, uint32_t grant, uint64_t offset,
 			const void *memory, size_t length, struct rdmachan_error *err)
 {

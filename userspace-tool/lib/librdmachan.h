@@ -466,15 +466,15 @@ int rdmachan_tune(int chan, const struct rdmachan_tuning *tuning, struct rdmacha
 int rdmachan_busy_poll(int fd, uint32_t usecs, struct rdmachan_error *err);
 
 /**
- * rdmachan_query() - ask about one channel or listener
- * @fd: channel or listener
+ * rdmachan_query() - ask about one channel, listener, queue or context
+ * @fd: its file descriptor
  * @object: filled in, or NULL
  * @last: its last error record, or NULL
  * @err: why it failed, or NULL
  *
  * Threads: any at once. Fork: a child may call it.
  *
- * Return: 0 or -1. ENOTTY: @fd is neither.
+ * Return: 0 or -1. ENOTTY: @fd is none of these.
  */
 int rdmachan_query(int fd, struct rdmachan_object *object, struct rdmachan_error *last,
 		   struct rdmachan_error *err);
@@ -792,6 +792,24 @@ int rdmachan_grant_release(int chan, uint32_t grant, struct rdmachan_error *err)
  */
 int rdmachan_grant_revoke(int chan, uint32_t grant, uint32_t flags, uint32_t timeout_ms,
 			  struct rdmachan_error *err);
+
+/**
+ * rdmachan_grant_query() - ask about one grant
+ * @chan: channel
+ * @grant: its number
+ * @which: %RDMACHAN_QUERY_F_LENT: one that this end lends; or %RDMACHAN_QUERY_F_HELD: one that it
+ *	holds
+ * @object: filled in: rights, length, cookie, uses_left, and state: it is wanted back, or being
+ *	given back, if that is %RDMACHAN_STATE_CLOSING
+ * @err: why it failed, or NULL
+ *
+ * Threads: any at once. Fork: a child may call it.
+ *
+ * Return: 0 or -1. ENOENT: there is no such grant, or it has ended; EINVAL: @which is both, or
+ * neither.
+ */
+int rdmachan_grant_query(int chan, uint32_t grant, uint32_t which, struct rdmachan_object *object,
+			 struct rdmachan_error *err);
 
 /**
  * rdmachan_grant_read() - read memory that the peer lends

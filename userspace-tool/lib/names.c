@@ -42,6 +42,7 @@ static const char *const kinds[] = {
 	[RDMACHAN_KIND_QUEUE] = "queue",
 	[RDMACHAN_KIND_REGION] = "region",
 	[RDMACHAN_KIND_GRANT] = "grant",
+	[RDMACHAN_KIND_CONTEXT] = "context",
 };
 
 const char *rdmachan_kind_name(uint32_t kind)

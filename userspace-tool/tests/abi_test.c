@@ -20,7 +20,7 @@ int main(void)
 	size_is(rdmachan_error, 200);
 	size_is(rdmachan_device, 152);
 	size_is(rdmachan_info, 480);
-	size_is(rdmachan_object, 440);
+	size_is(rdmachan_object, 448);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
 	size_is(rdmachan_ring, 48);

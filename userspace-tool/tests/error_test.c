@@ -54,6 +54,8 @@ static void test_records(void)
 	refused(rdmachan_list(-1, 0, 0, objects, 1, dirty()), RDMACHAN_OP_ASK);
 	refused(rdmachan_list_each(-1, 0, each, NULL, dirty()), RDMACHAN_OP_ASK);
 	refused(rdmachan_query(-1, NULL, NULL, dirty()), RDMACHAN_OP_ASK);
+	refused(rdmachan_grant_query(-1, 1, RDMACHAN_QUERY_F_HELD, objects, dirty()),
+		RDMACHAN_OP_ASK);
 	refused(rdmachan_listen(-1, 1, NULL, dirty()), RDMACHAN_OP_LISTEN);
 	refused(rdmachan_accept(-1, NULL, NULL, NULL, dirty()), RDMACHAN_OP_ACCEPT);
 	refused(rdmachan_connect(-1, (const struct sockaddr *)&addr, sizeof(addr), 1, NULL,

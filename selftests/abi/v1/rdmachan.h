@@ -1110,7 +1110,9 @@ struct rdmachan_busy_poll_args {
  * @RDMACHAN_KIND_LINK: link: the connection of two hosts that channels share
  * @RDMACHAN_KIND_QUEUE: queue
  * @RDMACHAN_KIND_REGION: region: memory of a program that stays where it is
- * @RDMACHAN_KIND_GRANT: grant: a piece of a region that a peer may use, told by its owner
+ * @RDMACHAN_KIND_GRANT: grant: a piece of a region that a peer may use. LIST tells of those that
+ *	this host lends, QUERY also of those that it holds
+ * @RDMACHAN_KIND_CONTEXT: context: what open("/dev/rdmachan") gives. Only QUERY tells of it
  */
 enum rdmachan_kind {
 	RDMACHAN_KIND_LISTENER = 1,
@@ -1119,15 +1121,17 @@ enum rdmachan_kind {
 	RDMACHAN_KIND_QUEUE = 4,
 	RDMACHAN_KIND_REGION = 5,
 	RDMACHAN_KIND_GRANT = 6,
+	RDMACHAN_KIND_CONTEXT = 7,
 };
 
 /**
  * enum rdmachan_state - state of an object
  * @RDMACHAN_STATE_CONNECTING: being connected
- * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues: always)
+ * @RDMACHAN_STATE_OPEN: in use (listeners: listening; queues, contexts: always)
  * @RDMACHAN_STATE_WAITING: open, and waiting to be accepted by a program here
  * @RDMACHAN_STATE_PEER_CLOSED: the peer has closed; queued messages may be read
- * @RDMACHAN_STATE_CLOSING: closed here; accepted messages are being delivered
+ * @RDMACHAN_STATE_CLOSING: closed here; accepted messages are being delivered. Grants: wanted
+ *	back, or being given back
  * @RDMACHAN_STATE_FAILED: failed, see the error record
  */
 enum rdmachan_state {
@@ -1164,7 +1168,8 @@ enum rdmachan_link_event {
  * @size: Bytes the module has filled in: not more than the program has said that there is room for
  * @kind: &enum rdmachan_kind
  * @id: Number of the object, 1 to 0xffffffff. Numbers are given in turn: one that was an
- *	object's is given again only after all others that are free
+ *	object's is given again only after all others that are free. 0 for contexts, and for
+ *	grants that are held, which LIST does not tell of
  * @link_id: Number of the link that a channel uses, 0 when it has none yet
  * @state: &enum rdmachan_state
  * @shutdown: &enum rdmachan_shutdown_how: the directions shut down here
@@ -1181,7 +1186,7 @@ enum rdmachan_link_event {
  *	that was asked for, if one was
  * @peer: Peer's address
  * @device: Name of the RDMA device
- * @created_ns: When the object was made, on CLOCK_REALTIME
+ * @created_ns: When the object was made, on CLOCK_REALTIME; 0 for grants that are held
  * @tx_messages: Messages accepted for sending
  * @tx_bytes: Bytes of them
  * @rx_messages: Messages read by the program
@@ -1200,9 +1205,10 @@ enum rdmachan_link_event {
  * @rx_placed: The same of @rx_messages
  * @tx_regions: Messages of @tx_messages that were sent from regions
  * @rx_regions: Messages of @rx_messages that were received into regions
- * @length: Bytes of a region or a grant
- * @region: Number of a region in its context (grants: of the one that is lent)
- * @uses: Operations under way that use a region, and grants of it
+ * @length: Bytes of a region or a grant; contexts: of all its regions
+ * @region: Number of a region in its context (grants: of the one that is lent, 0 of one that is
+ *	held)
+ * @uses: Operations under way that use a region, and grants of it; contexts: its regions
  * @grant: Number of a grant on its channel
  * @rights: Rights of a grant: &enum rdmachan_right. Of a channel that is connected:
  *	%RDMACHAN_RIGHT_BY_DEVICE, if atomic operations on what this end lends are its
@@ -1225,6 +1231,8 @@ enum rdmachan_link_event {
  * @cq_overflows: Queues: how often a completion found the ring full
  * @offered: Listeners: channels that peers have opened, ever
  * @accepted: Listeners: channels of these that programs have accepted
+ * @uses_left: Grants: accesses that the holder may still begin, ~0 is without limit. The holder's
+ *	kernel counts: of a grant that is lent this is the number that it was lent for
  *
  * Of a region @tx_messages are those that were sent from it, and @rx_messages those that
  * were received there.
@@ -1286,29 +1294,47 @@ struct rdmachan_object {
 	__aligned_u64 cq_overflows;
 	__aligned_u64 offered;
 	__aligned_u64 accepted;
+	__aligned_u64 uses_left;
 };
 
 /**
- * struct rdmachan_query_args - ioctl(RDMACHAN_QUERY) on a channel, a listener or a queue
+ * enum rdmachan_query_flags - flags of QUERY on a channel: which grant it is about
+ * @RDMACHAN_QUERY_F_LENT: The one that this end lends with the number @grant
+ * @RDMACHAN_QUERY_F_HELD: The one that this end holds with that number
+ */
+enum rdmachan_query_flags {
+	RDMACHAN_QUERY_F_LENT = 1 << 0,
+	RDMACHAN_QUERY_F_HELD = 1 << 1,
+};
+
+/**
+ * struct rdmachan_query_args - ioctl(RDMACHAN_QUERY) on a channel, a listener, a queue or a context
  * @size: sizeof(struct rdmachan_query_args)
- * @flags: Must be 0
+ * @flags: 0: about the object that the file descriptor is of. Channels: or one of &enum
+ *	rdmachan_query_flags; EINVAL for both
  * @object_ptr: Address of a &struct rdmachan_object whose size member is set,
  *	or 0
  * @error_ptr: Address of a &struct rdmachan_error whose size member is set, or
  *	0: the last error record. For a channel that was connected without blocking
  *	this is the question that SO_ERROR answers for a socket; asking does not
- *	clear it. Listeners and queues have none: it is empty
+ *	clear it. Others have none: it is empty
+ * @grant: Number of the grant; without a flag it must be 0
+ * @__reserved: Must be 0
  *
- * %RDMACHAN_INFO tells of a context, and %RDMACHAN_LIST of links, regions and grants, which
- * have no file descriptors.
+ * %RDMACHAN_LIST tells of links and regions, which have no file descriptors, and of all grants that
+ * are lent. %RDMACHAN_INFO tells what the user of a context has of each limit.
  *
- * Errors: as in "rules of the interface".
+ * Errors, besides those of "rules of the interface":
+ *
+ *  - ENOENT: There is no such grant, or it has ended.
  */
 struct rdmachan_query_args {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 object_ptr;
 	__aligned_u64 error_ptr;
+	__u32 grant;
+	__u32 __reserved;
 };
 
 #define RDMACHAN_QUERY _IO(RDMACHAN_TYPE, RDMACHAN_CMD_QUERY)
@@ -2306,8 +2332,8 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_FINISH_SIZE_1			32
 #define RDMACHAN_TUNE_SIZE_1			24
 #define RDMACHAN_BUSY_POLL_SIZE_1		8
-#define RDMACHAN_OBJECT_SIZE_1			440
-#define RDMACHAN_QUERY_SIZE_1			24
+#define RDMACHAN_OBJECT_SIZE_1			448
+#define RDMACHAN_QUERY_SIZE_1			32
 #define RDMACHAN_LIST_SIZE_1			40
 #define RDMACHAN_REGION_REGISTER_SIZE_1		40
 #define RDMACHAN_REGION_UNREGISTER_SIZE_1	16
