@@ -229,6 +229,8 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_DEVICE_FATAL: the local RDMA device has failed, as its driver tells
  * @RDMACHAN_CAUSE_LOCAL_ADDRESS: this host has no such local address as was asked for; detail is 1
  *	when it has, and no RDMA device of the network namespace serves it
+ * @RDMACHAN_CAUSE_MESSAGE_LOST: a program of this side was killed, or wanted its memory back, while
+ *	a message was written there, so that no program can have that message
  */
 enum rdmachan_cause {
 	RDMACHAN_CAUSE_NONE = 0,
@@ -275,6 +277,7 @@ enum rdmachan_cause {
 	RDMACHAN_CAUSE_PEER_STALLED = 41,
 	RDMACHAN_CAUSE_DEVICE_FATAL = 42,
 	RDMACHAN_CAUSE_LOCAL_ADDRESS = 43,
+	RDMACHAN_CAUSE_MESSAGE_LOST = 44,
 };
 
 /**
@@ -927,7 +930,8 @@ enum rdmachan_recv_out {
  *    larger than the receive buffer and may not be kept: %RDMACHAN_CAUSE_USER_BYTES,
  *    %RDMACHAN_CAUSE_TOTAL_LIMIT.
  *  - ECONNRESET and others: The channel has failed. Messages that came before
- *    are delivered first.
+ *    are delivered first. ECONNRESET also when a large message was lost together with the program
+ *    that was receiving it (%RDMACHAN_CAUSE_MESSAGE_LOST).
  */
 struct rdmachan_recv_args {
 	__u32 size;

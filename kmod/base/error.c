@@ -55,6 +55,7 @@ static const u8 cause_errno[] = {
 	[RDMACHAN_CAUSE_PEER_STALLED] = EHOSTDOWN,
 	[RDMACHAN_CAUSE_DEVICE_FATAL] = ENODEV,
 	[RDMACHAN_CAUSE_LOCAL_ADDRESS] = EADDRNOTAVAIL,
+	[RDMACHAN_CAUSE_MESSAGE_LOST] = ECONNRESET,
 };
 
 /** rch_error_errno - the errno, above 0, that goes with a cause */

@@ -4,7 +4,7 @@
  */
 #include <linux/slab.h>
 
-#include "base/error.h"
+#include "base/rch.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"

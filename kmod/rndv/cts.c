@@ -268,8 +268,11 @@ void rch_chan_broken(struct rch_chan *chan, int ret)
 {
 	struct rdmachan_error error = {};
 
-	rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, 0);
-	error.error = -ret;
+	/* The errno of a cause: calls on the channel give it, and EINTR or EINVAL would mislead. */
+	if (ret == -EINTR)
+		rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_MESSAGE_LOST, 0);
+	else
+		rch_error_set(&error, RDMACHAN_OP_RECV, RDMACHAN_CAUSE_RESOURCES, -ret);
 	rch_link_where(chan->lane.link, &error);
 	if (ret == -EINTR)
 		rch_chan_give_up(chan, &error, RDMACHAN_CAUSE_PEER_KILLED, SIGKILL);

@@ -292,7 +292,7 @@ TEST_F_TIMEOUT(lend, killed_in_the_middle, 120)
 		if (got == (ssize_t)len)
 			came += is_random(back, len, 9);
 		else
-			EXPECT_EQ(errno, EINTR);
+			EXPECT_EQ(errno, ECONNRESET);
 		child_status(writer);
 		close(fds[0]);
 		close(fds[1]);

@@ -26,7 +26,7 @@ CAUSES = """none no-device address route unreachable no-module no-service backlo
 feature timeout peer-dead peer-closed peer-killed peer-reset peer-restarted peer-shutdown disconnected
 device-removed transport protocol resources peer-resources shutdown message-size unload user-limit
 user-bytes total-limit memlock memory-kind uncertain atomics port-down mtu own-address neighbour
-port-taken send-buffer unprivileged peer-stalled device-fatal""".split()
+port-taken send-buffer unprivileged peer-stalled device-fatal local-address message-lost""".split()
 
 # What each errno of the connection may have as its cause: Documentation/uapi.rst.
 ERRNOS = {
@@ -37,7 +37,7 @@ ERRNOS = {
     errno.ECONNREFUSED: "no-module no-service backlog rejected version feature peer-resources "
                         "unprivileged",
     errno.ECONNRESET: "peer-killed peer-reset peer-restarted disconnected transport port-down mtu "
-                      "own-address neighbour peer-resources",
+                      "own-address neighbour peer-resources message-lost",
     errno.EPIPE: "peer-closed peer-shutdown shutdown",
     errno.EPROTO: "protocol",
     errno.EMSGSIZE: "message-size send-buffer none",
@@ -46,6 +46,7 @@ ERRNOS = {
     errno.EKEYREVOKED: "none",
     errno.EDQUOT: "user-limit",
     errno.ENOBUFS: "user-bytes",
+    errno.EADDRNOTAVAIL: "local-address",
     errno.ENOSPC: "total-limit",
 }
 

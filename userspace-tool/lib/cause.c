@@ -242,6 +242,12 @@ static const struct cause causes[] = {
 		"This host has no such local address as was asked for, or no RDMA device serves it.",
 		"Use an address that this host has on an interface with an RDMA device (\"ip addr\" and \"rdma link\" show them), or none.",
 	},
+	[RDMACHAN_CAUSE_MESSAGE_LOST] = {
+		"message-lost",
+		ECONNRESET,
+		"A large message was being written to the memory of a program of this side, and the program was killed, or took its memory back, before it could be told. No other program can have the message, so the channel has ended.",
+		"Connect again, and send anew what was not answered. If it was not meant to be killed, look why that program was; let RECVs with a timeout have time for the largest message.",
+	},
 	[RDMACHAN_CAUSE_PORT_TAKEN] = {
 		"port-taken",
 		EADDRINUSE,

@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-#define CAUSE_LAST	RDMACHAN_CAUSE_LOCAL_ADDRESS
+#define CAUSE_LAST	RDMACHAN_CAUSE_MESSAGE_LOST
 
 static char text[RDMACHAN_EXPLAIN_MAX];
 
