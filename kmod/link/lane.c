@@ -115,6 +115,7 @@ static void lane_flow_update(struct rch_lane *lane)
 
 static void lane_purge(struct rch_lane *lane)
 {
+	bool was_full = lane->queued >= lane->room;
 	struct rch_item *item, *tmp;
 
 	lockdep_assert_held(&lane->link->lock);
@@ -125,6 +126,9 @@ static void lane_purge(struct rch_lane *lane)
 	}
 	lane->queued = 0;
 	lane->stalled = false;
+	/* As when items were sent: their charge is given back, and programs wait for room. */
+	if (was_full)
+		rch_link_ops->writable(lane);
 }
 
 /* After them the peer may have closed the memory that we access. */

@@ -458,6 +458,31 @@ TEST_F(tune, charge)
 	EXPECT_TRUE(await_charged(self, 0));
 }
 
+/* What is thrown away is not paid for, though the channel's file stays open. */
+TEST_F(tune, charge_of_what_is_thrown_away)
+{
+	int closes;
+
+	for (closes = 0; closes < 2; closes++) {
+		open_pair(self, LARGE, SMALL);
+		fill_all(self->chan);
+		EXPECT_EQ(do_tune(self->chan, SMALL, 0, 0, NULL), 0);
+		EXPECT_EQ(charged(self), 2 * LARGE + 2 * SMALL);
+		if (!closes) {
+			/* The peer reads no more; or closes with messages unread. */
+			EXPECT_EQ(do_shutdown(self->end, RDMACHAN_SHUTDOWN_RECV), 0);
+			EXPECT_TRUE(await_charged(self, LARGE + 3 * SMALL));
+		}
+		close(self->end);
+		self->end = -1;
+		EXPECT_TRUE(await_charged(self, 2 * SMALL));
+		close(self->chan);
+		self->chan = -1;
+		EXPECT_TRUE(await_charged(self, 0));
+		await_no_links(self->ctx);
+	}
+}
+
 /* A limit in the way of one buffer: neither changes. */
 TEST_F(tune, limit)
 {
