@@ -236,8 +236,8 @@ struct rch_chan_rx {
 	/** @from_bytes: bytes of them */
 	u32 from_bytes;
 	/**
-	 * @excess: bytes of what @window has promised that are beyond the receive buffer, and
-	 * charged besides it
+	 * @excess: bytes that are charged besides the receive buffer, as @window has promised more.
+	 * Bytes that were read are given back in lumps of a quarter of the buffer
 	 */
 	u64 excess;
 	/**

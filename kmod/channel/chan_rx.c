@@ -34,6 +34,14 @@ static bool chan_rx_only_incomplete(const struct rch_chan *chan)
 	return chan->rx.arriving && !chan->rx.complete && chan->state != RCH_CHAN_WAITING;
 }
 
+/* Whether so much less than is charged is worth the lock that all users share. */
+static bool chan_rx_worth_giving(const struct rch_chan *chan, u64 excess)
+{
+	u64 charged = chan->rx.excess;
+
+	return excess < charged && (!excess || charged - excess >= chan->rx.window.size / 4);
+}
+
 /*
  * The room that is promised beyond the receive buffer, so that a message that is larger goes on
  * coming, is charged before it is told. Most channels never promise any.
@@ -52,8 +60,10 @@ static noinline_for_stack bool chan_rx_charge_excess(struct rch_chan *chan, u64 
 			WRITE_ONCE(chan->rx.over, cause);
 			return false;
 		}
-	} else if (excess < chan->rx.excess) {
+	} else if (chan_rx_worth_giving(chan, excess)) {
 		rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->rx.excess - excess);
+	} else {
+		return true;
 	}
 	chan->rx.excess = excess;
 	return true;

@@ -483,6 +483,30 @@ TEST_F(tune, charge_of_what_is_thrown_away)
 	}
 }
 
+/* What a smaller buffer gives back with each message that is read comes in lumps. */
+TEST_F(tune, charge_in_lumps)
+{
+	uint64_t now, before;
+	int count = 0, lumps = 0;
+
+	open_pair(self, SMALL, LARGE);
+	EXPECT_EQ(do_tune(self->end, 0, SMALL, 0, NULL), 0);
+	before = charged(self);
+	EXPECT_EQ(before, 2 * LARGE + 2 * SMALL);
+	while (!do_send(self->chan, piece, 1000, 0, DONTWAIT))
+		count++;
+	EXPECT_GT(count, 300);
+	while (count--) {
+		receive(self->end, 1);
+		now = charged(self);
+		EXPECT_LE(now, before);
+		lumps += now != before;
+		before = now;
+	}
+	EXPECT_LE(lumps, 4 * (LARGE - SMALL) / SMALL + 1);
+	EXPECT_GT(lumps, LARGE / SMALL);
+}
+
 /* A limit in the way of one buffer: neither changes. */
 TEST_F(tune, limit)
 {
