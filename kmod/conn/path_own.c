@@ -8,6 +8,9 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
@@ -18,6 +21,65 @@
 static int rch_path_own_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	return 0;
+}
+
+/* The connection manager looks for the interface that is named, and not whose address it is. */
+static bool path_own_is_at(struct net *net, const struct sockaddr_storage *own, int ifindex)
+{
+	const struct in6_addr *addr = &((const struct sockaddr_in6 *)own)->sin6_addr;
+	struct net_device *dev;
+	bool is;
+
+	if (!IS_ENABLED(CONFIG_IPV6) || own->ss_family != AF_INET6 || !ifindex)
+		return true;
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, ifindex);
+	is = dev && ipv6_chk_addr(net, addr, dev, 1);
+	rcu_read_unlock();
+	return is;
+}
+
+static bool path_own_is_loopback(const struct sockaddr_storage *own)
+{
+	const struct sockaddr_in *in = (const void *)own;
+	const struct sockaddr_in6 *in6 = (const void *)own;
+
+	return own->ss_family == AF_INET6 ? ipv6_addr_loopback(&in6->sin6_addr) :
+					    ipv4_is_loopback(in->sin_addr.s_addr);
+}
+
+/*
+ * What the connection manager does not find out of an own address. Return: 0; -EADDRNOTAVAIL: the
+ * interface has no such address; or -ENODEV: the host has it, and no RDMA device can serve it.
+ */
+static int path_own_known(struct net *net, const struct sockaddr_storage *own)
+{
+	int ifindex = 0;
+
+	/* It takes a loopback address for any: no peer comes by it. */
+	if (path_own_is_loopback(own))
+		return -ENODEV;
+	if (own->ss_family == AF_INET6)
+		ifindex = ((const struct sockaddr_in6 *)own)->sin6_scope_id;
+	return path_own_is_at(net, own, ifindex) ? 0 : -EADDRNOTAVAIL;
+}
+
+/*
+ * Whether it is for the own address that @id could not be bound, and the connection manager gave
+ * @ret. Return: 0: it has found the address and its device; -EADDRNOTAVAIL: the host has no such
+ * address; -ENODEV: it has, and no RDMA device serves it; or -ENOMEM.
+ */
+static int path_own_fault(const struct rdma_cm_id *id, int ret)
+{
+	if (id->device)
+		return 0;
+	if (ret == -ENOMEM || ret == -ENODEV)
+		return ret;
+	/*
+	 * It looks for a port when it has found both. Other programs may have taken all ports; a
+	 * connection has one of its own choice.
+	 */
+	return id->route.addr.dev_addr.bound_dev_if ? 0 : -EADDRNOTAVAIL;
 }
 
 /**
@@ -33,25 +95,18 @@ int rch_path_own_check(struct net *net, const struct sockaddr_storage *own)
 {
 	struct sockaddr_storage addr = *own;
 	struct rdma_cm_id *id;
-	int ret;
+	int ret = path_own_known(net, own);
 
+	if (ret)
+		return ret;
 	id = rch_try_verb(rdma_create_id(net, rch_path_own_event, NULL, RDMA_PS_TCP, IB_QPT_RC));
 	if (IS_ERR(id))
 		return -ENOMEM;
 	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
-	/*
-	 * It looks for a port when it has found the address and the device. Other programs may have
-	 * taken all ports; a connection has one of its own choice.
-	 */
-	if (ret == -EADDRNOTAVAIL && id->route.addr.dev_addr.bound_dev_if)
-		ret = 0;
-	/* It takes a loopback address for any: no peer comes by it, and no device is bound. */
-	else if (!ret && !id->device)
-		ret = -ENODEV;
+	if (ret)
+		ret = path_own_fault(id, ret);
 	rch_path_id_destroy(id);
-	if (!ret || ret == -ENOMEM || ret == -ENODEV)
-		return ret;
-	return -EADDRNOTAVAIL;
+	return ret;
 }
 
 /**

@@ -261,7 +261,7 @@ static const struct wrong {
 	{ "multicast_6", "ff02::1", AF_INET6, 0, 0, 1, EINVAL, 0 },
 	{ "broadcast", "255.255.255.255", AF_INET, 0, 0, 0, EINVAL, 0 },
 	{ "link_local_without_interface", "fe80::1", AF_INET6, 0, 0, 0, EINVAL, 0 },
-	{ "link_local_of_no_interface", "fe80::1", AF_INET6, 0, 0, 9999, EADDRNOTAVAIL, 1 },
+	{ "link_local_of_no_interface", "fe80::1", AF_INET6, 0, 0, 9999, EADDRNOTAVAIL, 0 },
 	{ "interface_of_another", "fd77::1", AF_INET6, 0, 0, 1, EINVAL, 0 },
 };
 
@@ -512,6 +512,30 @@ TEST_F(address, link_local)
 	close(chan);
 	close(end);
 	close(listener);
+}
+
+/* The interface is there, and the address is nobody's, or that of the peer. */
+TEST_F(address, link_local_of_nobody)
+{
+	const struct rdmachan_addr here = link_local();
+	struct rdmachan_addr peer = has_peer() ? peer_link_local() : here, wrong[2];
+	struct rdmachan_error error;
+	int i;
+
+	peer.scope_id = here.scope_id;
+	wrong[0] = here;
+	wrong[0].addr[15] ^= 0x55;
+	wrong[1] = peer;
+	for (i = 0; i <= has_peer(); i++) {
+		EXPECT_ERR(listen_at(self->ctx, SERVICE, &wrong[i], &error), EADDRNOTAVAIL);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_LOCAL_ADDRESS);
+		EXPECT_EQ(error.detail, 0);
+		EXPECT_ERR(connect_from(self->ctx, &wrong[i], &peer, SERVICE, &error),
+			   EADDRNOTAVAIL);
+		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_LOCAL_ADDRESS);
+		EXPECT_EQ(error.detail, 0);
+		EXPECT_TRUE(same_address(&error.local, &wrong[i]));
+	}
 }
 
 /* Each of the addresses names an interface: the connection cannot go by both. */
