@@ -777,8 +777,8 @@ struct rdmachan_accept_args {
  * Errors, besides those of "rules of the interface":
  *
  *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6; or @source, which may be zeros.
- *  - EADDRNOTAVAIL: This host has not the address @source, or no RDMA device serves it
- *    (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
+ *  - EADDRNOTAVAIL: This host has not the address @source, or not at the interface that @addr
+ *    names, or no RDMA device serves it (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
  *  - ECONNREFUSED: Nobody listens there, the queue of the listener is full, or
  *    the peer's module does not go with this one; see the cause.
  *  - EHOSTUNREACH: The address does not resolve, or no host can have it; or no route leads there

@@ -118,6 +118,10 @@ u32 rch_device_count(const struct net *net);
 bool rch_device_info(const struct net *net, u32 index, struct rdmachan_device *out,
 		     struct ib_device **dev);
 
+/* path_own.c APIs: any context */
+int rch_path_own_begin(struct rch_path *path, struct net *net, const struct sockaddr_storage *dst);
+bool rch_path_own_failed(struct rch_path *path, int ret);
+
 /* path_own.c APIs: may sleep, but for rch_path_own_get() */
 int rch_path_own_check(struct net *net, const struct sockaddr_storage *own);
 void rch_path_own_get(const struct rdma_cm_id *id, struct sockaddr_storage *own);

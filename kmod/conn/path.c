@@ -384,19 +384,6 @@ static void path_set_traffic_class(struct rch_path *path)
 		rdma_set_service_type(path->id, path->traffic_class % RDMACHAN_TRAFFIC_CLASS_0);
 }
 
-/* The one that was asked for. Return: 0, or an error with @path->failure set. */
-static int path_own_address(struct rch_path *path, struct net *net)
-{
-	int ret = rch_path_own_check(net, &path->source);
-
-	if (ret == -ENOMEM)
-		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_RESOURCES, 0);
-	else if (ret)
-		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_LOCAL_ADDRESS,
-			      ret == -ENODEV);
-	return ret;
-}
-
 /**
  * rch_path_resolve - ask for the device that leads to a peer
  * @path: path after rch_path_init() or rch_path_destroy()
@@ -410,7 +397,7 @@ static int path_own_address(struct rch_path *path, struct net *net)
 int rch_path_resolve(struct rch_path *path, struct net *net,
 		     struct sockaddr_storage *dst, unsigned long deadline)
 {
-	struct sockaddr *source = NULL;
+	struct sockaddr *source = path->source.ss_family ? (void *)&path->source : NULL;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -420,12 +407,9 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->answer.given = false;
 	path->answer.reply_len = 0;
 	reinit_completion(&path->drained);
-	if (path->source.ss_family) {
-		source = (struct sockaddr *)&path->source;
-		ret = path_own_address(path, net);
-		if (ret)
-			return ret;
-	}
+	ret = rch_path_own_begin(path, net, dst);
+	if (ret)
+		return ret;
 	id = rch_try_verb(rdma_create_id(net, rch_path_cm_event, path, RDMA_PS_TCP,
 					 IB_QPT_RC));
 	if (IS_ERR(id)) {
@@ -440,7 +424,7 @@ int rch_path_resolve(struct rch_path *path, struct net *net,
 	path->privileged = READ_ONCE(rch_own_privileged_port) && !path->any_port &&
 			   !rch_path_own_bind(id, &path->source, dst);
 	ret = rdma_resolve_addr(id, source, (struct sockaddr *)dst, path_resolve_ms(deadline));
-	if (ret)
+	if (ret && !rch_path_own_failed(path, ret))
 		path_fail_cm(path, RDMACHAN_OP_RESOLVE,
 			     path_resolve_cause(ret, RDMACHAN_CAUSE_ADDRESS),
 			     RDMA_CM_EVENT_ADDR_ERROR, ret);

@@ -49,10 +49,12 @@ static bool path_own_is_loopback(const struct sockaddr_storage *own)
 }
 
 /*
- * What the connection manager does not find out of an own address. Return: 0; -EADDRNOTAVAIL: the
- * interface has no such address; or -ENODEV: the host has it, and no RDMA device can serve it.
+ * What the connection manager does not find out of an own address. @dst: peer, whose address may
+ * name the interface; or NULL. Return: 0; -EADDRNOTAVAIL: the interface has no such address; or
+ * -ENODEV: the host has it, and no RDMA device can serve it.
  */
-static int path_own_known(struct net *net, const struct sockaddr_storage *own)
+static int path_own_known(struct net *net, const struct sockaddr_storage *own,
+			  const struct sockaddr_storage *dst)
 {
 	int ifindex = 0;
 
@@ -61,6 +63,8 @@ static int path_own_known(struct net *net, const struct sockaddr_storage *own)
 		return -ENODEV;
 	if (own->ss_family == AF_INET6)
 		ifindex = ((const struct sockaddr_in6 *)own)->sin6_scope_id;
+	if (!ifindex && dst && dst->ss_family == AF_INET6)
+		ifindex = ((const struct sockaddr_in6 *)dst)->sin6_scope_id;
 	return path_own_is_at(net, own, ifindex) ? 0 : -EADDRNOTAVAIL;
 }
 
@@ -95,7 +99,7 @@ int rch_path_own_check(struct net *net, const struct sockaddr_storage *own)
 {
 	struct sockaddr_storage addr = *own;
 	struct rdma_cm_id *id;
-	int ret = path_own_known(net, own);
+	int ret = path_own_known(net, own, NULL);
 
 	if (ret)
 		return ret;
@@ -107,6 +111,43 @@ int rch_path_own_check(struct net *net, const struct sockaddr_storage *own)
 		ret = path_own_fault(id, ret);
 	rch_path_id_destroy(id);
 	return ret;
+}
+
+/**
+ * rch_path_own_begin - whether a connection may come from the own address that is asked for
+ * @path: path; it may have none
+ * @net: network namespace
+ * @dst: peer
+ *
+ * As far as is known before the path's own id is bound to it. No id is bound for that alone: to
+ * destroy it would be to wait for work items of other users. Context: any. Return: 0, or an error
+ * with @path->failure set.
+ */
+int rch_path_own_begin(struct rch_path *path, struct net *net, const struct sockaddr_storage *dst)
+{
+	int ret = path->source.ss_family ? path_own_known(net, &path->source, dst) : 0;
+
+	if (ret)
+		rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_LOCAL_ADDRESS,
+			      ret == -ENODEV);
+	return ret;
+}
+
+/**
+ * rch_path_own_failed - the path's id could not be bound, or could not ask for the peer's address
+ * @path: path; it may have none
+ * @ret: what the connection manager gave
+ *
+ * Context: any. Return: whether it is for the own address; then @path->failure is set.
+ */
+bool rch_path_own_failed(struct rch_path *path, int ret)
+{
+	int fault = path->source.ss_family ? path_own_fault(path->id, ret) : 0;
+
+	if (!fault || fault == -ENOMEM)
+		return false;
+	rch_path_fail(path, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_LOCAL_ADDRESS, fault == -ENODEV);
+	return true;
 }
 
 /**
@@ -150,6 +191,8 @@ int rch_path_own_bind(struct rdma_cm_id *id, const struct sockaddr_storage *sour
 		ret = rdma_bind_addr(id, (struct sockaddr *)&from);
 		if (!ret)
 			return 0;
+		if (source->ss_family && path_own_fault(id, ret))
+			return ret;
 		if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL)
 			ret = 0;
 	}

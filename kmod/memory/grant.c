@@ -4,7 +4,6 @@
  */
 #include <linux/slab.h>
 
-#include "base/rch.h"
 #include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"

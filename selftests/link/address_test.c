@@ -13,6 +13,7 @@
 
 #include "common.h"
 #include "harness.h"
+#include "inject.h"
 #include "pair.h"
 #include "ring.h"
 
@@ -536,6 +537,46 @@ TEST_F(address, link_local_of_nobody)
 		EXPECT_EQ(error.detail, 0);
 		EXPECT_TRUE(same_address(&error.local, &wrong[i]));
 	}
+}
+
+/* The peer's address names an interface that has not the address to connect from. */
+TEST_F(address, not_at_the_interface_of_the_peer)
+{
+	struct rdmachan_addr to = peer_link_local(), from = address_of("fd77:1::77");
+	struct rdmachan_error error;
+
+	if (!has_peer())
+		SKIP("two hosts are needed");
+	to.scope_id = link_local().scope_id;
+	EXPECT_ERR(connect_from(self->ctx, &from, &to, SERVICE, &error), EADDRNOTAVAIL);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_LOCAL_ADDRESS);
+	from = own_address6();
+	to.scope_id = if_nametoindex("lo");
+	EXPECT_ERR(connect_from(self->ctx, &from, &to, SERVICE, &error), EADDRNOTAVAIL);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_LOCAL_ADDRESS);
+}
+
+/*
+ * A connection from an own address takes no more of the connection manager than any other: what it
+ * made besides it would have to destroy, and wait for others' work.
+ */
+TEST_F(address, connect_from_one_needs_no_more)
+{
+	int listener = do_listen(self->there, SERVICE, NULL), i;
+	unsigned long seen[2];
+
+	if (access(INJECT, F_OK))
+		SKIP("there is no debugfs");
+	for (i = 0; i < 2; i++) {
+		inject("nomem", "site=verbs skip=1000000");
+		expect_pair(self, listener, i ? &self->here[0] : NULL, &self->peer[0]);
+		seen[i] = inject_seen("nomem");
+		inject_off("nomem");
+		await_no_links(self->ctx);
+	}
+	EXPECT_GT(seen[0], 0);
+	EXPECT_EQ(seen[1], seen[0]);
+	close(listener);
 }
 
 /* Each of the addresses names an interface: the connection cannot go by both. */
