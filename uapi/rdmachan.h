@@ -1057,7 +1057,8 @@ struct rdmachan_finish_args {
  * One that becomes smaller loses nothing. Its messages stay, and no more are taken until they
  * fit. The peer may go on sending what it was promised before. The user is charged
  * (%RDMACHAN_LIMIT_BYTES) for a larger buffer at once, and for a smaller one when all fits, or the
- * channel ends. So what a smaller one gives back serves no larger one of the same call.
+ * channel ends. So what a smaller one gives back serves no larger one of the same call. A larger
+ * buffer may take the whole of the user's limit, also on a channel that the peer has opened.
  *
  * Any program that has the channel may do so, while others use it. Calls of two threads take effect
  * one after the other. Does not wait.

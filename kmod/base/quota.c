@@ -185,24 +185,25 @@ void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, 
 	charge->by_peer = true;
 }
 
-static u64 quota_most_of_user(const struct rch_charge *charge, u32 limit)
+static u64 quota_most_of_user(u32 limit, bool by_peer)
 {
 	u64 max = quota_user_max(limit);
 
-	return charge->by_peer ? max - max / OWN_SHARE : max;
+	return by_peer ? max - max / OWN_SHARE : max;
 }
 
-static u64 quota_most_of_all(const struct rch_charge *charge, u32 limit)
+static u64 quota_most_of_all(const struct rch_charge *charge, u32 limit, bool by_peer)
 {
 	u64 max = quota_all_max(limit);
 
-	return charge->exempt && !charge->by_peer ? max : max - max / EXEMPT_SHARE;
+	return charge->exempt && !by_peer ? max : max - max / EXEMPT_SHARE;
 }
 
 /* Return: a user who would have too much, of the charge's and his owners; or NULL */
-static struct rch_user *quota_over(const struct rch_charge *charge, u32 limit, u64 amount)
+static struct rch_user *quota_over(const struct rch_charge *charge, u32 limit, u64 amount,
+				   bool by_peer)
 {
-	u64 max = quota_most_of_user(charge, limit);
+	u64 max = quota_most_of_user(limit, by_peer);
 	struct rch_user *user = charge->user;
 
 	lockdep_assert_held(&quota_lock);
@@ -214,8 +215,8 @@ static struct rch_user *quota_over(const struct rch_charge *charge, u32 limit, u
 }
 
 /* Return: &enum rdmachan_cause, with @limit and, if it is a user's, @user set; or 0 */
-static u32 quota_refusal(const struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
-			 struct rch_user **user)
+static u32 quota_refusal(const struct rch_charge *charge, const struct rch_cost *cost, bool by_peer,
+			 u32 *limit, struct rch_user **user)
 {
 	u32 i;
 
@@ -224,24 +225,24 @@ static u32 quota_refusal(const struct rch_charge *charge, const struct rch_cost 
 		*limit = i;
 		if (!cost->of[i])
 			continue;
-		*user = quota_over(charge, i, cost->of[i]);
+		*user = quota_over(charge, i, cost->of[i], by_peer);
 		if (*user)
 			return i == RDMACHAN_LIMIT_BYTES ? RDMACHAN_CAUSE_USER_BYTES :
 							   RDMACHAN_CAUSE_USER_LIMIT;
-		if (total.of[i] + cost->of[i] > quota_most_of_all(charge, i))
+		if (total.of[i] + cost->of[i] > quota_most_of_all(charge, i, by_peer))
 			return RDMACHAN_CAUSE_TOTAL_LIMIT;
 	}
 	return RDMACHAN_CAUSE_NONE;
 }
 
-static u32 quota_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit,
-		      struct rch_user **whose)
+static u32 quota_take(struct rch_charge *charge, const struct rch_cost *cost, bool by_peer,
+		      u32 *limit, struct rch_user **whose)
 {
 	struct rch_user *user;
 	u32 cause, i;
 
 	spin_lock_bh(&quota_lock);
-	cause = quota_refusal(charge, cost, limit, whose);
+	cause = quota_refusal(charge, cost, by_peer, limit, whose);
 	for (i = 0; !cause && i < RCH_LIMITS; i++) {
 		charge->held.of[i] += cost->of[i];
 		for (user = charge->user; user; user = user->owner)
@@ -252,14 +253,14 @@ static u32 quota_take(struct rch_charge *charge, const struct rch_cost *cost, u3
 	return cause;
 }
 
-/** rch_charge_fits - whether rch_charge_take() would take @cost now. Any context */
+/** rch_charge_fits - whether rch_charge_object() would take @cost now. Any context */
 bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cost)
 {
 	struct rch_user *whose;
 	u32 limit, cause;
 
 	spin_lock_bh(&quota_lock);
-	cause = quota_refusal(charge, cost, &limit, &whose);
+	cause = quota_refusal(charge, cost, charge->by_peer, &limit, &whose);
 	spin_unlock_bh(&quota_lock);
 	return !cause;
 }
@@ -268,15 +269,36 @@ bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cos
  * rch_charge_take - take all of @cost, or nothing
  * @charge: charge that was begun
  * @cost: the amount that is wanted more
+ * @by_peer: a peer wants it, and leaves the user a share for his own. The object may be either's
  * @limit: on refusal, &enum rdmachan_limit: which one
  *
  * Context: any. Return: 0, or &enum rdmachan_cause: whose limit it is.
  */
-u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit)
+u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, bool by_peer,
+		    u32 *limit)
 {
 	struct rch_user *whose;
 
-	return quota_take(charge, cost, limit, &whose);
+	return quota_take(charge, cost, by_peer, limit, &whose);
+}
+
+static int quota_take_or_tell(struct rch_charge *charge, const struct rch_cost *cost, bool by_peer,
+			      u32 op, struct rdmachan_error *error)
+{
+	struct rch_user *whose;
+	u32 limit, cause = quota_take(charge, cost, by_peer, &limit, &whose);
+	struct rdmachan_use use;
+	bool all = cause == RDMACHAN_CAUSE_TOTAL_LIMIT;
+
+	if (!cause)
+		return 0;
+	rch_error_set(error, op, cause, limit);
+	rch_quota_tell(all ? charge->user : whose, limit, &use);
+	error->limit = all ? quota_most_of_all(charge, limit, by_peer) :
+			     quota_most_of_user(limit, by_peer);
+	error->used = all ? use.all : use.user;
+	error->needed = cost->of[limit];
+	return -(int)error->error;
 }
 
 /**
@@ -291,19 +313,14 @@ u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error)
 {
-	struct rch_user *whose;
-	u32 limit, cause = quota_take(charge, cost, &limit, &whose);
-	struct rdmachan_use use;
-	bool all = cause == RDMACHAN_CAUSE_TOTAL_LIMIT;
+	return quota_take_or_tell(charge, cost, charge->by_peer, op, error);
+}
 
-	if (!cause)
-		return 0;
-	rch_error_set(error, op, cause, limit);
-	rch_quota_tell(all ? charge->user : whose, limit, &use);
-	error->limit = all ? quota_most_of_all(charge, limit) : quota_most_of_user(charge, limit);
-	error->used = all ? use.all : use.user;
-	error->needed = cost->of[limit];
-	return -(int)error->error;
+/** rch_charge_own - the same for what the user's program wants, also of what a peer has made */
+int rch_charge_own(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
+		   struct rdmachan_error *error)
+{
+	return quota_take_or_tell(charge, cost, false, op, error);
 }
 
 static void quota_give_locked(struct rch_charge *charge, u32 limit, u64 amount)

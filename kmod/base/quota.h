@@ -16,7 +16,8 @@
  *
  * What a peer makes, channels that it opens, grants that it gives, and links, is charged to the
  * user as well, but not the last quarter of his limit. That is for what his own programs
- * make.
+ * make. Whose doing it is counts for each taking. A program may enlarge a channel that a peer has
+ * opened as far as one of its own; answers that a peer does not take leave the quarter on each.
  *
  * A user may make user namespaces, with many user ids of his. Their objects are his as well: each
  * is charged to each owner on the way to the first namespace, and bound by the limits of all. Root
@@ -69,7 +70,7 @@ struct rch_user {
  * struct rch_charge - what an object has taken; part of the object
  * @user: whose it is; referenced, immutable
  * @exempt: not bound by the limits of a user; immutable
- * @by_peer: it is a peer's doing, and leaves the user a share for his own; immutable
+ * @by_peer: a peer has made the object, and leaves the user a share for his own; immutable
  * @held: what was taken
  */
 struct rch_charge {
@@ -89,9 +90,12 @@ void rch_user_put(struct rch_user *user);
 void rch_charge_begin(struct rch_charge *charge, struct rch_user *user, bool exempt);
 void rch_charge_begin_by_peer(struct rch_charge *charge, struct rch_user *user, bool exempt);
 bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cost);
-u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, u32 *limit);
+u32 rch_charge_take(struct rch_charge *charge, const struct rch_cost *cost, bool by_peer,
+		    u32 *limit);
 int rch_charge_object(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
 		      struct rdmachan_error *error);
+int rch_charge_own(struct rch_charge *charge, const struct rch_cost *cost, u32 op,
+		   struct rdmachan_error *error);
 void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount);
 void rch_charge_end(struct rch_charge *charge);
 bool rch_user_pin(struct rch_user *user, u64 bytes, u64 memlock, struct rdmachan_use *use);

@@ -55,7 +55,7 @@ static noinline_for_stack bool chan_rx_charge_excess(struct rch_chan *chan, u64 
 	lockdep_assert_held(&chan->lock);
 	if (excess > chan->rx.excess) {
 		cost.of[RDMACHAN_LIMIT_BYTES] = excess - chan->rx.excess;
-		cause = rch_charge_take(&chan->charge, &cost, &limit);
+		cause = rch_charge_take(&chan->charge, &cost, chan->charge.by_peer, &limit);
 		if (cause) {
 			WRITE_ONCE(chan->rx.over, cause);
 			return false;

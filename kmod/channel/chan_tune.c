@@ -6,10 +6,11 @@
  * message that is received cannot change: the peer was told of it when the channel was opened, and
  * has taken messages from its program on the strength of that.
  *
- * What is charged. A buffer that grows is charged first. One that becomes smaller loses none of its
- * bytes. So its charge goes down only as these bytes come to fit; in a receive buffer the bytes
- * that the peer may still send count with them. A program cannot have the kernel hold more than it
- * pays for, however often it changes its mind.
+ * What is charged. A buffer that grows is charged first. The user's own program asks for it, so it
+ * is of the user's own share, also on a channel that a peer has opened. A buffer that becomes
+ * smaller loses none of its bytes. So its charge goes down only as these bytes come to fit; in a
+ * receive buffer the bytes that the peer may still send count with them. A program cannot have the
+ * kernel hold more than it pays for, however often it changes its mind.
  *
  * Locks. @tune_lock lets one thread at a time change them; the locks of the channel and of its link
  * are taken inside. A channel that is being connected is refused: its lane may be made anew.
@@ -73,7 +74,7 @@ static int chan_tune_buffers(struct rch_chan *chan, u32 send_buffer, u32 recv_bu
 	int ret;
 
 	lockdep_assert_held(&chan->tune_lock);
-	ret = rch_charge_object(&chan->charge, &growth, RDMACHAN_OP_TUNE, error);
+	ret = rch_charge_own(&chan->charge, &growth, RDMACHAN_OP_TUNE, error);
 	if (ret)
 		return ret;
 	ret = rch_chan_tx_resize(chan, send_buffer, error);

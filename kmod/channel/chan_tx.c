@@ -132,7 +132,7 @@ static int chan_tx_resize_locked(struct rch_chan *chan, u32 size, struct rdmacha
 	int ret;
 
 	lockdep_assert_held(&chan->lane.link->lock);
-	ret = rch_charge_object(&chan->charge, &growth, RDMACHAN_OP_TUNE, error);
+	ret = rch_charge_own(&chan->charge, &growth, RDMACHAN_OP_TUNE, error);
 	if (ret)
 		return ret;
 	WRITE_ONCE(chan->tuning.send_buffer, size);
@@ -149,7 +149,7 @@ static int chan_tx_resize_locked(struct rch_chan *chan, u32 size, struct rdmacha
  * @error: which limit it was, with an error
  *
  * Bytes that wait to be sent beyond a smaller buffer stay charged until they fit.
- * Context: process, with @tune_lock. Return: 0, or as rch_charge_object().
+ * Context: process, with @tune_lock. Return: 0, or as rch_charge_own().
  */
 int rch_chan_tx_resize(struct rch_chan *chan, u32 size, struct rdmachan_error *error)
 {

@@ -251,7 +251,7 @@ static int grant_access_charge(struct rch_job *job, u32 bytes)
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
 	u32 limit, cause;
 
-	cause = rch_charge_take(&job->chan->charge, &cost, &limit);
+	cause = rch_charge_take(&job->chan->charge, &cost, false, &limit);
 	if (!cause)
 		return bytes;
 	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);

@@ -66,7 +66,7 @@ static struct rch_held *grant_hold_held_make(struct rch_chan *chan, u32 id, u32 
 	held->id = id;
 	held->release.sent = grant_hold_release_sent;
 	rch_charge_begin_by_peer(&held->charge, chan->charge.user, chan->charge.exempt);
-	refusal = rch_charge_take(&held->charge, &cost, &which);
+	refusal = rch_charge_take(&held->charge, &cost, true, &which);
 	if (!refusal)
 		return held;
 	*cause = refusal;

@@ -288,7 +288,7 @@ static int grant_lend_make_event(struct rch_loan *loan, struct rdmachan_error *e
 	void *data;
 	int ret;
 
-	ret = rch_charge_object(&chan->charge, &cost, RDMACHAN_OP_GRANT, error);
+	ret = rch_charge_own(&chan->charge, &cost, RDMACHAN_OP_GRANT, error);
 	if (ret)
 		return ret;
 	loan->event = rch_segment_make(sizeof(*event), GFP_KERNEL_ACCOUNT, &data);

@@ -50,7 +50,7 @@ static int op_vec_charge(struct rch_queue *queue, u32 bytes)
 	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
 	u32 limit;
 
-	switch (rch_charge_take(&queue->charge, &cost, &limit)) {
+	switch (rch_charge_take(&queue->charge, &cost, false, &limit)) {
 	case 0:
 		return 0;
 	case RDMACHAN_CAUSE_TOTAL_LIMIT:

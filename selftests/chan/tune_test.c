@@ -542,8 +542,13 @@ TEST_F(tune, limit)
 	expect_values(self->chan, SMALL, SMALL, self->linger_ms);
 	EXPECT_EQ(user_bytes(self->ctx), 4 * SMALL);
 	EXPECT_EQ(do_tune(self->chan, 10 * SMALL, 0, 0, &error), 0);
-	/* The peer's end leaves a quarter to what the user makes himself. */
-	EXPECT_ERR(do_tune(self->end, 2 * SMALL, 0, 0, &error), ENOBUFS);
+	/* The peer has opened this end: what its program asks for is of the user's own share. */
+	EXPECT_EQ(do_tune(self->end, 2 * SMALL, 0, 0, NULL), 0);
+	EXPECT_ERR(do_tune(self->end, 5 * SMALL, 0, 0, &error), ENOBUFS);
+	EXPECT_EQ(error.limit, 1 << 20);
+	EXPECT_ERR(do_tune(self->end, 0, 4 * SMALL, 0, &error), ENOBUFS);
+	EXPECT_EQ(do_tune(self->end, SMALL, 3 * SMALL, 0, &error), 0);
+	EXPECT_EQ(do_tune(self->end, 0, SMALL, 0, &error), 0);
 	/* The smaller one gives nothing to the larger one in the same call. */
 	EXPECT_ERR(do_tune(self->chan, SMALL, 10 * SMALL, 0, &error), ENOBUFS);
 	expect_values(self->chan, 10 * SMALL, SMALL, self->linger_ms);
