@@ -1151,7 +1151,7 @@ enum rdmachan_state {
 /**
  * enum rdmachan_link_event - what was told of a link's adapter, and did not end the link
  * @RDMACHAN_LINK_EVENT_ADDRESS: the hardware address of the own interface has changed, as that of a
- *	bond does when it fails over
+ *	bond does when it fails over; or that behind the peer's address
  * @RDMACHAN_LINK_EVENT_PORT_DOWN: the own port is down now
  * @RDMACHAN_LINK_EVENT_PORT_WAS_DOWN: it was, once or more
  * @RDMACHAN_LINK_EVENT_GIDS: the addresses of the port have changed, this link's or others

@@ -193,20 +193,6 @@ static u32 path_answer_cause(const struct rch_path *path, int status)
 	return path_connect_cause(status);
 }
 
-/*
- * The connection manager gives up a connection that stands when it hears that the peer's address
- * has another hardware address behind it; and one that is being made when nobody answers.
- */
-static void path_cm_unreachable(struct rch_path *path, struct rdma_cm_event *event)
-{
-	if (path->answer.event == RDMA_CM_EVENT_ESTABLISHED)
-		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_NEIGHBOUR, event->event,
-			     event->status);
-	else
-		path_fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,
-			     event->status);
-}
-
 /* A peer that was let in, and says no then, has gone meanwhile. */
 static void path_cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
@@ -220,12 +206,13 @@ static void path_cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 }
 
 /*
- * A bond has failed over to an interface with another hardware address. Others connect anew then
+ * A bond has failed over to an interface with another hardware address; or that of the peer has, as
+ * the peer's neighbours announce it, and anybody in that network can. Others connect anew then
  * (nvme, xprtrdma, rds): their requests would be lost only when their time is over. Whether packets
  * still get through the queue pair is known to the adapter alone. One that is bonded by its driver
- * has moved the queue pair along, rxe looks the address up for each packet; another would send from
- * the old address. So the link goes on, and its heartbeats decide, which costs its dead time where
- * nothing gets through, and nothing where it does.
+ * has moved the queue pair along, rxe looks the addresses up for each packet; another would send
+ * from, or to, the old address. So the link goes on, and its heartbeats decide. That costs its dead
+ * time where nothing gets through, and nothing where it does.
  */
 static void path_cm_address_changed(struct rch_path *path)
 {
@@ -259,7 +246,17 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		path_cm_rejected(path, event);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		path_cm_unreachable(path, event);
+		/*
+		 * Of a connection that stands this is no answer: the peer's address has changed. It
+		 * is told again whenever the kernel hears of the neighbour; the first time counts.
+		 */
+		if (path->answer.event == RDMA_CM_EVENT_ESTABLISHED) {
+			if (!(rch_path_events(path) & RDMACHAN_LINK_EVENT_ADDRESS))
+				path_cm_address_changed(path);
+			return 0;
+		}
+		path_fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,
+			     event->status);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 		path_fail_cm(path, RDMACHAN_OP_CONNECT, path_answer_cause(path, event->status),

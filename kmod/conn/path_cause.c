@@ -66,13 +66,16 @@ static u32 path_cause_own_cause(struct rch_path *path, struct rdmachan_error *er
  */
 void rch_path_diagnose(struct rch_path *path, struct rdmachan_error *error)
 {
-	u32 cause;
+	u32 cause = 0;
 
-	if (error->cause != RDMACHAN_CAUSE_TRANSPORT && error->cause != RDMACHAN_CAUSE_PEER_DEAD)
-		return;
 	if (!path->id || !path->dev)
 		return;
-	cause = path_cause_own_cause(path, error);
+	if (error->cause == RDMACHAN_CAUSE_TRANSPORT || error->cause == RDMACHAN_CAUSE_PEER_DEAD)
+		cause = path_cause_own_cause(path, error);
+	/* Packets to an old address are lost: a peer that hears nothing is the first to end. */
+	else if (error->cause == RDMACHAN_CAUSE_DISCONNECTED &&
+		 path_cause_has_new_hardware_address(path))
+		cause = RDMACHAN_CAUSE_NEIGHBOUR;
 	if (!cause)
 		return;
 	error->cause = cause;

@@ -272,7 +272,7 @@ struct rch_path {
 	u32 empty;
 	/** @events: &enum rdmachan_link_event, events that were told of the adapter; atomic */
 	atomic_t events;
-	/** @address_at: when the own hardware address last changed, in jiffies */
+	/** @address_at: when the own hardware address, or the peer's, last changed, in jiffies */
 	unsigned long address_at;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;

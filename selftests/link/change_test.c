@@ -304,6 +304,23 @@ TEST_F_TIMEOUT(change, neighbour, LIMIT_S)
 }
 
 /*
+ * Somebody announces the peer's address for a moment, as anybody in its network can, or a bond
+ * there fails over and back: the link goes on.
+ */
+TEST_F_TIMEOUT(change, neighbour_for_a_moment, LIMIT_S)
+{
+	struct rdmachan_object object;
+
+	command("ip neigh replace dev %s %s lladdr 02:00:00:00:00:99 nud reachable",
+		getenv("LAB_PEER_IP"));
+	sleep_ms(20);
+	command("ip neigh del dev %s %s", getenv("LAB_PEER_IP"));
+	talk(self->ends[0], self->ends[1]);
+	ASSERT_EQ(get_object(self->ends[0], &object), 0);
+	EXPECT_EQ(object.events, RDMACHAN_LINK_EVENT_ADDRESS);
+}
+
+/*
  * Last, as with the port down rxe loses the queue pair that connects: the device is made anew.
  */
 TEST_F_TIMEOUT(change, own_port, LIMIT_S)
