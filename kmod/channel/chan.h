@@ -552,6 +552,7 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 				      struct page *page, u64 unread);
 bool rch_segment_next(struct rch_segment *seg);
 void rch_segments_free(struct list_head *list);
+void rch_segments_discard(struct list_head *list);
 void rch_segments_drop(struct list_head *list);
 
 /* chan_rx.c APIs: process context */

@@ -284,7 +284,7 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 		list_add(&seg->list, &drop);
 	spin_unlock(&chan->lock);
 	if (unlikely(!list_empty(&drop)))
-		rch_segments_free(&drop);
+		rch_segments_discard(&drop);
 	chan_rx_tell_credit(chan, credit);
 	return rule;
 }
@@ -491,7 +491,7 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	spin_unlock(&chan->lock);
 	if (reset)
 		rch_chan_fail(chan, &error);
-	rch_segments_free(&drop);
+	rch_segments_discard(&drop);
 	/* The lane's reference may go with the answer. */
 	kref_get(&chan->ref);
 	first = rch_lane_close_got(&chan->lane);

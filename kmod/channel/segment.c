@@ -14,6 +14,7 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "base/inject.h"
 #include "base/iter.h"
@@ -24,6 +25,14 @@
 #define RCH_COPY_BREAK 2048
 /* Of a channel with more unread bytes than this, up to half a frame is copied. */
 #define RCH_KEEP_UNREAD 16384
+/* Segments that soft interrupt frees in one go. */
+#define RCH_FREE_AT_ONCE 64
+
+static void rch_segments_left_work(struct work_struct *work);
+
+static DEFINE_SPINLOCK(left_lock); /* protects left; innermost, any context */
+static LIST_HEAD(left); /* segments that are still to be freed, of whichever channels */
+static DECLARE_WORK(left_work, rch_segments_left_work);
 
 /* @room: where @bytes of it go. */
 static struct rch_segment *segment_alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
@@ -178,4 +187,53 @@ void rch_segments_drop(struct list_head *list)
 		cond_resched();
 	}
 	INIT_LIST_HEAD(list);
+}
+
+static void rch_segments_left_work(struct work_struct *work)
+{
+	LIST_HEAD(drop);
+
+	spin_lock_bh(&left_lock);
+	list_splice_init(&left, &drop);
+	spin_unlock_bh(&left_lock);
+	rch_segments_drop(&drop);
+}
+
+/* One list at a time, as nobody is charged for it. Return: whether a work item has it. */
+static bool segment_leave(struct list_head *list)
+{
+	bool ok;
+
+	spin_lock_bh(&left_lock);
+	ok = list_empty(&left);
+	if (ok)
+		list_splice_init(list, &left);
+	spin_unlock_bh(&left_lock);
+	if (ok)
+		queue_work(rch_wq, &left_work);
+	return ok;
+}
+
+/**
+ * rch_segments_discard - free what has come of a message that does not end, and make the list empty
+ * @list: segments; but for the first none is a channel's own, which has no room for a part of a
+ *	message but the last
+ *
+ * There may be as many as a peer likes, and soft interrupt has others to serve. So most are left to
+ * a work item. Any context.
+ */
+void rch_segments_discard(struct list_head *list)
+{
+	struct rch_segment *seg, *tmp;
+	u32 count = 0;
+
+	BUILD_BUG_ON(RCH_OWN_ROOM >= RCH_SEGMENT_MIN);
+	list_for_each_entry_safe(seg, tmp, list, list) {
+		if (count++ == RCH_FREE_AT_ONCE)
+			break;
+		list_del(&seg->list);
+		segment_free(seg);
+	}
+	if (!list_empty(list) && !segment_leave(list))
+		rch_segments_free(list);
 }

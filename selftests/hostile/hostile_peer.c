@@ -292,6 +292,59 @@ TEST_F(scene, half_a_message)
 	EXPECT_ERR(read(a->victim, back, sizeof(back)), EPROTO);
 }
 
+static bool segments_gone(struct attack *a)
+{
+	const int64_t until = now_ms() + 5000;
+	struct rdmachan_info info;
+
+	do
+		ASSERT_EQ(get_info(a->ctx, &info), 0);
+	while (info.out_segments && now_ms() < until);
+	return !info.out_segments;
+}
+
+/* Say @count of the smallest pieces there may be, and no end. */
+static void say_pieces(struct attack *a, int count, u32 total)
+{
+	static struct frame f;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		if (i % 20 == 0)
+			frame_begin(&f);
+		frame_data(&f, a->victim_no, i ? 0 : RCH_DATA_F_FIRST, 512, total);
+		if (i % 20 == 19)
+			ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	}
+}
+
+/* More pieces of a message than are freed at once, and it is aborted, or its channel reset. */
+TEST_F(scene, many_pieces_of_no_message)
+{
+	struct attack *a = &self->a;
+	static struct frame f;
+	char back[8];
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	for (i = 0; i < 4; i++) {
+		say_pieces(a, 100, PREY_MESSAGE);
+		frame_begin(&f);
+		if (i < 3) {
+			frame_data(&f, a->victim_no, RCH_DATA_F_ABORT, 0, PREY_MESSAGE);
+			frame_data(&f, a->victim_no, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);
+		} else {
+			frame_close(&f, a->victim_no, RCH_CLOSE_F_RESET);
+		}
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+		ASSERT_TRUE(attack_heard(a));
+		if (i < 3)
+			EXPECT_EQ(read(a->victim, back, sizeof(back)), 8);
+		EXPECT_TRUE(segments_gone(a));
+	}
+	attack_disconnect(a);
+}
+
 /* Windows and credits */
 
 static int overrun(struct attack *a, u32 chan, u32 length, u32 limit)

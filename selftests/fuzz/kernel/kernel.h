@@ -490,6 +490,7 @@ struct hrtimer { bool pending; };
 struct irq_work { bool pending; };
 struct workqueue_struct { int unused; };
 #define INIT_WORK(w, f) ((w)->func = (f), (w)->pending = false)
+#define DECLARE_WORK(name, f) struct work_struct name = { .func = (f) }
 #define INIT_DELAYED_WORK(w, f) INIT_WORK(&(w)->work, f)
 #define to_delayed_work(w) container_of(w, struct delayed_work, work)
 #define queue_work(wq, w) kernel_queue(w)
