@@ -285,15 +285,112 @@ static void *link_tx_put_record(struct rch_link *link, const struct rch_record *
 	return payload;
 }
 
-static bool link_tx_put_stand(struct rch_link *link, const struct rch_cts *cts, u32 chan)
+/* Return: where its payload goes; or NULL: no frame has room */
+static void *link_tx_put_of_lane(struct rch_link *link, const struct rch_lane *lane, u8 type,
+				 u8 flags, u32 length)
 {
 	const struct rch_record r = {
-		.chan = chan,
-		.type = RCH_REC_CTS,
-		.flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0),
-		.length = sizeof(struct rch_wire_cts),
+		.chan = lane->peer_id,
+		.type = type,
+		.flags = flags,
+		.length = length,
 	};
-	void *payload = link_tx_put_record(link, &r);
+
+	return link_tx_put_record(link, &r);
+}
+
+static bool link_tx_put_open(struct rch_link *link, const struct rch_lane *lane)
+{
+	u8 flags = lane->early == RCH_EARLY_ASKS ? RCH_OPEN_F_EARLY : 0;
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_OPEN, flags,
+					    sizeof(struct rch_wire_open));
+
+	if (payload)
+		rch_wire_open_put(payload, &lane->open);
+	return payload;
+}
+
+static bool link_tx_put_accept(struct rch_link *link, const struct rch_lane *lane)
+{
+	const struct rch_accept accept = {
+		.chan = lane->id,
+		.message_max = lane->open.message_max,
+		.window = lane->open.window,
+	};
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_ACCEPT, 0,
+					    sizeof(struct rch_wire_accept));
+
+	if (payload)
+		rch_wire_accept_put(payload, &accept);
+	return payload;
+}
+
+static bool link_tx_put_credit(struct rch_link *link, const struct rch_lane *lane)
+{
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_CREDIT, 0,
+					    sizeof(struct rch_wire_credit));
+
+	if (payload)
+		rch_wire_credit_put(payload, lane->credit_limit);
+	return payload;
+}
+
+static bool link_tx_put_cts(struct rch_link *link, const struct rch_lane *lane)
+{
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_CTS, 0,
+					    sizeof(struct rch_wire_cts));
+
+	if (payload)
+		rch_wire_cts_put(payload, &lane->cts);
+	return payload;
+}
+
+static bool link_tx_put_taken(struct rch_link *link, const struct rch_lane *lane)
+{
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_TAKEN, 0,
+					    sizeof(struct rch_wire_taken));
+
+	if (payload)
+		rch_wire_taken_put(payload, lane->taken);
+	return payload;
+}
+
+static bool link_tx_put_read(struct rch_link *link, const struct rch_lane *lane)
+{
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_READ, 0,
+					    sizeof(struct rch_wire_read));
+
+	if (payload)
+		rch_wire_read_put(payload, lane->read);
+	return payload;
+}
+
+static bool link_tx_put_reset(struct rch_link *link, const struct rch_lane *lane)
+{
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_CLOSE, RCH_CLOSE_F_RESET,
+					    sizeof(struct rch_wire_close));
+
+	if (payload)
+		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
+	return payload;
+}
+
+static bool link_tx_put_word(struct rch_link *link, const struct rch_lane *lane)
+{
+	const struct rch_word *word = list_first_entry(&lane->words, struct rch_word, list);
+	void *payload = link_tx_put_of_lane(link, lane, word->type, 0, word->length);
+
+	if (payload)
+		memcpy(payload, word->data, word->length);
+	return payload;
+}
+
+static bool link_tx_put_stand(struct rch_link *link, const struct rch_lane *lane,
+			      const struct rch_cts *cts)
+{
+	u8 flags = RCH_CTS_F_STANDING | (cts->ahead ? RCH_CTS_F_AHEAD : 0);
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_CTS, flags,
+					    sizeof(struct rch_wire_cts));
 
 	if (payload)
 		rch_wire_cts_put(payload, cts);
@@ -301,106 +398,58 @@ static bool link_tx_put_stand(struct rch_link *link, const struct rch_cts *cts, 
 }
 
 /* The number counts alone, but no RTS is of a message without bytes. */
-static bool link_tx_put_cancel(struct rch_link *link, u32 serial, u32 chan, u8 flags)
+static bool link_tx_put_cancel(struct rch_link *link, const struct rch_lane *lane, u32 serial,
+			       u8 flags)
 {
 	const struct rch_rts cancelled = { .total = 1, .serial = serial };
-	const struct rch_record r = {
-		.chan = chan,
-		.type = RCH_REC_RTS,
-		.flags = RCH_RTS_F_CANCEL | flags,
-		.length = sizeof(struct rch_wire_rts),
-	};
-	void *payload = link_tx_put_record(link, &r);
+	void *payload = link_tx_put_of_lane(link, lane, RCH_REC_RTS, RCH_RTS_F_CANCEL | flags,
+					    sizeof(struct rch_wire_rts));
 
 	if (payload)
 		rch_wire_rts_put(payload, &cancelled);
 	return payload;
 }
 
-static bool link_tx_put_control(struct rch_link *link, struct rch_lane *lane, u32 control)
+/* Memory that is lent ahead, or given back: a bit of RCH_LANE_STAND or of RCH_LANE_RETURN. */
+static bool link_tx_put_lent(struct rch_link *link, const struct rch_lane *lane, u32 control)
 {
-	struct rch_record r = { .chan = lane->peer_id };
-	struct rch_accept accept = {
-		.chan = lane->id,
-		.message_max = lane->open.message_max,
-		.window = lane->open.window,
-	};
-	struct rch_word *word;
 	u32 stand = FIELD_GET(RCH_LANE_STAND, control);
 	u32 returned = FIELD_GET(RCH_LANE_RETURN, control);
-	void *payload;
 
 	if (stand)
-		return link_tx_put_stand(link, &lane->stand[__ffs(stand)], lane->peer_id);
-	if (returned)
-		return link_tx_put_cancel(link, lane->returned[__ffs(returned)], lane->peer_id,
-					  RCH_RTS_F_PLACED);
-	if (control == RCH_LANE_CANCEL)
-		return link_tx_put_cancel(link, lane->cancelled, lane->peer_id, 0);
+		return link_tx_put_stand(link, lane, &lane->stand[__ffs(stand)]);
+	return link_tx_put_cancel(link, lane, lane->returned[__ffs(returned)], RCH_RTS_F_PLACED);
+}
+
+/* @control: one bit. Return: whether a frame had room */
+static bool link_tx_put_control(struct rch_link *link, const struct rch_lane *lane, u32 control)
+{
 	switch (control) {
 	case RCH_LANE_OPEN:
-		r.type = RCH_REC_OPEN;
-		r.flags = lane->early == RCH_EARLY_ASKS ? RCH_OPEN_F_EARLY : 0;
-		r.length = sizeof(struct rch_wire_open);
-		break;
+		return link_tx_put_open(link, lane);
 	case RCH_LANE_ACCEPT:
-		r.type = RCH_REC_ACCEPT;
-		r.length = sizeof(struct rch_wire_accept);
-		break;
+		return link_tx_put_accept(link, lane);
 	case RCH_LANE_CREDIT:
-		r.type = RCH_REC_CREDIT;
-		r.length = sizeof(struct rch_wire_credit);
-		break;
+		return link_tx_put_credit(link, lane);
+	case RCH_LANE_CANCEL:
+		return link_tx_put_cancel(link, lane, lane->cancelled, 0);
 	case RCH_LANE_CTS:
-		r.type = RCH_REC_CTS;
-		r.length = sizeof(struct rch_wire_cts);
-		break;
+		return link_tx_put_cts(link, lane);
 	case RCH_LANE_TAKEN:
-		r.type = RCH_REC_TAKEN;
-		r.length = sizeof(struct rch_wire_taken);
-		break;
+		return link_tx_put_taken(link, lane);
 	case RCH_LANE_READ:
-		r.type = RCH_REC_READ;
-		r.length = sizeof(struct rch_wire_read);
-		break;
+		return link_tx_put_read(link, lane);
 	case RCH_LANE_SHUT_RECV:
-		r.type = RCH_REC_SHUT;
-		r.flags = RCH_SHUT_F_RECV;
-		break;
+		return link_tx_put_of_lane(link, lane, RCH_REC_SHUT, RCH_SHUT_F_RECV, 0);
 	case RCH_LANE_RESET:
-		r.type = RCH_REC_CLOSE;
-		r.flags = RCH_CLOSE_F_RESET;
-		r.length = sizeof(struct rch_wire_close);
-		break;
+		return link_tx_put_reset(link, lane);
 	case RCH_LANE_CLOSED:
-		r.type = RCH_REC_CLOSED;
-		break;
+		return link_tx_put_of_lane(link, lane, RCH_REC_CLOSED, 0, 0);
 	case RCH_LANE_WORDS:
-		word = list_first_entry(&lane->words, struct rch_word, list);
-		r.type = word->type;
-		r.length = word->length;
-		break;
+		return link_tx_put_word(link, lane);
+	default:
+		return link_tx_put_lent(link, lane, control);
 	}
-	payload = link_tx_put_record(link, &r);
-	if (!payload)
-		return false;
-	if (control == RCH_LANE_OPEN)
-		rch_wire_open_put(payload, &lane->open);
-	else if (control == RCH_LANE_ACCEPT)
-		rch_wire_accept_put(payload, &accept);
-	else if (control == RCH_LANE_CREDIT)
-		rch_wire_credit_put(payload, lane->credit_limit);
-	else if (control == RCH_LANE_TAKEN)
-		rch_wire_taken_put(payload, lane->taken);
-	else if (control == RCH_LANE_READ)
-		rch_wire_read_put(payload, lane->read);
-	else if (control == RCH_LANE_CTS)
-		rch_wire_cts_put(payload, &lane->cts);
-	else if (control == RCH_LANE_RESET)
-		rch_wire_pair_put(payload, lane->close_cause, lane->close_detail);
-	else if (control == RCH_LANE_WORDS)
-		memcpy(payload, word->data, word->length);
-	return true;
 }
 
 static bool link_tx_put_orphan(struct rch_link *link, struct rch_item *item)
