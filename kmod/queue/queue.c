@@ -169,80 +169,6 @@ static struct rch_op *queue_take_ready(struct rch_queue *queue)
 	return op;
 }
 
-/* Places in lines */
-
-/* Return: whether it is the first. */
-static bool queue_line_enter(struct rch_op *op)
-{
-	if (rch_line_enter(op->queue, &op->line))
-		return true;
-	op->state = RCH_OP_HELD;
-	return false;
-}
-
-static void queue_line_leave(struct rch_op *op)
-{
-	struct rch_line *line = rch_line_leave(op->queue, &op->line);
-	struct rch_op *next = container_of(line, struct rch_op, line);
-
-	/* One that has its place already, and follows another of its chain, is begun with that. */
-	if (!line || next->prev)
-		return;
-	if (READ_ONCE(next->state) != RCH_OP_HELD)
-		rch_op_call_up(next);
-	else if (op->queue->follower || next->own)
-		rch_op_make_ready(next);
-	else
-		op->queue->follower = next;
-}
-
-/** rch_queue_line_leave - an operation goes on, and those behind it need not wait for it */
-void rch_queue_line_leave(struct rch_op *op)
-{
-	lockdep_assert_held(&op->queue->run_lock);
-	queue_line_leave(op);
-	op->line.key = 0;
-}
-
-/* Return: whether no access is before it that it must wait for. */
-static bool queue_fence_enter(struct rch_op *op)
-{
-	bool first = rch_line_enter(op->queue, &op->fence);
-
-	op->fenced = !first && (op->sqe.flags & RDMACHAN_SQE_F_FENCE);
-	if (op->fenced)
-		op->state = RCH_OP_HELD;
-	return !op->fenced;
-}
-
-static void queue_fence_leave(struct rch_op *op)
-{
-	struct rch_line *line = rch_line_leave(op->queue, &op->fence);
-	struct rch_op *next = container_of(line, struct rch_op, fence);
-
-	if (!line || !next->fenced)
-		return;
-	next->fenced = false;
-	rch_op_make_ready(next);
-}
-
-/**
- * rch_queue_line_change - an operation goes on in another line, and those behind it without it
- * @op: operation that is run, and has no other before it in its line
- * @key: of the line that it enters, at its end
- *
- * Return: whether it is the first there; else run() returns RCH_RUN_BEHIND.
- */
-bool rch_queue_line_change(struct rch_op *op, unsigned long key)
-{
-	lockdep_assert_held(&op->queue->run_lock);
-	queue_fence_leave(op);
-	op->fence.key = 0;
-	queue_line_leave(op);
-	op->line.key = key;
-	return queue_line_enter(op);
-}
-
 /* It is over; nothing refers to it but its completion. */
 static void queue_finish(struct rch_op *op, s64 res)
 {
@@ -261,8 +187,8 @@ static void queue_finish(struct rch_op *op, s64 res)
 		list_del_init(&op->all);
 		rch_named_leave(op);
 	}
-	queue_line_leave(op);
-	queue_fence_leave(op);
+	rch_op_line_leave(op);
+	rch_op_fence_leave(op);
 	if (queue->follower == op)
 		queue->follower = NULL;
 	if (op->prev)
@@ -338,7 +264,7 @@ static void queue_run_ahead(struct rch_op *op)
 /* It takes its place in its line now: nothing that begins later may overtake it. */
 static void queue_start(struct rch_op *op)
 {
-	bool first = op->error || queue_line_enter(op);
+	bool first = op->error || rch_op_line_enter(op);
 
 	spin_lock_irq(&op->queue->lock);
 	rch_time_begin(op);
@@ -492,11 +418,11 @@ static void queue_run_op(struct rch_op *op)
 		rch_op_disarm(op);
 	}
 	res = op->overdue ? -ETIMEDOUT : op->error;
-	if (!res && !queue_line_enter(op)) {
+	if (!res && !rch_op_line_enter(op)) {
 		queue_run_ahead(op);
 		return;
 	}
-	if (!res && !queue_fence_enter(op))
+	if (!res && !rch_op_fence_enter(op))
 		return;
 	if (!res)
 		res = op->queue->ops->run(op);
@@ -518,8 +444,8 @@ static void queue_settle(struct rch_op *op)
 		rch_time_begin(op);
 		spin_unlock_irq(&op->queue->lock);
 	}
-	if (queue_line_enter(op))
-		queue_fence_enter(op);
+	if (rch_op_line_enter(op))
+		rch_op_fence_enter(op);
 	else
 		rch_line_enter(op->queue, &op->fence);
 }
@@ -885,7 +811,7 @@ static void queue_prepare_late(struct rch_queue *queue)
 
 	while ((op = queue_take_late(queue))) {
 		queue_prepare(op);
-		first = op->error || queue_line_enter(op);
+		first = op->error || rch_op_line_enter(op);
 		if (!op->error)
 			rch_line_enter(queue, &op->fence);
 		/* They may be run before any that are ready. */

@@ -398,6 +398,8 @@ __poll_t rch_queue_poll_mask(struct rch_queue *queue);
 
 /* queue.c APIs for queue_done.c */
 void rch_queue_set_flags(struct rch_queue *queue, u32 clear, u32 set);
+
+/* queue.c APIs for queue_done.c and queue_line.c */
 void rch_op_make_ready(struct rch_op *op);
 
 /* queue_done.c APIs for queue.c: under @run_lock */
@@ -424,7 +426,7 @@ void rch_queue_put(struct rch_queue *queue, const struct rdmachan_cqe *cqe);
 void rch_queue_more(struct rch_op *op, struct rdmachan_cqe *cqe);
 void rch_queue_told(struct rch_queue *queue);
 
-/* queue_wait.c APIs: for queue.c and queue_life.c, under @run_lock */
+/* queue_wait.c APIs: for queue.c, queue_life.c and queue_line.c, under @run_lock */
 bool rch_op_disarm(struct rch_op *op);
 void rch_op_taken(struct rch_op *op);
 void rch_op_arm(struct rch_op *op);
@@ -442,8 +444,6 @@ void rch_queue_work_run(struct work_struct *work);
 
 /* queue.c APIs for operations: under @run_lock */
 s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by);
-void rch_queue_line_leave(struct rch_op *op);
-bool rch_queue_line_change(struct rch_op *op, unsigned long key);
 
 /* queue_letter.c APIs: process context */
 int rch_letter_send(struct rch_queue *queue, u64 user_data, u32 res);
@@ -469,6 +469,16 @@ static inline bool rch_line_enter(struct rch_queue *queue, struct rch_line *line
 }
 
 struct rch_line *rch_line_leave(struct rch_queue *queue, struct rch_line *line);
+
+/* queue_line.c APIs for queue.c: under @run_lock */
+bool rch_op_line_enter(struct rch_op *op);
+void rch_op_line_leave(struct rch_op *op);
+bool rch_op_fence_enter(struct rch_op *op);
+void rch_op_fence_leave(struct rch_op *op);
+
+/* queue_line.c APIs for operations: under @run_lock */
+void rch_queue_line_leave(struct rch_op *op);
+bool rch_queue_line_change(struct rch_op *op, unsigned long key);
 
 /* queue_named.c APIs: under @run_lock */
 void rch_named_enter(struct rch_op *op);
