@@ -8,10 +8,12 @@
  * to the program's limit of locked memory, as the RDMA core does with those of regions.
  * Beyond it the message is copied.
  */
+#include <linux/backing-dev.h>
 #include <linux/capability.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -38,6 +40,38 @@ static void mem_uncharge(struct rch_mem *mem)
 	atomic64_sub(mem->charged, &mem->mm->pinned_vm);
 }
 
+/*
+ * Whether a file has to write the page back: the file system does not hear of an adapter's writing.
+ * The kernel refuses such pages itself since 6.5. Pages are looked at when they are pinned: until
+ * then another file may be mapped there.
+ */
+static bool mem_is_written_back(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+	struct address_space *mapping;
+	bool is;
+
+	if (folio_test_anon(folio))
+		return false;
+	/* Else the file may be cut, and go. */
+	folio_lock(folio);
+	mapping = folio_mapping(folio);
+	is = mapping && mapping_can_writeback(mapping);
+	folio_unlock(folio);
+	return is;
+}
+
+/* Return: whether the adapter may write to all pages. */
+static bool mem_may_be_written(const struct rch_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->count; i++)
+		if (mem_is_written_back(mem->pages[i]))
+			return false;
+	return true;
+}
+
 static int mem_pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int wanted)
 {
 	/* A peer can prolong it: not where pages must be free to move, nor files to shrink. */
@@ -56,16 +90,20 @@ static int mem_pin_pages(struct rch_mem *mem, unsigned long addr, unsigned int w
 	return 0;
 }
 
+static void mem_let_go(struct rch_mem *mem, bool written)
+{
+	unpin_user_pages_dirty_lock(mem->pages, mem->count, written);
+	kvfree(mem->pages);
+	mem_uncharge(mem);
+}
+
 /**
  * rch_mem_unpin - give the pages back
  * @mem: as rch_mem_pin() filled it in, and not mapped (any more)
  */
 void rch_mem_unpin(struct rch_mem *mem)
 {
-	unpin_user_pages_dirty_lock(mem->pages, mem->count,
-				    mem->direction == DMA_FROM_DEVICE);
-	kvfree(mem->pages);
-	mem_uncharge(mem);
+	mem_let_go(mem, mem->direction == DMA_FROM_DEVICE);
 }
 
 /**
@@ -101,8 +139,10 @@ int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
 		return -ENOMEM;
 	}
 	ret = mem_pin_pages(mem, addr & PAGE_MASK, wanted);
+	if (!ret && direction == DMA_FROM_DEVICE && !mem_may_be_written(mem))
+		ret = -EFAULT;
 	if (ret)
-		rch_mem_unpin(mem);
+		mem_let_go(mem, false);
 	return ret;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "common.h"
+#include "disk.h"
 #include "harness.h"
 #include "pair.h"
 #include "scattered.h"
@@ -134,6 +135,38 @@ TEST_F(place, sizes_and_places)
 	/* All of it was given back: small ones go as ever. */
 	EXPECT_EQ(write(self->b, "x", 1), 1);
 	EXPECT_EQ(read(self->a, self->back, 1), 1);
+}
+
+/*
+ * A message for memory of a file that is written back is copied: the file system would not hear of
+ * what an adapter writes there. Privately mapped, the pages are the program's own.
+ */
+TEST_F(place, into_a_file_on_disk)
+{
+	const size_t len = 4 * 65536;
+	int fd = disk_file(), shared;
+	struct reading r;
+	char *memory;
+
+	if (fd < 0)
+		SKIP("there is no file system that writes back");
+	ASSERT_EQ(ftruncate(fd, len), 0);
+	for (shared = 0; shared < 2; shared++) {
+		memory = mmap(NULL, len, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE,
+			      fd, 0);
+		ASSERT_TRUE(memory != MAP_FAILED);
+		memset(memory, 0x55, len);
+		fill_random(self->out, len, shared);
+		begin_reading(&r, self->b, memory, len);
+		EXPECT_EQ(write(self->a, self->out, len), len);
+		EXPECT_EQ(end_reading(&r), len);
+		EXPECT_TRUE(is_random(memory, len, shared));
+		EXPECT_EQ(placed_messages(self->b, false), 1);
+		munmap(memory, len);
+	}
+	EXPECT_EQ(pread(fd, self->back, len, 0), len);
+	EXPECT_TRUE(is_random(self->back, len, 1));
+	close(fd);
 }
 
 TEST_F(place, larger_room)

@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 
 #include "common.h"
+#include "disk.h"
 #include "harness.h"
 #include "region_fixture.h"
 #include "scattered.h"
@@ -847,41 +847,6 @@ TEST_F(region, written_after_mprotect)
 	EXPECT_CQE(&self->q, 1, 6);
 	ASSERT_EQ(read(self->b, back, 8), 6);
 	EXPECT_EQ(memcmp(back, has_own_pages() ? "behind" : "before", 6), 0);
-}
-
-#define DISK "/tmp/rdmachan-disk"
-
-/* A disk in memory, which goes with its last file. Return: 0, if there is one */
-static int mount_disk(void)
-{
-	int ret;
-
-	if (system("modprobe -q brd rd_nr=1 rd_size=1024 && mkfs.minix /dev/ram0 >/dev/null"))
-		return -1;
-	mkdir(DISK, 0700);
-	ret = mount("/dev/ram0", DISK, "minix", 0, NULL);
-	if (ret)
-		printf("# no disk: %s\n", strerror(errno));
-	return ret;
-}
-
-/* A file that is written back to somewhere: on User Mode Linux's host, or on such a disk. */
-static int disk_file(void)
-{
-	struct stat root, share;
-	const char *name;
-	bool mounted;
-	int fd;
-
-	mounted = stat("/", &root) || stat("/share", &share) || root.st_dev == share.st_dev;
-	if (mounted && mount_disk())
-		return -1;
-	name = mounted ? DISK "/file" : "/share/rdmachan-region-file";
-	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	unlink(name);
-	if (mounted)
-		umount2(DISK, MNT_DETACH);
-	return fd;
 }
 
 TEST_F(region, files_on_disk)
