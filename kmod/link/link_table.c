@@ -432,7 +432,12 @@ static void link_table_census(const struct rch_link *fresh, struct census *c)
 	}
 }
 
-/* Each costs a ring of buffers: when there are too many the oldest go. */
+/*
+ * Each costs a ring of buffers: when there are too many the oldest go. One that has just come up,
+ * and whose OPEN is on its way, has no grace: it is the newest, and a peer that had as much would
+ * have none of them go. A channel whose link gives way all the same is connected anew, but for one
+ * that has sent messages early, which is told (rch_chan_dead()).
+ */
 static void link_table_make_room(const struct rch_link *fresh, const struct census *c)
 {
 	/* Signed: one may have come up since it was counted. */

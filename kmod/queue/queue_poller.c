@@ -24,7 +24,11 @@
  *
  * Accounting. The thread is in the control groups of the program, of any version, runs
  * where the program may, and as nice; memory is charged to the program's. How many there
- * may be is limited besides (quota.c).
+ * may be is limited besides (quota.c). The freezer leaves it out, as it does all threads of the
+ * kernel's, and does not tell that the group is frozen. A thread of the program's own would be
+ * frozen with the others. But the kernel makes one for a module only since 6.4, and only where it
+ * is built for vhost (vhost_task_create()). So the manual tells it: each program decides whether
+ * it has a poller.
  *
  * Rights. The thread has all of them, so it does nothing that asks for any: an operation that does
  * is prepared or run in a call.
