@@ -140,7 +140,7 @@ harness_word() {
 
 refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch/empty"
 refuses "names without sources" "no static function" selftests/checks/names.py "$scratch/empty"
-mkdir -p "$scratch/twice/link" "$scratch/twice/path"
+mkdir -p "$scratch/twice/link" "$scratch/twice/conn"
 echo "static int link_take(void)" >"$scratch/twice/link/link.c"
 echo "static void link_take(void)" >"$scratch/twice/conn/path.c"
 refuses "a name in two files" "link_take() is defined 2 times" \
