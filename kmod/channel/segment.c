@@ -27,19 +27,22 @@
 #define RCH_KEEP_UNREAD 16384
 /* Segments that soft interrupt frees in one go. */
 #define RCH_FREE_AT_ONCE 64
+/* Messages that did not end, whose segments a work item frees, at a time. */
+#define RCH_LISTS_LEFT 256
 
 static void rch_segments_left_work(struct work_struct *work);
 
 static DEFINE_SPINLOCK(left_lock); /* protects left; innermost, any context */
 static LIST_HEAD(left); /* segments that are still to be freed, of whichever channels */
+static u32 left_lists; /* lists that were joined to it; protected by left_lock */
 static DECLARE_WORK(left_work, rch_segments_left_work);
 
-/* @room: where @bytes of it go. */
+/* @own: the channel's own one, if it may be that; @room: where @bytes of it go. */
 static struct rch_segment *segment_alloc(struct rch_own_segment *own, u32 bytes, u8 **room)
 {
 	struct rch_segment *seg;
 
-	if (bytes <= RCH_OWN_ROOM && !test_and_set_bit_lock(0, &own->busy)) {
+	if (own && bytes <= RCH_OWN_ROOM && !test_and_set_bit_lock(0, &own->busy)) {
 		own->seg.own = true;
 		*room = own->bytes;
 		return &own->seg;
@@ -76,6 +79,9 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 	struct rch_segment *seg;
 	u8 *room;
 
+	/* A message that never ends may outlive the channel, see rch_segments_discard(). */
+	if (!(r->flags & RCH_DATA_F_LAST))
+		own = NULL;
 	seg = segment_alloc(own, copy ? r->run.span : 0, &room);
 	if (!seg && copy && r->run.span > RCH_COPY_BREAK) {
 		/* Rather more memory than no channel. */
@@ -195,19 +201,22 @@ static void rch_segments_left_work(struct work_struct *work)
 
 	spin_lock_bh(&left_lock);
 	list_splice_init(&left, &drop);
+	left_lists = 0;
 	spin_unlock_bh(&left_lock);
 	rch_segments_drop(&drop);
 }
 
-/* One list at a time, as nobody is charged for it. Return: whether a work item has it. */
+/* Nobody is charged for them any more, so there is a bound. Return: whether a work item has it. */
 static bool segment_leave(struct list_head *list)
 {
 	bool ok;
 
 	spin_lock_bh(&left_lock);
-	ok = list_empty(&left);
-	if (ok)
-		list_splice_init(list, &left);
+	ok = left_lists < RCH_LISTS_LEFT;
+	if (ok) {
+		list_splice_tail_init(list, &left);
+		left_lists++;
+	}
 	spin_unlock_bh(&left_lock);
 	if (ok)
 		queue_work(rch_wq, &left_work);
@@ -216,8 +225,8 @@ static bool segment_leave(struct list_head *list)
 
 /**
  * rch_segments_discard - free what has come of a message that does not end, and make the list empty
- * @list: segments; but for the first none is a channel's own, which has no room for a part of a
- *	message but the last
+ * @list: segments, none of them the last of its message: so none is a channel's own, which may be
+ *	freed before these are
  *
  * There may be as many as a peer likes, and soft interrupt has others to serve. So most are left to
  * a work item. Any context.
@@ -227,7 +236,6 @@ void rch_segments_discard(struct list_head *list)
 	struct rch_segment *seg, *tmp;
 	u32 count = 0;
 
-	BUILD_BUG_ON(RCH_OWN_ROOM >= RCH_SEGMENT_MIN);
 	list_for_each_entry_safe(seg, tmp, list, list) {
 		if (count++ == RCH_FREE_AT_ONCE)
 			break;

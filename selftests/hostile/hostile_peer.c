@@ -318,6 +318,23 @@ static void say_pieces(struct attack *a, int count, u32 total)
 	}
 }
 
+/*
+ * A piece that is not copied: nor is it kept in the channel's own segment, as these pieces may be
+ * freed when the channel is no more.
+ */
+static void expect_one_more_piece(struct attack *a, u32 total, unsigned int pieces)
+{
+	struct rdmachan_info info;
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_data(&f, a->victim_no, 0, 16000, total);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	ASSERT_TRUE(attack_heard(a));
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_EQ(info.out_segments, pieces);
+}
+
 /* More pieces of a message than are freed at once, and it is aborted, or its channel reset. */
 TEST_F(scene, many_pieces_of_no_message)
 {
@@ -329,6 +346,7 @@ TEST_F(scene, many_pieces_of_no_message)
 	ASSERT_TRUE(attack_connect(a, false));
 	for (i = 0; i < 4; i++) {
 		say_pieces(a, 100, PREY_MESSAGE);
+		expect_one_more_piece(a, PREY_MESSAGE, 101);
 		frame_begin(&f);
 		if (i < 3) {
 			frame_data(&f, a->victim_no, RCH_DATA_F_ABORT, 0, PREY_MESSAGE);
