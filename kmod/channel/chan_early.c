@@ -92,7 +92,7 @@ static struct rch_item *chan_early_whole(const struct rch_early_message *message
 		return NULL;
 	memcpy(rch_item_data(item), message->data, message->length);
 	item->type = RCH_REC_DATA;
-	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST;
+	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST | chan_early_tell(message);
 	item->msg_flags = message->msg_flags;
 	item->total = message->length;
 	return item;
@@ -141,7 +141,10 @@ static bool chan_early_admit(struct rch_chan *chan, struct rch_early_message *me
 	return ok;
 }
 
-/* @item: the message, consumed. Return: 0; or -EAGAIN when the message is to wait. */
+/*
+ * @item: the message, consumed. Once @message is admitted, ACCEPT or a failure may free it at any
+ * time. Return: 0; or -EAGAIN when the message is to wait.
+ */
 static int chan_early_take(struct rch_chan *chan, struct rch_early_message *message,
 			   struct rch_item *item)
 {
@@ -154,12 +157,10 @@ static int chan_early_take(struct rch_chan *chan, struct rch_early_message *mess
 		return -EAGAIN;
 	}
 	/* If the lane takes nothing any more, there will be another one, or an end. */
-	if (live) {
-		item->flags |= chan_early_tell(message);
+	if (live)
 		rch_lane_queue(&chan->lane, item);
-	} else {
+	else
 		rch_item_free(item);
-	}
 	return 0;
 }
 
