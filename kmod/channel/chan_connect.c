@@ -26,9 +26,12 @@
 
 #define RCH_CONNECT_TRIES 8
 
-static void chan_connect_note_timeout(struct rch_chan *chan, u32 op)
+static void chan_connect_note(struct rch_chan *chan, u32 op, u32 cause)
 {
-	rch_chan_note(chan, op, RDMACHAN_CAUSE_TIMEOUT, 0);
+	rch_chan_note(chan, op, cause, 0);
+	rch_chan_error_get(chan, &chan->opening.error);
+	if (chan->opening.error.cause != cause)
+		rch_error_set(&chan->opening.error, op, cause, 0);
 }
 
 /* Whether what ended @link is no reason to give up. */
@@ -95,16 +98,26 @@ static int chan_connect_answer_woken(wait_queue_entry_t *entry, unsigned int mod
  * A step returns -EINPROGRESS when chan_connect_ready() is to be asked again, or how it all ends.
  */
 
+static void chan_connect_record(struct rch_chan *chan, const struct rdmachan_error *error)
+{
+	struct rdmachan_error *record = &chan->opening.error;
+
+	*record = *error;
+	record->size = sizeof(*record);
+	record->service = chan->service;
+	spin_lock_bh(&chan->lock);
+	chan->error = *record;
+	spin_unlock_bh(&chan->lock);
+}
+
 /* A limit is in the way. */
 static void chan_connect_no_link(struct rch_chan *chan, const struct rdmachan_error *error)
 {
-	spin_lock_bh(&chan->lock);
-	chan->error = *error;
-	chan->error.size = sizeof(chan->error);
-	chan->error.service = chan->service;
-	rch_addr_from_sockaddr(&chan->error.local, &chan->opening.source);
-	rch_addr_from_sockaddr(&chan->error.peer, &chan->peer);
-	spin_unlock_bh(&chan->lock);
+	struct rdmachan_error record = *error;
+
+	rch_addr_from_sockaddr(&record.local, &chan->opening.source);
+	rch_addr_from_sockaddr(&record.peer, &chan->peer);
+	chan_connect_record(chan, &record);
 }
 
 static int chan_connect_find_link(struct rch_chan *chan)
@@ -124,7 +137,7 @@ static int chan_connect_find_link(struct rch_chan *chan)
 	struct rch_link *link;
 
 	if (!rch_time_left(opening->deadline)) {
-		chan_connect_note_timeout(chan, RDMACHAN_OP_CONNECT);
+		chan_connect_note(chan, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_TIMEOUT);
 		return -ETIMEDOUT;
 	}
 	link = rch_link_get(&wish, &error);
@@ -158,10 +171,13 @@ static int chan_connect_try_again(struct rch_chan *chan, u32 domain)
 	chan_connect_leave_link(chan);
 	chan->opening.domain = domain;
 	chan->opening.step = RCH_OPENING_FIND;
-	if (++chan->opening.tries >= RCH_CONNECT_TRIES &&
-	    rch_time_left(READ_ONCE(chan->opening.deadline)))
-		return -(int)(chan->error.error ?: ECONNRESET);
-	return -EINPROGRESS;
+	if (++chan->opening.tries < RCH_CONNECT_TRIES ||
+	    !rch_time_left(READ_ONCE(chan->opening.deadline)))
+		return -EINPROGRESS;
+	/* The peer has named one domain after the other. */
+	if (!chan->opening.error.error)
+		chan_connect_note(chan, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_REJECTED);
+	return -(int)chan->opening.error.error;
 }
 
 /* The link has ended before the channel was opened over it. */
@@ -172,11 +188,7 @@ static int chan_connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 	spin_lock_bh(&link->lock);
 	error = link->error;
 	spin_unlock_bh(&link->lock);
-	spin_lock_bh(&chan->lock);
-	chan->error = error;
-	chan->error.size = sizeof(chan->error);
-	chan->error.service = chan->service;
-	spin_unlock_bh(&chan->lock);
+	chan_connect_record(chan, &error);
 	if (chan_connect_worth_retry(chan, link, error.cause))
 		return chan_connect_try_again(chan, chan->opening.domain);
 	return -(int)(error.error ?: ECONNRESET);
@@ -204,7 +216,7 @@ static int chan_connect_link_came(struct rch_chan *chan)
 	case RCH_LINK_DEAD:
 		return chan_connect_link_ended(chan, link);
 	default:
-		chan_connect_note_timeout(chan, RDMACHAN_OP_CONNECT);
+		chan_connect_note(chan, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_TIMEOUT);
 		return -ETIMEDOUT;
 	}
 }
@@ -234,7 +246,7 @@ static int chan_connect_answer_came(struct rch_chan *chan, int why)
 	if (!waiting)
 		return ret;
 	if (why == -ETIMEDOUT)
-		chan_connect_note_timeout(chan, RDMACHAN_OP_OPEN);
+		chan_connect_note(chan, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_TIMEOUT);
 	return why;
 }
 
@@ -326,8 +338,7 @@ void rch_chan_connect_work(struct work_struct *work)
 	}
 	chan_connect_work_over(chan);
 	if (ret) {
-		rch_chan_error_get(chan, &error);
-		/* Or the record is that of a call that has failed meanwhile. */
+		error = chan->opening.error;
 		if (error.error != (u32)-ret)
 			rch_error_set(&error, RDMACHAN_OP_CONNECT,
 				      RDMACHAN_CAUSE_RESOURCES, -ret);
