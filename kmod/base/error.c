@@ -198,6 +198,9 @@ int rch_addr_to_own(struct net *net, struct sockaddr_storage *ss, const struct r
 	ret = rch_addr_to_sockaddr(ss, a);
 	if (ret)
 		return ret;
+	/* Without it the kernel has no table of own addresses, and does not ask before it looks. */
+	if (ss->ss_family == AF_INET6 && !ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
 	if (a->port || rch_addr_is_no_host(net, ss) || error_has_scope(ss) != error_needs_scope(ss))
 		return -EINVAL;
 	/* At the same place in both families. */
