@@ -482,6 +482,8 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	rch_link_where(chan->lane.link, &error);
 	spin_lock(&chan->lock);
 	chan_rx_take_arriving(chan, &drop);
+	/* What was promised beyond the buffer is charged no longer; there is nobody to tell. */
+	chan_rx_credit_due(chan);
 	if (!reset && rch_chan_state_allowed(chan->state, RCH_CHAN_PEER_CLOSED)) {
 		error.service = chan->service;
 		error.detail = rch_chan_finish_closed(chan, detail);
