@@ -40,12 +40,15 @@ static void mem_uncharge(struct rch_mem *mem)
 	atomic64_sub(mem->charged, &mem->mm->pinned_vm);
 }
 
-/*
- * Whether a file has to write the page back: the file system does not hear of an adapter's writing.
- * The kernel refuses such pages itself since 6.5. Pages are looked at when they are pinned: until
- * then another file may be mapped there.
+/**
+ * rch_mem_is_written_back - whether a file has to write a page back
+ * @page: page that the caller has pinned
+ *
+ * The file system does not hear of an adapter's writing. The kernel refuses such pages itself since
+ * 6.5. Pages are looked at when they are pinned: until then another file may be mapped there.
+ * Context: process, may sleep.
  */
-static bool mem_is_written_back(struct page *page)
+bool rch_mem_is_written_back(struct page *page)
 {
 	struct folio *folio = page_folio(page);
 	struct address_space *mapping;
@@ -67,7 +70,7 @@ static bool mem_may_be_written(const struct rch_mem *mem)
 	unsigned int i;
 
 	for (i = 0; i < mem->count; i++)
-		if (mem_is_written_back(mem->pages[i]))
+		if (rch_mem_is_written_back(mem->pages[i]))
 			return false;
 	return true;
 }

@@ -316,13 +316,19 @@ static int region_add_one(struct rch_region *region, struct page *page, u64 done
 	return 0;
 }
 
-/* Return: the error; pages from @i on are let go, those before it are the region's. */
-static int region_add_batch(struct rch_region *region, struct page **pages, int count, u64 *done)
+/*
+ * @write: the pages are pinned for that. Another thread may have mapped a file there since
+ * region_pin_flags(). Return: the error; pages from @i on are let go, those before it are the
+ * region's.
+ */
+static int region_add_batch(struct rch_region *region, struct page **pages, int count, bool write,
+			    u64 *done)
 {
 	int i, ret;
 
 	for (i = 0; i < count; i++) {
-		ret = region_add_one(region, pages[i], *done);
+		ret = write && rch_mem_is_written_back(pages[i]) ? -EOPNOTSUPP :
+		      region_add_one(region, pages[i], *done);
 		if (ret) {
 			unpin_user_pages(pages + i, count - i);
 			return ret;
@@ -351,7 +357,7 @@ static int region_pin_range(struct rch_region *region, struct page **pages)
 						      PAGE_SIZE), flags, pages);
 		if (got <= 0)
 			return got ?: -EFAULT;
-		ret = region_add_batch(region, pages, got, &done);
+		ret = region_add_batch(region, pages, got, flags & FOLL_WRITE, &done);
 		if (ret)
 			return ret;
 		addr += got * PAGE_SIZE;
