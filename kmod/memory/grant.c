@@ -69,28 +69,36 @@ void rch_grants_free(struct rch_chan *chan)
 static int grant_describe_lent(struct rch_grants *grants, u32 id, struct rdmachan_object *out)
 {
 	struct rch_loan *loan;
+	u32 number = 0;
 
 	xa_lock_bh(&grants->loans);
 	loan = xa_load(&grants->loans, id);
-	if (loan && loan->state != RCH_LOAN_MADE)
+	if (loan && loan->state == RCH_LOAN_LIVE) {
 		kref_get(&loan->ref);
-	else
+		number = loan->object.id;
+	} else {
 		loan = NULL;
+	}
 	xa_unlock_bh(&grants->loans);
 	if (!loan)
 		return -ENOENT;
 	rch_object_describe(&loan->object, out);
+	/* It may be struck off meanwhile. */
+	out->id = number;
 	rch_loan_put(loan);
 	return 0;
 }
 
 static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmachan_object *out)
 {
-	const struct rch_chan *chan = grants->chan;
+	struct rch_chan *chan = grants->chan;
 	const struct rch_link *link = chan->lane.link;
 	const struct rch_held *held;
 	bool found;
 
+	/* Nothing can be accessed any more. */
+	if (rch_lane_closed(&chan->lane))
+		return -ENOENT;
 	rch_object_begin(out, RDMACHAN_KIND_GRANT, chan->charge.user->uid);
 	out->link_id = link->object.id;
 	out->service = chan->service;

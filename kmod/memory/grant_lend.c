@@ -64,7 +64,8 @@ static void grant_lend_object_fill(struct rch_object *obj, struct rdmachan_objec
 	struct rch_loan *loan = container_of(obj, struct rch_loan, object);
 	struct rch_chan *chan = loan->grants->chan;
 
-	out->state = READ_ONCE(loan->revoked) ? RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
+	out->state = READ_ONCE(loan->revoked) || READ_ONCE(loan->state) >= RCH_LOAN_ENDING ?
+		     RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
 	out->link_id = chan->lane.link->object.id;
 	out->service = chan->service;
 	out->active = chan->active;
