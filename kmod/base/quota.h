@@ -17,7 +17,7 @@
  * What a peer makes, channels that it opens, grants that it gives, and links, is charged to the
  * user as well, but not the last quarter of his limit. That is for what his own programs
  * make. Whose doing it is counts for each taking. A program may enlarge a channel that a peer has
- * opened as far as one of its own; answers that a peer does not take leave the quarter on each.
+ * opened as far as one of its own.
  *
  * A user may make user namespaces, with many user ids of his. Their objects are his as well: each
  * is charged to each owner on the way to the first namespace, and bound by the limits of all. Root

@@ -343,7 +343,8 @@ static u32 grant_atomic_answer_begin(struct rch_grants *grants)
 
 	spin_lock_bh(&grants->answers_lock);
 	if (grants->answers == grants->answers_charged) {
-		cause = rch_charge_take(&grants->chan->charge, &cost, true, &limit);
+		cause = rch_charge_take(&grants->chan->charge, &cost, grants->chan->charge.by_peer,
+					&limit);
 		if (!cause)
 			grants->answers_charged += RCH_ANSWERS_STEP;
 	}
