@@ -251,8 +251,9 @@ static int rch_path_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		 * is told again whenever the kernel hears of the neighbour; the first time counts.
 		 */
 		if (path->answer.event == RDMA_CM_EVENT_ESTABLISHED) {
-			if (!(rch_path_events(path) & RDMACHAN_LINK_EVENT_ADDRESS))
+			if (!path->peer_moved)
 				path_cm_address_changed(path);
+			path->peer_moved = true;
 			return 0;
 		}
 		path_fail_cm(path, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_UNREACHABLE, event->event,

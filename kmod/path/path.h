@@ -274,6 +274,8 @@ struct rch_path {
 	atomic_t events;
 	/** @address_at: when the own hardware address, or the peer's, last changed, in jiffies */
 	unsigned long address_at;
+	/** @peer_moved: the peer's has; written by the connection manager's events only */
+	bool peer_moved;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;
 	/** @failure: why the path is unusable */
