@@ -692,7 +692,8 @@ struct rdmachan_tuning {
  *    (%RDMACHAN_CAUSE_PORT_TAKEN).
  *  - EADDRNOTAVAIL: This host has not the address @local, or no RDMA device serves it, as none
  *    serves loopback addresses (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
- *  - EAFNOSUPPORT: @local is neither AF_INET nor AF_INET6, nor zeros.
+ *  - EAFNOSUPPORT: @local is neither AF_INET nor AF_INET6, nor zeros; or it is AF_INET6 and the
+ *    kernel was booted without IPv6.
  *  - EINVAL: also when @local is no address of one host, or its unused members are not 0.
  *  - ENOMEM: also when an adapter cannot listen (%RDMACHAN_CAUSE_RESOURCES, whose detail is the
  *    errno it gave).
@@ -977,7 +978,7 @@ enum rdmachan_shutdown_how {
  * While a channel with %RDMACHAN_CONNECT_F_EARLY is being connected, RECV and SEND succeed as well.
  * SEND takes effect behind the messages that were sent, and the peer's program finds the end there.
  * RECV takes effect here at once, and the peer is told when it has answered. If the channel cannot
- * be opened, the next call tells so.
+ * be opened, SEND, FINISH and POLLERR tell so; a receive has the end that was asked for.
  *
  * It wakes threads that wait in calls on the channel, and operations of queues: receivers find the
  * end, senders EPIPE. One that is in the middle of moving a message goes on, and is waited for.
