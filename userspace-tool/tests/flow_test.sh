@@ -415,8 +415,9 @@ lend_has_no_descriptor()
 
 	"${there[@]}" "$build/rdmachan" lend -s 7009 --size 4k >"$tmp/log.lend" &
 	listening 7009 && limit=$(lowest_free $!) && kill -INT $! && wait $! || return
-	(ulimit -n "$limit" && exec "${there[@]}" "$build/rdmachan" lend -s 7010 --size 4k) \
-		>"$tmp/log.lend" 2>"$tmp/err" &
+	# shellcheck disable=SC2016 # expanded by the other host's shell
+	"${there[@]}" sh -c 'ulimit -n "$1" && exec "$2" lend -s 7010 --size 4k' sh \
+		"$limit" "$build/rdmachan" >"$tmp/log.lend" 2>"$tmp/err" &
 	listening 7010 || return
 	! tool get "$host:7010" >"$tmp/got" 2>"$tmp/err.get" || return
 	wait $!
