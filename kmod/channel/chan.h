@@ -125,7 +125,7 @@ struct rch_chan_opening {
 	u32 redirect;
 	/** @domain: the domain to try, or RCH_DOMAIN_ANY */
 	u32 domain;
-	/** @error: why the last try has failed; calls that fail meanwhile have the channel's record */
+	/** @error: why the last try has failed. Calls that fail have the channel's record */
 	struct rdmachan_error error;
 };
 
