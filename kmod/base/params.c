@@ -6,8 +6,8 @@
 #include <linux/moduleparam.h>
 
 #include "base/rch.h"
-#include "pure/credit.h"
 #include "proto/wire.h"
+#include "pure/credit.h"
 
 struct param_range {
 	unsigned int *value;

@@ -559,7 +559,7 @@ static bool chan_is_wanted(struct rch_chan *chan, int bit)
 	       test_and_clear_bit(bit, &chan->busy);
 }
 
-/* Whether the lane may be made anew: then a mutex protects it, for who is not about to sleep. */
+/* Whether the lane may be made anew. Then a mutex protects it, and the caller may have to wait. */
 static bool chan_lane_may_change(const struct rch_chan *chan)
 {
 	if (likely(!chan->early.wanted))
@@ -568,7 +568,7 @@ static bool chan_lane_may_change(const struct rch_chan *chan)
 	return smp_load_acquire(&chan->state) == RCH_CHAN_CONNECTING;
 }
 
-/* The peer is told behind all that is sent. By who has claimed RCH_CHAN_TX; may be repeated. */
+/* The peer is told behind all that is sent. The caller has claimed RCH_CHAN_TX; may be repeated. */
 static void chan_say_shut(struct rch_chan *chan)
 {
 	if (chan_lane_may_change(chan))

@@ -16,8 +16,8 @@
 #include <linux/uio.h>
 
 #include "base/iter.h"
-#include "link/link.h"
 #include "dma/frame.h"
+#include "link/link.h"
 
 /*
  * Where messages wait for credit, two that fit a frame share one. Each is copied once more for

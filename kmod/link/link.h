@@ -38,14 +38,14 @@
 
 #include "base/object.h"
 #include "base/quota.h"
-#include "dma/frame.h"
 #include "conn/conn.h"
+#include "dma/frame.h"
+#include "proto/state.h"
+#include "proto/wire.h"
 #include "pure/credit.h"
 #include "pure/drr.h"
-#include "proto/state.h"
 #include "pure/trip.h"
 #include "pure/window.h"
-#include "proto/wire.h"
 
 struct iov_iter;
 struct rch_lane;

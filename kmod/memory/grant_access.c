@@ -29,9 +29,9 @@
 #include "base/iter.h"
 #include "base/rch.h"
 #include "channel/chan.h"
+#include "dma/mem.h"
 #include "memory/grant.h"
 #include "memory/region.h"
-#include "dma/mem.h"
 
 /* Bytes up to which it is less to copy them than to pin the pages that they are in. */
 #define PIN_MIN 4096

@@ -31,8 +31,8 @@
  */
 #include "base/rch.h"
 #include "channel/chan.h"
-#include "pure/seq.h"
 #include "proto/way.h"
+#include "pure/seq.h"
 #include "rndv/rndv.h"
 
 /* A receiver whose peer never uses what is lent lends some once in so many messages. */

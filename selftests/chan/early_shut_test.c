@@ -193,7 +193,7 @@ TEST_F(early, end_without_waiting)
 }
 
 /* A thread that waits for room is told that there will be none, and its message is not sent. */
-TEST_F(early, end_for_who_waits_to_send)
+TEST_F(early, end_for_a_waiting_sender)
 {
 	char data[SIZE] = {};
 	pid_t child;
@@ -288,7 +288,7 @@ TEST_F(early, end_of_receiving_that_the_peer_does_not_know)
 }
 
 /* A channel that takes no messages before it is open cannot be shut down; nor is it reset. */
-TEST_F(early, only_who_asks_may_end)
+TEST_F(early, only_a_connect_that_asks_may_end)
 {
 	int a;
 

@@ -226,7 +226,7 @@ TEST_F(early, as_much_as_fits)
 }
 
 /* A program that has not asked is told as ever. */
-TEST_F(early, only_who_asks)
+TEST_F(early, only_a_connect_that_asks)
 {
 	int a;
 
