@@ -345,7 +345,7 @@ static void interrupt(struct fixture_restart *self, const struct kind *kind, boo
 	int64_t begun;
 
 	kind->prepare(self, &w);
-	begun = now_ms();
+	begun = tick_ms();
 	on_alarm(FIRST_MS, restart);
 	EXPECT_EQ(make(&w), EINTR);
 	EXPECT_TOOK(begun, FIRST_MS, LIMIT_LATE(FIRST_MS));
@@ -356,11 +356,11 @@ static void interrupt(struct fixture_restart *self, const struct kind *kind, boo
 	EXPECT_EQ(*w.until, 0);
 	if (kind->prepare == wait_write)
 		return;
-	begun = now_ms();
+	begun = tick_ms();
 	on_alarm(FIRST_MS, restart);
 	EXPECT_EQ(make(&w), EINTR);
 	*w.until = 0;
-	begun = now_ms();
+	begun = tick_ms();
 	EXPECT_EQ(make(&w), ETIMEDOUT);
 	EXPECT_TOOK(begun, ALL_MS, LIMIT_LATE(ALL_MS));
 }
@@ -511,7 +511,7 @@ TEST_F(restart, made_up)
 	EXPECT_EQ(make(&w), ETIMEDOUT);
 	EXPECT_EQ(*w.until, 0);
 	*w.until = kept | (begun - 1);
-	begin = now_ms();
+	begin = tick_ms();
 	EXPECT_EQ(make(&w), ETIMEDOUT);
 	EXPECT_TOOK(begin, ALL_MS, LIMIT_LATE(ALL_MS));
 	memset(&w, 0, sizeof(w));

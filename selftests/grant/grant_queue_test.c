@@ -628,7 +628,7 @@ TEST_F_TIMEOUT(grant, queue_too_late, 60)
 		SKIP("how long an access takes is not known");
 	begin(self);
 	cable("delay 100");
-	begun = now_ms();
+	begun = tick_ms();
 	queue_read(&q, self->holder, grant, 0, mine, SIZE, 1)->timeout_ms = 60;
 	for (i = 0; i < FLYING; i++)
 		queue_read(&q, self->holder, grant, 0, mine, 1, 2);

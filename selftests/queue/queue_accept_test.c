@@ -167,9 +167,12 @@ TEST_F(queue, accepts_until_no_descriptor_is_left)
 /* Each channel begins the time anew. */
 TEST_F(queue, accepts_until_the_time_is_over)
 {
-	int listener = do_listen(self->peer, SERVICE, NULL), end;
+	int listener, end;
 	int64_t begun;
 
+	if (!time_is_virtual())
+		SKIP("a busy machine may connect too late");
+	listener = do_listen(self->peer, SERVICE, NULL);
 	accept_many(&self->q, listener, 0, 1)->timeout_ms = 1000;
 	ASSERT_EQ(queue_submit(&self->q), 1);
 	sleep_ms(600);
