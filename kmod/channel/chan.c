@@ -313,14 +313,24 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 	 * only now that it is detached.
 	 */
 	if (retry)
-		rch_chan_retry(chan, RCH_DOMAIN_ANY);
+		rch_chan_retry(chan, RCH_DOMAIN_ANY, error);
 	rch_chan_put(chan);
 }
 
-/** rch_chan_retry - connecting: try again, to @domain. The lane is detached. Any context */
-void rch_chan_retry(struct rch_chan *chan, u32 domain)
+/**
+ * rch_chan_retry - connecting: try again
+ * @chan: channel, whose lane is detached
+ * @domain: the domain to try
+ * @error: why the try has failed, in case it was the last one
+ *
+ * Context: any.
+ */
+void rch_chan_retry(struct rch_chan *chan, u32 domain, const struct rdmachan_error *error)
 {
 	spin_lock_bh(&chan->lock);
+	chan->opening.error = *error;
+	chan->opening.error.size = sizeof(*error);
+	chan->opening.error.service = chan->service;
 	chan->opening.redirect = domain;
 	WRITE_ONCE(chan->opening.retry, true);
 	wake_up_interruptible_all(&chan->wait);

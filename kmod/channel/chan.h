@@ -125,7 +125,10 @@ struct rch_chan_opening {
 	u32 redirect;
 	/** @domain: the domain to try, or RCH_DOMAIN_ANY */
 	u32 domain;
-	/** @error: why the last try has failed. Calls that fail have the channel's record */
+	/**
+	 * @error: why the last try has failed; protected by the channel's lock. Other calls that
+	 * fail have the channel's record
+	 */
 	struct rdmachan_error error;
 };
 
@@ -467,7 +470,7 @@ void rch_chan_release(struct rch_chan *chan, int signal);
 void rch_chan_await_answer(struct rch_chan *chan);
 void rch_chan_linger(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
-void rch_chan_retry(struct rch_chan *chan, u32 domain);
+void rch_chan_retry(struct rch_chan *chan, u32 domain, const struct rdmachan_error *error);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail);

@@ -28,10 +28,16 @@
 
 static void chan_connect_note(struct rch_chan *chan, u32 op, u32 cause)
 {
+	struct rdmachan_error error;
+
 	rch_chan_note(chan, op, cause, 0);
-	rch_chan_error_get(chan, &chan->opening.error);
-	if (chan->opening.error.cause != cause)
-		rch_error_set(&chan->opening.error, op, cause, 0);
+	rch_chan_error_get(chan, &error);
+	/* Another call may have failed meanwhile. */
+	if (error.cause != cause)
+		rch_error_set(&error, op, cause, 0);
+	spin_lock_bh(&chan->lock);
+	chan->opening.error = error;
+	spin_unlock_bh(&chan->lock);
 }
 
 /* Whether what ended @link is no reason to give up. */
@@ -100,14 +106,35 @@ static int chan_connect_answer_woken(wait_queue_entry_t *entry, unsigned int mod
 
 static void chan_connect_record(struct rch_chan *chan, const struct rdmachan_error *error)
 {
-	struct rdmachan_error *record = &chan->opening.error;
-
-	*record = *error;
-	record->size = sizeof(*record);
-	record->service = chan->service;
 	spin_lock_bh(&chan->lock);
-	chan->error = *record;
+	chan->error = *error;
+	chan->error.size = sizeof(chan->error);
+	chan->error.service = chan->service;
+	chan->opening.error = chan->error;
 	spin_unlock_bh(&chan->lock);
+}
+
+/* @link has ended. Return: why. */
+static u32 chan_connect_record_link(struct rch_chan *chan, struct rch_link *link)
+{
+	struct rdmachan_error error;
+
+	spin_lock_bh(&link->lock);
+	error = link->error;
+	spin_unlock_bh(&link->lock);
+	chan_connect_record(chan, &error);
+	return error.cause;
+}
+
+/* Return: the errno of the last try */
+static int chan_connect_errno(struct rch_chan *chan)
+{
+	u32 error;
+
+	spin_lock_bh(&chan->lock);
+	error = chan->opening.error.error;
+	spin_unlock_bh(&chan->lock);
+	return -(int)(error ?: ECONNRESET);
 }
 
 /* A limit is in the way. */
@@ -171,27 +198,18 @@ static int chan_connect_try_again(struct rch_chan *chan, u32 domain)
 	chan_connect_leave_link(chan);
 	chan->opening.domain = domain;
 	chan->opening.step = RCH_OPENING_FIND;
-	if (++chan->opening.tries < RCH_CONNECT_TRIES ||
-	    !rch_time_left(READ_ONCE(chan->opening.deadline)))
-		return -EINPROGRESS;
-	/* The peer has named one domain after the other. */
-	if (!chan->opening.error.error)
-		chan_connect_note(chan, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_REJECTED);
-	return -(int)chan->opening.error.error;
+	if (++chan->opening.tries >= RCH_CONNECT_TRIES &&
+	    rch_time_left(READ_ONCE(chan->opening.deadline)))
+		return chan_connect_errno(chan);
+	return -EINPROGRESS;
 }
 
 /* The link has ended before the channel was opened over it. */
 static int chan_connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 {
-	struct rdmachan_error error;
-
-	spin_lock_bh(&link->lock);
-	error = link->error;
-	spin_unlock_bh(&link->lock);
-	chan_connect_record(chan, &error);
-	if (chan_connect_worth_retry(chan, link, error.cause))
+	if (chan_connect_worth_retry(chan, link, chan_connect_record_link(chan, link)))
 		return chan_connect_try_again(chan, chan->opening.domain);
-	return -(int)(error.error ?: ECONNRESET);
+	return chan_connect_errno(chan);
 }
 
 /* Ask the peer over the link that is UP. */
@@ -199,8 +217,12 @@ static int chan_connect_open_on(struct rch_chan *chan, struct rch_link *link)
 {
 	int ret = rch_chan_early_attach(chan, link);
 
+	if (ret == -ENOTCONN) {
+		chan_connect_record_link(chan, link);
+		return chan_connect_try_again(chan, chan->opening.domain);
+	}
 	if (ret)
-		return ret == -ENOTCONN ? chan_connect_try_again(chan, chan->opening.domain) : ret;
+		return ret;
 	chan->opening.step = RCH_OPENING_ANSWER;
 	rch_lane_open(&chan->lane, chan->early.wanted);
 	return -EINPROGRESS;
@@ -338,7 +360,9 @@ void rch_chan_connect_work(struct work_struct *work)
 	}
 	chan_connect_work_over(chan);
 	if (ret) {
+		spin_lock_bh(&chan->lock);
 		error = chan->opening.error;
+		spin_unlock_bh(&chan->lock);
 		if (error.error != (u32)-ret)
 			rch_error_set(&error, RDMACHAN_OP_CONNECT,
 				      RDMACHAN_CAUSE_RESOURCES, -ret);

@@ -422,7 +422,7 @@ enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record
 	if (!rch_lane_detach(&chan->lane))
 		return RCH_RULE_STATE;
 	if (reason == RCH_REJECT_DOMAIN)
-		rch_chan_retry(chan, domain);
+		rch_chan_retry(chan, domain, &error);
 	else
 		rch_chan_fail(chan, &error);
 	/* The program may have given up, and the answer been waited for. */
