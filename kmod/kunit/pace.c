@@ -24,6 +24,9 @@ struct wire {
 	u64 sent;
 	u32 most;
 	u32 trips;
+	/* Batches that found nothing under way; and whether an access is, so that none measures. */
+	u32 dry;
+	bool accesses;
 };
 
 static void wire_init(struct wire *w, u32 rate, u32 trip)
@@ -39,7 +42,10 @@ static void wire_post(struct wire *w, u32 bytes)
 {
 	u32 at = (w->first + w->count++) % BATCHES;
 
-	if (rch_pace_wants_trip(&w->pace, w->now)) {
+	w->dry += !w->pace.flight;
+	if (w->accesses && rch_pace_wants_trip(&w->pace, w->now)) {
+		rch_pace_believe(&w->pace, w->now);
+	} else if (rch_pace_wants_trip(&w->pace, w->now)) {
 		rch_pace_measured(&w->pace, max_t(u64, w->free, w->now) - w->now + w->trip, w->now);
 		w->trips++;
 	}
@@ -143,6 +149,22 @@ static void pace_measures(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->pace.trip, 5000U);
 }
 
+/* Beside accesses the wire runs dry once in ten seconds, as if the trip were measured. */
+static void pace_believes(struct kunit *test)
+{
+	struct wire *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	wire_init(w, MBIT_1000, 100);
+	wire_run(w, 1000000);
+	w->accesses = true;
+	w->dry = 0;
+	wire_run(w, 100 * (u64)RCH_PACE_AGE_US);
+	KUNIT_EXPECT_EQ(test, w->pace.trip, 100U);
+	KUNIT_EXPECT_GE(test, w->dry, 90U);
+	KUNIT_EXPECT_LE(test, w->dry, 110U);
+}
+
 /* Small batches, one at a time, tell nothing of what the wire could take. */
 static void pace_seldom(struct kunit *test)
 {
@@ -205,6 +227,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pace_fits),
 	KUNIT_CASE(pace_follows),
 	KUNIT_CASE(pace_measures),
+	KUNIT_CASE(pace_believes),
 	KUNIT_CASE(pace_seldom),
 	KUNIT_CASE(pace_beside),
 	KUNIT_CASE(pace_ends),

@@ -47,9 +47,12 @@ static void path_pace_measure(struct rch_path *path, u64 now)
 	struct rch_path_pace *pace = &path->pace;
 
 	lockdep_assert_held(&path->lock);
-	if (pace->measures || !rch_pace_wants_trip(&pace->state, now) ||
-	    !list_empty(&path->accesses.under_way))
+	if (pace->measures || !rch_pace_wants_trip(&pace->state, now))
 		return;
+	if (!list_empty(&path->accesses.under_way)) {
+		rch_pace_believe(&pace->state, now);
+		return;
+	}
 	pace->at = now;
 	pace->measures = !rch_path_post_nothing(path, &pace->cqe);
 }

@@ -16,7 +16,7 @@
  * That is when bytes are posted after a pause, and every ten seconds, when no batch is posted until
  * nothing is under way. Where batches take far longer than they should, others have filled the
  * queue, and the round trip is measured sooner: with a longer one more is under way, so that a
- * share is kept.
+ * share is kept. While an access is under way none is measured, and the last one is believed.
  *
  * Nothing here is locked. Times are microseconds of a clock that does not wrap.
  */
@@ -156,6 +156,19 @@ static inline void rch_pace_measured(struct rch_pace *pace, u32 us, u64 now)
 	pace->trip = us ? us : 1;
 	pace->measured = now;
 	rch_pace_set_cap(pace);
+}
+
+/**
+ * rch_pace_believe - a round trip was to be measured, and cannot be
+ * @pace: pace
+ * @now: the time
+ *
+ * The last one counts for as long again: else the pipe would run empty for each batch.
+ */
+static inline void rch_pace_believe(struct rch_pace *pace, u64 now)
+{
+	if (pace->trip)
+		pace->measured = now;
 }
 
 static inline void rch_pace_sample(struct rch_pace *pace, u32 rate, bool full, u64 now)
