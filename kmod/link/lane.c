@@ -523,6 +523,24 @@ bool rch_lane_closed(struct rch_lane *lane)
 	return closed;
 }
 
+static bool lane_may_access(const struct rch_lane *lane)
+{
+	lockdep_assert_held(&lane->link->lock);
+	return lane->id && !lane->close_sent && !lane->close_got && !lane->held_back &&
+	       !(lane->control & HELD_BACK);
+}
+
+/** rch_lane_may_access - whether memory that the peer lends may be accessed; a racy answer */
+bool rch_lane_may_access(struct rch_lane *lane)
+{
+	bool may;
+
+	spin_lock_bh(&lane->link->lock);
+	may = lane_may_access(lane);
+	spin_unlock_bh(&lane->link->lock);
+	return may;
+}
+
 /**
  * rch_lane_access_begin - begin to access memory that the peer lends
  * @lane: lane of the channel
@@ -535,8 +553,7 @@ bool rch_lane_access_begin(struct rch_lane *lane)
 	bool ok;
 
 	spin_lock_bh(&link->lock);
-	ok = lane->id && !lane->close_sent && !lane->close_got && !lane->held_back &&
-	     !(lane->control & HELD_BACK);
+	ok = lane_may_access(lane);
 	lane->accesses += ok;
 	spin_unlock_bh(&link->lock);
 	return ok;

@@ -817,6 +817,7 @@ void rch_lane_taken(struct rch_lane *lane, u64 message, bool hold);
 void rch_lane_cts(struct rch_lane *lane, const struct rch_cts *cts);
 void rch_lane_word(struct rch_lane *lane, struct rch_word *word);
 bool rch_lane_closed(struct rch_lane *lane);
+bool rch_lane_may_access(struct rch_lane *lane);
 bool rch_lane_access_begin(struct rch_lane *lane);
 void rch_lane_access_end(struct rch_lane *lane);
 void rch_lane_stand(struct rch_lane *lane, const struct rch_cts *cts, bool hold);

@@ -97,7 +97,7 @@ static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmacha
 	bool found;
 
 	/* Nothing can be accessed any more. */
-	if (rch_lane_closed(&chan->lane))
+	if (!rch_lane_may_access(&chan->lane))
 		return -ENOENT;
 	rch_object_begin(out, RDMACHAN_KIND_GRANT, chan->charge.user->uid);
 	out->link_id = link->object.id;

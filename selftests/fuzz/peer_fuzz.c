@@ -222,7 +222,8 @@ static void grants_check(const struct rch_grants *grants)
 		fuzz_assert(held->id == id && held->ref.count);
 		fuzz_assert(!held->ended || held->busy || held->stone);
 		fuzz_assert(!held->stone || (!held->busy && !held->calls));
-		told_check(grants, id, true, !held->stone && !rch_lane_closed(&grants->chan->lane));
+		told_check(grants, id, true,
+			   !held->stone && rch_lane_may_access(&grants->chan->lane));
 	}
 	xa_for_each(&grants->loans, id, loan) {
 		fuzz_assert(loan->info.id == id && loan->ref.count);
