@@ -46,7 +46,8 @@ static void mem_uncharge(struct rch_mem *mem)
  *
  * The file system does not hear of an adapter's writing. The kernel refuses such pages itself since
  * 6.5. Pages are looked at when they are pinned: until then another file may be mapped there.
- * Context: process, may sleep.
+ * Context: process, may sleep for whoever has locked the page, and is ended by a fatal signal.
+ * Return: also true when that came.
  */
 bool rch_mem_is_written_back(struct page *page)
 {
@@ -56,8 +57,9 @@ bool rch_mem_is_written_back(struct page *page)
 
 	if (folio_test_anon(folio))
 		return false;
-	/* Else the file may be cut, and go. */
-	folio_lock(folio);
+	/* Else the file may be cut, and go. One that its program keeps locked is not waited for. */
+	if (folio_lock_killable(folio))
+		return true;
 	mapping = folio_mapping(folio);
 	is = mapping && mapping_can_writeback(mapping);
 	folio_unlock(folio);

@@ -56,11 +56,11 @@ struct rch_mem_cursor {
 /* mem.c APIs: process context of the program whose memory it is; may sleep */
 int rch_mem_pin(struct rch_mem *mem, unsigned long addr, size_t length,
 		enum dma_data_direction direction);
+bool rch_mem_is_written_back(struct page *page);
 
 /* mem.c APIs: process context; may sleep, but for no program */
 int rch_mem_map(struct rch_mem *mem, struct ib_device *dev);
 int rch_mem_map_table(struct rch_mem *mem, struct ib_device *dev);
-bool rch_mem_is_written_back(struct page *page);
 u32 rch_mem_segment_max(struct ib_device *dev);
 bool rch_mem_needs_sync(struct rch_mem *mem);
 void rch_mem_unmap(struct rch_mem *mem);
