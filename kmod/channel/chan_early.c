@@ -142,8 +142,9 @@ static bool chan_early_admit(struct rch_chan *chan, struct rch_early_message *me
 }
 
 /*
- * @item: the message, consumed. Once @message is admitted, ACCEPT or a failure may free it at any
- * time. Return: 0; or -EAGAIN when the message is to wait.
+ * @item: the message, consumed. Once @message is admitted, ACCEPT may free it at any time.
+ *
+ * Return: 0; or -EAGAIN when the message is to wait.
  */
 static int chan_early_take(struct rch_chan *chan, struct rch_early_message *message,
 			   struct rch_item *item)

@@ -225,8 +225,8 @@ static bool segment_leave(struct list_head *list)
 
 /**
  * rch_segments_discard - free what has come of a message that does not end, and make the list empty
- * @list: segments, none of them the last of its message: so none is a channel's own, which may be
- *	freed before these are
+ * @list: segments; but for the first, which may be a whole message that is refused, none is the
+ *	last of its message: so none is a channel's own, which may be freed before these are
  *
  * There may be as many as a peer likes, and soft interrupt has others to serve. So most are left to
  * a work item. Any context.

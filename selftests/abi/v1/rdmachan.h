@@ -693,7 +693,7 @@ struct rdmachan_tuning {
  *  - EADDRNOTAVAIL: This host has not the address @local, or no RDMA device serves it, as none
  *    serves loopback addresses (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
  *  - EAFNOSUPPORT: @local is neither AF_INET nor AF_INET6, nor zeros; or it is AF_INET6 and the
- *    kernel was booted without IPv6.
+ *    kernel runs without IPv6.
  *  - EINVAL: also when @local is no address of one host, or its unused members are not 0.
  *  - ENOMEM: also when an adapter cannot listen (%RDMACHAN_CAUSE_RESOURCES, whose detail is the
  *    errno it gave).
@@ -777,7 +777,8 @@ struct rdmachan_accept_args {
  *
  * Errors, besides those of "rules of the interface":
  *
- *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6; or @source, which may be zeros.
+ *  - EAFNOSUPPORT: @addr is neither AF_INET nor AF_INET6; or @source, which may be zeros, is
+ *    neither, or is AF_INET6 and the kernel runs without IPv6.
  *  - EADDRNOTAVAIL: This host has not the address @source, or not at the interface that @addr
  *    names, or no RDMA device serves it (%RDMACHAN_CAUSE_LOCAL_ADDRESS).
  *  - ECONNREFUSED: Nobody listens there, the queue of the listener is full, or
