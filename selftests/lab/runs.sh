@@ -10,12 +10,15 @@
 passed=0 failed=0 skipped=0
 # What failed, told again at the end.
 failures=()
-# Of each run that goes on: its name, how it is judged, and its weight.
-declare -A name_of judge_of weight_of
+# Of each run that goes on: its name, how it is judged, its weight, and when it began.
+declare -A name_of judge_of weight_of since_of
 # On two processors there is room for two guests that compute.
 room=$(($(nproc) * 3))
 of_guest=3
 begun=$SECONDS
+
+# How long the run took that is being judged.
+took=0
 
 stage() { echo; echo "== $* ($((SECONDS - begun)) s)"; }
 
@@ -36,7 +39,7 @@ one_test() {
 	local name=$1 status=$2 log=$out/$1.log
 
 	if [ "$status" = 0 ]; then
-		pass "$name"
+		pass "$name (took $took s)"
 	else
 		show "$log"
 		fail "$name (log: $log)"
@@ -81,7 +84,7 @@ tap_tests() {
 	bad=$(grep -cE '^ *not ok [0-9-]' "$log")
 	plan=$(unkept_plan "$log")
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
-	echo "$name: $good passed, $bad failed, $skip skipped ($((SECONDS - begun)) s)"
+	echo "$name: $good passed, $bad failed, $skip skipped (took $took s, at $((SECONDS - begun)) s)"
 	if [ "$bad" -gt 0 ]; then
 		mapfile -t -O ${#failures[@]} failures < <(not_ok "$log" | sed "s|^not|$name: not|")
 	elif [ "$status" != 0 ] || [ "$good" -eq 0 ]; then
@@ -96,7 +99,7 @@ reap() {
 	local pid status=0
 
 	wait -n -p pid "${!name_of[@]}" || status=$?
-	room=$((room + weight_of[$pid]))
+	room=$((room + weight_of[$pid])) took=$((SECONDS - since_of[$pid]))
 	"${judge_of[$pid]}" "${name_of[$pid]}" "$status"
 	unset "name_of[$pid]"
 }
@@ -126,7 +129,7 @@ begin() {
 	done
 	mkdir -p "$(dirname "$log")"
 	"$@" >"$log" 2>&1 </dev/null &
-	name_of[$!]=$name judge_of[$!]=$judge weight_of[$!]=$weight
+	name_of[$!]=$name judge_of[$!]=$judge weight_of[$!]=$weight since_of[$!]=$SECONDS
 	room=$((room - weight))
 }
 
