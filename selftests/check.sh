@@ -15,6 +15,7 @@
 #
 # and of "make check-all" only:
 #
+#   clang     the module for 6.12 once more, by clang
 #   tree      the selftests and the KUnit suites in a kernel's source, by the kernel's own means
 #   coverage  what of the module the tests execute
 #   cocci     the kernel's semantic patches over the module
@@ -36,7 +37,7 @@ out=$RDMACHAN_BUILD/check
 
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
 OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw kunit flow hosts bench swarm tool fuzz)
-OF_ALL=("${OF_CHECK[@]}" shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci firsthour dbg kcsan)
+OF_ALL=("${OF_CHECK[@]}" clang 6.1-long 6.12-long siw-long shim-ring shim-few san-long loss uml-6.12 uml-6.12-siw tree coverage cocci firsthour dbg kcsan)
 # By kernel: the work done in this run.
 declare -A compiled given
 
@@ -66,15 +67,16 @@ compile() {
 	begin one_test 0 "compile/$1" "${@:2}" "$lab/build.sh" "$1" "$RDMACHAN_BUILD/$1"
 }
 
-# The kernel that no guest runs has what time the guests leave.
 check_compile() {
 	local kernel
 
 	for kernel in stock-6.1 stock-6.12 uml-7.2; do
 		compile "$kernel"
 	done
-	compile clang-6.12 nice -n 19
 }
+
+# No guest runs it.
+check_clang() { compile clang-6.12 nice -n 5; }
 
 # payload KERNEL: what guests of this kernel are given
 payload() {
@@ -160,7 +162,8 @@ kernels_of() {
 	for name; do
 		case $name in
 		static) echo stock-6.1 checkpatch ;;
-		compile) echo stock-6.1 stock-6.12 uml-7.2 clang-6.12 ;;
+		compile) echo stock-6.1 stock-6.12 uml-7.2 ;;
+		clang) echo clang-6.12 ;;
 		tree) echo uml-7.2 ;;
 		cocci) echo checkpatch ;;
 		tool | fuzz | coverage | firsthour) ;;
