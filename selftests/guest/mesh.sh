@@ -11,7 +11,8 @@ neighbours=${1:-$((hosts - 1))}
 names=$(awk '$1 ~ /^10\.77\.0\./ { print $2 }' /etc/hosts)
 failed=0
 
-insmod ./rdmachan.ko || exit 1
+# Each pair has a link of each side's, and each link two ends in this kernel.
+insmod ./rdmachan.ko all_links=$((4 * hosts * neighbours)) || exit 1
 
 for name in $names; do
 	lab-on "$name" ./rdmachan listen --echo 5000 &
