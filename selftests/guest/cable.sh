@@ -92,9 +92,9 @@ busy() {
 
 # cut_for SECONDS SIDE: during a transfer
 cut_for() {
-	cables "rate 400" || return
+	cables "rate 100" || return
 	(sleep 0.2; lab-cable cut ${2:+"$2"}; sleep "$1"; lab-cable mend ${2:+"$2"}) &
-	transfer 33554432 || return
+	transfer 8388608 || return
 	wait
 }
 
@@ -102,8 +102,8 @@ cut_for() {
 # other one meets a cut cable.
 flapping() {
 	transfer 1 || return
-	cables "rate 400" "flap 100" || return
-	transfer 8388608 || return
+	cables "rate 100" "flap 100" || return
+	transfer 2097152 || return
 	lab-cable flap 0
 }
 
@@ -176,7 +176,7 @@ attempt all_of_it transfer 1048576 "delay 1" "duplicate 1" "reorder 0.1"
 attempt corruption transfer 4194304 "corrupt 1"
 attempt slow transfer 4194304 "rate 10"
 attempt far far
-attempt busy busy 67108864
+attempt busy busy 16777216
 attempt cut cut_for 2
 attempt cut_there cut_for 2 ab
 attempt cut_back cut_for 2 ba
