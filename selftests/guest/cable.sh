@@ -26,7 +26,7 @@ attempt() {
 
 	shift
 	until ./rdmachan list --links --json | grep -q '^\[\]' &&
-		lab-on b ./rdmachan list --links --json | grep -q '^\[\]'; do sleep 0.1; done
+		lab-on b ./rdmachan list --links --json | grep -q '^\[\]'; do sleep 1; done
 	("$@") >"$log" 2>&1
 	status=$?
 	lab-cable flap 0
@@ -144,7 +144,7 @@ crossing() {
 	echo 100 >/sys/module/rdmachan/parameters/idle_ms
 	for round in $(seq 20); do
 		until ./rdmachan list --links --json | grep -q '^\[\]' &&
-			lab-on b ./rdmachan list --links --json | grep -q '^\[\]'; do sleep 0.05; done
+			lab-on b ./rdmachan list --links --json | grep -q '^\[\]'; do sleep 0.5; done
 		lab-on b ./rdmachan ping -c 3 -i 0 "$LAB_IP:7004" >/tmp/other 2>&1 &
 		other=$!
 		./rdmachan ping -c 3 -i 0 "$peer:7002" || return
@@ -165,7 +165,7 @@ servers="$servers $!"
 ./rdmachan listen --echo 7004 &
 servers="$servers $!"
 until [ "$(lab-on b ./rdmachan list --listeners | grep -c open)" = 3 ] &&
-	[ "$(./rdmachan list --listeners | grep -c open)" = 1 ]; do sleep 0.1; done
+	[ "$(./rdmachan list --listeners | grep -c open)" = 1 ]; do sleep 1; done
 
 echo "1..18"
 attempt good_cable transfer 4194304

@@ -20,7 +20,7 @@ for name in $names; do
 done
 # Until all listen.
 for name in $names; do
-	until lab-on "$name" ./rdmachan list --listeners | grep -q open; do sleep 0.01; done
+	until lab-on "$name" ./rdmachan list --listeners | grep -q open; do sleep 0.1; done
 done
 
 # All pairs, those of a host one after the other.

@@ -60,7 +60,7 @@ await()
 
 	for ((i = 0; i < 600; i++)); do
 		"$@" && return
-		sleep 0.05
+		sleep "${RDMACHAN_NAP:-0.05}"
 	done
 	return 1
 }

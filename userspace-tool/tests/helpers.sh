@@ -92,7 +92,7 @@ await()
 
 	for ((i = 0; i < 600; i++)); do
 		"$@" && return
-		sleep 0.05
+		sleep "${RDMACHAN_NAP:-0.05}"
 	done
 	echo "in vain: $*"
 	return 1
@@ -206,7 +206,7 @@ ends()
 	fi
 	for ((left = ${RDMACHAN_PATIENCE:-1200}; left; left--)); do
 		has_ended "$1" && break
-		sleep 0.05
+		sleep "${RDMACHAN_NAP:-0.05}"
 	done
 	if [ "$left" -eq 0 ]; then
 		echo "$1 does not end"

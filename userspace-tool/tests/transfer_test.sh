@@ -74,7 +74,7 @@ await()
 
 	for ((i = 0; i < 600; i++)); do
 		"$@" && return
-		sleep 0.05
+		sleep "${RDMACHAN_NAP:-0.05}"
 	done
 	echo "in vain: $*"
 	return 1
