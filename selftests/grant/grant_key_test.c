@@ -99,7 +99,7 @@ static size_t step(size_t count)
 static void anywhere(struct fixture_grant *self, size_t skip)
 {
 	const size_t lengths[] = { 128 * KIB + 1, 300000, MIB, PIECE, 3 * MIB + 5 };
-	size_t size = 4 * PIECE + 12345, at, len, i, j;
+	size_t size = 8 * MIB + 12345, at, len, i, j;
 	char *mine = some(size + PAGE) + skip;
 	uint32_t region = region_of(self->ctx, mine, size), grant = lend(self, MAY_ALL, 0, SIZE);
 	size_t places[] = { 0, 1, PIECE - skip, PIECE - skip - 100000, PIECE - skip - 200001,
