@@ -46,7 +46,7 @@ static void mem_uncharge(struct rch_mem *mem)
  *
  * The file system does not hear of an adapter's writing. The kernel refuses such pages itself since
  * 6.5. Pages are looked at when they are pinned: until then another file may be mapped there.
- * Context: process, may sleep for whoever has locked the page, and is ended by a fatal signal.
+ * Context: process, may sleep until the page is unlocked; a fatal signal ends that.
  * Return: also true when that came.
  */
 bool rch_mem_is_written_back(struct page *page)
