@@ -165,6 +165,28 @@ static void pace_believes(struct kunit *test)
 	KUNIT_EXPECT_LE(test, w->dry, 110U);
 }
 
+/*
+ * Accesses are under way from the beginning. A wire of 8 Mbit/s keeps what it can send in a second,
+ * and not in four; one that has no queue of a second keeps all.
+ */
+static void pace_guesses(struct kunit *test)
+{
+	struct wire *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	wire_init(w, MBIT_1000 / 125, 20000);
+	w->accesses = true;
+	wire_run(w, 60 * 1000000ULL);
+	KUNIT_EXPECT_EQ(test, w->pace.trip, 0U);
+	KUNIT_EXPECT_LE(test, w->pace.cap, 1200000U);
+	KUNIT_EXPECT_GE(test, w->pace.cap, 1000000U);
+	wire_init(w, MBIT_1000, 20000);
+	w->accesses = true;
+	wire_run(w, 60 * 1000000ULL);
+	KUNIT_EXPECT_EQ(test, w->pace.trip, 0U);
+	KUNIT_EXPECT_EQ(test, w->pace.cap, RCH_PACE_MAX);
+}
+
 /* Small batches, one at a time, tell nothing of what the wire could take. */
 static void pace_seldom(struct kunit *test)
 {
@@ -228,6 +250,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(pace_follows),
 	KUNIT_CASE(pace_measures),
 	KUNIT_CASE(pace_believes),
+	KUNIT_CASE(pace_guesses),
 	KUNIT_CASE(pace_seldom),
 	KUNIT_CASE(pace_beside),
 	KUNIT_CASE(pace_ends),

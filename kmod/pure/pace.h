@@ -18,6 +18,10 @@
  * queue, and the round trip is measured sooner: with a longer one more is under way, so that a
  * share is kept. While an access is under way none is measured, and the last one is believed.
  *
+ * Accesses may be under way from the first batch on, so that no round trip is ever known. One of
+ * RCH_PACE_TRIP_GUESS is supposed then. Few paths are longer. What a batch finds that has taken
+ * two of them is a queue, and the bound keeps that queue short of what is given up as stuck.
+ *
  * Nothing here is locked. Times are microseconds of a clock that does not wrap.
  */
 #ifndef _RCH_PURE_PACE_H
@@ -39,6 +43,8 @@
 #define RCH_PACE_AGE_US 10000000U
 /** RCH_PACE_DOUBT_US - a round trip younger than this is not doubted */
 #define RCH_PACE_DOUBT_US 1000000U
+/** RCH_PACE_TRIP_GUESS - the round trip that is supposed while none is known */
+#define RCH_PACE_TRIP_GUESS 500000U
 /** RCH_PACE_SHIFT - a rate has so many bits behind the point */
 #define RCH_PACE_SHIFT 7
 
@@ -138,6 +144,11 @@ static inline u64 rch_pace_bytes(u32 rate, u64 us)
 	return rate * us >> RCH_PACE_SHIFT;
 }
 
+static inline u64 rch_pace_trip(const struct rch_pace *pace)
+{
+	return pace->trip ? pace->trip : RCH_PACE_TRIP_GUESS;
+}
+
 static inline void rch_pace_set_cap(struct rch_pace *pace)
 {
 	const u32 rate = rch_pace_rate(pace);
@@ -146,8 +157,8 @@ static inline void rch_pace_set_cap(struct rch_pace *pace)
 
 	if (queue < RCH_PACE_QUEUE_MIN)
 		queue = RCH_PACE_QUEUE_MIN;
-	cap = queue + rch_pace_bytes(rate, 2ULL * pace->trip);
-	pace->cap = pace->trip && rate && cap < RCH_PACE_MAX ? cap : RCH_PACE_MAX;
+	cap = queue + rch_pace_bytes(rate, 2 * rch_pace_trip(pace));
+	pace->cap = rate && cap < RCH_PACE_MAX ? cap : RCH_PACE_MAX;
 }
 
 /** rch_pace_measured - a round trip has taken @us, and nothing was ahead of it */
@@ -209,7 +220,7 @@ static inline void rch_pace_ended(struct rch_pace *pace, const struct rch_pace_b
 		bytes = 2 * RCH_PACE_MAX;
 	us = us ? us : 1;
 	rch_pace_sample(pace, (bytes << RCH_PACE_SHIFT) / us,
-			pace->trip && us >= 2ULL * pace->trip, now);
+			us >= 2 * rch_pace_trip(pace), now);
 	if (pace->flight && pace->trip &&
 	    (now - pace->measured >= RCH_PACE_AGE_US || rch_pace_doubts(pace, batch, us, now)))
 		pace->drain = true;
