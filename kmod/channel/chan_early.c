@@ -53,6 +53,13 @@ bool rch_chan_may_send_early(const struct rch_chan *chan)
 	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND);
 }
 
+/* Whether a message of @length may be admitted; a racy answer, but what has no room gets none. */
+static bool chan_early_has_room(const struct rch_chan *chan, size_t length)
+{
+	return length <= RCH_EARLY_MAX - RCH_WINDOW_RECORD &&
+	       rch_window_cost(length) <= RCH_EARLY_MAX - READ_ONCE(chan->early.cost);
+}
+
 static bool chan_early_always(struct rch_chan *chan)
 {
 	return true;
@@ -134,7 +141,7 @@ static bool chan_early_admit(struct rch_chan *chan, struct rch_early_message *me
 	if (ok) {
 		list_add_tail(&message->list, &early->messages);
 		early->count++;
-		early->cost += cost;
+		WRITE_ONCE(early->cost, early->cost + cost);
 		early->largest = max(early->largest, message->length);
 	}
 	spin_unlock_bh(&chan->lock);
@@ -199,8 +206,8 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 
 	struct rch_early_message *message;
 	int ret;
 
-	if (!rch_chan_may_send_early(chan) ||
-	    iov_iter_count(from) > RCH_EARLY_MAX - RCH_WINDOW_RECORD)
+	/* Ahead of the claim: giving that up wakes other senders, which try in vain and wake this one. */
+	if (!rch_chan_may_send_early(chan) || !chan_early_has_room(chan, iov_iter_count(from)))
 		return -EAGAIN;
 	message = chan_early_make(from, msg_flags);
 	if (IS_ERR(message))
