@@ -792,6 +792,32 @@ static void path_access_add_page(struct rch_access *access, struct page *page, u
 	sg_set_page(&access->sg[access->sg_count++], page, length, offset);
 }
 
+/*
+ * Whether marking the page dirty waits for nobody. A page of a file that is written back is locked
+ * for that, and its file system keeps the lock for as long as it takes: one in user space (FUSE)
+ * for ever. The thread that unpins serves others. No lock is needed here: a page of memory, shared
+ * memory or hugetlbfs does not become one of a file while it is pinned.
+ */
+static bool path_access_may_dirty(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	return folio_test_anon(folio) || folio_test_swapbacked(folio) || folio_test_hugetlb(folio);
+}
+
+/* Return: whether the adapter may write to all of them; else they are let go. */
+static bool path_access_may_write(struct rch_access *access, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (!path_access_may_dirty(access->pages[i])) {
+			unpin_user_pages(access->pages, count);
+			return false;
+		}
+	return true;
+}
+
 /**
  * rch_access_pin_pages - pin pages of the calling program, for one access of an adapter
  * @access: its elements are filled in
@@ -799,11 +825,11 @@ static void path_access_add_page(struct rch_access *access, struct page *page, u
  * @length: bytes, not 0
  * @write: the adapter will write to it
  *
- * They are few, and no longer pinned than the adapter takes: so they are on nobody's account.
- * Waits for the memory.
+ * They are few, and pinned while the adapter takes, or until a step before them is over: so they
+ * are on nobody's account, and no FOLL_LONGTERM is asked for. Waits for the memory.
  *
  * Return: how many bytes that is: fewer than @length where there are not enough elements, 0
- * when the memory cannot be pinned.
+ * when the memory cannot be pinned, or would be written and is a file's that is written back.
  */
 u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
 {
@@ -813,7 +839,7 @@ u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 leng
 
 	count = pin_user_pages_fast(addr & PAGE_MASK, count, write ? FOLL_WRITE : 0,
 				    access->pages);
-	if (count <= 0)
+	if (count <= 0 || (write && !path_access_may_write(access, count)))
 		return 0;
 	access->page_count = count;
 	sg_init_table(access->sg, count);

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "common.h"
+#include "disk.h"
 #include "grant_fixture.h"
 #include "harness.h"
 #include "slow.h"
@@ -242,6 +243,38 @@ TEST_F(grant, own_memory_of_any_kind)
 	ASSERT_EQ(grant_write(self->holder, grant, 5, self->memory + 5, MIB), 0);
 	await_written(self->holder, grant);
 	EXPECT_TRUE(is_random(self->memory + 5, MIB, 1));
+}
+
+/*
+ * What is read to pages of a file that is written back is copied there: the file is cut and grows
+ * again meanwhile, and it is the new pages that have it.
+ */
+TEST_F(grant, own_memory_of_a_file)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, SIZE);
+	char *memory;
+	pid_t child;
+	int fd;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("an access that lasts is needed");
+	fd = disk_file();
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(ftruncate(fd, MIB), 0);
+	memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ASSERT_TRUE(memory != MAP_FAILED);
+	memset(memory, 1, MIB);
+	fill_random(self->memory, MIB, 3);
+	cable("delay 100");
+	child = LATER(0, _exit(grant_read(self->holder, grant, 0, memory, 64 * KIB) ? errno : 0));
+	sleep_ms(50);
+	ASSERT_EQ(ftruncate(fd, 0), 0);
+	ASSERT_EQ(ftruncate(fd, MIB), 0);
+	EXPECT_EQ(child_status(child), 0);
+	cable("delay 0");
+	EXPECT_TRUE(is_random(memory, 64 * KIB, 3));
+	munmap(memory, MIB);
+	close(fd);
 }
 
 /*
