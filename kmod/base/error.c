@@ -72,6 +72,8 @@ int rch_error_errno(u32 cause)
  * @op: &enum rdmachan_op
  * @cause: &enum rdmachan_cause
  * @detail: belongs to @cause
+ *
+ * What a completion or the connection manager says, and limits, are set behind this.
  */
 void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail)
 {
@@ -79,6 +81,10 @@ void rch_error_set(struct rdmachan_error *e, u32 op, u32 cause, u64 detail)
 	e->error = rch_error_errno(cause);
 	e->cause = cause;
 	e->op = op;
+	e->wc_status = 0;
+	e->vendor_err = 0;
+	e->cm_event = 0;
+	e->cm_status = 0;
 	e->detail = detail;
 	e->limit = 0;
 	e->used = 0;

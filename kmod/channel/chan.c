@@ -328,6 +328,8 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 void rch_chan_retry(struct rch_chan *chan, u32 domain, const struct rdmachan_error *error)
 {
 	spin_lock_bh(&chan->lock);
+	if (chan->state == RCH_CHAN_CONNECTING)
+		chan_record_error(chan, error);
 	chan->opening.error = *error;
 	chan->opening.error.size = sizeof(*error);
 	chan->opening.error.service = chan->service;

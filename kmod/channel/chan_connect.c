@@ -363,7 +363,10 @@ void rch_chan_connect_work(struct work_struct *work)
 		spin_lock_bh(&chan->lock);
 		error = chan->opening.error;
 		spin_unlock_bh(&chan->lock);
-		if (error.error != (u32)-ret)
+		/* The lane's end may have come between, with a record of its own. */
+		if (error.error != (u32)-ret && ret == -ETIMEDOUT)
+			rch_error_set(&error, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_TIMEOUT, 0);
+		else if (error.error != (u32)-ret)
 			rch_error_set(&error, RDMACHAN_OP_CONNECT,
 				      RDMACHAN_CAUSE_RESOURCES, -ret);
 		rch_chan_fail(chan, &error);

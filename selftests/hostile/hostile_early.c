@@ -379,7 +379,7 @@ static bool be_connected_to(struct attack *a)
 	       HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_OPEN] == 1, 5000);
 }
 
-static void answer_open(struct attack *a, u32 reason)
+static void answer_open(struct attack *a, u32 reason, u32 domain)
 {
 	struct rch_record r = {
 		.chan = hostile_find(&a->h, RCH_REC_OPEN, 0)->first,
@@ -390,7 +390,7 @@ static void answer_open(struct attack *a, u32 reason)
 
 	frame_begin(&f);
 	if (reason)
-		rch_wire_pair_put(frame_add(&f, &r), reason, 0);
+		rch_wire_pair_put(frame_add(&f, &r), reason, domain);
 	else
 		frame_accept(&f, r.chan, VICTIM_MINE);
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
@@ -436,7 +436,7 @@ TEST_F_ROWS(scene, asked_and, answers)
 	if (row->early_end)
 		EXPECT_EQ(hostile_find(&a->h, RCH_REC_SHUT, opener)->flags,
 			  RCH_SHUT_F_EARLY | RCH_SHUT_F_SEND);
-	answer_open(a, row->reject);
+	answer_open(a, row->reject, 0);
 	EXPECT_TRUE(wait_state(a->victim, row->reject ? RDMACHAN_STATE_FAILED :
 			       RDMACHAN_STATE_OPEN, 5000));
 	hostile_beat(&a->h, 300);
@@ -445,6 +445,57 @@ TEST_F_ROWS(scene, asked_and, answers)
 	expect_shuts(a, row->how, row->early_end);
 	ASSERT_EQ(get_error(a->victim, &error), 0);
 	EXPECT_EQ(error.detail, row->reject ? 2 : 0);
+}
+
+/* Times that a channel is asked for. */
+#define TRIES 8
+
+/* Return: 0 when CONNECT is refused, and says by what. */
+static int connect_refused(struct attack *a, u32 flags)
+{
+	struct rdmachan_addr addr = peer_address();
+	struct rdmachan_error error = {};
+	struct opts o = prey_opts;
+	int chan;
+
+	o.flags = flags;
+	o.error = &error;
+	addr.port = htons(HOSTILE_PORT);
+	chan = do_connect_to(a->ctx, &addr, PREY, &o);
+	if (chan >= 0 && (!wait_state(chan, RDMACHAN_STATE_FAILED, 20000) ||
+			  get_error(chan, &error)))
+		return 1;
+	if (chan < 0 && errno != ECONNREFUSED)
+		return 2;
+	return error.error != ECONNREFUSED || error.cause != RDMACHAN_CAUSE_REJECTED ||
+	       error.detail != RCH_REJECT_DOMAIN;
+}
+
+static const struct {
+	const char *name;
+	u32 flags;
+} callers[] = {
+	{ "caller_that_waits", 0 },
+	{ "caller_that_does_not", RDMACHAN_FD_F_NONBLOCK },
+};
+
+/* Each time the peer names the domain of the link that it was asked over. */
+TEST_F_ROWS(scene, sent_on_for_ever_with_a, callers)
+{
+	struct attack *a = &self->a;
+	pid_t child;
+	u32 i;
+
+	hostile_begin(&a->h);
+	ASSERT_EQ(hostile_listen(&a->h), 0);
+	child = LATER(0, _exit(connect_refused(a, row->flags)));
+	ASSERT_TRUE(be_connected_to(a));
+	for (i = 1; i <= TRIES; i++) {
+		ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_OPEN] == i, 5000));
+		answer_open(a, RCH_REJECT_DOMAIN, a->h.mine.domain);
+	}
+	EXPECT_EQ(child_status(child), 0);
+	EXPECT_EQ(a->h.count[RCH_REC_OPEN], TRIES);
 }
 
 TEST_HARNESS_MAIN
