@@ -628,6 +628,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 		[RCH_CHAN_TX] = EPOLLOUT | EPOLLWRNORM | EPOLLPRI,
 		[RCH_CHAN_RX] = EPOLLIN | EPOLLRDNORM,
 	};
+	bool offered;
 	__poll_t mask;
 
 	clear_bit_unlock(bit, &chan->busy);
@@ -635,7 +636,9 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	smp_mb__after_atomic();
 	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND))
 		chan_tell_shut(chan);
-	if (!chan_is_wanted(chan, bit) && !READ_ONCE(chan->rndv_rx.offered))
+	/* Whoever receives next takes an offer. */
+	offered = bit == RCH_CHAN_RX && READ_ONCE(chan->rndv_rx.offered);
+	if (!chan_is_wanted(chan, bit) && !offered)
 		return;
 	/*
 	 * Only if the next one can do something now, and nobody of the other direction: a
@@ -646,7 +649,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	if (bit == RCH_CHAN_TX && chan_lane_may_change(chan))
 		mask = polled[bit];
 	/* An abort throws arrived messages away, also where nobody can receive them yet. */
-	if (mask || READ_ONCE(chan->rndv_rx.offered) ||
+	if (mask || offered ||
 	    (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_ABORT))
 		wake_up_interruptible_poll(&chan->wait, mask);
 }
@@ -697,8 +700,11 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 		rch_chan_refuse_received(chan);
 		rch_chan_unclaim(chan, RCH_CHAN_RX);
 	}
-	if (how & RDMACHAN_SHUTDOWN_SEND) {
-		/* Behind a message that another thread is sending. */
+	/*
+	 * Behind a message that another thread is sending. Once the peer is told nobody sends: an
+	 * operation of a queue that comes here each time it is woken must not wake others, or itself.
+	 */
+	if ((how & RDMACHAN_SHUTDOWN_SEND) && !chan_shut_is_said(chan)) {
 		ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_always, nonblock, deadline);
 		if (ret)
 			return ret;

@@ -573,6 +573,35 @@ TEST_F(finish, by_a_queue_in_vain)
 	queue_close(&q);
 }
 
+/*
+ * A message is offered, and nobody receives it for a while: what waits in a queue to have finished
+ * is not run for that. It would be run again and again, and no time passes in virtual time then.
+ */
+TEST_F(finish, by_a_queue_beside_an_offer)
+{
+	char *data = calloc(1, LARGE), back[8];
+	pid_t reads, sends;
+	struct queue q;
+
+	ASSERT_EQ(queue_open(self->ctx, &q, 8, 8), 0);
+	/* A thread that waits: messages are offered from then on. */
+	reads = LATER(0, _exit(read(self->a, back, sizeof(back)) != 4));
+	sleep_ms(20);
+	send_some(self->b, 1);
+	EXPECT_EQ(child_status(reads), 0);
+	sends = LATER(0, _exit(do_send(self->b, data, LARGE, 0, NULL) ? errno : 0));
+	sleep_ms(2);
+	queue_add(&q, RDMACHAN_OPCODE_FINISH, self->a, 1);
+	ASSERT_EQ(queue_enter(&q, 1, 0, 0), 1);
+	sleep_ms(50);
+	ASSERT_EQ(do_recv(self->a, data, LARGE, NULL, TIMEOUT(PATIENCE)), 0);
+	EXPECT_EQ(child_errno(sends), 0);
+	recv_end(self->b);
+	EXPECT_EQ(finish_by(&q, 1), 0);
+	queue_close(&q);
+	free(data);
+}
+
 /* ABORT */
 
 TEST_F(finish, abort)
