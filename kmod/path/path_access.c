@@ -842,6 +842,8 @@ u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 leng
 	if (count <= 0 || (write && !path_access_may_write(access, count)))
 		return 0;
 	access->page_count = count;
+	/* It may never be opened, and then must not make dirty what the program may only read. */
+	access->read = write;
 	sg_init_table(access->sg, count);
 	access->sg_count = 0;
 	for (i = 0; i < count; i++, done += n, offset = 0) {

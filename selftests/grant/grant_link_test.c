@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "common.h"
+#include "disk.h"
 #include "grant_fixture.h"
 #include "grant_users.h"
 #include "harness.h"
@@ -256,6 +257,73 @@ static void *be_stuck(void *arg)
 	grant_access(stuck->chan, stuck->read ? RDMACHAN_READ : RDMACHAN_WRITE, stuck->grant, 0,
 		     stuck->slow.memory, stuck->len);
 	return NULL;
+}
+
+/* The kilobytes of that memory that are to be written to their file. */
+static long dirty_kib(const void *memory)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	char line[256], start[32];
+	bool here = false;
+	long kib, sum = 0;
+
+	ASSERT_TRUE(maps);
+	snprintf(start, sizeof(start), "%lx-", (unsigned long)memory);
+	while (fgets(line, sizeof(line), maps)) {
+		if (strchr(line, '-') && strchr(line, ':') && !strstr(line, "kB"))
+			here = !strncmp(line, start, strlen(start));
+		if (here && (sscanf(line, "Shared_Dirty: %ld", &kib) == 1 ||
+			     sscanf(line, "Private_Dirty: %ld", &kib) == 1))
+			sum += kib;
+	}
+	fclose(maps);
+	return sum;
+}
+
+/*
+ * An access whose memory comes when the connection has ended is never begun. What it would have
+ * read from pages of a file that the program may not write to, and a READ before it has written
+ * elsewhere, leaves that file alone.
+ */
+TEST(file_of_an_access_that_is_too_late)
+{
+	struct uffdio_zeropage zero = { .range.len = PAGE };
+	int ctx = open_ctx(), fd = disk_file(), fds[2];
+	char *memory = pages(LENT);
+	struct stuck stuck = { .len = 4 * PAGE };
+	uint32_t region = region_of(ctx, memory, LENT);
+	char *file;
+
+	if (!device_may_go())
+		SKIP("LAB_RDMA and LAB_DEV do not tell which device may be removed");
+	if (fd < 0)
+		SKIP("there is no file system that writes back");
+	if (!slow_begin(&stuck.slow, 4 * PAGE))
+		SKIP("there is no userfaultfd");
+	ASSERT_EQ(ftruncate(fd, 3 * PAGE), 0);
+	file = mmap(stuck.slow.memory + PAGE, 3 * PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0);
+	ASSERT_EQ((void *)file, stuck.slow.memory + PAGE);
+	EXPECT_TRUE(is_all(file, 3 * PAGE, 0));
+	ASSERT_EQ(fsync(fd), 0);
+	EXPECT_EQ(dirty_kib(file), 0);
+	pair_up_again(ctx, fds);
+	stuck.chan = fds[1];
+	stuck.grant = give(fds[0], ctx, region, LENT);
+	ASSERT_TRUE(grant_held(fds[1], stuck.grant));
+	ASSERT_EQ(grant_read(fds[1], stuck.grant, 0, memory, 4 * PAGE), 0);
+	ASSERT_EQ(pthread_create(&stuck.thread, NULL, be_stuck, &stuck), 0);
+	slow_met(&stuck.slow);
+	EXPECT_EQ(remove_device(), 0);
+	zero.range.start = (uintptr_t)stuck.slow.memory;
+	ASSERT_EQ(ioctl(stuck.slow.fd, UFFDIO_ZEROPAGE, &zero), 0);
+	pthread_join(stuck.thread, NULL);
+	EXPECT_EQ(dirty_kib(file), 0);
+	close(fds[0]);
+	close(fds[1]);
+	EXPECT_EQ(add_device(), 0);
+	munmap(stuck.slow.memory, 4 * PAGE);
+	close(stuck.slow.fd);
+	close(fd);
 }
 
 static void remove_device_stuck(int ctx, int owner)
