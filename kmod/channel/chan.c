@@ -637,7 +637,7 @@ void rch_chan_unclaim(struct rch_chan *chan, int bit)
 	if (bit == RCH_CHAN_TX && unlikely(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND))
 		chan_tell_shut(chan);
 	/* Whoever receives next takes an offer. */
-	offered = bit == RCH_CHAN_RX && READ_ONCE(chan->rndv_rx.offered);
+	offered = bit == RCH_CHAN_RX && rch_chan_may_take(chan);
 	if (!chan_is_wanted(chan, bit) && !offered)
 		return;
 	/*

@@ -602,11 +602,13 @@ static inline u32 rch_chan_came(const struct rch_chan *chan)
  * @chan: channel
  *
  * Not while memory is being taken back that was lent for the message behind: an offered message
- * must not be placed before.
+ * must not be placed before. Nor when the channel has ended: a receiver waits until all lent memory
+ * is back, and would try to take the offer again and again meanwhile.
  */
 static inline bool rch_chan_may_take(const struct rch_chan *chan)
 {
-	return READ_ONCE(chan->rndv_rx.offered) && !READ_ONCE(chan->rndv_rx.heirs_lost);
+	return READ_ONCE(chan->rndv_rx.offered) && !READ_ONCE(chan->rndv_rx.heirs_lost) &&
+	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */

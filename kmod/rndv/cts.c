@@ -292,7 +292,7 @@ int rch_chan_grant_refuse(struct rch_chan *chan, u32 serial)
 bool rch_chan_offer_take(struct rch_chan *chan, struct rch_rts *offer)
 {
 	lockdep_assert_held(&chan->lock);
-	if (!rch_chan_may_take(chan) || chan->state != RCH_CHAN_OPEN)
+	if (!rch_chan_may_take(chan))
 		return false;
 	*offer = chan->rndv_rx.offer;
 	WRITE_ONCE(chan->rndv_rx.offered, false);
