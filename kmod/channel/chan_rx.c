@@ -435,14 +435,20 @@ enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record
 /** rch_chan_shut_got - SHUT came. Softirq. Return: the rule that was broken, or RCH_RULE_OK */
 enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *r)
 {
+	u32 shut = 0;
+
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
-	spin_lock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_SEND)
-		WRITE_ONCE(chan->ends.peer_shut, chan->ends.peer_shut | RDMACHAN_SHUTDOWN_SEND);
+		shut |= RDMACHAN_SHUTDOWN_SEND;
 	if (r->flags & RCH_SHUT_F_RECV)
-		WRITE_ONCE(chan->ends.peer_shut, chan->ends.peer_shut | RDMACHAN_SHUTDOWN_RECV);
-	wake_up_interruptible_all(&chan->wait);
+		shut |= RDMACHAN_SHUTDOWN_RECV;
+	spin_lock(&chan->lock);
+	/* A peer may say so as often as it likes, and there may be many waiters. */
+	if (shut & ~chan->ends.peer_shut) {
+		WRITE_ONCE(chan->ends.peer_shut, chan->ends.peer_shut | shut);
+		wake_up_interruptible_all(&chan->wait);
+	}
 	spin_unlock(&chan->lock);
 	if (r->flags & RCH_SHUT_F_RECV)
 		rch_lane_refuse(&chan->lane);

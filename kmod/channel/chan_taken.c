@@ -29,13 +29,15 @@
 
 /* At the end */
 
-static void chan_taken_told(struct rch_chan *chan, u64 messages)
+/* Return: whether that is new. */
+static bool chan_taken_told(struct rch_chan *chan, u64 messages)
 {
 	lockdep_assert_held(&chan->lock);
 	if (chan->ends.peer_done)
-		return;
+		return false;
 	chan->ends.peer_read = messages;
 	WRITE_ONCE(chan->ends.peer_done, true);
+	return true;
 }
 
 /* Exact for a thread that has claimed RCH_CHAN_TX: nothing is accepted meanwhile. */
@@ -53,8 +55,8 @@ enum rch_rule rch_chan_read_got(struct rch_chan *chan, const struct rch_record *
 	if (!chan->lane.peer_id)
 		return RCH_RULE_STATE;
 	spin_lock(&chan->lock);
-	chan_taken_told(chan, rch_wire_read_get(r));
-	wake_up_interruptible_all(&chan->wait);
+	if (chan_taken_told(chan, rch_wire_read_get(r)))
+		wake_up_interruptible_all(&chan->wait);
 	spin_unlock(&chan->lock);
 	return RCH_RULE_OK;
 }
