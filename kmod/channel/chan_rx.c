@@ -289,6 +289,12 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 	return rule;
 }
 
+/* What is charged for what the channel has and nobody has read; a guess. */
+static u64 chan_rx_unread(const struct rch_chan *chan)
+{
+	return READ_ONCE(chan->rx.queued) + (u64)READ_ONCE(chan->rx.records) * RCH_WINDOW_RECORD;
+}
+
 /** rch_chan_data_got - DATA came, in @page. Softirq. Return: the rule that was broken */
 enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *r,
 				struct page *page)
@@ -297,7 +303,7 @@ enum rch_rule rch_chan_data_got(struct rch_chan *chan, const struct rch_record *
 	bool ignored;
 
 	if (!(r->flags & RCH_DATA_F_ABORT)) {
-		seg = rch_segment_alloc(&chan->rx.own, r, page, READ_ONCE(chan->rx.queued));
+		seg = rch_segment_alloc(&chan->rx.own, r, page, chan_rx_unread(chan));
 		if (!seg) {
 			rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 			return RCH_RULE_OK;

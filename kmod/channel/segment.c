@@ -23,7 +23,7 @@
 
 /* Up to this is copied: at worst an eighth of a frame holds the whole. */
 #define RCH_COPY_BREAK 2048
-/* Of a channel with more unread bytes than this, up to half a frame is copied. */
+/* Of a channel that is charged more than this for what is unread, up to half a frame is copied. */
 #define RCH_KEEP_UNREAD 16384
 /* Segments that soft interrupt frees in one go. */
 #define RCH_FREE_AT_ONCE 64
@@ -68,7 +68,7 @@ static bool segment_is_copied(u32 span, const struct page *page, u64 unread)
  * @own: the channel's own segment
  * @r: record, with its run
  * @page: the page it is in
- * @unread: bytes that the channel has already
+ * @unread: what the channel is charged for what it has already, records included
  *
  * Context: any. Return: the segment, in no list; or NULL.
  */

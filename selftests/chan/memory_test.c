@@ -14,6 +14,7 @@
 #include "harness.h"
 #include "pair.h"
 #include "region.h"
+#include "ring.h"
 
 #define KIB 1024
 /* An idle link may have 1 MiB. What it keeps beyond 32 less, it need not. */
@@ -139,6 +140,45 @@ TEST_F_TIMEOUT(memory, unread_messages, 120)
 		close(fds[1]);
 	}
 	free(data);
+	close(listener);
+}
+
+/* Runs of the smallest messages, a frame each. */
+TEST_F_TIMEOUT(memory, unread_bytes, 120)
+{
+	/* A record costs 64 bytes. */
+	enum { RUN = 87, RUNS = 184, COST = RUN * (64 + 1) };
+	const struct opts large = { .tuning = { .recv_buffer = 4 * MIB } };
+	int listener = do_listen(self->peer, SERVICE + 1, &large), fds[2], i, k;
+	struct rdmachan_cqe cqe;
+	long before, used;
+	struct queue q;
+
+	ASSERT_GE(listener, 0);
+	fds[0] = do_connect(self->ctx, SERVICE + 1, NULL);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(listener, NULL);
+	ASSERT_GE(fds[1], 0);
+	ASSERT_EQ(queue_open(self->ctx, &q, 128, 256), 0);
+	exchange(fds);
+	before = free_kib();
+	for (i = 0; i < RUNS; i++) {
+		for (k = 0; k < RUN; k++)
+			queue_send(&q, fds[0], "x", 1, k);
+		ASSERT_EQ(queue_enter(&q, RUN, RUN, 10000), RUN);
+		for (k = 0; k < RUN; k++) {
+			ASSERT_TRUE(queue_next(&q, &cqe));
+			ASSERT_EQ(cqe.res, 1);
+		}
+		sleep_ms(1);
+	}
+	used = before - free_kib();
+	printf("# %d KiB are charged for what is unread: %ld KiB less memory\n",
+	       RUNS * COST / 1024, used);
+	EXPECT_LT(used, 9 * RUNS * COST / 4 / (long)KIB);
+	queue_close(&q);
+	close(fds[0]);
+	close(fds[1]);
 	close(listener);
 }
 
