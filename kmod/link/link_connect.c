@@ -97,6 +97,7 @@ static void link_connect_agree(struct rch_link *link, const struct rch_hello *pe
 	rch_trip_init(&link->probe.trip, jiffies_to_msecs(jiffies));
 	link->probe.tick = jiffies - 1;
 	link->beat.last_rx = jiffies;
+	link->beat.last_tx = jiffies;
 	link->beat.answered = jiffies;
 	link->beat.slow = jiffies - link->path.patience - 1;
 	spin_unlock_bh(&link->lock);
