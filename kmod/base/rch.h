@@ -27,6 +27,7 @@
 #define _RCH_H
 
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <rdmachan.h>
@@ -35,6 +36,19 @@
 
 struct net;
 struct workqueue_struct;
+
+/**
+ * rch_overslept - whether a time-out is noticed so late that this host has stood still
+ * @due: when it was to be noticed, in jiffies
+ * @patience: how long it is
+ *
+ * Then nobody has taken what the peer said meanwhile, and it is given that time again. A timer may
+ * be an eighth of its time late by itself.
+ */
+static inline bool rch_overslept(unsigned long due, unsigned long patience)
+{
+	return time_after(jiffies, due + patience / 4);
+}
 
 /* work.c APIs: */
 extern struct workqueue_struct *rch_open_wq;

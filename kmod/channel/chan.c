@@ -365,9 +365,15 @@ void rch_chan_writable(struct rch_lane *lane)
  * How long a peer has to answer. It does so at once, however slow its programs are, if
  * it is honest; and if its link is not slower than rch_link_unanswered() has it.
  */
-static unsigned long chan_answer_time(void)
+static unsigned long chan_answer_time(const struct rch_chan *chan)
 {
-	return 4 * msecs_to_jiffies(READ_ONCE(rch_dead_ms));
+	return chan->lane.link->path.patience;
+}
+
+static void chan_expect_answer(struct rch_chan *chan)
+{
+	chan->ends.overdue = true;
+	chan->ends.due = jiffies + chan_answer_time(chan);
 }
 
 static void rch_chan_linger_work(struct work_struct *work)
@@ -377,16 +383,17 @@ static void rch_chan_linger_work(struct work_struct *work)
 
 	if (!READ_ONCE(chan->lane.id))
 		goto out;
-	if (chan->ends.overdue) {
+	if (chan->ends.overdue && !rch_overslept(chan->ends.due, chan_answer_time(chan))) {
 		rch_link_unanswered(chan->lane.link, RDMACHAN_OP_NONE);
 		goto out;
 	}
 	/* CLOSE that is only held back needs no reset. */
 	rch_link_flush(chan->lane.link);
-	rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
-	chan->ends.overdue = true;
+	if (!chan->ends.overdue)
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+	chan_expect_answer(chan);
 	/* It keeps the reference, if it is not being cancelled. */
-	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, chan_answer_time()))
+	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, chan_answer_time(chan)))
 		return;
 out:
 	rch_chan_put(chan);
@@ -418,8 +425,8 @@ void rch_chan_await_answer(struct rch_chan *chan)
 {
 	if (!READ_ONCE(chan->lane.id))
 		return;
-	chan->ends.overdue = true;
-	chan_start_timer(chan, chan_answer_time());
+	chan_expect_answer(chan);
+	chan_start_timer(chan, chan_answer_time(chan));
 }
 
 /**

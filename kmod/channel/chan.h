@@ -192,6 +192,8 @@ struct rch_chan_ends {
 	 * @linger_work is queued, and by @linger_work itself; not under the lock
 	 */
 	bool overdue;
+	/** @due: when, in jiffies; likewise */
+	unsigned long due;
 	/** @shut: RDMACHAN_SHUTDOWN_* done here */
 	u32 shut;
 	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */

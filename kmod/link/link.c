@@ -558,18 +558,19 @@ static unsigned long link_forgiven(unsigned long when, unsigned long late, unsig
 /*
  * The dead time is one in which the peer could have been heard. A tick that comes late by
  * more than its period tells that this host stood still, or had no processor to spare. Then nobody
- * has taken what the peer sent, either, and that time does not count.
+ * has taken what the peer sent, either, and that time does not count. Return: jiffies; or 0.
  */
-static void link_forgive_own_delay(struct rch_link *link)
+static unsigned long link_forgive_own_delay(struct rch_link *link)
 {
 	unsigned long now = jiffies, late = now - link->beat.at;
 
 	lockdep_assert_held(&link->lock);
 	if (!time_after(now, link->beat.at + link->beat.tick))
-		return;
+		return 0;
 	link->beat.last_rx = link_forgiven(link->beat.last_rx, late, now);
 	link->beat.answered = link_forgiven(link->beat.answered, late, now);
 	link->beat.moved = link_forgiven(link->beat.moved, late, now);
+	return late;
 }
 
 /*
@@ -662,11 +663,12 @@ static void rch_link_tick_work(struct work_struct *work)
 {
 	struct rch_link *link = container_of(to_delayed_work(work), struct rch_link, beat.work);
 	struct rdmachan_error error = {};
+	unsigned long late;
 	bool beat;
 
 	spin_lock_bh(&link->lock);
 	link_note_answers(link);
-	link_forgive_own_delay(link);
+	late = link_forgive_own_delay(link);
 	/* Before the lock is dropped: a frame or a channel may come at any moment. */
 	if (link_tick_verdict(link, &error))
 		rch_link_fail_locked(link, &error);
@@ -680,7 +682,7 @@ static void rch_link_tick_work(struct work_struct *work)
 	if (beat || !READ_ONCE(link->lanes.count))
 		rch_link_spare_trim(link);
 	link_care_later(link, beat);
-	rch_accesses_look(&link->path);
+	rch_accesses_look(&link->path, late);
 	rch_link_inject_lift(link);
 	rch_link_run(link);
 }

@@ -234,8 +234,13 @@ static void grant_atomic_give_up(struct rch_job *job)
 static void grant_atomic_asked_late(struct timer_list *timer)
 {
 	struct rch_job *job = container_of(timer, struct rch_job, asked.late);
+	const unsigned long patience = rch_grant_patience(job->chan->lane.link);
 
-	if (!rch_asked_over(job))
+	if (rch_asked_over(job))
+		return;
+	if (rch_overslept(timer->expires, patience))
+		mod_timer(timer, jiffies + patience);
+	else
 		grant_atomic_give_up(job);
 }
 
@@ -254,9 +259,14 @@ void rch_asked_exit(struct rch_job *job)
 /** rch_ask_late - wait for the end of what was asked */
 void rch_ask_late(struct rch_job *job)
 {
-	if (wait_event_timeout(job->wait, rch_asked_over(job),
-			       rch_grant_patience(job->chan->lane.link)))
-		return;
+	const unsigned long patience = rch_grant_patience(job->chan->lane.link);
+	unsigned long due;
+
+	do {
+		due = jiffies + patience;
+		if (wait_event_timeout(job->wait, rch_asked_over(job), patience))
+			return;
+	} while (rch_overslept(due, patience));
 	grant_atomic_give_up(job);
 	wait_event(job->wait, rch_asked_over(job));
 }

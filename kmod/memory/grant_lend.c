@@ -807,8 +807,8 @@ static void grant_lend_revoke(struct rch_loan *loan)
 /*
  * Whether the peer had its time, and has not answered. When this host stood still it has
  * not taken what the peer said, and gives it that time again; and the end of what has expired
- * may come just when it is being revoked. A timer may be an eighth of its time late by itself. The
- * peer must have no say in what is late: it names the link's tick.
+ * may come just when it is being revoked. The peer must have no say in what is late: it names the
+ * link's tick.
  */
 static bool grant_lend_overdue(struct rch_loan *loan)
 {
@@ -819,7 +819,7 @@ static bool grant_lend_overdue(struct rch_loan *loan)
 
 	xa_lock_bh(&grants->loans);
 	if (loan->state == RCH_LOAN_LIVE && time_after_eq(jiffies, loan->due)) {
-		late = time_after(jiffies, loan->due + patience / 4);
+		late = rch_overslept(loan->due, patience);
 		over = !late;
 	}
 	if (late)

@@ -359,16 +359,23 @@ void rch_accesses_end(struct rch_path *path)
 		path_access_finish(path, access, -ENOTCONN);
 }
 
-/** rch_accesses_look - called now and then: give the path up if the adapter is stuck */
-void rch_accesses_look(struct rch_path *path)
+/**
+ * rch_accesses_look - called now and then: give the path up if the adapter is stuck
+ * @path: path
+ * @stood: jiffies that this host has stood still, which do not count
+ */
+void rch_accesses_look(struct rch_path *path, unsigned long stood)
 {
-	bool late;
+	unsigned long since;
+	bool stuck;
 
 	spin_lock_bh(&path->lock);
-	late = !list_empty(&path->accesses.under_way) &&
-	       time_after(jiffies, path->accesses.since + path->patience);
+	since = path->accesses.since + stood;
+	path->accesses.since = time_after(since, jiffies) ? jiffies : since;
+	stuck = !list_empty(&path->accesses.under_way) &&
+		time_after(jiffies, path->accesses.since + path->patience);
 	spin_unlock_bh(&path->lock);
-	if (late)
+	if (stuck)
 		rch_io_overdue(path);
 }
 

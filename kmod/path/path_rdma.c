@@ -115,6 +115,19 @@ void rch_io_overdue(struct rch_path *path)
 	path->ops->down(path);
 }
 
+/* Return: whether it is over, or else late. */
+static bool path_rdma_await(struct rch_path *path, struct rch_io *io)
+{
+	unsigned long due;
+
+	do {
+		due = jiffies + path->patience;
+		if (wait_event_timeout(path->left, rch_io_over(path, io), path->patience))
+			return true;
+	} while (rch_overslept(due, path->patience));
+	return false;
+}
+
 /**
  * rch_io_wait - wait for a completion
  * @path: path
@@ -126,7 +139,7 @@ void rch_io_overdue(struct rch_path *path)
  */
 int rch_io_wait(struct rch_path *path, struct rch_io *io)
 {
-	if (!wait_event_timeout(path->left, rch_io_over(path, io), path->patience)) {
+	if (!path_rdma_await(path, io)) {
 		rch_io_overdue(path);
 		wait_event(path->left, rch_io_over(path, io));
 	}

@@ -574,7 +574,7 @@ enum rch_access_class rch_access_class(u64 length);
 u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length);
 void rch_access_submit(struct rch_access *access, struct rch_turns *turns);
 void rch_access_cancel(struct rch_access *access);
-void rch_accesses_look(struct rch_path *path);
+void rch_accesses_look(struct rch_path *path, unsigned long stood);
 void rch_access_move(struct rch_access *access, u64 address, u32 rkey);
 void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rkey,
 		       u64 operand, u64 compare);

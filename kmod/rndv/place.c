@@ -156,6 +156,10 @@ bool rch_place_just_late(struct rch_place *place)
 {
 	if (place->late || !place->deadline || time_before(jiffies, place->deadline))
 		return false;
+	if (rch_overslept(place->deadline, place->path->patience)) {
+		WRITE_ONCE(place->deadline, (jiffies + place->path->patience) ?: 1);
+		return false;
+	}
 	place->late = true;
 	WRITE_ONCE(place->deadline, 0);
 	return true;

@@ -691,6 +691,25 @@ TEST_F(finish, abort_behind_the_end)
 	EXPECT_EQ(do_finish(self->a, TIMEOUT(PATIENCE)), 0);
 }
 
+/* How long an answer may take is what the two hosts have agreed upon, whatever is set now. */
+TEST_F(finish, abort_when_links_are_given_less_time)
+{
+	int other[2];
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("two hosts that are far apart are needed");
+	pair_up(self->ctx, other, NULL);
+	cable("delay 500");
+	set_parameter("dead_ms", 200);
+	EXPECT_EQ(do_shutdown(self->a, RDMACHAN_SHUTDOWN_ABORT), 0);
+	sleep_ms(3000);
+	talk(other[0], other[1]);
+	set_parameter("dead_ms", 5000);
+	cable("delay 0");
+	close(other[0]);
+	close(other[1]);
+}
+
 TEST_F(finish, abort_wakes)
 {
 	struct rdmachan_error error = {};
