@@ -418,6 +418,7 @@ int rch_job_go_on(struct rch_job *job);
 int rch_job_hold(struct rch_job *job);
 bool rch_job_stop(struct rch_job *job);
 bool rch_job_under_way(const struct rch_job *job);
+bool rch_job_has_pages(const struct rch_job *job);
 bool rch_job_sent(const struct rch_job *job);
 bool rch_job_failed(const struct rch_job *job);
 void rch_job_end(struct rch_job *job);

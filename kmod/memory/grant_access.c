@@ -466,6 +466,20 @@ bool rch_job_under_way(const struct rch_job *job)
 	return !rch_asked_over(job);
 }
 
+/** rch_job_has_pages - whether the adapter has pages of the program's own, which were pinned */
+bool rch_job_has_pages(const struct rch_job *job)
+{
+	const struct rch_access *access;
+	u32 number;
+
+	for (number = job->first; number != job->next; number++) {
+		access = grant_access_step_number(job, number);
+		if (access->page_count && !grant_access_step_over(access))
+			return true;
+	}
+	return false;
+}
+
 /** rch_job_sent - whether the path has taken all of it, ahead of what is sent from now on */
 bool rch_job_sent(const struct rch_job *job)
 {

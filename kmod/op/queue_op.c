@@ -792,6 +792,19 @@ static s64 rch_op_ahead(struct rch_op *op, struct rch_op *first)
 	}
 }
 
+/**
+ * rch_op_is_awaited - whether close() waits until no adapter uses memory of the program's own
+ * @op: operation that is dropped
+ *
+ * The program knows by a region when its memory is its own again. Memory of its own it takes for
+ * that when it has closed the queue, unless it ends itself.
+ */
+bool rch_op_is_awaited(const struct rch_op *op)
+{
+	return op->queue->closed && current->mm == op->queue->mm &&
+	       !(current->flags & (PF_EXITING | PF_KTHREAD));
+}
+
 static void rch_op_drop(struct rch_op *op)
 {
 	rch_op_access_drop(op);
@@ -806,6 +819,12 @@ static void rch_op_drop(struct rch_op *op)
 	op->file = NULL;
 	kfree(op->data);
 	op->data = NULL;
+}
+
+static void rch_op_await(struct rch_op *op)
+{
+	rch_op_access_await(op);
+	rch_op_placed_await(op);
 }
 
 static bool rch_op_stop(struct rch_op *op)
@@ -825,7 +844,7 @@ const struct rch_queue_ops rch_queue_ops = {
 	.ahead = rch_op_ahead,
 	.row = rch_op_row,
 	.drop = rch_op_drop,
-	.await = rch_op_placed_await,
+	.await = rch_op_await,
 	.stop = rch_op_stop,
 	.flush = rch_op_flush,
 };

@@ -14,6 +14,7 @@ extern const struct rch_queue_ops rch_queue_ops;
 struct file *rch_op_find_file(struct rch_queue *queue, int fd);
 int rch_op_find_chan(struct rch_op *op, __poll_t events);
 int rch_op_check_memory(struct rch_op *op, bool write);
+bool rch_op_is_awaited(const struct rch_op *op);
 int rch_op_copy_call(struct rch_op *op, void *to, size_t known, size_t least);
 unsigned long rch_op_line_out(const struct rch_chan *chan);
 unsigned long rch_op_line_access(const struct rch_chan *chan);
@@ -26,6 +27,7 @@ int rch_op_atomic_prepare(struct rch_op *op);
 s64 rch_op_access_run(struct rch_op *op);
 bool rch_op_access_stop(struct rch_op *op);
 void rch_op_access_drop(struct rch_op *op);
+void rch_op_access_await(struct rch_op *op);
 
 /* queue_op_grant.c APIs: GRANT, REVOKE and RELEASE; see &struct rch_queue_ops */
 int rch_op_grant_prepare(struct rch_op *op);

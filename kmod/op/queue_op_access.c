@@ -8,7 +8,8 @@
  * line of accesses, for the sake of those with FENCE.
  *
  * Ownership. A job uses its region itself, and holds the channel's file, for it may outlive the
- * operation: when the queue is closed.
+ * operation: when the queue is closed. With pages of the program's own it does not outlive close():
+ * that is the operation's until the adapter is done with them.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -251,10 +252,29 @@ bool rch_op_access_stop(struct rch_op *op)
 	return !rch_job_under_way(op->job);
 }
 
+static void op_access_leave(struct rch_op *op)
+{
+	rch_job_leave(op->job);
+	op->job = NULL;
+}
+
 /** rch_op_access_drop - @op is over, or its queue is */
 void rch_op_access_drop(struct rch_op *op)
 {
-	if (op->job)
-		rch_job_leave(op->job);
-	op->job = NULL;
+	if (!op->job)
+		return;
+	if (rch_op_is_awaited(op) && rch_job_has_pages(op->job))
+		/* rch_op_access_await() leaves it. */
+		rch_job_stop(op->job);
+	else
+		op_access_leave(op);
+}
+
+/** rch_op_access_await - wait for the program's own memory of an @op that was dropped */
+void rch_op_access_await(struct rch_op *op)
+{
+	if (!op->job)
+		return;
+	wait_event_killable(op->job->wait, !rch_job_has_pages(op->job));
+	op_access_leave(op);
 }

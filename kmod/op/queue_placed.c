@@ -463,19 +463,9 @@ bool rch_op_placed_stop(struct rch_op *op)
 	return false;
 }
 
-/*
- * The program knows by a region when its memory is its own again. Memory of its own it takes for
- * that when it has closed the queue, unless it ends itself.
- */
-static bool op_placed_awaits_memory(const struct rch_op *op)
-{
-	return op->queue->closed && !op->region && current->mm == op->queue->mm &&
-	       !(current->flags & (PF_EXITING | PF_KTHREAD));
-}
-
 static void op_placed_leave(struct rch_op *op)
 {
-	if (op_placed_awaits_memory(op)) {
+	if (rch_op_is_awaited(op) && !op->region) {
 		kref_get(&op->place->ref);
 		op->left = op->place;
 	}

@@ -190,7 +190,8 @@ struct rch_op {
  * @row: take entries that are over at once, and need not be operations; nothing but their
  *	lines could keep them from it. Return: how many were
  * @drop: it is over: give back what @prepare and @run have got
- * @await: the queue is closed, and @drop was called: wait until no adapter uses the memory
+ * @await: the queue is closed, and @drop was called: wait until no adapter uses the memory, if the
+ *	program is to be told of that by close()
  * @stop: it is to be cancelled. Return: whether that is possible now; else it completes by
  *	itself. Called for what has begun
  * @flush: nothing is to be run at the moment: work that was put off goes out

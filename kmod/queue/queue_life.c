@@ -5,8 +5,9 @@
  * Taking apart. The file is closed, so no call of a program runs and none will. First
  * nobody may kick any more, then the timer, the poller and the work end: after that nobody
  * runs operations. Wake-ups still come, until each operation is disarmed. Transfers that
- * operations have begun end by themselves, and hold what they need (place.c). A thread of the
- * queue's program waits for those that use plain memory of the program (rch_op_placed_await()).
+ * operations have begun end by themselves, and hold what they need (place.c), and so do accesses
+ * (grant_access.c). A thread of the queue's program waits for those that use plain memory of the
+ * program (rch_op_await()).
  */
 #include <linux/compat.h>
 #include <linux/log2.h>
@@ -266,7 +267,7 @@ void rch_queue_destroy(struct rch_queue *queue)
 		queue->ops->drop(op);
 		cond_resched();
 	}
-	/* All transfers are left alone by now, so that none waits for another one's owner. */
+	/* All have been left alone, or stopped, so that none waits for another one's owner. */
 	list_for_each_entry(op, &queue->all, all)
 		queue->ops->await(op);
 	rch_object_strike(&queue->object);

@@ -3,6 +3,7 @@
  * grant_queue_test.c - READ, WRITE, atomic operations and RELEASE by queues
  */
 #include <pthread.h>
+#include <signal.h>
 
 #include "common.h"
 #include "fault.h"
@@ -695,6 +696,79 @@ TEST_F_TIMEOUT(grant, queue_closed, 60)
 		queue_close(&q);
 	}
 	/* Behind all of them. */
+	ASSERT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+}
+
+/* Close the queue while the adapter has a part of what was submitted. */
+static void close_under_way(const char *delay)
+{
+	cable(delay);
+	ASSERT_EQ(queue_submit(&q), 1);
+	sleep_ms(5);
+	EXPECT_EQ(queue_ready(&q), 0);
+	queue_close(&q);
+}
+
+/* Memory of the program's own is not written to any more when close() has returned. */
+TEST_F(grant, queue_closed_reads)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, SIZE);
+	char *mine = pages(SIZE);
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("an access that lasts is needed");
+	begin(self);
+	queue_read(&q, self->holder, grant, 0, mine, 64 * KIB, 1);
+	close_under_way("delay 10");
+	memset(mine, 0x55, SIZE);
+	sleep_ms(100);
+	cable("delay 0");
+	EXPECT_TRUE(is_all(mine, SIZE, 0x55));
+}
+
+/* Nor is it read: the owner gets nothing of what is put there then. */
+TEST_F(grant, queue_closed_writes)
+{
+	uint32_t grant = lend(self, MAY_WRITE, 0, SIZE);
+	char *mine = pages(SIZE);
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("an access that lasts is needed");
+	memset(mine, 0x22, SIZE);
+	begin(self);
+	queue_write(&q, self->holder, grant, 0, mine, SIZE, 1);
+	close_under_way("delay 10");
+	memset(mine, 0x55, SIZE);
+	/* Behind all that the adapter had in hand. */
+	ASSERT_EQ(grant_release(self->holder, grant), 0);
+	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
+	cable("delay 0");
+	EXPECT_TRUE(!memchr(self->memory, 0x55, SIZE));
+	EXPECT_TRUE(memchr(self->memory, 0x22, SIZE));
+}
+
+/* A program that is killed does not wait for that. */
+TEST_F(grant, queue_closed_killed)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, SIZE);
+	int64_t begun;
+	pid_t child;
+
+	if (!time_is_virtual() || !has_peer())
+		SKIP("an access that lasts is needed");
+	child = LATER(0, {
+		begin(self);
+		queue_read(&q, self->holder, grant, 0, pages(SIZE), 64 * KIB, 1);
+		close_under_way("delay 100");
+	});
+	sleep_ms(50);
+	begun = now_ms();
+	ASSERT_EQ(kill(child, SIGKILL), 0);
+	EXPECT_EQ(child_status(child), SIGKILL);
+	EXPECT_TOOK(begun, 0, timer_late(0));
+	cable("delay 0");
+	/* Behind what the adapter has in hand. */
 	ASSERT_EQ(grant_release(self->holder, grant), 0);
 	EXPECT_TRUE(grant_returned(self->owner, grant, 0));
 }
