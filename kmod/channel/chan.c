@@ -709,7 +709,8 @@ int rch_chan_shutdown(struct rch_chan *chan, u32 how, bool nonblock, unsigned lo
 	}
 	/*
 	 * Behind a message that another thread is sending. Once the peer is told nobody sends: an
-	 * operation of a queue that comes here each time it is woken must not wake others, or itself.
+	 * operation of a queue that comes here each time it is woken must not wake others, or
+	 * itself.
 	 */
 	if ((how & RDMACHAN_SHUTDOWN_SEND) && !chan_shut_is_said(chan)) {
 		ret = rch_chan_claim(chan, RCH_CHAN_TX, chan_always, nonblock, deadline);

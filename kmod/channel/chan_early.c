@@ -206,7 +206,7 @@ int rch_chan_send_early(struct rch_chan *chan, const struct iov_iter *from, u32 
 	struct rch_early_message *message;
 	int ret;
 
-	/* Ahead of the claim: giving that up wakes other senders, which try in vain and wake this one. */
+	/* Ahead of the claim: giving that up wakes others, which try in vain and wake this one. */
 	if (!rch_chan_may_send_early(chan) || !chan_early_has_room(chan, iov_iter_count(from)))
 		return -EAGAIN;
 	message = chan_early_make(from, msg_flags);

@@ -105,7 +105,7 @@ static bool queue_poller_look(struct rch_poller *poller)
 	kthread_use_mm(mm);
 	any = queue_poller_look_with_memory(poller);
 	kthread_unuse_mm(mm);
-	/* The last use of it may wait for files of the program, and close() waits for this thread. */
+	/* The last use of it may wait for files of the program, and close() for this thread. */
 	mmput_async(mm);
 	return any;
 }
