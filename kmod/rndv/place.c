@@ -8,7 +8,8 @@
  * Its entries in the wait queues of channel and path notice when the awaited event has come, and
  * wake its owner: an operation of a queue, or the thread of a call (place_call.c). The owner calls
  * rch_place_go_on(), which takes steps. If the owner has left, or the channel or path has ended,
- * the transfer's work item does so.
+ * the transfer's work item does so. It also does for an operation of a queue that sends, if that
+ * does not come soon: its thread may wait for memory of its program, for as long as that likes.
  *
  * Ownership. The owner claims the channel's direction. The transfer gives the claim up when it is
  * over; a sending one does as soon as its last bytes are posted. The transfer is a user of the path
@@ -37,6 +38,9 @@
 #include "rndv/place.h"
 #include "rndv/rndv.h"
 
+/* Into how many parts a dead time is divided; an owner that does not come takes one of them. */
+#define SOON_PARTS 16
+
 /* Have the work run. It has a reference while it is pending. */
 static void place_kick(struct rch_place *place)
 {
@@ -56,14 +60,39 @@ static bool place_is_awaited(const struct rch_place *place)
 	       completion_done(&place->path->drained);
 }
 
+/* For how long others wait for an owner that does not come, in jiffies. */
+static unsigned long place_soon(const struct rch_place *place)
+{
+	return place->chan->lane.link->beat.dead / SOON_PARTS + 1;
+}
+
+/*
+ * Whether others may wait for the next step: the peer for FIN, as its memory is open, and writers
+ * of the path for their turn. A thread of a call always comes.
+ */
+static bool place_is_owed(const struct rch_place *place)
+{
+	return place->sending && !place->by_call;
+}
+
+/* Have the work look soon, if it is not about to look anyway. Mostly it finds nothing to do. */
+static void place_look_soon(struct rch_place *place)
+{
+	kref_get(&place->ref);
+	if (!queue_delayed_work(rch_queue_wq, &place->work, place_soon(place)))
+		rch_place_put(place);
+}
+
 static void place_pass_on(struct rch_place *place)
 {
 	bool left = READ_ONCE(place->left_alone);
 
 	if (!left)
 		wake_up_all(&place->wait);
-	if (left || place_is_awaited(place))
+	if (left || READ_ONCE(place->missed) || place_is_awaited(place))
 		place_kick(place);
+	else if (place_is_owed(place))
+		place_look_soon(place);
 }
 
 /* Whether what the adapter was given last is waited for, and over. */
@@ -324,7 +353,7 @@ static bool place_step(struct rch_place *place)
 	return place->sending ? rch_place_send_step(place) : rch_place_recv_step(place);
 }
 
-/* Have the work look when the awaited event is late. */
+/* Have the work look when the awaited event is late, or the owner. */
 static void place_watch(struct rch_place *place)
 {
 	long left = place->deadline - jiffies;
@@ -335,19 +364,24 @@ static void place_watch(struct rch_place *place)
 	/* The thread that waits looks itself. */
 	if (place->by_call && !place->left_alone)
 		return;
+	if (place_is_owed(place))
+		left = min_t(long, left, place_soon(place));
 	kref_get(&place->ref);
 	/* If it is pending already, it will look, and come here again. */
 	if (!queue_delayed_work(rch_queue_wq, &place->work, max(left, 0L) + 1))
 		rch_place_put(place);
 }
 
-/** rch_place_run - take the steps that are possible now */
-void rch_place_run(struct rch_place *place)
+/** rch_place_run - take the steps that are possible now. Return: whether there were any */
+bool rch_place_run(struct rch_place *place)
 {
+	bool any = false;
+
 	lockdep_assert_held(&place->lock);
 	while (place->state != RCH_PLACE_OVER && place_step(place))
-		;
+		any = true;
 	place_watch(place);
+	return any;
 }
 
 /** rch_place_run_by_owner - the same, by the owner, which will run the link */
@@ -355,6 +389,7 @@ void rch_place_run_by_owner(struct rch_place *place)
 {
 	/* A thread that waits for one message has no other to send behind it. */
 	place->by_owner = !place->by_call;
+	WRITE_ONCE(place->missed, false);
 	rch_place_run(place);
 	place->by_owner = false;
 }
@@ -364,7 +399,9 @@ static void place_work(struct work_struct *work)
 	struct rch_place *place = container_of(to_delayed_work(work), struct rch_place, work);
 
 	mutex_lock(&place->lock);
-	rch_place_run(place);
+	/* The next step as well is taken as soon as it can be: there may be many. */
+	if (rch_place_run(place))
+		WRITE_ONCE(place->missed, true);
 	mutex_unlock(&place->lock);
 	rch_place_put(place);
 }

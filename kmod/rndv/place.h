@@ -36,8 +36,8 @@ struct rch_write;
  * struct rch_place - a message on its way; protected by @lock but where told otherwise
  * @ref: references
  * @lock: see above
- * @work: takes the next step when the awaited event is late, when it is left alone, or when the
- *	channel or the path has ended
+ * @work: takes the next step when the awaited event is late, when it is left alone, when the
+ *	channel or the path has ended, or, sending, when the operation that owns it does not come
  * @wait: woken when the next step may be possible, for the owner to take it
  * @chan: channel; immutable
  * @claimed: of which it has claimed a direction
@@ -55,6 +55,7 @@ struct rch_write;
  * @state: the awaited event; written with WRITE_ONCE()
  * @result: once it is over: 0, an error; receiving: -EAGAIN when no message has come
  * @left_alone: nobody wants it any more; written with WRITE_ONCE()
+ * @missed: @work has taken a step, and the owner has not come since; written with WRITE_ONCE()
  * @mapped: we are a user of the path, with @mem or @key
  * @by_owner: the owner takes steps, and will run the link
  * @listed: @path_entry is in use: then @write and @mr are not freed
@@ -107,6 +108,7 @@ struct rch_place {
 	enum rch_place_state state;
 	int result;
 	bool left_alone;
+	bool missed;
 	bool by_owner;
 	bool mapped;
 	bool listed;
@@ -178,7 +180,7 @@ static inline bool rch_place_over(const struct rch_place *place)
  * lock. Process context; may sleep, but for no program and no peer.
  */
 void rch_place_begin(struct rch_place *place);
-void rch_place_run(struct rch_place *place);
+bool rch_place_run(struct rch_place *place);
 void rch_place_run_by_owner(struct rch_place *place);
 void rch_place_go_to(struct rch_place *place, enum rch_place_state state,
 		     unsigned long patience);
