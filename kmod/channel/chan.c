@@ -281,6 +281,25 @@ void rch_chan_error_get(struct rch_chan *chan, struct rdmachan_error *error)
 }
 
 /**
+ * rch_chan_peer_over - the peer accesses nothing of the channel any more
+ * @chan: channel; the caller has a reference
+ * @cause: &enum rdmachan_cause, why
+ *
+ * Its lane takes nothing more from the peer, or is detached. May come again. Any context.
+ */
+void rch_chan_peer_over(struct rch_chan *chan, u32 cause)
+{
+	spin_lock_bh(&chan->lock);
+	/* One that goes on connecting gets another link. */
+	if (chan->state != RCH_CHAN_CONNECTING)
+		WRITE_ONCE(chan->ends.peer_over, true);
+	/* A transfer may close what was open to the peer. */
+	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	spin_unlock_bh(&chan->lock);
+	rch_chan_ops->end(chan, cause);
+}
+
+/**
  * rch_chan_dead - the link has ended
  * @lane: lane of the channel
  * @error: why
@@ -303,7 +322,7 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
 		rch_chan_fail(chan, error);
 	attached = rch_lane_detach(lane);
 	/* Behind it: nothing is lent from then on. */
-	rch_chan_ops->end(chan, error->cause);
+	rch_chan_peer_over(chan, error->cause);
 	if (!attached)
 		return;
 	cancel_delayed_work_sync(&chan->rndv_rx.offer_work);
@@ -344,7 +363,7 @@ void rch_chan_gone(struct rch_lane *lane)
 {
 	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
 
-	rch_chan_ops->end(chan, RDMACHAN_CAUSE_PEER_CLOSED);
+	rch_chan_peer_over(chan, RDMACHAN_CAUSE_PEER_CLOSED);
 	cancel_delayed_work_sync(&chan->rndv_rx.offer_work);
 	if (cancel_delayed_work_sync(&chan->ends.linger_work))
 		rch_chan_put(chan);
@@ -436,7 +455,8 @@ void rch_chan_await_answer(struct rch_chan *chan)
  * @cause: for the peer's program
  * @detail: belongs to @cause
  *
- * Memory that is lent comes back with the peer's answer, or with the end of its link. Any context.
+ * Memory that is open to the peer comes back with its answer, or with the end of the link. Any
+ * context.
  */
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail)

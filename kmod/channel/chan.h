@@ -198,6 +198,11 @@ struct rch_chan_ends {
 	u32 shut;
 	/** @peer_shut: RDMACHAN_SHUTDOWN_* done by the peer */
 	u32 peer_shut;
+	/**
+	 * @peer_over: the peer accesses nothing of the channel any more: CLOSE or CLOSED has come,
+	 * or the link has ended. Written with WRITE_ONCE(), and stays
+	 */
+	bool peer_over;
 	/** @peer_read: messages that the peer's program had received then, as the peer tells */
 	u64 peer_read;
 	/**
@@ -474,6 +479,7 @@ void rch_chan_linger(struct rch_chan *chan);
 bool rch_chan_set_state(struct rch_chan *chan, enum rch_chan_state to);
 void rch_chan_retry(struct rch_chan *chan, u32 domain, const struct rdmachan_error *error);
 void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
+void rch_chan_peer_over(struct rch_chan *chan, u32 cause);
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail);
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);

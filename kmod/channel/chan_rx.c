@@ -510,7 +510,7 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	kref_get(&chan->ref);
 	first = rch_lane_close_got(&chan->lane);
 	/* Behind it: nothing is lent from then on. */
-	rch_chan_ops->end(chan, error.cause);
+	rch_chan_peer_over(chan, error.cause);
 	rch_chan_put(chan);
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }

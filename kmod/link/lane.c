@@ -278,7 +278,7 @@ bool rch_lane_close_got(struct rch_lane *lane)
 		list_del_init(&lane->control_list);
 		lane->held_back = 0;
 		lane->last = 0;
-		/* Nobody waits for it. */
+		/* Nobody waits for it but a receive of a channel that was aborted. */
 		if (rch_link_may_hold(lane->link))
 			rch_link_hold(lane->link, lane, RCH_LAST_CLOSED);
 		else
@@ -559,7 +559,7 @@ bool rch_lane_access_begin(struct rch_lane *lane)
 	return ok;
 }
 
-/** rch_lane_access_end - the adapter is done with it */
+/** rch_lane_access_end - the adapter is done with it, or has a write in its queue */
 void rch_lane_access_end(struct rch_lane *lane)
 {
 	struct rch_link *link = lane->link;

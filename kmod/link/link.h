@@ -530,8 +530,9 @@ struct rch_word {
  * @cts: to be told with RCH_LANE_CTS
  * @cancelled: number of the question that is taken back, to be told with RCH_LANE_CANCEL
  * @words: to be told with RCH_LANE_WORDS
- * @accesses: to memory of the peer that are under way: until they have ended nothing is
- *	told after which the peer may take that memory for its own
+ * @accesses: to memory of the peer: those to grants that are under way, and writes of transfers
+ *	that are being posted, as the queue pair keeps what is told behind them. Until they have
+ *	ended nothing is told after which the peer may take that memory for its own
  * @held_back: records that are not told for their sake: RCH_LANE_RESET, RCH_LANE_CLOSED
  * @stand: to be told with the bits of RCH_LANE_STAND; for which message is told by the last bits
  *	of its number

@@ -13,6 +13,9 @@
  * way; @grant_left counts the bytes of the message that are not confirmed. All of them
  * are protected by chan->lock. While a message is under way the peer may send nothing
  * else on the channel but take it back.
+ *
+ * When the channel ends here the peer may be writing. So memory stays open until the peer has told
+ * that it writes no more: by FIN, or by CLOSE or CLOSED, which it sends behind its last write.
  */
 
 #include "base/rch.h"
@@ -121,7 +124,9 @@ enum rch_rule rch_chan_fin_got(struct rch_chan *chan)
 	spin_lock(&chan->lock);
 	if (target->state == RCH_GRANT_OPEN) {
 		target->closed = rch_link_key_closed(chan->lane.link, target->key);
-		WRITE_ONCE(target->state, RCH_GRANT_DONE);
+		/* A channel that has ended here receives no message any more. */
+		WRITE_ONCE(target->state, chan->state == RCH_CHAN_OPEN ? RCH_GRANT_DONE :
+									 RCH_GRANT_CANCELLED);
 		chan->rndv_rx.grant_left -= target->bytes;
 		WRITE_ONCE(chan->lane.link->rx.fins, chan->lane.link->rx.fins + 1);
 		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
@@ -232,13 +237,13 @@ enum rch_grant rch_chan_grant_state(struct rch_chan *chan, u32 *left)
 	return state;
 }
 
-/** rch_chan_grant_closed - whether the peer has closed what was written to; then it is DONE */
+/** rch_chan_grant_closed - whether the peer has closed what was written to, and has told so */
 bool rch_chan_grant_closed(struct rch_chan *chan)
 {
 	bool closed;
 
 	spin_lock_bh(&chan->lock);
-	closed = chan->rndv_rx.target.state == RCH_GRANT_DONE && chan->rndv_rx.target.closed;
+	closed = chan->rndv_rx.target.closed;
 	spin_unlock_bh(&chan->lock);
 	return closed;
 }
@@ -247,7 +252,7 @@ bool rch_chan_grant_closed(struct rch_chan *chan)
 bool rch_chan_grant_settled(struct rch_chan *chan)
 {
 	return READ_ONCE(chan->rndv_rx.target.state) != RCH_GRANT_OPEN ||
-	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
+	       READ_ONCE(chan->ends.peer_over);
 }
 
 /** rch_chan_grant_end - nothing is open to the peer any more */

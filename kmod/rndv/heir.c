@@ -27,8 +27,8 @@
  * rch_chan_lost - a message was placed, and its program will not be told
  * @chan: channel
  *
- * The channel has to end. That closes what is open to the peer, which may be writing there, so it
- * ends with the last transfer, and memory that is only lent is taken back. Process context.
+ * The channel has to end, and does so with the last transfer that receives. Until then the peer
+ * goes on with what it is writing, and memory that is only lent is taken back. Process context.
  */
 void rch_chan_lost(struct rch_chan *chan)
 {
@@ -227,7 +227,7 @@ bool rch_chan_heir_settled(const struct rch_chan *chan, const struct rch_heir *h
 
 	return state == RCH_HEIR_TURN || (wanted && state == RCH_HEIR_LOST) ||
 	       READ_ONCE(heir->target.state) == RCH_GRANT_RETURNED ||
-	       READ_ONCE(chan->state) != RCH_CHAN_OPEN;
+	       READ_ONCE(chan->ends.peer_over);
 }
 
 /** rch_chan_heir_lent - what became of memory that was lent ahead, before the heir's turn */
@@ -241,11 +241,22 @@ enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *h
 	else if (heir->target.state == RCH_GRANT_DONE && heir->state == RCH_HEIR_WAITS)
 		/* It has its message: those before have theirs. */
 		ret = RCH_LENT_WAITS;
-	else if (chan->state != RCH_CHAN_OPEN)
+	else if (chan->ends.peer_over)
 		ret = RCH_LENT_VOID;
 	else if (heir->state == RCH_HEIR_LOST)
 		ret = RCH_LENT_LOST;
 	spin_unlock_bh(&chan->lock);
 	return ret;
+}
+
+/** rch_chan_heir_closed - whether the peer has closed that memory, and has told so */
+bool rch_chan_heir_closed(struct rch_chan *chan, const struct rch_heir *heir)
+{
+	bool closed;
+
+	spin_lock_bh(&chan->lock);
+	closed = heir->target.closed;
+	spin_unlock_bh(&chan->lock);
+	return closed;
 }
 

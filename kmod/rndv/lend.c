@@ -20,6 +20,9 @@
  * be used, or the message. The peer answers each recall (a CTS without memory). If a sender of the
  * peer has begun to write there, its RTS (PLACED) is the answer.
  *
+ * When the channel ends here, memory stays lent until the peer has told by CLOSE or CLOSED that it
+ * writes no more. A message that is written meanwhile counts as memory that was given back.
+ *
  * Guessing wrong costs a key and a frame. So after each memory that was lent in vain more
  * messages have to be written by RTS before it is tried again.
  *
@@ -53,11 +56,11 @@ bool rch_chan_lends(const struct rch_chan *chan, u64 room)
 	       READ_ONCE(chan->state) == RCH_CHAN_OPEN;
 }
 
-/* Whether a message, or the end, has come, or is coming, by another way. */
+/* Whether a message, or the end, has come by another way: the peer writes nothing there. */
 static bool lend_void_locked(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return rch_chan_came(chan) || chan->state != RCH_CHAN_OPEN ||
+	return rch_chan_came(chan) || chan->ends.peer_over ||
 	       (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND);
 }
 
@@ -85,8 +88,9 @@ static void lend_locked(struct rch_chan *chan, struct rch_target *target, struct
 bool rch_lend_possible(const struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	return !lend_void_locked(chan) && !chan->rx.arriving && !chan->rndv_rx.offered &&
-	       !chan->rndv_rx.lost && !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
+	return chan->state == RCH_CHAN_OPEN && !lend_void_locked(chan) && !chan->rx.arriving &&
+	       !chan->rndv_rx.offered && !chan->rndv_rx.lost &&
+	       !(chan->ends.shut & RDMACHAN_SHUTDOWN_RECV);
 }
 
 /**
@@ -172,7 +176,7 @@ bool rch_chan_lend_ahead(struct rch_chan *chan, struct rch_heir *heir, struct rc
 bool rch_chan_lent_settled(const struct rch_chan *chan, bool wanted)
 {
 	return READ_ONCE(chan->rndv_rx.target.state) != RCH_GRANT_LENT || rch_chan_came(chan) ||
-	       READ_ONCE(chan->state) != RCH_CHAN_OPEN ||
+	       READ_ONCE(chan->ends.peer_over) ||
 	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
 	       (wanted && (READ_ONCE(chan->rndv_rx.offered) || READ_ONCE(chan->rndv_rx.lost) ||
 			   READ_ONCE(chan->rx.events) ||
@@ -265,7 +269,7 @@ static struct rch_target *lend_next_target(struct rch_chan *chan)
 	return NULL;
 }
 
-/* They may be used by the peer's frames that were under way when the channel ended. */
+/* They may be used by frames of a peer that was too late to have the memory any longer. */
 static void lend_excuse_keys(struct rch_chan *chan)
 {
 	struct rch_heir *heir;
@@ -324,7 +328,9 @@ static enum rch_rule lend_placed_locked(struct rch_chan *chan, const struct rch_
 	lockdep_assert_held(&chan->lock);
 	if (!target)
 		return lend_placed_late(chan, rts, none);
-	if (none) {
+	/* A channel that has ended here receives no message any more. */
+	if (none || chan->state != RCH_CHAN_OPEN) {
+		target->closed = !none && rch_link_key_closed(chan->lane.link, target->key);
 		WRITE_ONCE(target->state, RCH_GRANT_RETURNED);
 		return RCH_RULE_OK;
 	}
@@ -334,8 +340,7 @@ static enum rch_rule lend_placed_locked(struct rch_chan *chan, const struct rch_
 	if (rch_chan_came(chan) || chan->rx.arriving || chan->rndv_rx.offered)
 		return RCH_RULE_SEGMENT;
 	if (target != lend_next_target(chan))
-		return chan->state == RCH_CHAN_OPEN ? RCH_RULE_SEGMENT :
-						      lend_placed_late(chan, rts, none);
+		return RCH_RULE_SEGMENT;
 	if (rts->total > target->bytes || rts->total > chan->tuning.message_max)
 		return RCH_RULE_MESSAGE_SIZE;
 	chan->rndv_rx.crossed = false;

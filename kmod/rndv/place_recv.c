@@ -11,6 +11,10 @@
  * that is only lent is asked back, and waited for. A peer that is busy with other messages, and
  * does not finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead
  * times. Where nobody wants the message any more, it costs the channel as soon as it is late.
+ *
+ * When the channel ends here the peer answers by CLOSED, or has sent CLOSE itself, and writes no
+ * more. It has four dead times for that, as for any answer to CLOSE. One that has had its time
+ * before has none left: the memory is taken away at once.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -255,21 +259,28 @@ static bool place_recv_step_opening(struct rch_place *place)
 	return true;
 }
 
-/* A peer that is silent about all messages for so long may keep the memory no longer. */
-static void place_recv_fin_late(struct rch_place *place)
+/*
+ * A peer that is silent about all messages for so long may keep the memory no longer. Return:
+ * whether it is to be taken away: then the channel has ended.
+ */
+static bool place_recv_fin_late(struct rch_place *place)
 {
 	struct rch_link *link = place->chan->lane.link;
 	bool last = place->last && time_after_eq(jiffies, place->last);
 
 	if (!rch_place_just_late(place))
-		return;
-	if (!last && READ_ONCE(link->rx.fins) == place->fins)
+		return false;
+	if (!last && READ_ONCE(link->rx.fins) == place->fins) {
 		rch_link_unanswered(link, RDMACHAN_OP_RECV);
-	else if (last || place->left_alone)
-		/* A peer cannot keep memory that is wanted back as long as it likes. */
-		rch_chan_broken(place->chan, -EINTR);
-	else
+		return false;
+	}
+	if (!last && !place->left_alone) {
 		place_recv_await_fin(place, place->state);
+		return false;
+	}
+	/* A peer cannot keep memory that is wanted back as long as it likes. */
+	rch_chan_broken(place->chan, -EINTR);
+	return true;
 }
 
 static bool place_recv_step_open(struct rch_place *place)
@@ -277,10 +288,8 @@ static bool place_recv_step_open(struct rch_place *place)
 	enum rch_grant grant;
 	u32 left;
 
-	if (!rch_chan_grant_settled(place->chan)) {
-		place_recv_fin_late(place);
+	if (!rch_chan_grant_settled(place->chan) && !place_recv_fin_late(place))
 		return false;
-	}
 	grant = rch_chan_grant_state(place->chan, &left);
 	if (rch_chan_grant_closed(place->chan))
 		rch_mr_closed(place->mr);
@@ -295,6 +304,12 @@ static bool place_recv_step_open(struct rch_place *place)
 	return true;
 }
 
+static bool place_recv_lent_closed(struct rch_place *place)
+{
+	return place->heir ? rch_chan_heir_closed(place->chan, &place->as_heir) :
+			     rch_chan_grant_closed(place->chan);
+}
+
 static void place_recv_lent_over(struct rch_place *place, enum rch_lent lent,
 				 const struct rch_rts *message)
 {
@@ -304,7 +319,7 @@ static void place_recv_lent_over(struct rch_place *place, enum rch_lent lent,
 		rch_chan_lend_result(place->chan, used);
 	if (used)
 		place->rts = *message;
-	if (!place->heir && rch_chan_grant_closed(place->chan))
+	if (place_recv_lent_closed(place))
 		rch_mr_closed(place->mr);
 	place_recv_close(place, used ? 0 : -EAGAIN);
 }
@@ -354,8 +369,9 @@ static bool place_recv_step_recall(struct rch_place *place)
 	enum rch_lent lent = place_recv_lent_state(place, false, &message);
 
 	if (lent == RCH_LENT_WAITS || lent == RCH_LENT_LOST) {
-		place_recv_fin_late(place);
-		return false;
+		if (!place_recv_fin_late(place))
+			return false;
+		lent = RCH_LENT_VOID;
 	}
 	place_recv_lent_over(place, lent, &message);
 	return true;

@@ -7,7 +7,8 @@
  * the message itself.
  *
  * Error handling. Sending can be stopped while nothing is being written: then the peer is told,
- * and closes what it has opened.
+ * and closes what it has opened. So it does when it gets CLOSE or CLOSED: they go behind the batch
+ * that is being posted (rch_lane_access_begin()), and no batch goes behind them.
  */
 #include "channel/chan.h"
 #include "link/link.h"
@@ -131,22 +132,30 @@ static bool place_send_holds_fin(const struct rch_place *place)
 	return !place->left && place->by_owner && !rch_write_over(place->path, place->write);
 }
 
-static void place_send_write_some(struct rch_place *place)
+/* Return: whether another batch could go; not any more when the channel has ended. */
+static bool place_send_write_some(struct rch_place *place)
 {
 	enum rch_place_state state = RCH_PLACE_WRITING;
+	struct rch_lane *lane = &place->chan->lane;
+	int ret;
 	u32 n;
 
-	if (rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
-			   place->cts.rkey, place->cts.length, &n)) {
+	if (!rch_lane_access_begin(lane))
+		return false;
+	ret = rch_write_some(place->path, place->write, &place->cursor, place->cts.addr,
+			     place->cts.rkey, place->cts.length, &n);
+	rch_lane_access_end(lane);
+	if (ret) {
 		/* The batch before this one may be under way still. */
 		rch_place_go_to(place, RCH_PLACE_WRITING, place->path->patience);
-		return;
+		return true;
 	}
 	place->cts.addr += n;
 	place->cts.length -= n;
 	if (!place->cts.length)
 		state = place_send_holds_fin(place) ? RCH_PLACE_HOLDING : place_send_fin(place);
 	rch_place_go_to(place, state, place->path->patience);
+	return true;
 }
 
 static bool place_send_step_turn(struct rch_place *place)
@@ -154,15 +163,13 @@ static bool place_send_step_turn(struct rch_place *place)
 	if (!rch_write_try_begin(place->path, place->write, &place->cursor,
 				 min(place->cts.length, place->left)))
 		return false;
-	/* A peer that has ended the channel meanwhile has closed that memory. */
-	if (rch_chan_tx_refused(place->chan)) {
-		rch_write_end(place->path, place->write);
-		place_send_failed(place, -EPIPE);
-		return true;
-	}
 	place->cts.length = min(place->cts.length, place->left);
 	place->left -= place->cts.length;
-	place_send_write_some(place);
+	/* A peer that has ended the channel meanwhile closes that memory. */
+	if (rch_chan_tx_refused(place->chan) || !place_send_write_some(place)) {
+		rch_write_end(place->path, place->write);
+		place_send_failed(place, -EPIPE);
+	}
 	return true;
 }
 
@@ -173,10 +180,8 @@ static bool place_send_step_writing(struct rch_place *place)
 
 	/* One that is left alone writes no more: a slow peer would keep its pages for long. */
 	if (place->cts.length && !place->left_alone &&
-	    rch_write_may(place->path, place->write)) {
-		place_send_write_some(place);
+	    rch_write_may(place->path, place->write) && place_send_write_some(place))
 		return true;
-	}
 	if (!over)
 		return rch_place_not_yet(place);
 	if (!rch_write_ok(place->write)) {
@@ -188,6 +193,8 @@ static bool place_send_step_writing(struct rch_place *place)
 		place_send_failed(place, place->fin);
 	else if (place->left_alone)
 		place_send_failed(place, -ECANCELED);
+	else if (place->cts.length)
+		place_send_failed(place, -EPIPE);
 	else
 		rch_place_go_to(place, RCH_PLACE_ASKED, 0);
 	return true;

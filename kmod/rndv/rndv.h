@@ -59,6 +59,7 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir);
 bool rch_chan_heir_end(struct rch_chan *chan, struct rch_heir *heir);
 enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *heir);
+bool rch_chan_heir_closed(struct rch_chan *chan, const struct rch_heir *heir);
 
 /* lend.c APIs for place.c and heir.c: process context; by the side that has claimed RCH_CHAN_RX */
 bool rch_lend_possible(const struct rch_chan *chan);

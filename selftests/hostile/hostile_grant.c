@@ -414,7 +414,7 @@ TEST_F(scene, abort_is_never_answered)
 
 /*
  * A thread receives, into memory that is open to the peer, while another one ends the channel: that
- * one waits for the thread, and not for what is lent besides.
+ * one waits for the thread, which waits for the peer's writes, and not for what is lent besides.
  */
 TEST_F(scene, abort_of_a_message_under_way)
 {
@@ -436,6 +436,12 @@ TEST_F(scene, abort_of_a_message_under_way)
 	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 1, 3000));
 	ASSERT_EQ(pthread_create(&aborts, NULL, abort_now, &a->victim), 0);
+	ASSERT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] == 1, 3000));
+	hostile_beat(&a->h, 100);
+	EXPECT_EQ(pthread_tryjoin_np(aborts, &ret), EBUSY);
+	frame_begin(&f);
+	frame_simple(&f, a->victim_no, RCH_REC_FIN, 0);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
 	for (i = 0; i < 50 && pthread_tryjoin_np(aborts, &ret); i++)
 		hostile_beat(&a->h, 20);
 	EXPECT_LT(i, 50);

@@ -143,6 +143,108 @@ TEST_F(scene, never_given_back)
 	ASSERT_TRUE(set_param("dead_ms", 5000));
 }
 
+/* The peer hears of it. Return: a child whose call ends the channel, and waits for the receive. */
+static pid_t aborts(struct attack *a)
+{
+	const u32 heard = a->h.count[RCH_REC_CLOSE];
+	const pid_t child = LATER(0, do_shutdown(a->victim, RDMACHAN_SHUTDOWN_ABORT));
+
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CLOSE] > heard, 5000));
+	return child;
+}
+
+static void say_closed(struct attack *a)
+{
+	static struct frame f;
+
+	frame_begin(&f);
+	frame_simple(&f, a->victim_no, RCH_REC_CLOSED, 0);
+	hostile_say(&a->h, &f);
+}
+
+/* The program ends the channel, and the peer is writing: until it has answered. */
+TEST_F(lent, aborted)
+{
+	struct attack *a = &self->a;
+	struct lender *l = &self->l;
+	pid_t child = aborts(a);
+
+	write_there(a, &self->cts, 2);
+	expect_alive(a);
+	EXPECT_EQ(queue_ready(&l->q), 0);
+	say_closed(a);
+	EXPECT_EQ(result(l, a, TAG), -EPIPE);
+	child_status(child);
+	write_too_late(l, a, &self->cts);
+}
+
+/* Until it has told that it has written, and that goes nowhere. */
+TEST_F(lent, aborted_and_used)
+{
+	struct attack *a = &self->a;
+	struct lender *l = &self->l;
+	pid_t child = aborts(a);
+
+	write_there(a, &self->cts, 2);
+	say_rts(a, RCH_RTS_F_PLACED, SIZE, self->cts.serial);
+	EXPECT_EQ(result(l, a, TAG), -EPIPE);
+	child_status(child);
+	expect_alive(a);
+	say_closed(a);
+	write_too_late(l, a, &self->cts);
+}
+
+/* The same of memory that it has asked for. */
+TEST_F(scene, aborted_and_written_to)
+{
+	struct attack *a = &self->a;
+	struct lender l;
+	struct rch_cts cts;
+	pid_t child;
+	int fin;
+
+	for (fin = 0; fin < 2; fin++) {
+		lender_begin(&l, a);
+		receive(&l, a);
+		say_rts(a, 0, SIZE, 1);
+		cts = cts_heard(a, 1);
+		child = aborts(a);
+		write_there(a, &cts, 2);
+		expect_alive(a);
+		EXPECT_EQ(queue_ready(&l.q), 0);
+		if (fin)
+			say_fin(a);
+		else
+			say_closed(a);
+		EXPECT_EQ(result(&l, a, TAG), -EPIPE);
+		child_status(child);
+		expect_alive(a);
+		write_too_late(&l, a, &cts);
+		lender_end(&l, a);
+	}
+}
+
+/* The peer goes on, and does not answer. */
+TEST_F(scene, aborted_and_never_answered)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+	int64_t begun;
+	pid_t child;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	cts = borrow(&l, a);
+	begun = tick_ms();
+	child = aborts(a);
+	expect_patience(a, begun, 4 * 300);
+	EXPECT_EQ(result(&l, a, TAG), -EPIPE);
+	child_status(child);
+	write_too_late(&l, a, &cts);
+	lender_end(&l, a);
+	ASSERT_TRUE(set_param("dead_ms", 5000));
+}
+
 /* Bytes of a message of the others. */
 #define OTHER 65536U
 
@@ -271,9 +373,11 @@ TEST_F(scene, queue_killed_and_never_written_to)
 }
 
 /* A program that lives wants its memory back: it has it after sixteen dead times at the latest. */
-static void cancelled_and_never_written_to(struct attack *a, struct lender *l)
+static void cancelled_and_never_written_to(struct attack *a, struct lender *l,
+					   const struct rch_cts *cts)
 {
 	const int64_t begun = tick_ms();
+	const u32 victim_no = a->victim_no;
 
 	cancel(l);
 	EXPECT_EQ(result(l, a, CANCEL), -EALREADY);
@@ -281,6 +385,13 @@ static void cancelled_and_never_written_to(struct attack *a, struct lender *l)
 	EXPECT_EQ(result(l, a, TAG), -ECANCELED);
 	expect_lost(a);
 	EXPECT_GE(now_ms() - begun, 16 * 300);
+	/* The module has closed the memory itself: the frame that is too late may do so, too. */
+	a->victim_no = victim_no;
+	a->h.close_key = cts->rkey;
+	if (cts->message)
+		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts->serial);
+	else
+		say_fin(a);
 	expect_alive(a);
 	lender_end(l, a);
 	ASSERT_TRUE(set_param("dead_ms", 5000));
@@ -289,23 +400,28 @@ static void cancelled_and_never_written_to(struct attack *a, struct lender *l)
 TEST_F(scene, cancelled_when_open)
 {
 	struct attack *a = &self->a;
+	struct rch_cts cts;
 	struct lender l;
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->keyed = !is_iwarp();
 	lender_begin(&l, a);
 	receive(&l, a);
 	say_rts(a, 0, SIZE, 1);
-	EXPECT_NE(cts_heard(a, 1).length, 0);
-	cancelled_and_never_written_to(a, &l);
+	cts = cts_heard(a, 1);
+	EXPECT_NE(cts.length, 0);
+	cancelled_and_never_written_to(a, &l, &cts);
 }
 
 TEST_F(scene, cancelled_when_lent)
 {
+	struct rch_cts cts;
 	struct lender l;
 
 	ASSERT_TRUE(set_param("dead_ms", 300));
-	borrow(&l, &self->a);
-	cancelled_and_never_written_to(&self->a, &l);
+	self->a.keyed = !is_iwarp();
+	cts = borrow(&l, &self->a);
+	cancelled_and_never_written_to(&self->a, &l, &cts);
 }
 
 #define PLAIN 65536U
@@ -467,21 +583,22 @@ TEST_F(scene, closed_by_who_wrote)
 	lender_end(&l, a);
 }
 
-/* The channel has ended, and the module has closed the memory itself: the frame may do so, too. */
+/* The channel has ended, and its memory is open until a frame that is on its way closes it. */
 static const struct {
 	const char *name;
 	/* The message has asked for it. */
 	bool asked;
-} closed_late[] = {
+} closed_behind[] = {
 	{ "what_was_lent", false },
 	{ "what_was_asked_for", true },
 };
 
-TEST_F_ROWS(scene, closed_when_it_was_too_late, closed_late)
+TEST_F_ROWS(scene, closed_behind_the_end, closed_behind)
 {
 	struct attack *a = &self->a;
 	struct rch_cts cts;
 	struct lender l;
+	pid_t child;
 
 	if (is_iwarp())
 		SKIP("not with siw, which does not compare keys");
@@ -494,14 +611,16 @@ TEST_F_ROWS(scene, closed_when_it_was_too_late, closed_late)
 	} else {
 		cts = borrow_closing(&l, a);
 	}
-	ASSERT_EQ(do_shutdown(a->victim, RDMACHAN_SHUTDOWN_ABORT), 0);
-	EXPECT_LT(result(&l, a, TAG), 0);
+	child = aborts(a);
 	a->h.close_key = cts.rkey;
 	if (row->asked)
 		say_fin(a);
 	else
 		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts.serial);
+	EXPECT_EQ(result(&l, a, TAG), -EPIPE);
+	child_status(child);
 	expect_alive(a);
+	write_too_late(&l, a, &cts);
 	lender_end(&l, a);
 }
 
