@@ -185,7 +185,11 @@ bool rch_place_just_late(struct rch_place *place)
 {
 	if (place->late || !place->deadline || time_before(jiffies, place->deadline))
 		return false;
-	if (rch_overslept(place->deadline, place->path->patience)) {
+	/*
+	 * A deadline that @last has brought forward is found late by a work that was armed before:
+	 * that is no sign of a host that stood still, and the peer must have no say in it.
+	 */
+	if (!place->last && rch_overslept(place->deadline, place->path->patience)) {
 		WRITE_ONCE(place->deadline, (jiffies + place->path->patience) ?: 1);
 		return false;
 	}
