@@ -309,7 +309,7 @@ void kernel_stop_timer(struct timer_list *timer)
 void kernel_start_timer(struct timer_list *timer, unsigned long when)
 {
 	kernel_stop_timer(timer);
-	timer->when = when;
+	timer->expires = when;
 	timer->pending = true;
 	list_add_tail(&timer->entry, &timers);
 }
@@ -320,7 +320,7 @@ static bool run_timer(void)
 	struct timer_list *timer;
 
 	list_for_each_entry(timer, &timers, entry) {
-		if (time_before(jiffies, timer->when))
+		if (time_before(jiffies, timer->expires))
 			continue;
 		kernel_stop_timer(timer);
 		timer->func(timer);

@@ -482,7 +482,7 @@ struct delayed_work { struct work_struct work; };
 struct timer_list {
 	struct list_head entry;
 	void (*func)(struct timer_list *timer);
-	unsigned long when;
+	unsigned long expires;
 	bool pending;
 };
 
