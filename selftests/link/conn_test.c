@@ -17,8 +17,10 @@
 #include <sys/syscall.h>
 
 #include "common.h"
+#include "grant.h"
 #include "harness.h"
 #include "pair.h"
+#include "region.h"
 
 #define ABSENT "10.77.0.99"
 #define SILENT "10.77.0.98"
@@ -677,40 +679,87 @@ TEST_TIMEOUT(users_who_have_left, 60)
 		close(ctx[i]);
 }
 
+#define READERS 4
+#define READ_BYTES 65536
+
 /*
  * A host that stood still for longer than the dead time, as virtual machines do that are
  * moved, has heard nothing; that is not its peer's fault.
  */
-TEST(host_that_stood_still)
+static void stand_still(unsigned int ms)
 {
-	const char *side = getenv("LAB_SIDE");
-	int64_t before, now, until;
-	int fds[2], fd;
+	int64_t before, now = now_ms();
+	const int64_t until = now + 30000;
+	int fd = open(getenv("LAB_SIDE"), O_WRONLY | O_CLOEXEC);
 
-	if (!side)
-		SKIP("LAB_SIDE does not tell where the lab listens");
-	if (time_is_virtual())
-		SKIP("the time of this host is virtual: it stands still with the host");
-	set_parameter("dead_ms", 1000);
-	ASSERT_EQ(chmod(DEVICE, 0666), 0);
-	/* A user of its own has a link of its own, which knows of this dead time. */
-	pair_up(ctx_of_user(ALICE + 2), fds, NULL);
-	fd = open(side, O_WRONLY | O_CLOEXEC);
 	ASSERT_GE(fd, 0);
 	/* No moment since it was asked is left out, or it might stand still in that one. */
-	now = now_ms();
-	until = now + 30000;
-	ASSERT_EQ(write(fd, "rdmachan-lab: pause 3000\n", 25), 25);
+	ASSERT_GT(dprintf(fd, "rdmachan-lab: pause %u\n", ms), 0);
 	close(fd);
 	do {
 		before = now;
 		ASSERT_LT(before, until);
 		sleep_ms(1);
 		now = now_ms();
-	} while (now - before < 2500);
+	} while (now - before < ms - 500);
+}
+
+/* A user of its own has a link of its own, which knows of this dead time. */
+static bool pair_that_stands_still(unsigned int dead_ms, int fds[2])
+{
+	if (!getenv("LAB_SIDE") || time_is_virtual())
+		return false;
+	set_parameter("dead_ms", dead_ms);
+	ASSERT_EQ(chmod(DEVICE, 0666), 0);
+	pair_up(ctx_of_user(ALICE + 2), fds, NULL);
+	return true;
+}
+
+TEST(host_that_stood_still)
+{
+	int fds[2];
+
+	if (!pair_that_stands_still(1000, fds))
+		SKIP("the lab cannot hold this host up, or its time stands still as well");
+	stand_still(3000);
 	/* Until it would have been noticed. */
 	sleep_ms(2000);
 	talk(fds[0], fds[1]);
+	set_parameter("dead_ms", 5000);
+}
+
+/* So it has longer than what a peer may take for an access, and readers go on. */
+TEST(readers_of_a_host_that_stood_still)
+{
+	static char memory[READERS][READ_BYTES], lent[READ_BYTES];
+	const int64_t until = now_ms() + 10000;
+	pid_t readers[READERS];
+	int64_t region, grant;
+	int fds[2], ctx, i;
+
+	if (!pair_that_stands_still(500, fds))
+		SKIP("the lab cannot hold this host up, or its time stands still as well");
+	ctx = open_ctx();
+	region = region_register(ctx, lent, sizeof(lent), 0, NULL);
+	ASSERT_GT(region, 0);
+	grant = grant_range(fds[0], ctx, &RANGE(region, MAY_READ, 0, sizeof(lent)));
+	ASSERT_GT(grant, 0);
+	ASSERT_TRUE(grant_held(fds[1], grant));
+	for (i = 0; i < READERS; i++)
+		readers[i] = LATER(0, ({
+			while (now_ms() < until)
+				if (grant_read(fds[1], grant, 0, memory[i], READ_BYTES))
+					_exit(1);
+			_exit(0);
+		}));
+	/* More than four dead times, and a quarter of them. */
+	stand_still(4000);
+	for (i = 0; i < READERS; i++)
+		EXPECT_EQ(child_status(readers[i]), 0);
+	EXPECT_EQ(grant_release(fds[1], grant), 0);
+	close(fds[0]);
+	close(fds[1]);
+	close(ctx);
 	set_parameter("dead_ms", 5000);
 }
 
