@@ -9,7 +9,8 @@
 # --delay US      that each cable has at least, in one direction     (20)
 # --cable TEXT    what is wrong with the cables: "loss 1", "delay 10 ab, rate 1000"
 # --seed N        where all random choices come from, those of the kernel and of its cables included
-#                 (1): the same run again, to the last packet. 0: another one each time
+#                 (1): the same run again, to the last packet. 0: another run each time. any: a
+#                 seed that is picked now; the last line tells it
 # --kernel K      a name that kernel.sh knows, or a directory of its (uml-7.2)
 # --provider P    rxe, siw or none              (rxe)
 # --payload --out --timeout --mem --mtu --append --share --prefix --kill-on   as in uml.sh,
@@ -66,7 +67,8 @@ parse_arguments() {
 	[[ $HOSTS =~ ^([1-9]|[1-5][0-9]|6[0-4])$ ]] || die "--hosts: 1 to 64"
 	[ "$PROVIDER" != siw ] || [ "$HOSTS" = 1 ] || die "siw serves one host only"
 	[[ $DELAY =~ ^[0-9]+$ ]] || die "--delay: microseconds"
-	[[ $SEED =~ ^[0-9]+$ ]] || die "--seed: a number"
+	[ "$SEED" != any ] || SEED=$((2 + RANDOM))
+	[[ $SEED =~ ^[0-9]+$ ]] || die "--seed: a number, or any"
 }
 
 # A library that answers the kernel's question for random bytes; set PRELOAD to it.
