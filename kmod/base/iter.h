@@ -62,14 +62,18 @@ static inline void rch_words_advance(struct iov_iter *iter, size_t len)
 	iter->count -= len;
 }
 
-/* Where the next @len bytes are, if they are few, and in one piece that the kernel has mapped. */
+/*
+ * Where the next @len bytes are, if they are few, and in one piece that the kernel has mapped. An
+ * iterator of no bytes may have no pieces: io_uring makes such for a fixed buffer.
+ */
 static inline void *rch_iter_piece(const struct iov_iter *iter, size_t len)
 {
-	const struct bio_vec *piece = iter->bvec;
+	const struct bio_vec *piece;
 	size_t left;
 
-	if (IS_ENABLED(CONFIG_HIGHMEM) || !iov_iter_is_bvec(iter) || len > RCH_WORDS_MAX)
+	if (IS_ENABLED(CONFIG_HIGHMEM) || !len || len > RCH_WORDS_MAX || !iov_iter_is_bvec(iter))
 		return NULL;
+	piece = iter->bvec;
 	left = piece->bv_len - iter->iov_offset;
 	/* A caller that goes on behind a piece does so in the next one. */
 	if (len > left || (len == left && len < iov_iter_count(iter)))
