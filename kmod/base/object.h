@@ -8,6 +8,7 @@
 #ifndef _RCH_OBJECT_H
 #define _RCH_OBJECT_H
 
+#include <linux/mutex.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <rdmachan.h>
@@ -57,11 +58,14 @@ void rch_object_exit(void);
 
 /**
  * struct rch_async - a receiver of SIGIO; see file_async.c
+ * @lock: protects the others. A thread that sets O_ASYNC may wait for memory with it, so that no
+ *	other file shares it
  * @entry: in the wait queue of the object
  * @list: of the kernel
  * @waits: @entry is there
  */
 struct rch_async {
+	struct mutex lock;
 	struct wait_queue_entry entry;
 	struct fasync_struct *list;
 	bool waits;

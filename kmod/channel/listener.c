@@ -152,6 +152,7 @@ static struct rch_listener *listener_alloc(struct net *net, const struct rch_cha
 	listener->backlog = listen->backlog ?: RCH_BACKLOG;
 	listener->tuning = listen->tuning;
 	init_waitqueue_head(&listener->wait);
+	mutex_init(&listener->async.lock);
 	spin_lock_init(&listener->lock);
 	INIT_LIST_HEAD(&listener->waiting);
 	rch_charge_begin(&listener->charge, owner->user, owner->exempt);

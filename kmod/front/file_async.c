@@ -14,8 +14,6 @@
 #include "channel/chan.h"
 #include "front/file.h"
 
-static DEFINE_MUTEX(async_lock); /* protects the entry of a file's in its wait queue */
-
 /* Called with the lock of the wait queue. Return: 0: nobody was woken who would now take it */
 static int file_async_wake(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
 {
@@ -33,7 +31,7 @@ static int file_async_wake(struct wait_queue_entry *entry, unsigned int mode, in
 
 /**
  * rch_async_set - a program has set or cleared O_ASYNC, or closes the file
- * @async: of the file; zeros at first
+ * @async: of the file; its lock is initialized, and all else 0 at first
  * @wait: where those wait that are told by poll()
  * @fd: file descriptor
  * @file: the file
@@ -46,7 +44,7 @@ int rch_async_set(struct rch_async *async, struct wait_queue_head *wait, int fd,
 {
 	int ret;
 
-	mutex_lock(&async_lock);
+	mutex_lock(&async->lock);
 	ret = fasync_helper(fd, file, on, &async->list);
 	if (async->list && !async->waits) {
 		init_waitqueue_func_entry(&async->entry, file_async_wake);
@@ -56,6 +54,6 @@ int rch_async_set(struct rch_async *async, struct wait_queue_head *wait, int fd,
 		remove_wait_queue(wait, &async->entry);
 		async->waits = false;
 	}
-	mutex_unlock(&async_lock);
+	mutex_unlock(&async->lock);
 	return ret;
 }

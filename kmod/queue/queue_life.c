@@ -169,6 +169,7 @@ struct rch_queue *rch_queue_create(struct net *net, const struct rch_charge *own
 	mutex_init(&queue->pool_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
+	mutex_init(&queue->async.lock);
 	INIT_WORK(&queue->work, rch_queue_work_run);
 	rch_time_init(queue);
 	INIT_LIST_HEAD(&queue->all);
