@@ -423,8 +423,8 @@ static void credit_room(struct kunit *test)
 }
 
 /*
- * A tell is due from a quarter of the ring on, or from an eighth of a larger one, for either of its
- * two reasons.
+ * A tell is due from a quarter of the ring on, or from an eighth of a larger one, and from 32 frames
+ * on, for either of its two reasons.
  */
 static void kunit_credit_due(struct kunit *test)
 {
@@ -435,7 +435,8 @@ static void kunit_credit_due(struct kunit *test)
 	for (i = 0; i < 2 * ARRAY_SIZE(depths); i++) {
 		rch_credit_init(&c, 0, 8, 0xfffffffe, depths[i / 2]);
 		rch_credit_tell_often(&c, i % 2);
-		each = depths[i / 2] / (i % 2 && depths[i / 2] > 12 ? 8 : 4);
+		each = min(depths[i / 2] / 4, RCH_CREDIT_UNTOLD_MAX) /
+		       (i % 2 && depths[i / 2] > 12 ? 2 : 1);
 		for (n = 0; n < each; n++) {
 			KUNIT_EXPECT_FALSE(test, rch_credit_must_tell(&c));
 			rch_credit_received(&c);

@@ -51,8 +51,11 @@ static u32 link_tx_in_flight(const struct rch_link *link)
 
 static bool link_tx_may_close(struct rch_link *link, bool pure)
 {
-	return rch_credit_room(&link->credit, pure) &&
-	       link->credit.tx_next - link->tx.done < link->path.send_depth;
+	const struct rch_credit *c = &link->credit;
+	const u32 most = link->path.send_depth;
+
+	return rch_credit_room(c, pure) && c->tx_next - link->tx.done < most &&
+	       (pure || !rch_credit_kept(c, most));
 }
 
 static void link_tx_close_frame(struct rch_link *link, struct rch_txf *txf)

@@ -9,7 +9,8 @@
  *
  * The last RCH_CREDIT_RESERVE numbers below the limit are kept for *pure*
  * frames, which carry no records and only tell numbers. A pure frame is sent when a quarter
- * of the ring is untold (or an eighth, see rch_credit_tell_often()), or as a heartbeat.
+ * of the ring is untold (or an eighth, see rch_credit_tell_often()), or RCH_CREDIT_UNTOLD_MAX
+ * frames, or as a heartbeat.
  * The buffers of pure frames are posted again at once. The very last number is only for
  * a frame that raises the limit; so a promise can always travel, whatever programs do
  * and however frames cross:
@@ -31,6 +32,11 @@
 #define RCH_DEPTH_MIN		8U
 /** RCH_DEPTH_MAX - most receive buffers a peer may offer */
 #define RCH_DEPTH_MAX		4096U
+/**
+ * RCH_CREDIT_UNTOLD_MAX - most frames that are received, or promised, and not told of. A sender
+ *	keeps a frame until it is told of, however deep the peer's ring is
+ */
+#define RCH_CREDIT_UNTOLD_MAX	32U
 /**
  * RCH_DEPTH_BARE - most receive buffers of either side where bare frames are sent: then
  *	all numbers that can meet are known by their lowest 8 bits
@@ -112,6 +118,12 @@ enum rch_arrival {
 	RCH_ARRIVAL_GAP,
 };
 
+/* So many frames are untold at most, with a ring of @depth. */
+static inline u32 rch_credit_untold(u32 depth)
+{
+	return min(depth / 4, RCH_CREDIT_UNTOLD_MAX);
+}
+
 /**
  * rch_credit_init - begin
  * @c: what to fill in
@@ -132,20 +144,20 @@ static inline void rch_credit_init(struct rch_credit *c, u32 tx_first,
 	c->told_next = rx_first;
 	c->told_limit = c->rx_limit;
 	c->rx_depth = rx_depth;
-	c->tell_each = rx_depth / 4;
+	c->tell_each = rch_credit_untold(rx_depth);
 }
 
 /**
  * rch_credit_tell_often - how much of the ring may be untold
  * @c: credits
- * @often: an eighth of the ring, and not a quarter
+ * @often: half as much as else
  *
  * The peer cannot use credit that is untold. Two frames are untold at the least, which is a quarter
  * of a ring of 8: pure frames count as well, and must not answer each other for ever.
  */
 static inline void rch_credit_tell_often(struct rch_credit *c, bool often)
 {
-	c->tell_each = c->rx_depth / (often && c->rx_depth >= 16 ? 8 : 4);
+	c->tell_each = rch_credit_untold(c->rx_depth) / (often && c->rx_depth >= 16 ? 2 : 1);
 }
 
 /** rch_credit_raised - whether our limit is ahead of what the peer was told */
@@ -182,6 +194,19 @@ static inline u32 rch_credit_take(struct rch_credit *c)
 static inline u32 rch_credit_unacked(const struct rch_credit *c)
 {
 	return c->tx_next - c->tx_acked;
+}
+
+/**
+ * rch_credit_kept - whether the peer's module has confirmed too little to send it more
+ * @c: credits
+ * @flight: frames that may be on their way
+ *
+ * What is not confirmed is memory of this side that is charged to no program, and the peer names
+ * the depth of its ring. A peer that keeps to the protocol never meets this.
+ */
+static inline bool rch_credit_kept(const struct rch_credit *c, u32 flight)
+{
+	return rch_credit_unacked(c) >= flight + rch_credit_untold(c->tx_depth);
 }
 
 /**

@@ -197,6 +197,8 @@ static void choose_hello(struct attack *a)
 		*features |= RCH_FEATURE_BARE;
 	if (a->keyed)
 		*features |= RCH_FEATURE_KEY;
+	if (a->depth)
+		a->h.mine.depth = a->depth;
 	if (a->frame_size)
 		a->h.mine.frame_size = a->frame_size;
 }

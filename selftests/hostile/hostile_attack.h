@@ -48,6 +48,8 @@ struct attack {
 	bool mute;
 	/* Its dead time in ms, if not the usual one. */
 	u32 dead_ms;
+	/* Receive buffers that it claims to have, if not HOSTILE_DEPTH. */
+	u32 depth;
 	/* Bytes of a frame, if not those of HOSTILE_BUFFER. */
 	u32 frame_size;
 	/* Two channels on the lying link: records go to the one, the other is asked why. */

@@ -564,6 +564,42 @@ TEST_F(scene, credits_withheld)
 	free(f);
 }
 
+/* Frames that a link has posted at most, with the usual depth. */
+#define SENDS 80
+
+/*
+ * Has the deepest ring of all, and never tells what it has received: what is kept for it does not
+ * grow with that ring.
+ */
+TEST_F(scene, deep_ring_of_a_peer_that_tells_nothing)
+{
+	struct attack *a = &self->a;
+	struct rdmachan_info info;
+	static char data[16000];
+	static struct frame f;
+	int sent;
+
+	a->depth = RCH_DEPTH_MAX;
+	ASSERT_TRUE(attack_connect(a, false));
+	a->h.stingy = true;
+	frame_begin(&f);
+	frame_credit(&f, a->victim_no, ~0ULL);
+	ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	for (sent = 0; sent < 1000; sent++) {
+		if (do_send(a->victim, data, sizeof(data), 0, DONTWAIT))
+			break;
+		hostile_pump(&a->h, 1);
+	}
+	EXPECT_EQ(errno, EAGAIN);
+	/* Frames that may be posted, frames that may be untold, and what waits in the buffer. */
+	EXPECT_LE(sent, SENDS + RCH_CREDIT_UNTOLD_MAX + PREY_BUFFER / 16000 + 1);
+	ASSERT_EQ(get_info(a->ctx, &info), 0);
+	EXPECT_LE(info.out_frames, SENDS + RCH_CREDIT_UNTOLD_MAX + 64 * info.out_links);
+	a->h.stingy = false;
+	hostile_pure(&a->h, 0);
+	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.data_bytes == sent * sizeof(data), 10000));
+}
+
 /* The same with the smallest frames: messages that waited are sent in such. */
 TEST_F(scene, small_frames_withheld)
 {
