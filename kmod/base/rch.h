@@ -55,6 +55,7 @@ extern struct workqueue_struct *rch_open_wq;
 extern struct workqueue_struct *rch_dead_wq;
 extern struct workqueue_struct *rch_refuse_wq;
 extern struct workqueue_struct *rch_break_wq;
+extern struct workqueue_struct *rch_tcp_wq;
 extern struct workqueue_struct *rch_link_wq;
 extern struct workqueue_struct *rch_queue_wq;
 extern struct workqueue_struct *rch_grant_wq;

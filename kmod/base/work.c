@@ -10,7 +10,8 @@
  *  - rch_dead_wq: links being taken apart; they wait for connecting to end, and for users
  *  - rch_refuse_wq: peers that are not let in; they wait for adapters
  *  - rch_break_wq: queue pairs of links that have failed; they wait for adapters, and for no peer
- *  - rch_link_wq: links being connected, a step at a time; they wait for nobody, but siw for TCP
+ *  - rch_tcp_wq: links being connected on iWARP, in the one step in which siw waits for TCP
+ *  - rch_link_wq: links being connected, a step at a time; they wait for nobody
  *  - rch_queue_wq: operations of queues; they copy a lot, and wait for nobody; but the last use
  *    of a region waits for its keys
  *  - rch_grant_wq: memory being taken back, by one work for each link; it waits for adapters, and
@@ -27,6 +28,7 @@ struct workqueue_struct *rch_open_wq;
 struct workqueue_struct *rch_dead_wq;
 struct workqueue_struct *rch_refuse_wq;
 struct workqueue_struct *rch_break_wq;
+struct workqueue_struct *rch_tcp_wq;
 struct workqueue_struct *rch_link_wq;
 struct workqueue_struct *rch_queue_wq;
 struct workqueue_struct *rch_grant_wq;
@@ -42,6 +44,7 @@ static const struct {
 	{ &rch_dead_wq, "rdmachan-dead" },
 	{ &rch_refuse_wq, "rdmachan-refuse" },
 	{ &rch_break_wq, "rdmachan-break" },
+	{ &rch_tcp_wq, "rdmachan-tcp" },
 	{ &rch_link_wq, "rdmachan-link" },
 	{ &rch_queue_wq, "rdmachan-queue" },
 	{ &rch_grant_wq, "rdmachan-grant" },

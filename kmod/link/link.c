@@ -259,6 +259,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	xa_init_flags(&link->lanes.early, XA_FLAGS_LOCK_BH);
 	init_completion(&link->opening.built);
 	INIT_DELAYED_WORK(&link->opening.work, rch_link_connect_work);
+	INIT_WORK(&link->opening.ask_work, rch_link_ask_work);
 	INIT_WORK(&link->break_work, rch_link_break_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
@@ -508,7 +509,8 @@ static void link_take_apart(struct rch_link *link)
 	link_tell_lanes(link);
 	link_wait_for_twin(link);
 	rch_path_destroy(&link->path);
-	/* From here on nobody queues it. */
+	/* From here on nobody queues them. */
+	flush_work(&link->opening.ask_work);
 	cancel_delayed_work_sync(&link->opening.work);
 	rch_object_strike(&link->object);
 	rch_links_leave(link);

@@ -96,7 +96,7 @@ enum rch_link_step {
  *
  * The active side's rch_link_get() writes @deadline, @service and @domain before it completes
  * @built. They are immutable from then on: there is no lock. @work alone uses @step, @tries and
- * @next_seq. The passive side uses @built alone.
+ * @next_seq, and while @asking @ask_work alone. The passive side uses @built alone.
  */
 struct rch_link_opening {
 	/** @deadline: of connecting, in jiffies */
@@ -119,6 +119,13 @@ struct rch_link_opening {
 	 * always. Protected by the link's lock. @work alone sets it, and so reads it without
 	 */
 	bool over;
+	/**
+	 * @ask_work: asks the peer on iWARP, where that may wait for TCP. Queued by @work, which it
+	 * queues in turn
+	 */
+	struct work_struct ask_work;
+	/** @asking: @ask_work has not ended, and @work does nothing */
+	bool asking;
 	/** @step: which answer it waits for */
 	enum rch_link_step step;
 	/** @tries: how often it has begun anew */
@@ -716,6 +723,7 @@ struct rch_link_wish {
 
 /* link_connect.c APIs: may sleep */
 void rch_link_connect_work(struct work_struct *work);
+void rch_link_ask_work(struct work_struct *work);
 void rch_link_connect_look(struct rch_link *link);
 bool rch_link_connect_over(struct rch_link *link);
 int rch_link_incoming(struct net *net, const struct rch_path_request *request);

@@ -4,8 +4,10 @@
  *
  * Active side. opening.work asks the connection manager for one thing after the other, see
  * &enum rch_link_step, and sends HELLO as private data. It never waits: it runs again when there is
- * an answer, and at the deadline. Channels wait for the link's state to change; the last one that
- * leaves before that ends the attempt.
+ * an answer, and at the deadline. On iWARP the step that asks the peer is opening.ask_work's, as siw
+ * waits for TCP in it: rch_tcp_wq has these alone, so that no other link waits for a worker.
+ * Channels wait for the link's state to change; the last one that leaves before that ends the
+ * attempt.
  *
  * Passive side. The link is made in the connection manager's handler, and is UP when the
  * peer's first frame comes. It is in the table before the peer is answered, so that it
@@ -200,6 +202,32 @@ static int link_connect_ask(struct rch_link *link)
 	return rch_path_connect(&link->path, data, sizeof(data));
 }
 
+/**
+ * rch_link_ask_work - the active side on iWARP asks the peer
+ * @work: opening.ask_work of the link
+ *
+ * Whether it could ask is in the path's failure.
+ */
+void rch_link_ask_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, opening.ask_work);
+
+	link_connect_ask(link);
+	/* Behind what opening.work reads next; pairs with rch_link_connect_work() */
+	smp_store_release(&link->opening.asking, false);
+	mod_delayed_work(rch_link_wq, &link->opening.work, 0);
+}
+
+/* Ask the peer, here or in a work that may wait. Return: as link_connect_ask(). */
+static int link_connect_begin_to_ask(struct rch_link *link)
+{
+	if (!rdma_protocol_iwarp(link->path.dev, link->path.port))
+		return link_connect_ask(link);
+	WRITE_ONCE(link->opening.asking, true);
+	queue_work(rch_tcp_wq, &link->opening.ask_work);
+	return 0;
+}
+
 /* The peer has answered. Return: 0, or an error with the path's error set. */
 static int link_connect_answered(struct rch_link *link)
 {
@@ -287,7 +315,7 @@ static int link_connect_step(struct rch_link *link)
 		opening->step = RCH_LINK_BEGIN;
 		return link_connect_step(link);
 	case RCH_LINK_ROUTE:
-		ret = link_connect_ask(link);
+		ret = link_connect_begin_to_ask(link);
 		break;
 	default:
 		return link_connect_answered(link);
@@ -362,7 +390,8 @@ void rch_link_connect_work(struct work_struct *work)
 	struct net *net = link->net;
 	int ret;
 
-	if (link->opening.over)
+	/* Pairs with rch_link_ask_work(), which queues this work again. */
+	if (link->opening.over || smp_load_acquire(&link->opening.asking))
 		return;
 	do {
 		ret = link_connect_step(link);
