@@ -114,6 +114,7 @@ struct rch_borrowed {
  * @RCH_LENT_SHUT: nobody wants a message any more, or must have one
  * @RCH_LENT_VOID: the peer will not write there, or must not
  * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
+ * @RCH_LENT_TURN: it was lent ahead, and the heir's turn has come just now
  */
 enum rch_lent {
 	RCH_LENT_WAITS,
@@ -122,6 +123,7 @@ enum rch_lent {
 	RCH_LENT_SHUT,
 	RCH_LENT_VOID,
 	RCH_LENT_LOST,
+	RCH_LENT_TURN,
 };
 
 /**

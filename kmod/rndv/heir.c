@@ -236,7 +236,10 @@ enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *h
 	enum rch_lent ret = RCH_LENT_WAITS;
 
 	spin_lock_bh(&chan->lock);
-	if (heir->target.state == RCH_GRANT_RETURNED)
+	/* @target of the channel has all that there was to tell. */
+	if (heir->state == RCH_HEIR_TURN)
+		ret = RCH_LENT_TURN;
+	else if (heir->target.state == RCH_GRANT_RETURNED)
 		ret = RCH_LENT_VOID;
 	else if (heir->target.state == RCH_GRANT_DONE && heir->state == RCH_HEIR_WAITS)
 		/* It has its message: those before have theirs. */

@@ -352,6 +352,8 @@ static bool place_recv_step_lent(struct rch_place *place)
 	switch (lent) {
 	case RCH_LENT_WAITS:
 		return false;
+	case RCH_LENT_TURN:
+		return true;
 	case RCH_LENT_SMALL:
 	case RCH_LENT_SHUT:
 	case RCH_LENT_LOST:
@@ -368,6 +370,8 @@ static bool place_recv_step_recall(struct rch_place *place)
 	struct rch_rts message;
 	enum rch_lent lent = place_recv_lent_state(place, false, &message);
 
+	if (lent == RCH_LENT_TURN)
+		return true;
 	if (lent == RCH_LENT_WAITS || lent == RCH_LENT_LOST) {
 		if (!place_recv_fin_late(place))
 			return false;

@@ -223,6 +223,49 @@ TEST_F_ROWS(scene, closed_among_many_of_which_was_written, closings)
 	free(d.memory);
 }
 
+/*
+ * An orderly end in the frame of the last messages: each transfer that waits for its turn goes on
+ * by itself, just as that comes. All messages were told of before, and none is lost.
+ */
+static void place_all_and_close(struct attack *a, const struct deep *d)
+{
+	const struct rch_record r = {
+		.chan = a->victim_no,
+		.type = RCH_REC_RTS,
+		.flags = RCH_RTS_F_PLACED,
+		.length = sizeof(struct rch_wire_rts),
+	};
+	struct rch_rts rts = { .total = PIECE };
+	static struct frame f;
+	u32 i;
+
+	frame_begin(&f);
+	for (i = 0; i < DEPTH; i++) {
+		write_there(a, &d->cts[i], 10 + i);
+		rts.serial = d->cts[i].serial;
+		rch_wire_rts_put(frame_add(&f, &r), &rts);
+	}
+	frame_close(&f, a->victim_no, 0);
+	hostile_say(&a->h, &f);
+}
+
+TEST_F(scene, all_are_placed_and_closed_behind)
+{
+	struct attack *a = &self->a;
+	struct deep d;
+	u32 i, n;
+
+	for (n = 0; n < 8; n++) {
+		deep_begin(&d, a);
+		place_all_and_close(a, &d);
+		for (i = 0; i < DEPTH; i++)
+			expect_placed(&d, a, i);
+		EXPECT_EQ(result(&d.l, a, 100 + DEPTH), 0);
+		expect_alive(a);
+		deep_end(&d, a);
+	}
+}
+
 enum lie {
 	LEAVES_ONE_OUT,
 	THE_LAST_FIRST,
