@@ -115,6 +115,8 @@ struct rch_borrowed {
  * @RCH_LENT_VOID: the peer will not write there, or must not
  * @RCH_LENT_LOST: it was lent ahead, and is to be taken back
  * @RCH_LENT_TURN: it was lent ahead, and the heir's turn has come just now
+ * @RCH_LENT_HERE: it was lent ahead, and a message is there, which waits for the heir's turn: for
+ *	nothing that the peer has to do
  */
 enum rch_lent {
 	RCH_LENT_WAITS,
@@ -124,6 +126,7 @@ enum rch_lent {
 	RCH_LENT_VOID,
 	RCH_LENT_LOST,
 	RCH_LENT_TURN,
+	RCH_LENT_HERE,
 };
 
 /**

@@ -81,7 +81,7 @@ static const struct step place_steps[] = {
 	{ RCH_PLACE_LENT, RCH_PLACE_CLOSING, "PLACED; RTS of a larger message" },
 	{ RCH_PLACE_LENT, RCH_PLACE_STUCK, "and it could not be closed" },
 	{ RCH_PLACE_LENT, RCH_PLACE_OVER, "PLACED, and the peer has closed it" },
-	{ RCH_PLACE_RECALL, RCH_PLACE_RECALL, "the peer is busy with other messages" },
+	{ RCH_PLACE_RECALL, RCH_PLACE_RECALL, "the peer is busy with others; it has answered" },
 	{ RCH_PLACE_RECALL, RCH_PLACE_CLOSING, "returned, or PLACED" },
 	{ RCH_PLACE_RECALL, RCH_PLACE_STUCK, "and it could not be closed" },
 	{ RCH_PLACE_RECALL, RCH_PLACE_OVER, "PLACED, and the peer has closed it" },

@@ -242,8 +242,8 @@ enum rch_lent rch_chan_heir_lent(struct rch_chan *chan, const struct rch_heir *h
 	else if (heir->target.state == RCH_GRANT_RETURNED)
 		ret = RCH_LENT_VOID;
 	else if (heir->target.state == RCH_GRANT_DONE && heir->state == RCH_HEIR_WAITS)
-		/* It has its message: those before have theirs. */
-		ret = RCH_LENT_WAITS;
+		/* Those before have theirs. */
+		ret = RCH_LENT_HERE;
 	else if (chan->ends.peer_over)
 		ret = RCH_LENT_VOID;
 	else if (heir->state == RCH_HEIR_LOST)

@@ -10,7 +10,9 @@
  * module has all that it needs, and finishes, or the link ends ("Link failure" in place.c). Memory
  * that is only lent is asked back, and waited for. A peer that is busy with other messages, and
  * does not finish this one while its memory is wanted back, costs the channel after LAST_DEADS dead
- * times. Where nobody wants the message any more, it costs the channel as soon as it is late.
+ * times. Where nobody wants the message any more, it costs the channel as soon as it is late. A
+ * message that is there, and waits for the one before it to be received, is not late: the peer has
+ * done its part, and the thread that receives the one before may be in a call that takes long.
  *
  * When the channel ends here the peer answers by CLOSED, or has sent CLOSE itself, and writes no
  * more. It has four dead times for that, as for any answer to CLOSE. One that has had its time
@@ -351,6 +353,7 @@ static bool place_recv_step_lent(struct rch_place *place)
 
 	switch (lent) {
 	case RCH_LENT_WAITS:
+	case RCH_LENT_HERE:
 		return false;
 	case RCH_LENT_TURN:
 		return true;
@@ -370,12 +373,21 @@ static bool place_recv_step_recall(struct rch_place *place)
 	struct rch_rts message;
 	enum rch_lent lent = place_recv_lent_state(place, false, &message);
 
-	if (lent == RCH_LENT_TURN)
+	switch (lent) {
+	case RCH_LENT_TURN:
 		return true;
-	if (lent == RCH_LENT_WAITS || lent == RCH_LENT_LOST) {
+	case RCH_LENT_HERE:
+		/* The peer has answered. The program of the transfer before may take its time. */
+		rch_place_go_to(place, RCH_PLACE_RECALL, 0);
+		return false;
+	case RCH_LENT_WAITS:
+	case RCH_LENT_LOST:
 		if (!place_recv_fin_late(place))
 			return false;
 		lent = RCH_LENT_VOID;
+		break;
+	default:
+		break;
 	}
 	place_recv_lent_over(place, lent, &message);
 	return true;

@@ -3,8 +3,9 @@
  * queue_stuck_test.c - large messages of a queue whose thread waits for memory of its program
  *
  * The thread is in ENTER, so nobody else runs the queue's operations. The peer has opened memory
- * for a message, and other programs want to write as well: they go on regardless. One more channel
- * of the same link tells whether that is in order.
+ * for a message, and other programs want to write as well: they go on regardless. A peer that has
+ * written to the thread's own memory owes nothing. One more channel of the same link tells whether
+ * that is in order.
  */
 #include <sys/stat.h>
 
@@ -212,6 +213,79 @@ static void lend_all(struct fixture_stuck *self)
 		while (frames_received(self->ctx) == frames)
 			sleep_ms(1);
 	}
+}
+
+/* Two receives of a channel lend at the same time: numbers 0, and 1 behind it. */
+static void lend_two(struct fixture_stuck *self)
+{
+	uint64_t frames;
+
+	receive(self, 0, MIB);
+	add_send(self, 0, MIB);
+	ASSERT_EQ(queue_submit(&self->q), 1);
+	EXPECT_CQE(&self->q, 0, MIB);
+	EXPECT_CQE(&self->there, 0, MIB);
+	frames = frames_received(self->ctx);
+	region_recv(&self->there, self->fds[0][1], self->to_id, 0, MIB, 0);
+	region_recv(&self->there, self->fds[0][1], self->to_id, MIB, MIB, 1);
+	ASSERT_EQ(queue_submit(&self->there), 2);
+	while (frames_received(self->ctx) == frames)
+		sleep_ms(1);
+	talk(self->quiet[0], self->quiet[1]);
+}
+
+static void place_two(struct fixture_stuck *self)
+{
+	fill_random(self->from, 2 * MIB, 3);
+	region_send(&self->q, self->fds[0][0], self->from_id, 0, MIB, 0);
+	region_send(&self->q, self->fds[0][0], self->from_id, MIB, MIB, 1);
+	ASSERT_EQ(queue_submit(&self->q), 2);
+	EXPECT_CQE(&self->q, 0, MIB);
+	EXPECT_CQE(&self->q, 1, MIB);
+	/* Behind what tells of them. */
+	talk(self->quiet[0], self->quiet[1]);
+}
+
+/*
+ * The thread that receives is stuck, and two messages come. It cancels the second receive before it
+ * looks at the first one, and is stuck again. The peer has done its part: that the program takes
+ * its time is no fault of the peer's, and costs neither the link nor the message.
+ */
+TEST_F(stuck, cancelled_when_it_has_come)
+{
+	struct rdmachan_object object;
+	struct slow again;
+	pthread_t thread;
+	char back[LAST];
+	void *taken;
+
+	ASSERT_TRUE(slow_begin(&again, PAGE));
+	lend_two(self);
+	queue_send(&self->there, self->last[1], self->slow.memory, LAST, 10);
+	queue_cancel(&self->there, 1, 0, 11);
+	queue_send(&self->there, self->last[1], again.memory, LAST, 12);
+	ASSERT_EQ(pthread_create(&thread, NULL, submit_all, &self->there), 0);
+	slow_met(&self->slow);
+	place_two(self);
+	ASSERT_EQ(get_object(self->fds[0][0], &object), 0);
+	ASSERT_EQ(object.tx_placed, 3);
+	slow_end(&self->slow);
+	slow_met(&again);
+	/* More than four dead times, and then more than sixteen. */
+	sleep_ms(4000);
+	talk(self->quiet[0], self->quiet[1]);
+	sleep_ms(7000);
+	talk(self->quiet[0], self->quiet[1]);
+	slow_end(&again);
+	pthread_join(thread, &taken);
+	EXPECT_EQ((long)taken, 3);
+	EXPECT_CQE(&self->there, 10, LAST);
+	EXPECT_CQE(&self->there, 11, -EALREADY);
+	EXPECT_CQE(&self->there, 12, LAST);
+	expect_received(self, 2, MIB, 3);
+	EXPECT_EQ(read(self->last[0], back, LAST), LAST);
+	EXPECT_EQ(read(self->last[0], back, LAST), LAST);
+	close(again.fd);
 }
 
 /*
