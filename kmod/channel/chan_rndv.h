@@ -70,6 +70,9 @@ enum rch_heir_state {
 	RCH_HEIR_LOST,
 };
 
+/** RCH_HEIRS_MAX - at a time: the one message that is not theirs is the next one */
+#define RCH_HEIRS_MAX (RCH_LENDS - 1)
+
 /**
  * struct rch_heir - such a transfer; protected by chan->lock
  * @list: in @rndv_rx.heirs of the channel, in the order of their messages, if WAITS or LOST
@@ -169,6 +172,10 @@ struct rch_rndv_rx {
 	u32 heir_count;
 	/** @heirs_lost: how many of them are lost; written with WRITE_ONCE() */
 	u32 heirs_lost;
+	/** @late_keys: of memory that heirs had lent, and took away when the channel had ended */
+	u32 late_keys[RCH_HEIRS_MAX];
+	/** @late_count: how many there are */
+	u32 late_count;
 	/** @placing: number of the message that a transfer has claimed RCH_CHAN_RX for */
 	u32 placing;
 	/**

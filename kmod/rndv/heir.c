@@ -20,9 +20,6 @@
 #include "proto/way.h"
 #include "rndv/rndv.h"
 
-/* The others are for the messages behind that of the transfer that receives. */
-#define HEIRS_MAX (RCH_LENDS - 1)
-
 /**
  * rch_chan_lost - a message was placed, and its program will not be told
  * @chan: channel
@@ -125,7 +122,7 @@ bool rch_chan_heir_wanted(const struct rch_chan *chan, u64 room)
 {
 	return !READ_ONCE(chan->rndv_rx.heirs_lost) && READ_ONCE(chan->lend.likely) &&
 	       rch_way_is_placed(room, true) &&
-	       READ_ONCE(chan->rndv_rx.heir_count) < HEIRS_MAX &&
+	       READ_ONCE(chan->rndv_rx.heir_count) < RCH_HEIRS_MAX &&
 	       atomic_read(&chan->lane.link->lent) < RCH_LENT_AHEAD_MAX;
 }
 
@@ -152,7 +149,7 @@ bool rch_chan_heir_begin(struct rch_chan *chan, struct rch_heir *heir,
 	bool ok;
 
 	spin_lock_bh(&chan->lock);
-	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < HEIRS_MAX &&
+	ok = !chan->rndv_rx.heirs_lost && chan->rndv_rx.heir_count < RCH_HEIRS_MAX &&
 	     heir_is_last(chan, before) && rch_lend_possible(chan);
 	if (ok) {
 		list_add_tail(&heir->list, &chan->rndv_rx.heirs);
@@ -177,6 +174,21 @@ bool rch_chan_heir_turn(struct rch_chan *chan, struct rch_heir *heir)
 	return turn;
 }
 
+/*
+ * The channel has ended, and memory of @heir is taken away from a peer that has not told what
+ * became of it: it may just do so. Once a channel has ended there are no new heirs, so all keys
+ * have room.
+ */
+static void heir_keep_key(struct rch_chan *chan, const struct rch_heir *heir)
+{
+	struct rch_rndv_rx *rx = &chan->rndv_rx;
+
+	lockdep_assert_held(&chan->lock);
+	if (chan->state != RCH_CHAN_OPEN && heir->target.state == RCH_GRANT_LENT &&
+	    !WARN_ON_ONCE(rx->late_count == RCH_HEIRS_MAX))
+		rx->late_keys[rx->late_count++] = heir->target.key;
+}
+
 /* It leaves its place, and nobody takes that. Return: whether the channel ends with it. */
 static bool heir_end_heir(struct rch_chan *chan, struct rch_heir *heir)
 {
@@ -184,6 +196,7 @@ static bool heir_end_heir(struct rch_chan *chan, struct rch_heir *heir)
 	if (heir->state == RCH_HEIR_LOST)
 		WRITE_ONCE(chan->rndv_rx.heirs_lost, chan->rndv_rx.heirs_lost - 1);
 	heir_lose_from(chan, list_next_entry(heir, list));
+	heir_keep_key(chan, heir);
 	heir_remove_heir(chan, heir);
 	WRITE_ONCE(heir->state, RCH_HEIR_NONE);
 	/* Others are lost; or an offered message may be taken again. */

@@ -273,11 +273,14 @@ static struct rch_target *lend_next_target(struct rch_chan *chan)
 static void lend_excuse_keys(struct rch_chan *chan)
 {
 	struct rch_heir *heir;
+	u32 i;
 
 	lockdep_assert_held(&chan->lock);
 	rch_link_key_excused(chan->lane.link, chan->rndv_rx.target.key);
 	list_for_each_entry(heir, &chan->rndv_rx.heirs, list)
 		rch_link_key_excused(chan->lane.link, heir->target.key);
+	for (i = 0; i < chan->rndv_rx.late_count; i++)
+		rch_link_key_excused(chan->lane.link, chan->rndv_rx.late_keys[i]);
 }
 
 /* Nothing is lent with such a serial, any more. */

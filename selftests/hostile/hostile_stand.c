@@ -373,17 +373,17 @@ TEST_F(scene, queue_killed_and_never_written_to)
 }
 
 /* A program that lives wants its memory back: it has it after sixteen dead times at the latest. */
-static void cancelled_and_never_written_to(struct attack *a, struct lender *l,
+static void cancelled_and_never_written_to(struct attack *a, struct lender *l, u64 tag,
 					   const struct rch_cts *cts)
 {
 	const int64_t begun = tick_ms();
 	const u32 victim_no = a->victim_no;
 
-	cancel(l);
+	queue_cancel(&l->q, tag, 0, CANCEL);
+	ASSERT_EQ(queue_submit(&l->q), 1);
 	EXPECT_EQ(result(l, a, CANCEL), -EALREADY);
 	EXPECT_LT(busy_with_others(a, 40), 30);
-	EXPECT_EQ(result(l, a, TAG), -ECANCELED);
-	expect_lost(a);
+	EXPECT_EQ(result(l, a, tag), -ECANCELED);
 	EXPECT_GE(now_ms() - begun, 16 * 300);
 	/* The module has closed the memory itself: the frame that is too late may do so, too. */
 	a->victim_no = victim_no;
@@ -392,6 +392,10 @@ static void cancelled_and_never_written_to(struct attack *a, struct lender *l,
 		say_rts(a, RCH_RTS_F_PLACED, SIZE, cts->serial);
 	else
 		say_fin(a);
+	expect_alive(a);
+	/* A receive that nobody has cancelled has its memory back by that. */
+	say_closed(a);
+	expect_lost(a);
 	expect_alive(a);
 	lender_end(l, a);
 	ASSERT_TRUE(set_param("dead_ms", 5000));
@@ -410,7 +414,7 @@ TEST_F(scene, cancelled_when_open)
 	say_rts(a, 0, SIZE, 1);
 	cts = cts_heard(a, 1);
 	EXPECT_NE(cts.length, 0);
-	cancelled_and_never_written_to(a, &l, &cts);
+	cancelled_and_never_written_to(a, &l, TAG, &cts);
 }
 
 TEST_F(scene, cancelled_when_lent)
@@ -421,7 +425,24 @@ TEST_F(scene, cancelled_when_lent)
 	ASSERT_TRUE(set_param("dead_ms", 300));
 	self->a.keyed = !is_iwarp();
 	cts = borrow(&l, &self->a);
-	cancelled_and_never_written_to(&self->a, &l, &cts);
+	cancelled_and_never_written_to(&self->a, &l, TAG, &cts);
+}
+
+/* The same of memory for the message behind. */
+TEST_F(scene, cancelled_when_lent_ahead)
+{
+	struct attack *a = &self->a;
+	struct rch_cts cts;
+	struct lender l;
+
+	ASSERT_TRUE(set_param("dead_ms", 300));
+	a->keyed = !is_iwarp();
+	borrow(&l, a);
+	region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND);
+	ASSERT_EQ(queue_submit(&l.q), 1);
+	cts = cts_heard(a, 3);
+	EXPECT_EQ(cts.message, 2);
+	cancelled_and_never_written_to(a, &l, SECOND, &cts);
 }
 
 #define PLAIN 65536U
