@@ -37,11 +37,21 @@ static void borrow_unanswer_locked(struct rch_chan *chan, const struct rch_borro
 	WRITE_ONCE(chan->rndv_tx.cts_due, true);
 }
 
-static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
+/* Whether a sender that finds no use for @borrowed may find one for @cts, for message @number. */
+static bool borrow_is_news(const struct rch_borrowed *borrowed, const struct rch_cts *cts,
+			   u64 number)
+{
+	return borrowed->state != RCH_BORROW_HELD || borrowed->number != number ||
+	       borrowed->cts.length < cts->length || (borrowed->cts.ahead && !cts->ahead);
+}
+
+/* Return: whether senders have to look. */
+static bool borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 {
 	/* The peer may have counted a message that we are about to, and sees it whole. */
 	u64 number = rch_seq_near64(READ_ONCE(chan->counts.tx_messages), cts->message);
 	struct rch_borrowed *borrowed = &chan->rndv_tx.borrow[number % RCH_LENDS];
+	bool news = borrow_is_news(borrowed, cts, number);
 
 	lockdep_assert_held(&chan->lock);
 	/* A peer that lends twice takes the first one back so. */
@@ -49,6 +59,7 @@ static void borrow_locked(struct rch_chan *chan, const struct rch_cts *cts)
 	borrowed->cts = *cts;
 	borrowed->number = number;
 	borrowed->state = RCH_BORROW_HELD;
+	return news;
 }
 
 /* Return: whether it is to be told that it will not be used; else what is said of it will do. */
@@ -114,14 +125,18 @@ static struct rch_borrowed *borrow_answer_locked(struct rch_chan *chan)
 /** rch_chan_standing_got - the peer lends memory, or wants it back. Softirq */
 enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts *cts)
 {
-	bool answer = false;
+	bool answer, news;
 
 	spin_lock(&chan->lock);
 	if (cts->length) {
-		borrow_locked(chan, cts);
+		news = borrow_locked(chan, cts);
 		answer = borrow_answer_locked(chan);
-		/* A sender may have nothing to do but to wait for it. */
-		wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+		/*
+		 * A sender may have nothing to do but to wait for it. A peer that says the same
+		 * again wakes nobody: a wake-up looks at all who wait.
+		 */
+		if (news)
+			wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
 	} else {
 		answer = borrow_return_locked(chan, cts);
 	}

@@ -8,6 +8,8 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #include "hostile_lender.h"
 
@@ -1159,6 +1161,44 @@ TEST_F(lender, wants_back_what_it_has_not_lent)
 	say_all_cts(a, RCH_CTS_F_STANDING, two, 2);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_RTS] == 4, 5000));
 	EXPECT_EQ(attack_verdict(a, a->witness), VERDICT_ALIVE);
+}
+
+/* How often a thread sleeps until it has a message. */
+static void *receives(void *arg)
+{
+	struct rusage before, after;
+	struct attack *a = arg;
+	char data[8];
+
+	getrusage(RUSAGE_THREAD, &before);
+	EXPECT_EQ(do_recv(a->victim, data, sizeof(data), NULL, TIMEOUT(20000)), 0);
+	getrusage(RUSAGE_THREAD, &after);
+	return (void *)(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+/* The thread is not woken by memory that was lent before, nor by less of it. */
+TEST_F(scene, lends_the_same_again_and_again)
+{
+	struct rch_cts cts = { 0x1000, 0x12345678, SIZE, 0, 3 };
+	struct attack *a = &self->a;
+	pthread_t thread;
+	void *slept;
+	int i;
+
+	ASSERT_TRUE(attack_connect(a, false));
+	ASSERT_EQ(pthread_create(&thread, NULL, receives, a), 0);
+	hostile_beat(&a->h, 100);
+	for (i = 0; i < 100; i++) {
+		cts.serial++;
+		cts.length -= i % 2;
+		say_cts(a, &cts);
+		ASSERT_TRUE(attack_heard(a));
+	}
+	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 8, 8);
+	pthread_join(thread, &slept);
+	printf("# the thread has slept %ld times\n", (long)slept);
+	EXPECT_LT((long)slept, 20);
+	attack_disconnect(a);
 }
 
 TEST_HARNESS_MAIN
