@@ -95,6 +95,14 @@ extern unsigned int rch_user_links, rch_all_links;
 /** RCH_FRAME_SIZE - largest frame that this side offers, bytes */
 #define RCH_FRAME_SIZE 16384U
 
+/**
+ * RCH_TURNS_AT_ONCE - waiters whose turn comes to nothing, which one context sees to
+ *
+ * When memory is wanted back, or a channel ends, all that wait for it fail, and there may be as
+ * many as a program likes. Soft interrupt has others to serve: the rest is put off, to a work item.
+ */
+#define RCH_TURNS_AT_ONCE 64
+
 /** struct rch_counts - objects alive, and events since load */
 struct rch_counts {
 	atomic_t contexts;
@@ -108,6 +116,7 @@ struct rch_counts {
 	atomic_t regions;
 	atomic_t grants;
 	atomic_t keys;
+	atomic_t put_off;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
 };

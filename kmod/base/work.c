@@ -18,7 +18,8 @@
  *    like that for keys
  *  - rch_key_wq: keys of own memory being made, and what idle links keep being given back; they
  *    wait for adapters, and for memory
- *  - rch_wq: all that waits for nobody: heartbeats, lingering, reaping, offers
+ *  - rch_wq: all that waits for nobody: heartbeats, lingering, reaping, offers, and what is too
+ *    much for soft interrupt, a part at a time
  */
 #include <linux/workqueue.h>
 

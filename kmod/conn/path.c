@@ -56,8 +56,6 @@ static void rch_path_heard_work(struct work_struct *work);
 /** rch_path_init - begin; nothing is allocated */
 void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 {
-	int i;
-
 	path->ops = ops;
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->failure.lock);
@@ -70,11 +68,7 @@ void rch_path_init(struct rch_path *path, const struct rch_path_ops *ops)
 	INIT_LIST_HEAD(&path->lends.spare[0]);
 	INIT_LIST_HEAD(&path->lends.spare[1]);
 	mutex_init(&path->lends.lock);
-	INIT_LIST_HEAD(&path->accesses.turns);
-	INIT_LIST_HEAD(&path->accesses.under_way);
-	INIT_LIST_HEAD(&path->accesses.got);
-	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
-		INIT_LIST_HEAD(&path->accesses.spare[i]);
+	rch_accesses_init(path);
 	INIT_LIST_HEAD(&path->keys.list);
 	INIT_LIST_HEAD(&path->writes.waiting);
 	rch_path_tail_init(path);

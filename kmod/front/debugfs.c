@@ -4,9 +4,10 @@
  *
  * In inject one file for each fault of inject.h, and one that counts them. The file keys tells how
  * many keys of own memory there are, see path_key.c. The file items tells how many pieces of memory
- * with messages that wait, those in frames apart; in sets how many sets of regions. Only root reads
- * and writes them. Nothing depends on their being there: a kernel may have no debugfs, or be locked
- * down.
+ * with messages that wait, those in frames apart; in sets how many sets of regions; in put_off how
+ * often accesses whose turn comes to nothing were left to a work item, see RCH_TURNS_AT_ONCE. Only
+ * root reads and writes them. Nothing depends on their being there: a kernel may have no debugfs,
+ * or be locked down.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -71,6 +72,7 @@ void rch_debugfs_init(void)
 	debugfs_create_atomic_t("keys", 0400, root, &rch_counts.keys);
 	debugfs_create_atomic_t("items", 0400, root, &rch_counts.items);
 	debugfs_create_atomic_t("sets", 0400, root, &rch_counts.sets);
+	debugfs_create_atomic_t("put_off", 0400, root, &rch_counts.put_off);
 	inject = debugfs_create_dir("inject", root);
 	for (fault = 0; fault < RCH_FAULTS; fault++)
 		debugfs_create_file(rch_inject_name(fault), 0600, inject,

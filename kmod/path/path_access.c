@@ -7,7 +7,8 @@
  * submitted, or comes after it has ended. An access that is submitted gets one of the path's
  * *slots*, or waits for its *turn*: its channel's, and then its own in that. When it has a slot its
  * owner is asked where it goes; so what is waiting can still be refused, and is not busy with
- * anything. It ends once, in softirq, and its slot is the next one's.
+ * anything. It ends once, in softirq, and its slot is the next one's. Where the turns of many come
+ * to nothing, as their memory is wanted back or their channel has ended, a work item goes on.
  *
  * iWARP. What an RDMA READ gives is written by the peer, under a key: the memory is registered
  * for that, and the access ends with the end of the registration.
@@ -199,10 +200,27 @@ static void path_access_finish(struct rch_path *path, struct rch_access *access,
 	rch_path_leave(path);
 }
 
+/*
+ * Slots are free, and those that wait are the work item's to see to. Each of them is a user of the
+ * path. So there is one, and the path is not destroyed yet, also where it was stopped already: then
+ * the work item finds that of each, or rch_accesses_end() does.
+ */
+static void path_access_put_off(struct rch_path *path)
+{
+	lockdep_assert_held(&path->lock);
+	if (list_empty(&path->accesses.turns) || path->accesses.put_off)
+		return;
+	path->accesses.put_off = true;
+	path->users++;
+	atomic_inc(&rch_counts.put_off);
+	queue_work(rch_wq, &path->accesses.work);
+}
+
 /* @access has a slot, if it is one. Where it comes to nothing the next ones get that. */
 static void path_access_use_slots(struct rch_path *path, struct rch_access *access)
 {
 	struct rch_access *next;
+	u32 failed = 0;
 	int ret;
 
 	for (; access; access = next) {
@@ -210,14 +228,57 @@ static void path_access_use_slots(struct rch_path *path, struct rch_access *acce
 		/* A thread that comes to wait meanwhile does so for those that are under way. */
 		if (!ret && list_empty_careful(&path->accesses.turns))
 			break;
+		next = NULL;
 		spin_lock_bh(&path->lock);
 		if (ret)
 			path_access_give_slot(path, access);
-		next = path_access_next_turn(path);
+		if (ret && (++failed == RCH_TURNS_AT_ONCE || path->accesses.put_off))
+			path_access_put_off(path);
+		else
+			next = path_access_next_turn(path);
 		spin_unlock_bh(&path->lock);
 		if (ret)
 			path_access_finish(path, access, ret);
 	}
+}
+
+/* Return: NULL when nobody waits, or those that have the slots will give them to those that do. */
+static struct rch_access *path_access_next_put_off(struct rch_path *path)
+{
+	struct rch_access *access;
+
+	spin_lock_bh(&path->lock);
+	access = path_access_next_turn(path);
+	if (!access)
+		path->accesses.put_off = false;
+	spin_unlock_bh(&path->lock);
+	return access;
+}
+
+/* Whoever comes meanwhile waits behind those that do. Other work has its turn now and then. */
+static void rch_accesses_work(struct work_struct *work)
+{
+	struct rch_path *path = container_of(work, struct rch_path, accesses.work);
+	struct rch_access *access;
+	u32 turns;
+	int ret;
+
+	for (turns = 0; turns < RCH_TURNS_AT_ONCE; turns++) {
+		access = path_access_next_put_off(path);
+		if (!access) {
+			rch_path_leave(path);
+			return;
+		}
+		ret = path_access_begin(path, access);
+		if (!ret)
+			continue;
+		spin_lock_bh(&path->lock);
+		path_access_give_slot(path, access);
+		spin_unlock_bh(&path->lock);
+		path_access_finish(path, access, ret);
+	}
+	atomic_inc(&rch_counts.put_off);
+	queue_work(rch_wq, work);
 }
 
 /**
@@ -350,13 +411,28 @@ static struct rch_access *path_access_take_left(struct rch_path *path)
 	return access;
 }
 
+/** rch_accesses_init - begin; nothing is allocated */
+void rch_accesses_init(struct rch_path *path)
+{
+	int i;
+
+	INIT_WORK(&path->accesses.work, rch_accesses_work);
+	INIT_LIST_HEAD(&path->accesses.turns);
+	INIT_LIST_HEAD(&path->accesses.under_way);
+	INIT_LIST_HEAD(&path->accesses.got);
+	for (i = 0; i < RCH_ACCESS_CLASSES; i++)
+		INIT_LIST_HEAD(&path->accesses.spare[i]);
+}
+
 /** rch_accesses_end - the path is drained: an access that has not ended does so. Process context */
 void rch_accesses_end(struct rch_path *path)
 {
 	struct rch_access *access;
 
-	while ((access = path_access_take_left(path)))
+	while ((access = path_access_take_left(path))) {
 		path_access_finish(path, access, -ENOTCONN);
+		cond_resched();
+	}
 }
 
 /**

@@ -14,6 +14,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "dma/mem.h"
@@ -493,7 +494,7 @@ struct rch_access {
 /**
  * struct rch_path_accesses - accesses of a path to memory that the peer lends, see path_access.c
  *
- * All members but @rd_depth and @most are protected by the path's lock.
+ * All members but @work, @rd_depth and @most are protected by the path's lock.
  */
 struct rch_path_accesses {
 	/** @slots: slots that are in use, RCH_ACCESSES at most */
@@ -505,6 +506,10 @@ struct rch_path_accesses {
 	u32 written;
 	/** @turns: channels whose accesses wait for a slot, as &struct rch_turns */
 	struct list_head turns;
+	/** @put_off: @work gives slots to those, and is a user of the path until it has */
+	bool put_off;
+	/** @work: goes on where too many turns have come to nothing; of rch_wq */
+	struct work_struct work;
 	/** @under_way: accesses that the adapter has */
 	struct list_head under_way;
 	/** @since: when an access has begun or ended last, in jiffies */
@@ -561,6 +566,7 @@ void rch_access_put(struct rch_access *access);
 bool rch_access_busy(const struct rch_path *path);
 u32 rch_access_room(enum rch_access_class class);
 int rch_access_open(struct rch_access *access, bool read);
+void rch_accesses_init(struct rch_path *path);
 void rch_accesses_end(struct rch_path *path);
 void rch_accesses_trim(struct rch_path *path);
 void rch_path_accesses_free(struct rch_path *path);

@@ -184,6 +184,37 @@ TEST_F_TIMEOUT(grant, queue_fair, 100)
 }
 
 /*
+ * Very many wait for memory that is revoked. Soft interrupt answers for a few of them, behind each
+ * of those that the adapter had, and a work item for as many at a time.
+ */
+TEST_F_TIMEOUT(grant, queue_revoked_in_parts, 100)
+{
+	enum { AT_ONCE = 64, SLOTS = 16 };
+	uint32_t grant = lend(self, MAY_READ, 0, SIZE);
+	int i, parts, failed = 0, before = module_count("put_off");
+	int64_t res;
+	char byte;
+
+	if (before < 0)
+		SKIP("there is no debugfs");
+	begin(self);
+	for (i = 0; i < ENTRIES; i++)
+		queue_read(&q, self->holder, grant, 0, &byte, 1, i);
+	ASSERT_EQ(queue_submit(&q), ENTRIES);
+	ASSERT_EQ(grant_revoke(self->owner, grant, DONTWAIT), 0);
+	for (i = 0; i < ENTRIES; i++) {
+		res = result(NULL);
+		ASSERT_TRUE(res == 1 || res == -EKEYREVOKED);
+		failed += res != 1;
+	}
+	parts = module_count("put_off") - before;
+	printf("# %d failed, in %d parts\n", failed, parts);
+	EXPECT_GE((parts + SLOTS) * AT_ONCE, failed);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_SHUTDOWN));
+	queue_close(&q);
+}
+
+/*
  * Order
  */
 
