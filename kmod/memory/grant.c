@@ -37,6 +37,7 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 	INIT_LIST_HEAD(&grants->ending);
 	INIT_LIST_HEAD(&grants->asked);
 	INIT_LIST_HEAD(&grants->waiting);
+	INIT_WORK(&grants->work, rch_asked_work);
 	INIT_LIST_HEAD(&grants->turns.list);
 	INIT_LIST_HEAD(&grants->turns.waiting);
 	spin_lock_init(&grants->answers_lock);

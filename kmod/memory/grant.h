@@ -52,12 +52,15 @@ struct rch_segment;
  * @last: number of the newest; by the holder of RCH_CHAN_TX
  * @ending: loans that are to be taken back
  * @back: takes them back; holds the channel while it is in the line of its link
- * @held: what the peer lends, by number; its xa_lock protects what follows up to @serial
+ * @held: what the peer lends, by number; its xa_lock protects what follows up to @put_off
  * @held_last: number of the newest
  * @asked: atomic operations that the peer's kernel is asked for
  * @waiting: those that wait for their turn to be
  * @turns_taken: how many have one
  * @serial: number of the last
+ * @put_off: turns are free, and @work gives them to those that wait; it holds the channel then.
+ *	Otherwise none is free while others wait, but for the context that passes it on
+ * @work: goes on where too many turns have come to nothing; of rch_wq
  * @answers: to those that the peer asks for, which are not told yet; by @answers_lock
  * @answers_charged: so many there may be; the channel is charged for those beyond the first step;
  *	by @answers_lock
@@ -76,6 +79,8 @@ struct rch_grants {
 	struct list_head waiting;
 	u32 turns_taken;
 	u32 serial;
+	bool put_off;
+	struct work_struct work;
 	u32 answers;
 	u32 answers_charged;
 	spinlock_t answers_lock;
@@ -441,6 +446,7 @@ bool rch_ask_stop(struct rch_job *job);
 int rch_ask_result(struct rch_job *job);
 void rch_asked_init(struct rch_job *job);
 void rch_asked_exit(struct rch_job *job);
+void rch_asked_work(struct work_struct *work);
 
 /* grant_atomic.c APIs: softirq */
 enum rch_rule rch_loan_atomic_got(struct rch_grants *grants, const struct rch_record *r);

@@ -5,7 +5,9 @@
  * Operation. ATOMIC asks, as a word of the lane, and ATOMIC_DONE answers. Where an operation is
  * asked for it is over when two things have ended, in any order: its word is not in use any
  * more, and the answer has come, or nothing will be heard. A channel has only so many asked for
- * at a time; others wait for their turn, which whoever ends gives to the next one.
+ * at a time; others wait for their turn, which whoever ends gives to the next one. Where the turns
+ * of many come to nothing, as their memory is wanted back or the channel has ended, a work item
+ * goes on with that.
  *
  * Accounting. Answers that a peer does not take are charged to the channel that they are of, some
  * at a time. If a limit is in the way the channel is reset: an operation that was asked for is
@@ -82,32 +84,119 @@ static void grant_atomic_tell_turn(struct rch_job *job)
 
 static int grant_atomic_ask(struct rch_job *job);
 
+/* Turns are free, and those that wait are the work item's to see to, which holds the channel. */
+static void grant_atomic_put_off(struct rch_grants *grants)
+{
+	lockdep_assert_held(&grants->held.xa_lock);
+	if (grants->put_off)
+		return;
+	grants->put_off = true;
+	kref_get(&grants->chan->ref);
+	atomic_inc(&rch_counts.put_off);
+	queue_work(rch_wq, &grants->work);
+}
+
+/* A turn is given to the first that waits for one, or it is given back. */
+static struct rch_asked *grant_atomic_first_waiting(struct rch_grants *grants)
+{
+	struct rch_asked *first;
+
+	lockdep_assert_held(&grants->held.xa_lock);
+	first = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
+	if (first) {
+		list_del_init(&first->list);
+		WRITE_ONCE(first->state, RCH_ASKED_NOW);
+	} else {
+		grants->turns_taken--;
+	}
+	return first;
+}
+
+/* A turn is given up. Return: NULL, if nobody waits, or those who do are put off. */
+static struct rch_asked *grant_atomic_next_turn(struct rch_grants *grants, bool too_much)
+{
+	struct rch_asked *next = NULL;
+
+	xa_lock_bh(&grants->held);
+	if (!list_empty(&grants->waiting) && (too_much || grants->put_off)) {
+		grants->turns_taken--;
+		grant_atomic_put_off(grants);
+	} else {
+		next = grant_atomic_first_waiting(grants);
+	}
+	xa_unlock_bh(&grants->held);
+	return next;
+}
+
+/* Its turn has come. Return: why that comes to nothing; or 0. */
+static int grant_atomic_have_turn(struct rch_asked *asked)
+{
+	int ret;
+
+	grant_atomic_tell_turn(grant_atomic_job_of(asked));
+	ret = grant_atomic_ask(grant_atomic_job_of(asked));
+	if (ret)
+		grant_atomic_not_asked(asked, ret);
+	return ret;
+}
+
 /*
  * A turn is given up: to the first that waits for one, and that is asked for here, as its owner may
- * be busy with something else. Once the lane is closed none can be, so this comes to an end.
+ * be busy with something else.
  */
 static void grant_atomic_pass_turn(struct rch_grants *grants)
 {
 	struct rch_asked *next;
-	int ret;
+	u32 turns = 0;
 
-	do {
-		xa_lock_bh(&grants->held);
-		next = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
-		if (next) {
-			list_del_init(&next->list);
-			WRITE_ONCE(next->state, RCH_ASKED_NOW);
-		} else {
-			grants->turns_taken--;
-		}
-		xa_unlock_bh(&grants->held);
-		if (!next)
+	do
+		next = grant_atomic_next_turn(grants, turns++ == RCH_TURNS_AT_ONCE);
+	while (next && grant_atomic_have_turn(next));
+}
+
+/* Return: NULL when nobody waits, or those that have the turns will pass them to those that do. */
+static struct rch_asked *grant_atomic_next_put_off(struct rch_grants *grants)
+{
+	struct rch_asked *next = NULL;
+
+	xa_lock_bh(&grants->held);
+	if (grants->turns_taken < RCH_ASKED_MAX) {
+		/* Or it is given back with that. */
+		grants->turns_taken++;
+		next = grant_atomic_first_waiting(grants);
+	}
+	if (!next)
+		grants->put_off = false;
+	xa_unlock_bh(&grants->held);
+	return next;
+}
+
+/**
+ * rch_asked_work - give the turns that are free to those that wait
+ * @work: of the grants; it was queued with a reference of the channel
+ *
+ * Other work has its turn now and then.
+ */
+void rch_asked_work(struct work_struct *work)
+{
+	struct rch_grants *grants = container_of(work, struct rch_grants, work);
+	struct rch_asked *next;
+	u32 turns;
+
+	for (turns = 0; turns < RCH_TURNS_AT_ONCE; turns++) {
+		next = grant_atomic_next_put_off(grants);
+		if (!next) {
+			rch_chan_put(grants->chan);
 			return;
-		grant_atomic_tell_turn(grant_atomic_job_of(next));
-		ret = grant_atomic_ask(grant_atomic_job_of(next));
-		if (ret)
-			grant_atomic_not_asked(next, ret);
-	} while (ret);
+		}
+		if (!grant_atomic_have_turn(next))
+			continue;
+		xa_lock_bh(&grants->held);
+		grants->turns_taken--;
+		xa_unlock_bh(&grants->held);
+	}
+	atomic_inc(&rch_counts.put_off);
+	queue_work(rch_wq, work);
 }
 
 /* Return: whether it is its turn; else it will be. */
@@ -118,7 +207,8 @@ static bool grant_atomic_take_turn(struct rch_grants *grants, struct rch_asked *
 	asked->error = 0;
 	asked->parts = 2;
 	xa_lock_bh(&grants->held);
-	turn = grants->turns_taken < RCH_ASKED_MAX;
+	/* Some may be free though others wait, for the work item. */
+	turn = grants->turns_taken < RCH_ASKED_MAX && list_empty(&grants->waiting);
 	if (turn)
 		grants->turns_taken++;
 	else
