@@ -98,8 +98,33 @@ static void grant_access_step_end(struct rch_access *access, int ret)
 	spin_unlock_irqrestore(&job->wait.lock, flags);
 }
 
+/* What it has of the program's pages, or of the kernel's memory. A region is charged by itself. */
+static u32 grant_access_step_bytes(const struct rch_access *access)
+{
+	return rch_access_room(access->class) ?: access->page_count << PAGE_SHIFT;
+}
+
+/* What a step has is the channel's until it is put. Any context. Return: 0, -ENOBUFS or -ENOSPC */
+static int grant_access_step_charge(struct rch_access *access)
+{
+	struct rch_job *job = access->owner;
+	const struct rch_cost cost = {
+		.of[RDMACHAN_LIMIT_BYTES] = grant_access_step_bytes(access),
+	};
+	u32 limit, cause;
+
+	if (access->charged || !cost.of[RDMACHAN_LIMIT_BYTES])
+		return 0;
+	cause = rch_charge_take(&job->chan->charge, &cost, false, &limit);
+	if (!cause)
+		access->charged = cost.of[RDMACHAN_LIMIT_BYTES];
+	return !cause ? 0 : cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENOSPC : -ENOBUFS;
+}
+
 static const struct rch_access_ops step_ops = {
 	.begin = grant_access_step_begin,
+	/* Others may be a long time before it. Of those that do not wait a path has only a few. */
+	.wait = grant_access_step_charge,
 	.posted = grant_access_step_posted,
 	.end = grant_access_step_end,
 };
@@ -199,6 +224,17 @@ static bool grant_access_may_pin(const struct rch_job *job)
 	return job->pin && job->left >= PIN_MIN && job->right != RDMACHAN_RIGHT_ATOMIC;
 }
 
+/* What all steps have is the channel's. Return: 0, -ENOBUFS or -ENOSPC */
+static int grant_access_hold(struct rch_job *job)
+{
+	u32 number;
+	int ret = 0;
+
+	for (number = job->first; !ret && number != job->next; number++)
+		ret = grant_access_step_charge(grant_access_step_number(job, number));
+	return ret;
+}
+
 /* Fill own memory in. Return: 0 or -EFAULT */
 static int grant_access_fill(struct rch_job *job, struct rch_access *access, bool read)
 {
@@ -245,46 +281,18 @@ static enum rch_access_class grant_access_class_of(const struct rch_job *job)
 	       rch_access_class(job->left);
 }
 
-/* Return: @bytes; or -ENOBUFS or -ENOSPC, as the channel's record says. */
-static int grant_access_charge(struct rch_job *job, u32 bytes)
-{
-	const struct rch_cost cost = { .of[RDMACHAN_LIMIT_BYTES] = bytes };
-	u32 limit, cause;
-
-	cause = rch_charge_take(&job->chan->charge, &cost, false, &limit);
-	if (!cause)
-		return bytes;
-	rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, cause, limit);
-	return cause == RDMACHAN_CAUSE_TOTAL_LIMIT ? -ENOSPC : -ENOBUFS;
-}
-
-/*
- * What a step has that waits for its turn is the channel's, as others may be a long time before
- * it: room, or pages that are pinned. Of those that do not wait there are only so many for each
- * path. Return: as grant_access_charge()
- */
-static int grant_access_step_charge(struct rch_job *job, enum rch_access_class class)
-{
-	u64 pages = min_t(u64, job->left, RCH_ACCESS_SGES * PAGE_SIZE);
-
-	if (job->region || !rch_access_busy(&job->chan->lane.link->path))
-		return 0;
-	return grant_access_charge(job, rch_access_room(class) ?: pages);
-}
-
 static struct rch_access *grant_access_step_get(struct rch_job *job)
 {
-	enum rch_access_class class = grant_access_class_of(job);
-	int charged = grant_access_step_charge(job, class);
-	struct rch_access *access;
+	struct rch_access *access = rch_access_get(&job->chan->lane.link->path,
+						   grant_access_class_of(job));
 
-	if (charged < 0)
-		return ERR_PTR(charged);
-	access = rch_access_get(&job->chan->lane.link->path, class);
-	if (!IS_ERR(access))
-		access->charged = charged;
-	else if (charged)
-		rch_charge_give(&job->chan->charge, RDMACHAN_LIMIT_BYTES, charged);
+	if (IS_ERR(access))
+		return access;
+	access->ops = &step_ops;
+	access->owner = job;
+	access->charged = 0;
+	access->held = NULL;
+	access->ret = 0;
 	return access;
 }
 
@@ -305,15 +313,17 @@ static int grant_access_step_next(struct rch_job *job)
 		job->pin = false;
 		return 0;
 	}
-	access->ops = &step_ops;
-	access->owner = job;
-	access->held = NULL;
-	access->ret = 0;
 	job->offset += access->length;
 	job->left -= access->length;
 	job->steps[job->next++ % RCH_JOB_STEPS] = access;
-	rch_access_submit(access, &job->chan->grants->turns);
-	return 0;
+	ret = rch_access_submit(access, &job->chan->grants->turns);
+	if (!ret)
+		return 0;
+	job->next--;
+	job->offset -= access->length;
+	job->left += access->length;
+	grant_access_step_put(job, access);
+	return ret;
 }
 
 /* Whether the newest step has what it takes, but waits for its turn. */
@@ -332,6 +342,15 @@ static bool grant_access_is_lack(int ret)
 	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENOSPC;
 }
 
+/* The channel's record says whose limit it was. */
+static void grant_access_tell_lack(struct rch_job *job, int ret)
+{
+	if (ret == -ENOBUFS || ret == -ENOSPC)
+		rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, ret == -ENOSPC ?
+			      RDMACHAN_CAUSE_TOTAL_LIMIT : RDMACHAN_CAUSE_USER_BYTES,
+			      RDMACHAN_LIMIT_BYTES);
+}
+
 /* Begin steps as long as there can be more: of those that wait, one is enough. */
 static int grant_access_begin_steps(struct rch_job *job)
 {
@@ -345,6 +364,7 @@ static int grant_access_begin_steps(struct rch_job *job)
 		return 0;
 	if (ret == -EFAULT)
 		return ret;
+	grant_access_tell_lack(job, ret);
 	job->result = job->result ?: ret;
 	return 0;
 }
@@ -413,23 +433,13 @@ int rch_job_go_on(struct rch_job *job)
  */
 int rch_job_hold(struct rch_job *job)
 {
-	struct rch_access *access;
-	int charged;
-	u32 number;
+	int ret = grant_access_hold(job);
 
-	for (number = job->first; number != job->next; number++) {
-		access = grant_access_step_number(job, number);
-		if (access->charged)
-			continue;
-		charged = grant_access_charge(job, rch_access_room(access->class) ?:
-					      access->length);
-		if (charged < 0) {
-			job->result = charged;
-			return charged;
-		}
-		access->charged = charged;
+	if (ret) {
+		grant_access_tell_lack(job, ret);
+		job->result = ret;
 	}
-	return 0;
+	return ret;
 }
 
 /**

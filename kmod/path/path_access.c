@@ -64,14 +64,14 @@ static void path_access_take_slot(struct rch_path *path, const struct rch_access
 {
 	lockdep_assert_held(&path->lock);
 	path->accesses.slots++;
-	WRITE_ONCE(path->accesses.written, path->accesses.written + path_access_written(access));
+	path->accesses.written += path_access_written(access);
 }
 
 static void path_access_give_slot(struct rch_path *path, const struct rch_access *access)
 {
 	lockdep_assert_held(&path->lock);
 	path->accesses.slots--;
-	WRITE_ONCE(path->accesses.written, path->accesses.written - path_access_written(access));
+	path->accesses.written -= path_access_written(access);
 }
 
 /* The first of the channel whose turn it is, if it can have a slot now. */
@@ -97,15 +97,21 @@ static struct rch_access *path_access_next_turn(struct rch_path *path)
 	return access;
 }
 
-static void path_access_wait_turn(struct rch_path *path, struct rch_access *access,
-				  struct rch_turns *turns)
+/* Return: 0, or that its owner will not have that. */
+static int path_access_wait_turn(struct rch_path *path, struct rch_access *access,
+				 struct rch_turns *turns)
 {
+	int ret = access->ops->wait(access);
+
 	lockdep_assert_held(&path->lock);
+	if (ret)
+		return ret;
 	list_add_tail(&access->list, &turns->waiting);
 	access->turns = turns;
 	access->waited = true;
 	if (list_empty(&turns->list))
 		list_add_tail(&turns->list, &path->accesses.turns);
+	return 0;
 }
 
 static bool path_access_is_atomic(const struct ib_send_wr *wr)
@@ -287,10 +293,12 @@ static void rch_accesses_work(struct work_struct *work)
  * @turns: of its channel; the owner sees to it that they stay
  *
  * Any context. @access->ops tells when it has ended, perhaps before this returns.
+ * Return: 0; or what its owner says of having to wait: it is not open any more, and does not end.
  */
-void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
+int rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 {
 	struct rch_path *path = access->path;
+	int ret = 0;
 	bool slot;
 
 	access->posted = false;
@@ -303,10 +311,15 @@ void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 	if (slot)
 		path_access_take_slot(path, access);
 	else
-		path_access_wait_turn(path, access, turns);
+		ret = path_access_wait_turn(path, access, turns);
 	spin_unlock_bh(&path->lock);
 	if (slot)
 		path_access_use_slots(path, access);
+	if (ret) {
+		path_access_close_memory(path, access);
+		rch_path_leave(path);
+	}
+	return ret;
 }
 
 /** rch_access_cancel - if it still waits for its turn it ends, with -ECANCELED */
@@ -757,13 +770,6 @@ int rch_access_open(struct rch_access *access, bool read)
 	if (ret)
 		rch_path_leave(path);
 	return ret;
-}
-
-/** rch_access_busy - whether an access that is submitted now has to wait for its turn */
-bool rch_access_busy(const struct rch_path *path)
-{
-	return READ_ONCE(path->accesses.slots) >= RCH_ACCESSES ||
-	       READ_ONCE(path->accesses.written) >= RCH_WRITE_BYTES;
 }
 
 /** rch_access_room - bytes of room that an access of @class has */

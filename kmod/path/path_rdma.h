@@ -388,12 +388,15 @@ struct rch_turns {
  *	concurrently for one access
  * @begin: it has a slot: call rch_access_move() or rch_access_atomic(). Return: 0; or an
  *	error, then it ends with that
+ * @wait: it is about to wait for its turn. Return: 0; or an error, then it was not submitted. Under
+ *	path->lock
  * @posted: it has waited, and is with the adapter. Under path->lock
  * @end: it has ended, and own memory is the owner's again: with 0, with what @begin has said,
  *	with -ECANCELED, or with -ENOTCONN: the path has failed, and it may have been done
  */
 struct rch_access_ops {
 	int (*begin)(struct rch_access *access);
+	int (*wait)(struct rch_access *access);
 	void (*posted)(struct rch_access *access);
 	void (*end)(struct rch_access *access, int ret);
 };
@@ -499,10 +502,7 @@ struct rch_access {
 struct rch_path_accesses {
 	/** @slots: slots that are in use, RCH_ACCESSES at most */
 	u32 slots;
-	/**
-	 * @written: bytes that accesses with a slot write; written with WRITE_ONCE(), and read
-	 * without the lock for a guess
-	 */
+	/** @written: bytes that accesses with a slot write */
 	u32 written;
 	/** @turns: channels whose accesses wait for a slot, as &struct rch_turns */
 	struct list_head turns;
@@ -563,7 +563,6 @@ void rch_path_keys_free(struct rch_path *path);
 /* path_access.c APIs: process context; may sleep, but for no program */
 struct rch_access *rch_access_get(struct rch_path *path, enum rch_access_class class);
 void rch_access_put(struct rch_access *access);
-bool rch_access_busy(const struct rch_path *path);
 u32 rch_access_room(enum rch_access_class class);
 int rch_access_open(struct rch_access *access, bool read);
 void rch_accesses_init(struct rch_path *path);
@@ -578,7 +577,7 @@ void rch_access_unpin_pages(struct rch_access *access);
 /* path_access.c APIs: any context but interrupts */
 enum rch_access_class rch_access_class(u64 length);
 u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length);
-void rch_access_submit(struct rch_access *access, struct rch_turns *turns);
+int rch_access_submit(struct rch_access *access, struct rch_turns *turns);
 void rch_access_cancel(struct rch_access *access);
 void rch_accesses_look(struct rch_path *path, unsigned long stood);
 void rch_access_move(struct rch_access *access, u64 address, u32 rkey);

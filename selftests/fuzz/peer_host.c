@@ -502,8 +502,6 @@ void rch_access_put(struct rch_access *access)
 	kfree(access);
 }
 
-bool rch_access_busy(const struct rch_path *path) { return host.busy; }
-
 u32 rch_access_most(const struct rch_access *access, bool read, u64 address, u32 length)
 {
 	return min(length, rooms[access->class] ?: RCH_ACCESS_ROOM);
@@ -533,13 +531,18 @@ static void access_start(struct rch_access *access)
 	access->ops->posted(access);
 }
 
-void rch_access_submit(struct rch_access *access, struct rch_turns *turns)
+int rch_access_submit(struct rch_access *access, struct rch_turns *turns)
 {
-	access->ended = false;
+	int ret = host.busy ? access->ops->wait(access) : 0;
+
+	access->ended = ret;
 	access->posted = false;
+	if (ret)
+		return ret;
 	list_add_tail(&access->list, &accesses);
 	if (!host.busy)
 		access_start(access);
+	return 0;
 }
 
 void rch_access_cancel(struct rch_access *access)
