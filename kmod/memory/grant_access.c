@@ -235,25 +235,60 @@ static int grant_access_hold(struct rch_job *job)
 	return ret;
 }
 
-/* Fill own memory in. Return: 0 or -EFAULT */
+/*
+ * Pin pages of the program's. Those of steps before may be pinned, and the thread waits for the
+ * program's memory for as long as that likes: what they have is charged before that. A queue's
+ * thread may wait for other memory as well, behind its back: there all that is pinned is charged.
+ */
+static int grant_access_pin(struct rch_job *job, struct rch_access *access, bool read)
+{
+	unsigned long addr = rch_iter_addr(&job->iter) + (job->offset - job->start);
+	bool first = job->first == job->next;
+	u32 n = rch_access_pin_pages(access, addr, access->length, read, first);
+	int ret;
+
+	if (!n && !first) {
+		ret = grant_access_hold(job);
+		if (ret)
+			return ret;
+		n = rch_access_pin_pages(access, addr, access->length, read, true);
+	}
+	if (!n)
+		return -EFAULT;
+	access->length = n;
+	return job->keep ? grant_access_step_charge(access) : 0;
+}
+
+/* The same of what is copied: it is tried first without waiting. */
+static int grant_access_fill_room(struct rch_job *job, struct rch_access *access)
+{
+	bool ok;
+	int ret;
+
+	if (job->first != job->next) {
+		pagefault_disable();
+		ok = grant_access_copy_in(job, access);
+		pagefault_enable();
+		if (ok)
+			return 0;
+		ret = grant_access_hold(job);
+		if (ret)
+			return ret;
+	}
+	return grant_access_copy_in(job, access) ? 0 : -EFAULT;
+}
+
+/* Fill own memory in. Return: 0, -EFAULT, -ENOBUFS or -ENOSPC */
 static int grant_access_fill(struct rch_job *job, struct rch_access *access, bool read)
 {
-	u64 done = job->offset - job->start;
-	u32 n;
-
 	if (job->region) {
-		access->length = rch_region_access(job->region, job->region_offset + done,
-						   access->length, read, access);
-	} else if (!access->room) {
-		n = rch_access_pin_pages(access, rch_iter_addr(&job->iter) + done,
-					 access->length, read);
-		if (!n)
-			return -EFAULT;
-		access->length = n;
-	} else if (!read && !grant_access_copy_in(job, access)) {
-		return -EFAULT;
+		access->length = rch_region_access(job->region, job->region_offset + job->offset -
+						   job->start, access->length, read, access);
+		return 0;
 	}
-	return 0;
+	if (!access->room)
+		return grant_access_pin(job, access, read);
+	return read ? 0 : grant_access_fill_room(job, access);
 }
 
 static int grant_access_step_make(struct rch_job *job, struct rch_access *access)
@@ -261,18 +296,11 @@ static int grant_access_step_make(struct rch_job *job, struct rch_access *access
 	bool read = job->right != RDMACHAN_RIGHT_WRITE;
 	u64 address = job->at.start + job->offset;
 	u32 most;
-	int ret;
 
 	most = rch_grant_piece_left(address, job->at.shift, min_t(u64, job->left, U32_MAX));
 	access->offset = job->offset;
 	access->length = rch_access_most(access, read, address, most);
-	ret = grant_access_fill(job, access, read);
-	if (ret)
-		return ret;
-	ret = rch_access_open(access, read);
-	if (ret)
-		rch_access_unpin_pages(access);
-	return ret;
+	return grant_access_fill(job, access, read) ?: rch_access_open(access, read);
 }
 
 static enum rch_access_class grant_access_class_of(const struct rch_job *job)
@@ -296,6 +324,19 @@ static struct rch_access *grant_access_step_get(struct rch_job *job)
 	return access;
 }
 
+static bool grant_access_is_over_limit(int ret)
+{
+	return ret == -ENOBUFS || ret == -ENOSPC;
+}
+
+/* Whether a step that could not be made with pages of the program's may go by way of room. */
+static bool grant_access_may_copy(const struct rch_job *job, int ret)
+{
+	if (!grant_access_may_pin(job))
+		return false;
+	return ret == -EFAULT || (grant_access_is_over_limit(ret) && job->first == job->next);
+}
+
 /* Begin the next step. Return: 0, -EFAULT, -ENOMEM, -ENOBUFS, -ENOSPC or -ENOTCONN. */
 static int grant_access_step_next(struct rch_job *job)
 {
@@ -307,8 +348,8 @@ static int grant_access_step_next(struct rch_job *job)
 	ret = grant_access_step_make(job, access);
 	if (ret) {
 		grant_access_step_put(job, access);
-		/* Not all memory of a program can be pinned, but it may be copied. */
-		if (ret != -EFAULT || !grant_access_may_pin(job))
+		/* Not all memory of a program can be pinned, or charged, but it may be copied. */
+		if (!grant_access_may_copy(job, ret))
 			return ret;
 		job->pin = false;
 		return 0;
@@ -339,13 +380,13 @@ static bool grant_access_waits(const struct rch_job *job)
 
 static bool grant_access_is_lack(int ret)
 {
-	return ret == -ENOMEM || ret == -ENOBUFS || ret == -ENOSPC;
+	return ret == -ENOMEM || grant_access_is_over_limit(ret);
 }
 
 /* The channel's record says whose limit it was. */
 static void grant_access_tell_lack(struct rch_job *job, int ret)
 {
-	if (ret == -ENOBUFS || ret == -ENOSPC)
+	if (grant_access_is_over_limit(ret))
 		rch_chan_note(job->chan, RDMACHAN_OP_ACCESS, ret == -ENOSPC ?
 			      RDMACHAN_CAUSE_TOTAL_LIMIT : RDMACHAN_CAUSE_USER_BYTES,
 			      RDMACHAN_LIMIT_BYTES);
@@ -682,6 +723,12 @@ static void grant_access_await(struct rch_job *job)
 static void grant_access_notify(struct rch_job *job, struct rch_notice *notice)
 {
 	if (!notice || notice->sent || !rch_job_sent(job) || rch_job_failed(job))
+		return;
+	/*
+	 * It may wait for the program, or for the peer. What the steps have is charged until then,
+	 * or they are over first; a room for few bytes is not worth that.
+	 */
+	if (iov_iter_count(&job->iter) > PIN_MIN && grant_access_hold(job))
 		return;
 	notice->sent = true;
 	notice->result = notice->send(job->chan, notice->message, notice->msg_flags, false,

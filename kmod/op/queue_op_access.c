@@ -170,15 +170,19 @@ static s64 op_access_over(struct rch_op *op)
 	}
 }
 
-/* The message that goes with a WRITE. Return: false when there is no room for it */
-static bool op_access_notify(struct rch_op *op)
+/*
+ * The message that goes with a WRITE. The peer may give no room for it for as long as it likes. So
+ * the ends of the steps are awaited before that: nothing they have is kept for it. @over: they
+ * have ended. Return: false when there is no room
+ */
+static bool op_access_notify(struct rch_op *op, bool over)
 {
 	struct rch_chan *chan = op->object;
 	struct iov_iter none;
 	int ret;
 
 	/* In this order: a waiter that has not found room waits for it. */
-	if (op->on != &chan->wait)
+	if (over && op->on != &chan->wait)
 		rch_queue_await(op, &chan->wait, EPOLLOUT);
 	iov_iter_ubuf(&none, ITER_SOURCE, NULL, 0);
 	ret = rch_chan_send_more(chan, &none, op->sqe.msg_flags, NULL);
@@ -194,9 +198,9 @@ static bool op_access_notify(struct rch_op *op)
  * The adapter has all of a WRITE: operations behind it may go on, and first the message that goes
  * with it, unless a part has failed. Return: false when that has no room.
  */
-static bool op_access_let_follow(struct rch_op *op)
+static bool op_access_let_follow(struct rch_op *op, bool over)
 {
-	if (op->notice > 0 && !rch_job_failed(op->job) && !op_access_notify(op))
+	if (op->notice > 0 && !rch_job_failed(op->job) && !op_access_notify(op, over))
 		return false;
 	/* Though the message has waited for something else. */
 	if (op->on != &op->job->wait)
@@ -230,7 +234,7 @@ s64 rch_op_access_run(struct rch_op *op)
 		ret = rch_job_go_on(job);
 	}
 	if (op->line.key && rch_job_sent(job)) {
-		if (!op_access_let_follow(op))
+		if (!op_access_let_follow(op, !ret))
 			return -EAGAIN;
 		/* It may have ended while its end was not waited for. */
 		ret = rch_job_go_on(job);

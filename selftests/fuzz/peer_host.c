@@ -578,7 +578,8 @@ void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rk
 bool rch_access_lost(const struct rch_access *access) { return false; }
 void rch_accesses_look(struct rch_path *path, unsigned long stood) {}
 
-u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write,
+			 bool wait)
 {
 	return length;
 }

@@ -3,17 +3,45 @@
  * grant_charge_test.c - what accesses have, and who is charged for it
  *
  * An access has pages of its program's pinned, or memory of the kernel's, while the adapter works.
- * Where it has them for longer, as others have their turn before it, the user is charged.
+ * Where it has them for longer, as others have their turn before it, or as its owner does not come
+ * to take what has ended, the user is charged. Nothing pins memory here but the accesses of a test.
  */
+#include <pthread.h>
+
 #include "common.h"
 #include "fault.h"
 #include "grant_entries.h"
 #include "harness.h"
+#include "pair.h"
 #include "scattered.h"
+#include "slow.h"
 
+#define CHANS 8
 #define FEW 8
 /* What a path writes at a time, RCH_WRITE_BYTES. */
 #define WRITTEN (2 * MIB)
+
+static long vmstat(const char *what)
+{
+	char name[64];
+	long value;
+	FILE *file = fopen("/proc/vmstat", "r");
+
+	while (file && fscanf(file, "%63s %ld", name, &value) == 2)
+		if (!strcmp(name, what)) {
+			fclose(file);
+			return value;
+		}
+	if (file)
+		fclose(file);
+	return -1;
+}
+
+/* Bytes that the kernel has pinned. */
+static int64_t pinned(void)
+{
+	return (vmstat("nr_foll_pin_acquired") - vmstat("nr_foll_pin_released")) * PAGE;
+}
 
 static int64_t charged(int ctx)
 {
@@ -21,6 +49,40 @@ static int64_t charged(int ctx)
 
 	ASSERT_EQ(get_info(ctx, &info), 0);
 	return info.out_use_bytes.user;
+}
+
+struct had {
+	int64_t pinned;
+	int64_t charged;
+};
+
+static struct had has(struct fixture_grant *self)
+{
+	if (vmstat("nr_foll_pin_acquired") < 0)
+		SKIP("this kernel does not count what is pinned");
+	return (struct had){ pinned(), charged(self->ctx) };
+}
+
+/* More is pinned than before, and all of it charged. */
+static void expect_charged(struct fixture_grant *self, const struct had *before)
+{
+	int64_t more = pinned() - before->pinned, used = charged(self->ctx) - before->charged;
+
+	printf("# %lld KiB more are pinned, and %lld charged\n", (long long)more / 1024,
+	       (long long)used / 1024);
+	EXPECT_GT(more, 0);
+	EXPECT_GE(used, more);
+}
+
+static void expect_nothing_left(struct fixture_grant *self, const struct had *before)
+{
+	int64_t until = now_ms() + 10000;
+
+	while ((pinned() != before->pinned || charged(self->ctx) != before->charged) &&
+	       now_ms() < until)
+		sleep_ms(2);
+	EXPECT_EQ(pinned(), before->pinned);
+	EXPECT_EQ(charged(self->ctx), before->charged);
 }
 
 /*
@@ -70,6 +132,223 @@ TEST_F_TIMEOUT(grant, charge_behind_a_write, 60)
 	for (i = 0; i < 100 && !wait_behind(self, grant, region); i++)
 		;
 	queue_close(&q);
+}
+
+/*
+ * Without their owner
+ */
+
+struct other {
+	struct fixture_grant pair;
+	uint32_t grant;
+	int count;
+	char *mine;
+	pthread_t thread;
+	int res;
+};
+
+/* Channels that have no room for a message. */
+static void others_begin(struct fixture_grant *self, struct other *others)
+{
+	struct other *o;
+	int fds[2];
+
+	for (o = others; o < others + CHANS; o++) {
+		o->pair = *self;
+		pair_up(self->ctx, fds, NULL);
+		o->pair.owner = fds[0];
+		o->pair.holder = fds[1];
+		o->grant = lend(&o->pair, MAY_WRITE, 0, MIB);
+		o->mine = pages(MIB);
+		memset(o->mine, 0x11, MIB);
+		o->count = fill_up(fds[1], 1000);
+		ASSERT_GT(o->count, 0);
+	}
+	memset(self->memory, 0, MIB);
+}
+
+static void await_bytes(struct fixture_grant *self)
+{
+	while (!is_all(self->memory, MIB, 0x11))
+		sleep_ms(1);
+	sleep_ms(100);
+}
+
+static void others_read(struct other *others)
+{
+	struct rdmachan_recv_args recv;
+	char word[4];
+	int i;
+
+	for (i = 0; i < CHANS; i++) {
+		drain(others[i].pair.owner, others[i].count);
+		ASSERT_EQ(do_recv(others[i].pair.owner, word, sizeof(word), &recv,
+				  TIMEOUT(10000)), 0);
+	}
+}
+
+static void others_end(struct other *others)
+{
+	int i;
+
+	for (i = 0; i < CHANS; i++) {
+		close(others[i].pair.owner);
+		close(others[i].pair.holder);
+		munmap(others[i].mine, MIB);
+	}
+}
+
+/* A queue's WRITEs are over, and their messages wait for room. */
+TEST_F_TIMEOUT(grant, charge_notify, 60)
+{
+	struct other others[CHANS];
+	struct had before;
+	int i;
+
+	others_begin(self, others);
+	begin(self);
+	before = has(self);
+	for (i = 0; i < CHANS; i++)
+		queue_notify(&others[i].pair, others[i].grant, 0, others[i].mine, MIB, 9, i);
+	submit(CHANS);
+	await_bytes(self);
+	EXPECT_EQ(queue_ready(&q), 0);
+	expect_nothing_left(self, &before);
+	others_read(others);
+	for (i = 0; i < CHANS; i++)
+		EXPECT_EQ(result(NULL), (int64_t)MIB);
+	queue_close(&q);
+	others_end(others);
+}
+
+static void *write_and_notify(void *arg)
+{
+	struct other *o = arg;
+	struct iovec iov = { "word", 4 };
+	struct rdmachan_access_args access = {
+		.size = sizeof(access), .flags = RDMACHAN_WRITE_F_NOTIFY, .grant = o->grant,
+		.addr = (uintptr_t)o->mine, .length = MIB, .iov_ptr = (uintptr_t)&iov,
+		.iov_count = 1,
+	};
+
+	o->res = ioctl(o->pair.holder, RDMACHAN_WRITE, &access) ? errno : 0;
+	return NULL;
+}
+
+/* The same of calls, which wait with their steps in hand. */
+TEST_F_TIMEOUT(grant, charge_notify_call, 60)
+{
+	struct other others[CHANS];
+	struct had before;
+	int i;
+
+	others_begin(self, others);
+	before = has(self);
+	for (i = 0; i < CHANS; i++)
+		ASSERT_EQ(pthread_create(&others[i].thread, NULL, write_and_notify, &others[i]),
+			  0);
+	await_bytes(self);
+	expect_charged(self, &before);
+	others_read(others);
+	for (i = 0; i < CHANS; i++) {
+		ASSERT_EQ(pthread_join(others[i].thread, NULL), 0);
+		EXPECT_EQ(others[i].res, 0);
+	}
+	expect_nothing_left(self, &before);
+	others_end(others);
+}
+
+static void *enter(void *arg)
+{
+	int *taken = arg;
+
+	slow_undisturbed();
+	*taken = queue_submit(&q);
+	return NULL;
+}
+
+/* The thread that would take what READs have is in ENTER, and waits for other memory. */
+TEST_F_TIMEOUT(grant, charge_stuck_queue, 60)
+{
+	uint32_t grant = lend(self, MAY_READ, 0, MIB);
+	struct rdmachan_recv_args recv;
+	char *mine = pages(FEW * MIB);
+	struct had before;
+	pthread_t thread;
+	struct slow slow;
+	int i, taken;
+
+	if (!slow_begin(&slow, PAGE))
+		SKIP("this kernel has no userfaultfd");
+	memset(mine, 0, FEW * MIB);
+	begin(self);
+	before = has(self);
+	for (i = 0; i < FEW; i++)
+		queue_read(&q, self->holder, grant, 0, mine + i * MIB, MIB, i);
+	queue_send(&q, self->holder, slow.memory, PAGE, FEW);
+	ASSERT_EQ(pthread_create(&thread, NULL, enter, &taken), 0);
+	slow_met(&slow);
+	sleep_ms(200);
+	expect_charged(self, &before);
+	slow_end(&slow);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(taken, FEW + 1);
+	for (i = 0; i <= FEW; i++)
+		EXPECT_GT(result(NULL), 0);
+	expect_nothing_left(self, &before);
+	ASSERT_EQ(do_recv(self->owner, mine, PAGE, &recv, TIMEOUT(10000)), 0);
+	queue_close(&q);
+}
+
+struct call {
+	int chan;
+	uint32_t grant;
+	char *to;
+	int res;
+};
+
+static void *read_some(void *arg)
+{
+	struct call *call = arg;
+
+	slow_undisturbed();
+	call->res = grant_read(call->chan, call->grant, 0, call->to, MIB) ? errno : 0;
+	return NULL;
+}
+
+static void slow_give(const struct slow *slow, size_t at, size_t len)
+{
+	struct uffdio_zeropage zero = {
+		.range = { .start = (uintptr_t)slow->memory + at, .len = len },
+	};
+
+	ASSERT_EQ(ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero), 0);
+}
+
+/* A call has read a part, and waits for the memory of the next one. */
+TEST_F_TIMEOUT(grant, charge_stuck_call, 60)
+{
+	struct call call = { .chan = self->holder, .grant = lend(self, MAY_READ, 0, MIB) };
+	struct had before;
+	pthread_t thread;
+	struct slow slow;
+
+	if (!slow_begin(&slow, MIB))
+		SKIP("this kernel has no userfaultfd");
+	slow_give(&slow, 0, MIB / 2);
+	memset(slow.memory, 0, MIB / 2);
+	memset(self->memory, 0x22, MIB);
+	call.to = slow.memory;
+	before = has(self);
+	ASSERT_EQ(pthread_create(&thread, NULL, read_some, &call), 0);
+	slow_met(&slow);
+	sleep_ms(200);
+	expect_charged(self, &before);
+	slow_give(&slow, MIB / 2, MIB / 2);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(call.res, 0);
+	EXPECT_TRUE(is_all(slow.memory, MIB, 0x22));
+	expect_nothing_left(self, &before);
 }
 
 TEST_HARNESS_MAIN
