@@ -27,14 +27,36 @@
 #define RCH_FIRST_EPOCH 1
 
 /*
- * Whether peers may close keys here. The adapter must do so with none but the very key, once it is
- * registered. But siw looks at the number of the region alone, so that a peer could close a key
- * that is just being registered, and have memory opened behind our back.
+ * Whether peers may close keys here: our adapter's word that a key was closed is taken for the end
+ * of all access by it. That holds for adapters which close a key only where it is, in full, the one
+ * that the region is registered with. siw looks at the number of the region alone: a peer could
+ * close a key that is just being registered, and have memory opened behind our back. So others than
+ * those of the list are taken to be like siw, and we close keys there ourselves.
+ *
+ * rxe compares the whole key (rxe_invalidate_mr(), 6.1 to 7.2). An adapter of mlx5 does so if it is
+ * as the InfiniBand Architecture Specification wants it (1.2.1, volume 1, section 10.6.5).
+ *
+ * This keeps no hostile peer from closing keys. The adapter does what SEND with Invalidate asks
+ * for before we hear of it, whatever was agreed upon. And rxe closes keys of any queue pair's: it
+ * looks neither at the protection domain nor at the queue pair. The peer's link ends by that, with
+ * each key: a key that is none ends its queue pair, another's ends the link by rule KEY. Nobody
+ * gets at memory by it, and the owner can take memory back that nobody uses: to close such a key
+ * once more is no error. But a peer that uses the key meanwhile finds it invalid, and so does our
+ * own adapter. By the rules of a reliable connection that is the end of a queue pair, and a link
+ * has one. No module can undo that; a program with a queue pair of the same rxe, on either host,
+ * can do it without this module.
  */
 static bool link_connect_closes_keys(const struct ib_device *dev)
 {
-	return (dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) &&
-	       dev->ops.driver_id != RDMA_DRIVER_SIW;
+	if (!(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
+		return false;
+	switch (dev->ops.driver_id) {
+	case RDMA_DRIVER_RXE:
+	case RDMA_DRIVER_MLX5:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /*
