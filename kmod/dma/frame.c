@@ -8,6 +8,7 @@
 #include "base/rch.h"
 #include "dma/frame.h"
 #include "proto/wire.h"
+#include "pure/window.h"
 
 static struct kmem_cache *txf_cache;
 
@@ -92,6 +93,7 @@ struct rch_item *rch_item_alloc(u32 length, u32 size, gfp_t gfp)
 	small->at = 0;
 	small->end = ALIGN(length, RCH_WIRE_ALIGN);
 	small->size = size;
+	small->cost = rch_window_cost(length);
 	return &small->item;
 }
 
@@ -121,6 +123,7 @@ void rch_item_put_behind(struct rch_item *item, u32 length, u32 msg_flags)
 
 	behind->length = length;
 	behind->msg_flags = msg_flags;
+	small->cost += rch_window_cost(length);
 	small->end += ALIGN((u32)sizeof(*behind) + length, RCH_WIRE_ALIGN);
 }
 
@@ -143,12 +146,28 @@ bool rch_item_next(struct rch_item *item)
 		return false;
 	behind = (const struct rch_behind *)(small->data + next);
 	small->at = next + sizeof(*behind);
+	small->cost -= rch_window_cost(item->length);
 	item->flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST |
 		      (behind->msg_flags & RCH_MSG_TELL ? RCH_DATA_F_TELL : 0);
 	item->msg_flags = behind->msg_flags;
 	item->length = behind->length;
 	item->total = behind->length;
 	return true;
+}
+
+/**
+ * rch_item_charge - what an item of DATA that waits is charged
+ * @item: item of any sort
+ *
+ * The cost of the messages in it; but no less than the memory it has for more, used or not.
+ */
+u32 rch_item_charge(const struct rch_item *item)
+{
+	const struct rch_small *small = container_of(item, struct rch_small, item);
+
+	if (item->frame || item->fixed)
+		return rch_window_cost(item->length);
+	return max(small->cost, small->size);
 }
 
 /** rch_item_free - free an item of any sort that is in no queue */

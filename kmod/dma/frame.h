@@ -46,6 +46,7 @@ struct rch_item {
  * @at: where its bytes are in @data
  * @end: of what is used of @data
  * @size: of @data
+ * @cost: of @item and of the others as records, see rch_window_cost()
  * @data: the bytes of @item, and those of the others, each behind a &struct rch_behind; all
  *	of them at multiples of RCH_WIRE_ALIGN
  */
@@ -54,6 +55,7 @@ struct rch_small {
 	u32 at;
 	u32 end;
 	u32 size;
+	u32 cost;
 	u8 data[] __aligned(8);
 };
 
@@ -67,7 +69,7 @@ struct rch_behind {
 	u32 msg_flags;
 } __aligned(8);
 
-/** RCH_BEHIND_ROOM - bytes for an item with others behind it: a page, with what tells of it */
+/** RCH_BEHIND_ROOM - most bytes of an item with others behind it: a page, with what tells of it */
 #define RCH_BEHIND_ROOM (4096U - (u32)sizeof(struct rch_small))
 /** RCH_BEHIND_MAX - bytes of the largest message for which others get such room */
 #define RCH_BEHIND_MAX 512U
@@ -115,6 +117,7 @@ void rch_item_free(struct rch_item *item);
 void *rch_item_room(struct rch_item *item, u32 length);
 void rch_item_put_behind(struct rch_item *item, u32 length, u32 msg_flags);
 bool rch_item_next(struct rch_item *item);
+u32 rch_item_charge(const struct rch_item *item);
 int rch_frame_init(void);
 void rch_frame_exit(void);
 

@@ -618,12 +618,13 @@ void rch_lane_return(struct rch_lane *lane, const struct rch_cts *cts)
 bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 {
 	bool was_full = lane->queued >= lane->room, all;
+	u32 charge = 0;
 
 	lockdep_assert_held(&lane->link->lock);
 	rch_drr_charge(&lane->flow, lane->flow.cost);
 	lane->sent_early |= !lane->peer_id;
 	if (item->type == RCH_REC_DATA) {
-		lane->queued -= rch_window_cost(item->length);
+		charge = rch_item_charge(item);
 		rch_window_sent(&lane->window, item->length);
 	} else if (item == &lane->fin) {
 		/* All other control was told ahead of it. */
@@ -632,6 +633,9 @@ bool rch_lane_sent(struct rch_lane *lane, struct rch_item *item)
 	all = !rch_item_next(item);
 	if (all)
 		list_del_init(&item->list);
+	else
+		charge -= rch_item_charge(item);
+	lane->queued -= charge;
 	lane_flow_update(lane);
 	if (was_full && lane->queued < lane->room)
 		rch_link_ops->writable(lane);
@@ -794,6 +798,22 @@ u32 rch_lane_at_once(struct rch_lane *lane)
 	return min3(frames, lane->window_size, (u64)U32_MAX);
 }
 
+/**
+ * rch_lane_put_behind - a message is where rch_item_room() has said; link->lock is held
+ * @lane: lane
+ * @last: its last item
+ * @len: bytes of the message
+ * @msg_flags: its flags, and RCH_MSG_TELL
+ */
+void rch_lane_put_behind(struct rch_lane *lane, struct rch_item *last, u32 len, u32 msg_flags)
+{
+	u32 before = rch_item_charge(last);
+
+	lockdep_assert_held(&lane->link->lock);
+	rch_item_put_behind(last, len, msg_flags);
+	lane->queued += rch_item_charge(last) - before;
+}
+
 /*
  * A whole message that was copied already goes behind the last item as well, if there is room:
  * memory that waits shall not be much more than what is counted. Return: whether it went.
@@ -812,7 +832,7 @@ static bool lane_join(struct rch_lane *lane, struct rch_item *item)
 	if (!to)
 		return false;
 	memcpy(to, rch_item_data(item), item->length);
-	rch_item_put_behind(last, item->length, item->msg_flags);
+	rch_lane_put_behind(lane, last, item->length, item->msg_flags);
 	return true;
 }
 
@@ -833,7 +853,8 @@ static int lane_queue(struct rch_lane *lane, struct rch_item *item, bool more, b
 	}
 	if (item->type == RCH_REC_DATA) {
 		joined = lane_join(lane, item);
-		lane->queued += rch_window_cost(item->length);
+		if (!joined)
+			lane->queued += rch_item_charge(item);
 	}
 	lane->partial = more;
 	if (!joined)

@@ -29,6 +29,19 @@ static bool lane_small_shares_frame(struct rch_lane *lane, u32 len)
 	       2 * rch_wire_space(len) <= rch_wire_space(rch_lane_segment_max(lane));
 }
 
+/*
+ * Bytes that a message gets with what may come behind it. Others wait already, and more are likely
+ * to. Room is charged from the beginning, so there is no more than the send buffer has.
+ */
+static u32 lane_small_size(struct rch_lane *lane, u32 len)
+{
+	u64 queued = READ_ONCE(lane->queued), room = READ_ONCE(lane->room);
+
+	if (!queued || queued >= room || len > RCH_BEHIND_MAX)
+		return len;
+	return clamp(room - queued, (u64)len, (u64)RCH_BEHIND_ROOM);
+}
+
 /**
  * rch_lane_item - get an item to fill
  * @lane: attached lane
@@ -42,13 +55,10 @@ static bool lane_small_shares_frame(struct rch_lane *lane, u32 len)
 struct rch_item *rch_lane_item(struct rch_lane *lane, u32 len, bool whole, gfp_t gfp,
 			       void **data)
 {
-	u32 size = len;
+	u32 size = whole ? lane_small_size(lane, len) : len;
 	struct rch_item *item;
 	struct rch_txf *txf;
 
-	/* Others wait already, and more are likely to. */
-	if (whole && len <= RCH_BEHIND_MAX && READ_ONCE(lane->queued))
-		size = RCH_BEHIND_ROOM;
 	if (len <= RCH_ITEM_MAX || (whole && lane_small_shares_frame(lane, len))) {
 		item = rch_item_alloc(len, size, gfp);
 		if (!item)
@@ -183,8 +193,7 @@ static int lane_small_put_behind(struct rch_lane *lane, struct iov_iter *from, u
 	to = rch_item_room(last, len);
 	if (!to || lane_copy_small(to, len, from))
 		return -EAGAIN;
-	rch_item_put_behind(last, len, msg_flags);
-	lane->queued += rch_window_cost(len);
+	rch_lane_put_behind(lane, last, len, msg_flags);
 	return 0;
 }
 

@@ -550,7 +550,7 @@ struct rch_word {
  *	RCH_EARLY_ASKS
  * @early_heard: cost of the messages that came with RCH_EARLY_HEARS; softirq alone uses it
  * @sent_early: an item was put into a frame before ACCEPT came
- * @queued: cost of items in @txq
+ * @queued: what items in @txq are charged, see rch_item_charge()
  * @room: below this @queued has room: the send buffer; written with WRITE_ONCE()
  * @refused: takes no items any more
  * @stalled: waits for @window
@@ -842,6 +842,7 @@ void rch_lane_shut_send(struct rch_lane *lane);
 void rch_lane_refuse(struct rch_lane *lane);
 bool rch_lane_has_room(struct rch_lane *lane);
 int rch_lane_queue(struct rch_lane *lane, struct rch_item *item);
+void rch_lane_put_behind(struct rch_lane *lane, struct rch_item *last, u32 len, u32 msg_flags);
 int rch_lane_rts(struct rch_lane *lane, const struct rch_rts *rts, u8 flags, u32 key,
 		 bool hold);
 void rch_lane_rts_cancel(struct rch_lane *lane, u32 serial);

@@ -182,6 +182,37 @@ TEST_F_TIMEOUT(memory, unread_bytes, 120)
 	close(listener);
 }
 
+/* Tiny messages that wait to be sent, by turns with some that do not fit behind them. */
+TEST_F_TIMEOUT(memory, unsent_messages, 120)
+{
+	const struct opts o = { .tuning = { .send_buffer = 8 * MIB } };
+	struct rdmachan_object object;
+	long before, used, charged;
+	char *data = malloc(LARGE);
+	int fds[2], turn = 0;
+
+	ASSERT_TRUE(data);
+	fill_random(data, LARGE, 1);
+	fds[0] = do_connect(self->ctx, SERVICE, &o);
+	ASSERT_GE(fds[0], 0);
+	fds[1] = do_accept(self->listener, NULL);
+	ASSERT_GE(fds[1], 0);
+	exchange(fds);
+	before = free_kib();
+	while (!do_send(fds[0], data, turn ? 4200 : 1, 0, DONTWAIT))
+		turn = !turn;
+	EXPECT_EQ(errno, EAGAIN);
+	used = before - free_kib();
+	ASSERT_EQ(get_object(fds[0], &object), 0);
+	charged = object.tx_queued / KIB;
+	printf("# %ld KiB are charged for what waits: %ld KiB less memory\n", charged, used);
+	EXPECT_GE(charged, 8 * MIB / KIB);
+	EXPECT_LT(used, 9 * charged / 4);
+	free(data);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 TEST_F(memory, idle_channel)
 {
 	static int fds[CHANNELS][2], first[2];
