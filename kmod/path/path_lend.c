@@ -12,8 +12,9 @@
  * that may have gone since: without a key the adapter follows none of them. A loan of the same
  * range of the same mapping does not have them put there once more.
  *
- * Ownership. As of path_mr.c: pages may be let go after the invalidation's completion. If
- * it fails the path has failed, and once that is drained the region is deregistered.
+ * Ownership. As of path_mr.c: pages may be let go after the invalidation's completion. If it fails
+ * the path has failed, and once that is drained the region is deregistered. What rxe may do after
+ * it: see path_mr.c.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>

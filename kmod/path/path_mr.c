@@ -18,6 +18,15 @@
  * has closed the key. If that fails, the queue pair has failed: then the region is
  * deregistered, but not before the path is drained, because a work request that names it
  * may still be queued. The registrar is not drained: requests that it was given are waited for.
+ *
+ * rxe does not keep that wholly. Its responder looks at the key of a packet, keeps a reference to
+ * the region, and copies. An invalidation by another processor meanwhile only sets the region's
+ * state and waits for nobody (rxe_invalidate_mr(), 6.1 to 7.2). So the bytes of one packet of a
+ * peer that writes while its key is closed may land afterwards: at the same place of what the
+ * region then has for pages, the former ones or those of the next use. An honest peer writes
+ * nothing when the key is closed: it has told that it is done, or that it gives the memory back.
+ * Deregistering waits for such references, but is a new region for each message and each grant:
+ * what the pools here are for. rxe is an adapter to test with, and is left as it is.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -207,7 +216,7 @@ static int path_mr_post_signalled(struct rch_path *path, struct rch_mr *mr,
 
 /**
  * rch_mr_map - give a memory region the next piece of a range
- * @mr: region that is not in use
+ * @mr: region that is not in use, or that rch_mr_open_post() closes
  * @pages: of it
  * @cursor: the part that is left of the range, mapped for the device; moved on
  *
@@ -236,6 +245,11 @@ int rch_mr_map(struct ib_mr *mr, unsigned int pages, struct rch_mem_cursor *curs
  * @mr: region; it may be open for the piece before, and is closed for that first
  * @cursor: the part that is left of the range, mapped for the path's device; moved on
  * @wait: set when the peer may be told only after the end of @mr->io
+ *
+ * The addresses are changed while the former key may still be valid. An adapter has its own copy of
+ * those, from the registration. rxe has none: until the invalidation is carried out, what the peer
+ * writes by the former key lands in the piece before, or in the next. Both are of the same message
+ * and stay pinned until the region is given back, and the next is opened for the peer anyway.
  *
  * Return: 0, then address, key and length are those of @mr->mr; or an error.
  */
