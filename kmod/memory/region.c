@@ -591,6 +591,12 @@ int rch_region_check(const struct rch_region *region, u64 offset, u64 length, bo
  * @region: region
  * @by: the one that does them: an adapter, or NULL: the kernel
  *
+ * Another region may have the same pages, of this program or of one that shares the memory, and
+ * may be lent in the other way. Then operations on one number do not exclude each other, and
+ * updates may be lost. Nobody but the owner can lend his memory twice, and nobody but those who
+ * use these numbers suffers: the kernel keeps none there. To compare the pages of all regions with
+ * each GRANT would keep him from one mistake, at a cost for all. uapi.rst says so.
+ *
  * Return: false when others are done by somebody else: these do not exclude each other.
  */
 bool rch_region_atomics_begin(struct rch_regions *set, struct rch_region *region,
