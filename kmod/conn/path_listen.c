@@ -226,6 +226,13 @@ static bool path_listen_has_come_to(struct rdma_cm_id *id, const struct sockaddr
  * Both addresses are private data, which the peer's connection manager has written. On RoCE packets
  * go to the peer's GID, which is made of the address that the peer connects from. The request has
  * come to the own GID, which is made of the address that the peer connects to.
+ *
+ * On iWARP the addresses are those of TCP. On InfiniBand that is not RoCE a GID says nothing of IP
+ * addresses, so there is nothing to compare. Peers' kernels write true addresses for programs with
+ * IP addresses. But a program there that uses AF_IB writes all of the private data (the core has
+ * that on InfiniBand and OPA alone, rdma_cap_af_ib()): it needs no privilege to claim an address,
+ * or a port below 1024. Refusing all of InfiniBand would be the only other way. security.rst says
+ * so.
  */
 bool rch_path_request_is_its_own(const struct rch_path_request *request)
 {
@@ -241,7 +248,8 @@ bool rch_path_request_is_its_own(const struct rch_path_request *request)
  * rch_path_request_privileged - whether a peer connects from a privileged port
  * @request: the peer's wish
  *
- * The peer's kernel lets privileged programs alone have such a port. iWARP peers have any.
+ * The peer's kernel lets privileged programs alone have such a port; but see
+ * rch_path_request_is_its_own(). iWARP peers have any.
  */
 bool rch_path_request_privileged(const struct rch_path_request *request)
 {
