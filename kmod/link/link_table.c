@@ -635,6 +635,22 @@ static void link_table_listen_first(void)
 			rch_port, ret);
 }
 
+/*
+ * All links of all the namespaces that go together are ended before any of them is waited for, so
+ * that these times run side by side. Peers may still connect: rch_net_exit() ends these.
+ */
+static void rch_net_pre_exit(struct net *net)
+{
+	link_table_any_left(net, NULL, RDMACHAN_CAUSE_UNLOAD);
+}
+
+/*
+ * Other namespaces wait meanwhile. No peer can prolong that. A link waits for RCH_RTU_MS where its
+ * connection was never confirmed, for one dead time (dead_ms) where its other end is on this host
+ * and does not end, and for its own adapter, whose queue pair is in the error state. No program
+ * holds a path while its memory is slow. No link can be left behind: it has the namespace's
+ * addresses, and code of the module.
+ */
 static void rch_net_exit(struct net *net)
 {
 	struct rch_net *rn = net_generic(net, net_id);
@@ -646,6 +662,7 @@ static void rch_net_exit(struct net *net)
 
 static struct pernet_operations net_ops = {
 	.init = rch_net_init,
+	.pre_exit = rch_net_pre_exit,
 	.exit = rch_net_exit,
 	.id = &net_id,
 	.size = sizeof(struct rch_net),
