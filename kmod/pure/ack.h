@@ -3,9 +3,11 @@
  * ack.h - when an adapter sends once more what is not acknowledged
  *
  * The peer's heartbeat decides when a peer is dead, and no adapter shall give up before. One that
- * tries for ever never does. Any other gives up after so many tries, which together take as long as
- * the dead time, or 17 s where that is longer. A packet that is lost last is missed by nobody but
- * its sender, which waits for one timeout.
+ * tries for ever never does. Any other gives up after so many tries, which together take as long
+ * as the dead time, or 17 s (eight tries, 2.1 s each) where that is longer: such a dead time is
+ * not kept. A packet that is lost last is missed by nobody but its sender, which waits for one
+ * timeout. A longer one would cost every program that, for the sake of the few peers that come
+ * back so late.
  *
  * To repeat what is not lost, as when the peer's processor has no time for a while, is not harmless
  * with rxe, which tries for ever. In 6.12 its requester may lose its place in a request of many

@@ -525,7 +525,8 @@ struct rdmachan_use {
  * @out_message_max: Largest message in bytes
  * @out_frame_size: Bytes of a frame on the wire, at most
  * @out_port: Port on which the module listens
- * @out_dead_ms: Dead time in milliseconds
+ * @out_dead_ms: Dead time in milliseconds. An adapter that does not try for ever to send again
+ *	gives up after 17 s, where this is longer
  * @out_connect_ms: Default connect timeout in milliseconds
  * @out_linger_ms: Default linger time in milliseconds
  * @out_buffer: Default send and receive buffer of a channel in bytes
