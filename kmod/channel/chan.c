@@ -145,6 +145,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	chan->tuning = *tuning;
 	init_waitqueue_head(&chan->wait);
 	mutex_init(&chan->async.lock);
+	rch_wake_init(&chan->wake, &chan->wait, &chan->lock);
 	INIT_LIST_HEAD(&chan->backlog);
 	INIT_DELAYED_WORK(&chan->opening.work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->ends.linger_work, rch_chan_linger_work);

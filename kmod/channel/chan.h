@@ -340,6 +340,8 @@ struct rch_chan {
 	struct rch_charge charge;
 	/** @wait: woken when the state changes, a message is complete, or there is room */
 	wait_queue_head_t wait;
+	/** @wake: wakes @wait for records of a frame, with @lock */
+	struct rch_wake wake;
 	/** @async: processes that get SIGIO then, see file_async.c */
 	struct rch_async async;
 	/** @busy: bits RCH_CHAN_TX and RCH_CHAN_RX, and claims that wait; see rch_chan_claim() */
@@ -598,6 +600,18 @@ enum rch_rule rch_chan_accept_got(struct rch_chan *chan, const struct rch_record
 enum rch_rule rch_chan_reject_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_shut_got(struct rch_chan *chan, const struct rch_record *r);
 enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record *r);
+
+/**
+ * rch_chan_wake - a record has changed what others wait for
+ * @chan: channel; locked
+ * @events: as for rch_link_wake()
+ *
+ * Softirq, for a record of the channel's link.
+ */
+static inline void rch_chan_wake(struct rch_chan *chan, __poll_t events)
+{
+	rch_link_wake(chan->lane.link, &chan->wake, events);
+}
 
 /** rch_chan_came - complete messages of the peer; without chan->lock a racy answer */
 static inline u32 rch_chan_came(const struct rch_chan *chan)

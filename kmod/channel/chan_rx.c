@@ -231,7 +231,7 @@ static enum rch_rule chan_rx_data_queue(struct rch_chan *chan, const struct rch_
 	chan_rx_segment_add(chan, r, seg);
 	if (r->flags & RCH_DATA_F_LAST) {
 		WRITE_ONCE(chan->rx.complete, chan->rx.complete + r->run.count);
-		wake_up_interruptible_poll(&chan->wait, EPOLLIN | EPOLLRDNORM);
+		rch_chan_wake(chan, EPOLLIN | EPOLLRDNORM);
 	}
 	*credit = chan_rx_credit_due(chan);
 	return RCH_RULE_OK;

@@ -194,7 +194,7 @@ enum rch_rule rch_chan_taken_got(struct rch_chan *chan, const struct rch_record 
 		rule = RCH_RULE_NUMBERS;
 	} else {
 		WRITE_ONCE(chan->taken.told, number);
-		wake_up_interruptible_poll(&chan->wait, RCH_POLL_NOTHING);
+		rch_chan_wake(chan, RCH_POLL_NOTHING);
 	}
 	spin_unlock(&chan->lock);
 	return rule;

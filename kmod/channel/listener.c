@@ -154,6 +154,7 @@ static struct rch_listener *listener_alloc(struct net *net, const struct rch_cha
 	init_waitqueue_head(&listener->wait);
 	mutex_init(&listener->async.lock);
 	spin_lock_init(&listener->lock);
+	rch_wake_init(&listener->wake, &listener->wait, &listener->lock);
 	INIT_LIST_HEAD(&listener->waiting);
 	rch_charge_begin(&listener->charge, owner->user, owner->exempt);
 	return listener;
@@ -355,15 +356,21 @@ static void listener_unreserve(struct rch_listener *listener)
 	spin_unlock_bh(&listener->lock);
 }
 
-/* The queue takes over the caller's reference. Return: false when it is closed. */
-static bool listener_publish(struct rch_listener *listener, struct rch_chan *chan)
+/*
+ * The queue takes over the caller's reference, and waiters are woken behind the frame of @link.
+ * Return: false when it is closed.
+ */
+static bool listener_publish(struct rch_listener *listener, struct rch_link *link,
+			     struct rch_chan *chan)
 {
 	bool open;
 
 	spin_lock_bh(&listener->lock);
 	open = !listener->closed;
-	if (open)
+	if (open) {
 		list_add_tail(&chan->backlog, &listener->waiting);
+		rch_link_wake(link, &listener->wake, EPOLLIN | EPOLLRDNORM);
+	}
 	spin_unlock_bh(&listener->lock);
 	return open;
 }
@@ -411,9 +418,7 @@ static u32 listener_opened(struct rch_listener *listener, struct rch_link *link,
 	}
 	/* ACCEPT is told before a program can send: it must come first. */
 	rch_lane_tell(&chan->lane, RCH_LANE_ACCEPT);
-	if (listener_publish(listener, chan))
-		wake_up_interruptible_poll(&listener->wait, EPOLLIN | EPOLLRDNORM);
-	else
+	if (!listener_publish(listener, link, chan))
 		rch_chan_release(chan, -1);
 	return 0;
 }

@@ -24,6 +24,7 @@
  * @tuning: for channels; immutable
  * @charge: its share of the limits; channels that come belong to the same user
  * @wait: woken when a channel waits
+ * @wake: wakes @wait for a frame, with @lock
  * @async: the receivers of SIGIO then
  * @lock: protects all that follows; taken in softirq
  * @closed: there is no file any more
@@ -44,6 +45,7 @@ struct rch_listener {
 	struct rdmachan_tuning tuning;
 	struct rch_charge charge;
 	wait_queue_head_t wait;
+	struct rch_wake wake;
 	struct rch_async async;
 	spinlock_t lock;
 	bool closed;

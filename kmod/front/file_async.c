@@ -22,7 +22,7 @@ static int file_async_wake(struct wait_queue_entry *entry, unsigned int mode, in
 
 	if (mask == RCH_POLL_NOTHING)
 		return 0;
-	if (!mask || mask & ~(EPOLLOUT | EPOLLWRNORM))
+	if (!mask || mask & ~(EPOLLOUT | EPOLLWRNORM | RCH_POLL_NOTHING))
 		kill_fasync(&async->list, SIGIO, POLL_IN);
 	if (mask & EPOLLOUT)
 		kill_fasync(&async->list, SIGIO, POLL_OUT);

@@ -251,6 +251,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	INIT_LIST_HEAD(&link->tx.pure);
 	INIT_LIST_HEAD(&link->tx.ready);
 	INIT_LIST_HEAD(&link->tx.sent);
+	INIT_LIST_HEAD(&link->rx.wakes);
 	INIT_LIST_HEAD(&link->lanes.control);
 	INIT_LIST_HEAD(&link->lanes.orphans);
 	INIT_LIST_HEAD(&link->lanes.gone);

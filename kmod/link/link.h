@@ -290,8 +290,27 @@ struct rch_link_lanes {
 	unsigned long idle_since;
 };
 
+/**
+ * struct rch_wake - a wait queue that is woken once for each frame, however many records of that
+ *	have something to tell
+ * @queue: it; immutable. What both are part of is freed by RCU
+ * @lock: protects all that follows, and what the waiters look at; immutable
+ * @list: in the wakes of the link by whose frame it is to be woken, or empty
+ * @events: to tell of; 0: of all
+ * @count: exclusive waiters to wake: one for each record; 0: all
+ */
+struct rch_wake {
+	wait_queue_head_t *queue;
+	spinlock_t *lock;
+	struct list_head list;
+	__poll_t events;
+	u32 count;
+};
+
 /** struct rch_link_rx - what softirq remembers of received frames; it needs no lock */
 struct rch_link_rx {
+	/** @wakes: to be woken behind the frame whose records are judged, as &struct rch_wake */
+	struct list_head wakes;
 	/** @fins: FINs that came, of all channels. Written with WRITE_ONCE(), read anywhere */
 	u32 fins;
 	/**
@@ -654,7 +673,7 @@ struct rch_tx_row {
  *	have. Context: any
  * @opened: the peer opens a channel. Return: enum rch_reject, with @owner if that is
  *	RCH_REJECT_DOMAIN: the service is that user's, and the link another one's; or 0, then a
- *	lane was attached with rch_lane_attach() and accepted. Softirq
+ *	lane was attached with rch_lane_attach() and accepted. Softirq, under RCU
  * @record: a record came for a lane: any but OPEN and CREDIT. Softirq, under RCU.
  *	Return: the rule that was broken; then the link ends
  * @writable: the lane may have room again. Any context, under link->lock
@@ -789,8 +808,12 @@ void rch_link_purge(struct rch_link *link);
 
 /* link_rx.c APIs: softirq */
 void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf);
+void rch_link_wake(struct rch_link *link, struct rch_wake *wake, __poll_t events);
 bool rch_link_key_closed(struct rch_link *link, u32 key);
 void rch_link_key_excused(struct rch_link *link, u32 key);
+
+/* link_rx.c APIs: any context */
+void rch_wake_init(struct rch_wake *wake, wait_queue_head_t *queue, spinlock_t *lock);
 
 /* link_inject.c APIs: softirq */
 void rch_link_inject(struct rch_link *link, const struct rch_rxf *rxf);

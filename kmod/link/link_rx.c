@@ -6,6 +6,11 @@
  * counted and dropped, a gap ends the link. Then its records go to their lanes, one by
  * one. All of this runs in softirq, on one CPU at a time for each link.
  *
+ * Waking. A wake-up looks at all who wait, and poll() and epoll let a program have very many of
+ * these. A frame has hundreds of records. So a record that may be repeated only tells whom to wake,
+ * and of what (rch_link_wake()); each wait queue is woken once, behind the frame's last record.
+ * What the waiters look at was changed before, under the lock, so none of them misses it.
+ *
  * A peer is hostile until proved otherwise. With anything it sends, the only harm is to
  * itself: a broken rule ends the link, with the rule in the error record.
  */
@@ -80,7 +85,6 @@ static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_r
 	struct rch_lane *lane;
 	enum rch_rule rule;
 
-	rcu_read_lock();
 	lane = xa_load(&link->lanes.early, r->chan);
 	if (lane) {
 		data.chan = lane->id;
@@ -88,7 +92,6 @@ static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_r
 	} else {
 		rule = link->rx.refused_early ? RCH_RULE_OK : RCH_RULE_CHANNEL;
 	}
-	rcu_read_unlock();
 	return rule;
 }
 
@@ -102,7 +105,6 @@ static enum rch_rule link_rx_record_got(struct rch_link *link, const struct rch_
 		return link_rx_open_got(link, r);
 	if (unlikely(rch_wire_is_early(r->type, r->flags)))
 		return link_rx_early_got(link, r, page);
-	rcu_read_lock();
 	lane = xa_load(&link->lanes.all, r->chan);
 	/* The peer knows our number, and names the channel by no other any more. */
 	if (lane && unlikely(READ_ONCE(lane->early) == RCH_EARLY_HEARS))
@@ -117,7 +119,6 @@ static enum rch_rule link_rx_record_got(struct rch_link *link, const struct rch_
 	} else {
 		rule = rch_link_ops->record(lane, r, page);
 	}
-	rcu_read_unlock();
 	return rule;
 }
 
@@ -275,6 +276,70 @@ static enum rch_rule link_rx_without_header(struct rch_link *link, const struct 
 	return link_rx_record_got(link, &r, rxf->page);
 }
 
+/** rch_wake_init - nothing is to be told yet; see &struct rch_wake */
+void rch_wake_init(struct rch_wake *wake, wait_queue_head_t *queue, spinlock_t *lock)
+{
+	wake->queue = queue;
+	wake->lock = lock;
+	INIT_LIST_HEAD(&wake->list);
+}
+
+/**
+ * rch_link_wake - a record has changed what others wait for: wake them behind its frame
+ * @link: link, whose frame it is
+ * @wake: whom; its lock is held
+ * @events: what of, as for wake_up_poll(); 0 for all, and then all exclusive waiters too
+ *
+ * If another link is about to wake them, that one does so for both. Softirq.
+ */
+void rch_link_wake(struct rch_link *link, struct rch_wake *wake, __poll_t events)
+{
+	lockdep_assert_held(wake->lock);
+	if (list_empty(&wake->list)) {
+		list_add_tail(&wake->list, &link->rx.wakes);
+		wake->events = events;
+		wake->count = !!events;
+	} else if (!events || !wake->events) {
+		wake->events = 0;
+		wake->count = 0;
+	} else {
+		wake->events |= events;
+		wake->count++;
+	}
+}
+
+/* Nobody else takes one off the list, but one that is taken off may enter another list at once. */
+static void link_rx_wake_all(struct rch_link *link)
+{
+	struct rch_wake *wake, *tmp;
+	__poll_t events;
+	u32 count;
+
+	list_for_each_entry_safe(wake, tmp, &link->rx.wakes, list) {
+		spin_lock(wake->lock);
+		list_del_init(&wake->list);
+		events = wake->events;
+		count = wake->count;
+		spin_unlock(wake->lock);
+		/* Some waiters are not interruptible. */
+		__wake_up(wake->queue, TASK_NORMAL, count, poll_to_key(events));
+	}
+}
+
+/* Return: the rule that was broken */
+static enum rch_rule link_rx_received(struct rch_link *link, const struct rch_rxf *rxf, bool *skip)
+{
+	enum rch_rule rule;
+
+	/* For lanes, and for what is to be woken, which may be let go meanwhile. */
+	rcu_read_lock();
+	rule = rxf->bare ? link_rx_without_header(link, rxf, skip) :
+	       link_rx_with_header(link, rxf, skip);
+	link_rx_wake_all(link);
+	rcu_read_unlock();
+	return rule;
+}
+
 /**
  * rch_link_received - a frame came
  * @link: link
@@ -287,8 +352,7 @@ void rch_link_received(struct rch_link *link, const struct rch_rxf *rxf)
 
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)
 		return;
-	rule = rxf->bare ? link_rx_without_header(link, rxf, &skip) :
-	       link_rx_with_header(link, rxf, &skip);
+	rule = link_rx_received(link, rxf, &skip);
 	if (skip)
 		atomic64_inc(&rch_counts.dropped);
 	else if (rule)

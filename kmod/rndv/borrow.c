@@ -136,7 +136,7 @@ enum rch_rule rch_chan_standing_got(struct rch_chan *chan, const struct rch_cts 
 		 * again wakes nobody: a wake-up looks at all who wait.
 		 */
 		if (news)
-			wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+			rch_chan_wake(chan, RCH_POLL_NOTHING);
 	} else {
 		answer = borrow_return_locked(chan, cts);
 	}

@@ -65,7 +65,7 @@ bool rch_chan_offer_keep(struct rch_chan *chan)
 	WRITE_ONCE(chan->rndv_rx.offered, true);
 	mod_delayed_work(rch_wq, &chan->rndv_rx.offer_work, msecs_to_jiffies(RCH_OFFER_MS) + 1);
 	/* A program that polls has to look: then it is refused, and comes as DATA. */
-	wake_up_interruptible_all(&chan->wait);
+	rch_chan_wake(chan, 0);
 	return true;
 }
 

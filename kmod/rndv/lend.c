@@ -371,7 +371,7 @@ enum rch_rule rch_chan_placed_got(struct rch_chan *chan, const struct rch_rts *r
 	serial = chan->rndv_rx.offer.serial;
 	if (!rule && none)
 		refuse = lend_returned_locked(chan, rts->serial);
-	wake_up_poll(&chan->wait, RCH_POLL_NOTHING);
+	rch_chan_wake(chan, RCH_POLL_NOTHING);
 	spin_unlock(&chan->lock);
 	if (refuse)
 		rch_chan_offer_refuse(chan, serial);

@@ -437,11 +437,13 @@ struct completion { u32 done; };
 #define waitqueue_active(w) (!list_empty(&(w)->head))
 #define wq_has_sleeper(w) waitqueue_active(w)
 #define key_to_poll(key) ((__poll_t)(unsigned long)(key))
+#define poll_to_key(mask) ((void *)(unsigned long)(mask))
 #define wake_up_all(w) kernel_wake(w, 0)
 #define wake_up_poll(w, mask) kernel_wake(w, mask)
 #define wake_up_interruptible_all(w) kernel_wake(w, 0)
 #define wake_up_interruptible_poll(w, mask) kernel_wake(w, mask)
 #define wake_up_all_locked(w) kernel_wake_locked(w, 0)
+#define __wake_up(w, mode, count, key) ((void)(count), kernel_wake(w, key_to_poll(key)))
 void kernel_wake(wait_queue_head_t *queue, __poll_t mask);
 void kernel_wake_locked(wait_queue_head_t *queue, __poll_t mask);
 void add_wait_queue(wait_queue_head_t *queue, wait_queue_entry_t *entry);
@@ -470,6 +472,7 @@ void remove_wait_queue(wait_queue_head_t *queue, wait_queue_entry_t *entry);
 #define finish_wait(w, entry) ((void)(entry))
 #define schedule_timeout(left) ((void)(left), 0L)
 #define TASK_INTERRUPTIBLE 0
+#define TASK_NORMAL 0
 
 /* Works and timers: in one list, until the script runs them */
 struct work_struct {
