@@ -394,7 +394,7 @@ static struct rch_chan *listener_make_chan(struct rch_listener *listener, struct
 		return NULL;
 	}
 	rch_lane_connected(&chan->lane, open->chan, open->window);
-	if (open->early && rch_lane_hear_early(&chan->lane)) {
+	if (open->early && !rch_lane_hear_early(&chan->lane)) {
 		if (rch_lane_detach(&chan->lane))
 			rch_chan_put(chan);
 		rch_chan_put(chan);

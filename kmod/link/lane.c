@@ -179,7 +179,7 @@ static void lane_detach(struct rch_lane *lane)
 	lockdep_assert_held(&link->lock);
 	xa_erase(&link->lanes.all, lane->id);
 	if (lane->early >= RCH_EARLY_HEARS)
-		xa_erase(&link->lanes.early, lane->peer_id);
+		rb_erase(&lane->early_node, &link->lanes.early);
 	lane->id = 0;
 	lane_purge(lane);
 	lane_words_drop(lane);
@@ -356,26 +356,46 @@ void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window)
 	spin_unlock_bh(&lane->link->lock);
 }
 
+static int lane_early_compare(const void *peer_id, const struct rb_node *node)
+{
+	u32 a = *(const u32 *)peer_id, b = rb_entry(node, struct rch_lane, early_node)->peer_id;
+
+	return a < b ? -1 : a > b;
+}
+
+static int lane_early_order(struct rb_node *fresh, const struct rb_node *node)
+{
+	return lane_early_compare(&rb_entry(fresh, struct rch_lane, early_node)->peer_id, node);
+}
+
 /**
  * rch_lane_hear_early - messages may come by the peer's number
  * @lane: lane that the peer has opened with RCH_OPEN_F_EARLY, and is connected
  *
- * Context: softirq. Return: 0, -ENOMEM, or -ENOTCONN when the link has ended.
+ * Context: softirq. Return: false when the link has ended, or another lane has the number.
  */
-int rch_lane_hear_early(struct rch_lane *lane)
+bool rch_lane_hear_early(struct rch_lane *lane)
 {
 	struct rch_link *link = lane->link;
-	int ret = -ENOTCONN;
+	bool ok;
 
-	if (rch_no_memory(RCH_SITE_LANE))
-		return -ENOMEM;
 	spin_lock_bh(&link->lock);
-	if (lane->id)
-		ret = xa_insert_bh(&link->lanes.early, lane->peer_id, lane, GFP_ATOMIC);
-	if (!ret)
+	ok = lane->id && !rb_find_add(&lane->early_node, &link->lanes.early, lane_early_order);
+	if (ok)
 		WRITE_ONCE(lane->early, RCH_EARLY_HEARS);
 	spin_unlock_bh(&link->lock);
-	return ret;
+	return ok;
+}
+
+/** rch_lane_early - the lane that has a number of the peer's, or NULL. Under RCU */
+struct rch_lane *rch_lane_early(struct rch_link *link, u32 peer_id)
+{
+	struct rb_node *node;
+
+	spin_lock_bh(&link->lock);
+	node = rb_find(&peer_id, &link->lanes.early, lane_early_compare);
+	spin_unlock_bh(&link->lock);
+	return node ? rb_entry(node, struct rch_lane, early_node) : NULL;
 }
 
 /**

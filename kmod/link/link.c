@@ -203,7 +203,6 @@ static void link_release(struct kref *ref)
 	pr_debug("rdmachan: link destroyed %p\n", link);
 	atomic_dec(&rch_counts.links);
 	rch_charge_end(&link->charge);
-	xa_destroy(&link->lanes.early);
 	xa_destroy(&link->lanes.all);
 	kfree_rcu(link, rcu);
 }
@@ -257,7 +256,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	INIT_LIST_HEAD(&link->lanes.gone);
 	link->lanes.drr.quantum = RCH_FRAME_SIZE;
 	xa_init_flags(&link->lanes.all, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	xa_init_flags(&link->lanes.early, XA_FLAGS_LOCK_BH);
+	link->lanes.early = RB_ROOT;
 	init_completion(&link->opening.built);
 	INIT_DELAYED_WORK(&link->opening.work, rch_link_connect_work);
 	INIT_WORK(&link->opening.ask_work, rch_link_ask_work);

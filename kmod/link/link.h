@@ -28,6 +28,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
@@ -276,10 +277,11 @@ struct rch_link_lanes {
 	/** @all: lanes by number, with XA_FLAGS_LOCK_BH; readers use RCU and not the lock */
 	struct xarray all;
 	/**
-	 * @early: lanes that the peer has opened with RCH_OPEN_F_EARLY, by its numbers of them; as
-	 * @all
+	 * @early: lanes that the peer has opened with RCH_OPEN_F_EARLY, by its numbers of them. A
+	 * tree, as the peer chooses these: an xarray would need 1.7 KiB for each that is far from
+	 * others, and what a lane has in a tree is part of its channel
 	 */
-	struct xarray early;
+	struct rb_root early;
 	/** @next: for cyclic allocation of numbers */
 	u32 next;
 	/** @count: lanes attached; read with READ_ONCE() without the lock, for a guess */
@@ -567,6 +569,7 @@ struct rch_word {
  * @opened: OPEN was put into a frame, and the peer may answer; written with WRITE_ONCE()
  * @early: &enum rch_lane_early; once attached written in softirq only, with WRITE_ONCE(), but for
  *	RCH_EARLY_ASKS
+ * @early_node: in @early of the link's lanes, with RCH_EARLY_HEARS or behind it
  * @early_heard: cost of the messages that came with RCH_EARLY_HEARS; softirq alone uses it
  * @sent_early: an item was put into a frame before ACCEPT came
  * @queued: what items in @txq are charged, see rch_item_charge()
@@ -612,6 +615,7 @@ struct rch_lane {
 	struct rch_open open;
 	bool opened;
 	u8 early;
+	struct rb_node early_node;
 	u32 early_heard;
 	bool sent_early;
 	u64 queued;
@@ -841,7 +845,8 @@ bool rch_lane_closed_got(struct rch_lane *lane);
 void rch_lane_connected(struct rch_lane *lane, u32 peer_id, u64 window);
 void rch_lane_tell(struct rch_lane *lane, u32 control);
 void rch_lane_open(struct rch_lane *lane, bool early);
-int rch_lane_hear_early(struct rch_lane *lane);
+bool rch_lane_hear_early(struct rch_lane *lane);
+struct rch_lane *rch_lane_early(struct rch_link *link, u32 peer_id);
 bool rch_lane_unattach(struct rch_lane *lane);
 bool rch_lane_sent_early(struct rch_lane *lane);
 void rch_lane_credit(struct rch_lane *lane, u64 limit);

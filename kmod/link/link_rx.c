@@ -24,7 +24,7 @@ static enum rch_rule link_rx_open_got(struct rch_link *link, const struct rch_re
 	u32 reason, domain = 0;
 
 	rch_wire_open_get(r, &open);
-	if (open.early && xa_load(&link->lanes.early, open.chan))
+	if (open.early && rch_lane_early(link, open.chan))
 		return RCH_RULE_STATE;
 	reason = rch_link_ops->opened(link, &open, &owner);
 	if (reason == RCH_REJECT_DOMAIN)
@@ -85,7 +85,7 @@ static enum rch_rule link_rx_early_got(struct rch_link *link, const struct rch_r
 	struct rch_lane *lane;
 	enum rch_rule rule;
 
-	lane = xa_load(&link->lanes.early, r->chan);
+	lane = rch_lane_early(link, r->chan);
 	if (lane) {
 		data.chan = lane->id;
 		rule = link_rx_early_rule(lane, r) ?: rch_link_ops->record(lane, &data, page);

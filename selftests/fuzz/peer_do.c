@@ -92,7 +92,7 @@ u32 do_opened(struct rch_link *link, const struct rch_open *open, kuid_t *uid)
 		return RCH_REJECT_RESOURCES;
 	}
 	rch_lane_connected(&chan->lane, open->chan, open->window);
-	if (open->early && rch_lane_hear_early(&chan->lane)) {
+	if (open->early && !rch_lane_hear_early(&chan->lane)) {
 		if (rch_lane_detach(&chan->lane))
 			rch_chan_put(chan);
 		rch_chan_put(chan);

@@ -283,6 +283,58 @@ TEST_F(scene, early_for_a_full_backlog)
 	}
 }
 
+static long reclaimable_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "SReclaimable: %ld", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+#define APART 1024U
+
+/* Nodes of a table by number are such memory. Each channel would have three, 1.7 KiB. */
+TEST_F(scene, numbers_apart_cost_nothing)
+{
+	struct said opens = OPENS(FIRST_NO);
+	struct attack *a = &self->a;
+	struct opts many = prey_opts;
+	static struct frame f;
+	int listener;
+	long before;
+	u32 i;
+
+	many.backlog = APART;
+	listener = do_listen(a->ctx, PREY + 8, &many);
+	ASSERT_GE(listener, 0);
+	ASSERT_TRUE(attack_connect(a, false));
+	before = reclaimable_kib();
+	ASSERT_GE(before, 0);
+	opens.service = PREY + 8;
+	for (i = 0; i < APART; i++) {
+		opens.chan = i << 22 | 1;
+		frame_begin(&f);
+		say_open(&f, &opens);
+		frame_data(&f, opens.chan, EARLY, 8, 8);
+		ASSERT_EQ(hostile_say(&a->h, &f), 0);
+	}
+	ASSERT_TRUE(attack_heard(a));
+	EXPECT_LT(reclaimable_kib() - before, APART / 2);
+	for (i = 0; i < APART; i++) {
+		int chan = do_accept(listener, TIMEOUT(5000));
+
+		ASSERT_GE(chan, 0);
+		expect_messages(chan, 1, false);
+		close(chan);
+	}
+	close(listener);
+}
+
 /* Larger than the program takes: the channel is reset, and the link is as it was. */
 TEST_F(scene, early_and_too_large)
 {

@@ -215,6 +215,43 @@ void kernel_xa_destroy(struct xarray *xa)
 	memset(xa, 0, sizeof(*xa));
 }
 
+/* Trees */
+
+struct rb_node *rb_find(const void *key, const struct rb_root *tree,
+			int (*cmp)(const void *key, const struct rb_node *node))
+{
+	struct rb_node *node = tree->rb_node;
+
+	while (node && cmp(key, node))
+		node = node->next;
+	return node;
+}
+
+struct rb_node *rb_find_add(struct rb_node *fresh, struct rb_root *tree,
+			    int (*cmp)(struct rb_node *fresh, const struct rb_node *node))
+{
+	struct rb_node *node = tree->rb_node;
+
+	while (node && cmp(fresh, node))
+		node = node->next;
+	if (node)
+		return node;
+	fresh->next = tree->rb_node;
+	tree->rb_node = fresh;
+	return NULL;
+}
+
+void rb_erase(struct rb_node *node, struct rb_root *tree)
+{
+	struct rb_node **at = &tree->rb_node;
+
+	while (*at != node) {
+		fuzz_assert(*at);
+		at = &(*at)->next;
+	}
+	*at = node->next;
+}
+
 /* Wait queues */
 
 void add_wait_queue(wait_queue_head_t *queue, wait_queue_entry_t *entry)

@@ -371,6 +371,17 @@ struct page { u32 refs; u8 *memory; size_t size; };
 void kernel_page_put(struct page *page);
 
 /* Tables */
+/* Trees are lists: what is in them has no order but for whoever walks them. */
+struct rb_node { struct rb_node *next; };
+struct rb_root { struct rb_node *rb_node; };
+#define RB_ROOT ((struct rb_root){})
+#define rb_entry(p, type, member) container_of(p, type, member)
+struct rb_node *rb_find(const void *key, const struct rb_root *tree,
+			int (*cmp)(const void *key, const struct rb_node *node));
+struct rb_node *rb_find_add(struct rb_node *fresh, struct rb_root *tree,
+			    int (*cmp)(struct rb_node *fresh, const struct rb_node *node));
+void rb_erase(struct rb_node *node, struct rb_root *tree);
+
 typedef u32 xa_mark_t;
 struct kernel_slot { u32 index; void *entry; };
 
