@@ -56,6 +56,19 @@ struct rch_segment {
 	u32 hidden;
 };
 
+/**
+ * struct rch_dropped - segments that nobody will read, and that are charged no longer
+ * @list: they
+ * @bytes: what was charged for them, records included
+ */
+struct rch_dropped {
+	struct list_head list;
+	u64 bytes;
+};
+
+/** RCH_DROPPED - a &struct rch_dropped without segments; @name is the variable */
+#define RCH_DROPPED(name) { .list = LIST_HEAD_INIT((name).list) }
+
 /** RCH_EVENT_BYTES - what an event of the module's costs until it is read */
 #define RCH_EVENT_BYTES (sizeof(struct rch_segment) + sizeof(struct rdmachan_grant_event))
 
@@ -567,7 +580,7 @@ struct rch_segment *rch_segment_alloc(struct rch_own_segment *own, const struct 
 				      struct page *page, u64 unread);
 bool rch_segment_next(struct rch_segment *seg);
 void rch_segments_free(struct list_head *list);
-void rch_segments_discard(struct list_head *list);
+void rch_segments_discard(struct rch_dropped *drop);
 void rch_segments_drop(struct list_head *list);
 
 /* chan_rx.c APIs: process context */

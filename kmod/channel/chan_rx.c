@@ -176,7 +176,7 @@ static void chan_rx_records_over(struct rch_chan *chan, u32 records, u32 bytes)
  * Take the segments of the message that is arriving out of the queue's end. There may be very many:
  * they are moved together. Those before them stay as they are, for a reader without the lock.
  */
-static void chan_rx_take_arriving(struct rch_chan *chan, struct list_head *out)
+static void chan_rx_take_arriving(struct rch_chan *chan, struct rch_dropped *out)
 {
 	struct rch_chan_rx *rx = &chan->rx;
 
@@ -184,7 +184,8 @@ static void chan_rx_take_arriving(struct rch_chan *chan, struct list_head *out)
 	if (!rx->arriving)
 		return;
 	chan_rx_records_over(chan, rx->from_records, rx->from_bytes);
-	list_bulk_move_tail(out, &rx->from->list, rx->segments.prev);
+	list_bulk_move_tail(&out->list, &rx->from->list, rx->segments.prev);
+	out->bytes += rch_window_cost_run(rx->from_records, rx->from_bytes);
 	rx->arriving = false;
 }
 
@@ -211,7 +212,7 @@ static void chan_rx_segment_add(struct rch_chan *chan, const struct rch_record *
 }
 
 static enum rch_rule chan_rx_data_queue(struct rch_chan *chan, const struct rch_record *r,
-					struct rch_segment *seg, struct list_head *drop,
+					struct rch_segment *seg, struct rch_dropped *drop,
 					u64 *credit)
 {
 	enum rch_rule rule;
@@ -242,7 +243,7 @@ static enum rch_rule chan_rx_data_queue(struct rch_chan *chan, const struct rch_
  * an event, which is queued behind it, would be taken for its end.
  */
 static void chan_rx_data_ignore(struct rch_chan *chan, const struct rch_record *r,
-				struct list_head *drop, u64 *credit)
+				struct rch_dropped *drop, u64 *credit)
 {
 	lockdep_assert_held(&chan->lock);
 	chan->rx.window.received += rch_window_cost_run(r->run.count, r->run.bytes);
@@ -264,8 +265,8 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 				 struct rch_segment *seg, bool *ignored)
 {
 	enum rch_rule rule = RCH_RULE_OK;
+	struct rch_dropped drop = RCH_DROPPED(drop);
 	u64 credit = 0;
-	LIST_HEAD(drop);
 
 	*ignored = false;
 	spin_lock(&chan->lock);
@@ -281,9 +282,9 @@ enum rch_rule rch_chan_data_keep(struct rch_chan *chan, const struct rch_record 
 		chan_rx_data_ignore(chan, r, &drop, &credit);
 	/* Under the lock: from then on a reader may have freed what is queued. */
 	if (seg && list_empty(&seg->list))
-		list_add(&seg->list, &drop);
+		list_add(&seg->list, &drop.list);
 	spin_unlock(&chan->lock);
-	if (unlikely(!list_empty(&drop)))
+	if (unlikely(!list_empty(&drop.list)))
 		rch_segments_discard(&drop);
 	chan_rx_tell_credit(chan, credit);
 	return rule;
@@ -480,9 +481,9 @@ static u32 chan_rx_close_cause(u32 cause, bool reset)
 enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record *r)
 {
 	bool reset = r->flags & RCH_CLOSE_F_RESET;
+	struct rch_dropped drop = RCH_DROPPED(drop);
 	struct rdmachan_error error = {};
 	u32 cause, detail;
-	LIST_HEAD(drop);
 	bool first;
 
 	if (!chan->lane.peer_id)

@@ -27,14 +27,14 @@
 #define RCH_KEEP_UNREAD 16384
 /* Segments that soft interrupt frees in one go. */
 #define RCH_FREE_AT_ONCE 64
-/* Messages that did not end, whose segments a work item frees, at a time. */
-#define RCH_LISTS_LEFT 256
+/* Bytes of messages that did not end, whose segments a work item frees; or one message. */
+#define RCH_BYTES_LEFT (16U << 20)
 
 static void rch_segments_left_work(struct work_struct *work);
 
 static DEFINE_SPINLOCK(left_lock); /* protects left; innermost, any context */
 static LIST_HEAD(left); /* segments that are still to be freed, of whichever channels */
-static u32 left_lists; /* lists that were joined to it; protected by left_lock */
+static u64 left_bytes; /* of it, and of what the work item frees now; protected by left_lock */
 static DECLARE_WORK(left_work, rch_segments_left_work);
 
 /* @own: the channel's own one, if it may be that; @room: where @bytes of it go. */
@@ -198,24 +198,29 @@ void rch_segments_drop(struct list_head *list)
 static void rch_segments_left_work(struct work_struct *work)
 {
 	LIST_HEAD(drop);
+	u64 bytes;
 
 	spin_lock_bh(&left_lock);
 	list_splice_init(&left, &drop);
-	left_lists = 0;
+	/* More is added behind this, while this is freed. */
+	bytes = left_bytes;
 	spin_unlock_bh(&left_lock);
 	rch_segments_drop(&drop);
+	spin_lock_bh(&left_lock);
+	left_bytes -= bytes;
+	spin_unlock_bh(&left_lock);
 }
 
 /* Nobody is charged for them any more, so there is a bound. Return: whether a work item has it. */
-static bool segment_leave(struct list_head *list)
+static bool segment_leave(struct rch_dropped *drop)
 {
 	bool ok;
 
 	spin_lock_bh(&left_lock);
-	ok = left_lists < RCH_LISTS_LEFT;
+	ok = !left_bytes || left_bytes + drop->bytes <= RCH_BYTES_LEFT;
 	if (ok) {
-		list_splice_tail_init(list, &left);
-		left_lists++;
+		list_splice_tail_init(&drop->list, &left);
+		left_bytes += drop->bytes;
 	}
 	spin_unlock_bh(&left_lock);
 	if (ok)
@@ -225,23 +230,23 @@ static bool segment_leave(struct list_head *list)
 
 /**
  * rch_segments_discard - free what has come of a message that does not end, and make the list empty
- * @list: segments; but for the first, which may be a whole message that is refused, none is the
+ * @drop: segments; but for the first, which may be a whole message that is refused, none is the
  *	last of its message: so none is a channel's own, which may be freed before these are
  *
  * There may be as many as a peer likes, and soft interrupt has others to serve. So most are left to
  * a work item. Any context.
  */
-void rch_segments_discard(struct list_head *list)
+void rch_segments_discard(struct rch_dropped *drop)
 {
 	struct rch_segment *seg, *tmp;
 	u32 count = 0;
 
-	list_for_each_entry_safe(seg, tmp, list, list) {
+	list_for_each_entry_safe(seg, tmp, &drop->list, list) {
 		if (count++ == RCH_FREE_AT_ONCE)
 			break;
 		list_del(&seg->list);
 		segment_free(seg);
 	}
-	if (!list_empty(list) && !segment_leave(list))
-		rch_segments_free(list);
+	if (!list_empty(&drop->list) && !segment_leave(drop))
+		rch_segments_free(&drop->list);
 }

@@ -210,7 +210,8 @@ static inline bool kref_put(struct kref *k, void (*release)(struct kref *k))
 /* Lists */
 struct list_head { struct list_head *next, *prev; };
 struct hlist_node { struct hlist_node *next, **pprev; };
-#define LIST_HEAD(name) struct list_head name = { &(name), &(name) }
+#define LIST_HEAD_INIT(name) { &(name), &(name) }
+#define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
 
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {
