@@ -23,6 +23,20 @@
 #include "base/rch.h"
 #include "link/link.h"
 
+/*
+ * @at: the timer is not to be later. What it was queued for may be later than that, as a frame that
+ * rch_link_close_by() would have closed was closed sooner. It may be running for an earlier frame,
+ * and then finds that it is too early.
+ */
+static void link_gather_arm(struct rch_link *link, ktime_t at)
+{
+	struct hrtimer *timer = &link->gather.timer;
+
+	lockdep_assert_held(&link->lock);
+	if (!hrtimer_is_queued(timer) || ktime_before(at, hrtimer_get_expires(timer)))
+		hrtimer_start(timer, at, HRTIMER_MODE_ABS_SOFT);
+}
+
 /* In a quarter of the time, or at its end. */
 static void link_gather_look_again(struct rch_link *link, ktime_t now)
 {
@@ -30,9 +44,7 @@ static void link_gather_look_again(struct rch_link *link, ktime_t now)
 	if (ktime_after(link->gather.look, link->gather.until))
 		link->gather.look = link->gather.until;
 	link->gather.used = link->tx.open->used;
-	/* It may be running for an earlier frame, and then finds that it is too early. */
-	if (!hrtimer_is_queued(&link->gather.timer))
-		hrtimer_start(&link->gather.timer, link->gather.look, HRTIMER_MODE_ABS_SOFT);
+	link_gather_arm(link, link->gather.look);
 }
 
 /** rch_link_timers_fine - whether something can be held back for @gather_us. Any context */
@@ -97,9 +109,7 @@ void rch_link_close_by(struct rch_link *link, u32 us)
 		return;
 	link->gather.waits = true;
 	link->gather.late = ktime_add_us(ktime_get(), us);
-	/* Else it looks before that. */
-	if (!hrtimer_is_queued(&link->gather.timer))
-		hrtimer_start(&link->gather.timer, link->gather.late, HRTIMER_MODE_ABS_SOFT);
+	link_gather_arm(link, link->gather.late);
 }
 
 /** rch_link_gather_sent - a frame with records is posted; locked */
