@@ -17,6 +17,7 @@ extern struct kunit_suite rch_pace_suite;
 extern struct kunit_suite rch_ring_suite;
 extern struct kunit_suite rch_run_suite;
 extern struct kunit_suite rch_seq_suite;
+extern struct kunit_suite rch_span_suite;
 extern struct kunit_suite rch_state_suite;
 extern struct kunit_suite rch_tail_suite;
 extern struct kunit_suite rch_trip_suite;

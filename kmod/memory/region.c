@@ -36,6 +36,7 @@
 #include "base/rch.h"
 #include "dma/mem.h"
 #include "memory/region.h"
+#include "memory/span.h"
 #include "path/path.h"
 #include "path/path_rdma.h"
 
@@ -383,13 +384,12 @@ static int region_pin(struct rch_region *region, struct rdmachan_error *error)
 /* Return: -EINVAL when it cannot be a range of addresses. */
 static int region_measure(struct rch_region *region)
 {
-	u64 end = region->addr + region->length;
+	u64 pages = rch_span_pages(region->addr, region->length, PAGE_SHIFT, ULONG_MAX);
 
-	if (!region->length || end < region->addr || PAGE_ALIGN(end) < end ||
-	    (unsigned long)end != end)
+	if (!pages || pages > U32_MAX)
 		return -EINVAL;
-	region->pages = (PAGE_ALIGN(end) - (region->addr & PAGE_MASK)) >> PAGE_SHIFT;
-	return region->pages > U32_MAX ? -EINVAL : 0;
+	region->pages = pages;
+	return 0;
 }
 
 static int region_enter(struct rch_regions *set, struct rch_region *region)
