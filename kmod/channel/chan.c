@@ -160,6 +160,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	INIT_LIST_HEAD(&chan->rx.segments);
 	mutex_init(&chan->tune_lock);
 	mutex_init(&chan->early.lock);
+	chan->early.max = U32_MAX;
 	INIT_LIST_HEAD(&chan->early.messages);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);

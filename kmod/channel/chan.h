@@ -160,6 +160,11 @@ struct rch_chan_early {
 	struct mutex lock;
 	/** @live: the lane is attached, and takes messages; protected by @lock */
 	bool live;
+	/**
+	 * @max: bytes of the largest message that the lane takes before ACCEPT, if it is @live.
+	 * Protected by @lock; written with WRITE_ONCE(), and read without the lock for a guess
+	 */
+	u32 max;
 	/** @over: no more are taken; they are sent as others are */
 	bool over;
 	/**

@@ -53,10 +53,13 @@ bool rch_chan_may_send_early(const struct rch_chan *chan)
 	       !(READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_SEND);
 }
 
-/* Whether a message of @length may be admitted; a racy answer, but what has no room gets none. */
+/*
+ * Whether a message of @length may be admitted; a racy answer, but what has no room gets none. So is
+ * one that is too large for the lane: until that is made anew, and then it is looked at again.
+ */
 static bool chan_early_has_room(const struct rch_chan *chan, size_t length)
 {
-	return length <= RCH_EARLY_MAX - RCH_WINDOW_RECORD &&
+	return length <= min(RCH_EARLY_MAX - RCH_WINDOW_RECORD, READ_ONCE(chan->early.max)) &&
 	       rch_window_cost(length) <= RCH_EARLY_MAX - READ_ONCE(chan->early.cost);
 }
 
@@ -159,8 +162,7 @@ static int chan_early_take(struct rch_chan *chan, struct rch_early_message *mess
 	bool live = chan->early.live;
 
 	lockdep_assert_held(&chan->early.lock);
-	if ((live && message->length > rch_lane_segment_max(&chan->lane)) ||
-	    !chan_early_admit(chan, message)) {
+	if (message->length > chan->early.max || !chan_early_admit(chan, message)) {
 		rch_item_free(item);
 		return -EAGAIN;
 	}
@@ -274,6 +276,14 @@ static int chan_early_queue_all(struct rch_chan *chan)
 	return 0;
 }
 
+/* A message that is larger than a frame would be in parts, and only whole ones go before ACCEPT. */
+static void chan_early_set_live(struct rch_chan *chan, bool live)
+{
+	lockdep_assert_held(&chan->early.lock);
+	chan->early.live = live;
+	WRITE_ONCE(chan->early.max, live ? rch_lane_segment_max(&chan->lane) : U32_MAX);
+}
+
 /* The lane was on another link before; nobody looks at it any more after this. */
 static void chan_early_renew_lane(struct rch_chan *chan)
 {
@@ -283,7 +293,7 @@ static void chan_early_renew_lane(struct rch_chan *chan)
 	if (!link)
 		return;
 	mutex_lock(&chan->early.lock);
-	chan->early.live = false;
+	chan_early_set_live(chan, false);
 	mutex_unlock(&chan->early.lock);
 	synchronize_rcu();
 	spin_lock_bh(&chan->lock);
@@ -306,7 +316,7 @@ static int chan_early_attach(struct rch_chan *chan, struct rch_link *link)
 		return ret;
 	}
 	ret = chan_early_queue_all(chan);
-	chan->early.live = !ret;
+	chan_early_set_live(chan, !ret);
 	if (ret && rch_lane_unattach(&chan->lane))
 		rch_chan_put(chan);
 	return ret;

@@ -13,6 +13,7 @@
 
 #include "../../kmod/pure/window.h"
 #include "hostile_scene.h"
+#include "ring.h"
 
 /* The peer's numbers of the channels that it opens. */
 #define FIRST_NO 200U
@@ -497,6 +498,42 @@ TEST_F_ROWS(scene, asked_and, answers)
 	expect_shuts(a, row->how, row->early_end);
 	ASSERT_EQ(get_error(a->victim, &error), 0);
 	EXPECT_EQ(error.detail, row->reject ? 2 : 0);
+}
+
+#define SENDERS 2
+
+/* What is too large for a frame waits for the answer, and does not keep others looking. */
+TEST_F(scene, too_large_for_a_frame_by_two_queues)
+{
+	struct rdmachan_addr addr = peer_address();
+	struct attack *a = &self->a;
+	struct opts o = prey_opts;
+	static char data[ASKED];
+	struct queue q[SENDERS];
+	int i;
+
+	a->frame_size = SMALL_FRAME;
+	hostile_begin(&a->h);
+	ASSERT_EQ(hostile_listen(&a->h), 0);
+	o.flags = RDMACHAN_CONNECT_F_EARLY;
+	addr.port = htons(HOSTILE_PORT);
+	a->victim = do_connect_to(a->ctx, &addr, PREY, &o);
+	ASSERT_GE(a->victim, 0);
+	ASSERT_TRUE(be_connected_to(a));
+	for (i = 0; i < SENDERS; i++) {
+		ASSERT_EQ(queue_open(a->ctx, &q[i], 8, 8), 0);
+		queue_send(&q[i], a->victim, data, ASKED, i);
+		ASSERT_EQ(queue_submit(&q[i]), 1);
+	}
+	hostile_beat(&a->h, 300);
+	EXPECT_EQ(a->h.count[RCH_REC_DATA], 0);
+	answer_open(a, 0, 0);
+	for (i = 0; i < SENDERS; i++)
+		EXPECT_CQE(&q[i], i, ASKED);
+	hostile_beat(&a->h, 300);
+	EXPECT_EQ(a->h.data_bytes, SENDERS * ASKED);
+	for (i = 0; i < SENDERS; i++)
+		queue_close(&q[i]);
 }
 
 /* Times that a channel is asked for. */
