@@ -54,8 +54,8 @@ bool rch_chan_may_send_early(const struct rch_chan *chan)
 }
 
 /*
- * Whether a message of @length may be admitted; a racy answer, but what has no room gets none. So is
- * one that is too large for the lane: until that is made anew, and then it is looked at again.
+ * Whether a message of @length may be admitted; a racy answer, but what has no room gets none, nor
+ * what is larger than the lane takes.
  */
 static bool chan_early_has_room(const struct rch_chan *chan, size_t length)
 {

@@ -14,7 +14,7 @@
  * @shift: bits of an address within a page
  * @top: the highest address that there is
  *
- * Return: how many; 0 when it is no range of addresses, or the address behind its last page is none.
+ * Return: how many; 0 when it is no range of addresses, or has none behind its last page.
  */
 static inline u64 rch_span_pages(u64 addr, u64 length, unsigned int shift, u64 top)
 {

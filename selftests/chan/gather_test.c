@@ -8,6 +8,8 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
 
 #include "common.h"
 #include "harness.h"
@@ -416,6 +418,91 @@ TEST_TIMEOUT(last_words_device_removed, 200)
 		EXPECT_EQ(add_device(), 0);
 	}
 	close(ctx);
+}
+
+/* Nanoseconds, of the cable there and back; and when the test does what, behind the burst. */
+#define TRIP_NS (20 * 1000000LL)
+#define SHUT_NS (TRIP_NS - 500000)
+#define WRITE_NS (TRIP_NS + 200000)
+/* Frames. With the 4 that are kept of 32, less than half of the credit is left. */
+#define BURST 14
+#define FRAME_BYTES 12000
+#define GATHER_US 400
+
+struct arrival {
+	int chan;
+	int64_t at;
+};
+
+static void *note_arrival(void *arg)
+{
+	struct arrival *arrival = arg;
+	char byte;
+
+	EXPECT_EQ(read(arrival->chan, &byte, 1), 1);
+	arrival->at = clock_ns();
+	return NULL;
+}
+
+static void sleep_until_ns(int64_t ns)
+{
+	const struct timespec at = { ns / 1000000000, ns % 1000000000 };
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+/* The link's shortest round trip of late is that of the cable as it is now. */
+static void forget_trips(struct fixture_gather *self)
+{
+	char byte = 0;
+	int i;
+
+	for (i = 0; i < 24; i++) {
+		ASSERT_EQ(write(self->a, &byte, 1), 1);
+		ASSERT_EQ(read(self->b, &byte, 1), 1);
+		sleep_ms(1251);
+	}
+}
+
+/*
+ * A frame that does not wait a whole round trip for others has a timer for a part of that. They are
+ * acknowledged sooner, so it goes. The message behind it is held back until its own time.
+ */
+TEST_F(gather, timer_of_another_frame)
+{
+	const struct opts o = { .tuning = { .send_buffer = 4 << 20, .recv_buffer = 4 << 20 } };
+	static const char data[FRAME_BYTES];
+	struct arrival arrival = { self->b };
+	int burst[2], ends[2], i;
+	int64_t begun, sent;
+	pthread_t reader;
+
+	if (!time_is_virtual())
+		SKIP("time is real here: nobody knows when an acknowledgement comes");
+	pair_up(self->ctx, burst, &o);
+	pair_up(self->ctx, ends, NULL);
+	cable("delay 10");
+	forget_trips(self);
+	set_parameter("gather_us", GATHER_US);
+	ASSERT_EQ(pthread_create(&reader, NULL, note_arrival, &arrival), 0);
+	sleep_ms(100);
+	begun = clock_ns();
+	for (i = 0; i < BURST; i++)
+		ASSERT_EQ(write(burst[0], data, sizeof(data)), (ssize_t)sizeof(data));
+	sleep_until_ns(begun + SHUT_NS);
+	ASSERT_EQ(do_shutdown(ends[0], RDMACHAN_SHUTDOWN_SEND), 0);
+	sleep_until_ns(begun + WRITE_NS);
+	sent = clock_ns();
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	pthread_join(reader, NULL);
+	/* When no other has come for a quarter of gather_us. */
+	EXPECT_LE(arrival.at - sent, TRIP_NS / 2 + GATHER_US * 1000 / 2);
+	cable("delay 0");
+	for (i = 0; i < 2; i++) {
+		close(burst[i]);
+		close(ends[i]);
+	}
 }
 
 TEST_HARNESS_MAIN
