@@ -60,8 +60,7 @@ RCH_PARAM(own_privileged_port, 1, 0, 1, 0644,
 RCH_PARAM(peer_privileged_port, 1, 0, 1, 0644,
 	  "1: refuse peers that connect from another one; not on iWARP");
 RCH_PARAM(dead_ms, 5000, RCH_DEAD_MIN, 600000, 0644,
-	  "dead time: a peer that is silent, its adapter too, for so many ms is given up (for new links). "
-	  "Hardware whose retries end gives up after 17 s, whatever is set");
+	  "dead time of new links, ms: a silent peer is then given up; hardware waits 17 s at most");
 RCH_PARAM(connect_ms, 10000, 100, 3600000, 0644,
 	  "default connect timeout in milliseconds");
 RCH_PARAM(linger_ms, 60000, 1, 3600000, 0644,
