@@ -423,8 +423,8 @@ static void credit_room(struct kunit *test)
 }
 
 /*
- * A tell is due from a quarter of the ring on, or from an eighth of a larger one, and from 32 frames
- * on, for either of its two reasons.
+ * A tell is due from a quarter of the ring on, or from an eighth of a larger one, and from 32
+ * frames on, for either of its two reasons.
  */
 static void kunit_credit_due(struct kunit *test)
 {

@@ -4,8 +4,8 @@
  *
  * Active side. opening.work asks the connection manager for one thing after the other, see
  * &enum rch_link_step, and sends HELLO as private data. It never waits: it runs again when there is
- * an answer, and at the deadline. On iWARP the step that asks the peer is opening.ask_work's, as siw
- * waits for TCP in it: rch_tcp_wq has these alone, so that no other link waits for a worker.
+ * an answer, and at the deadline. On iWARP the step that asks the peer is opening.ask_work's, as
+ * siw waits for TCP in it: rch_tcp_wq has these alone, so that no other link waits for a worker.
  * Channels wait for the link's state to change; the last one that leaves before that ends the
  * attempt.
  *
