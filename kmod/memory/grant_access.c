@@ -236,59 +236,39 @@ static int grant_access_hold(struct rch_job *job)
 }
 
 /*
- * Pin pages of the program's. Those of steps before may be pinned, and the thread waits for the
- * program's memory for as long as that likes: what they have is charged before that. A queue's
- * thread may wait for other memory as well, behind its back: there all that is pinned is charged.
+ * Pin pages of the program's. A queue's thread may wait for other memory behind its back, and not
+ * come to take what has ended: there all that is pinned is charged.
  */
 static int grant_access_pin(struct rch_job *job, struct rch_access *access, bool read)
 {
 	unsigned long addr = rch_iter_addr(&job->iter) + (job->offset - job->start);
-	bool first = job->first == job->next;
-	u32 n = rch_access_pin_pages(access, addr, access->length, read, first);
-	int ret;
+	u32 n = rch_access_pin_pages(access, addr, access->length, read);
 
-	if (!n && !first) {
-		ret = grant_access_hold(job);
-		if (ret)
-			return ret;
-		n = rch_access_pin_pages(access, addr, access->length, read, true);
-	}
 	if (!n)
 		return -EFAULT;
 	access->length = n;
 	return job->keep ? grant_access_step_charge(access) : 0;
 }
 
-/* The same of what is copied: it is tried first without waiting. */
-static int grant_access_fill_room(struct rch_job *job, struct rch_access *access)
-{
-	bool ok;
-	int ret;
-
-	if (job->first != job->next) {
-		pagefault_disable();
-		ok = grant_access_copy_in(job, access);
-		pagefault_enable();
-		if (ok)
-			return 0;
-		ret = grant_access_hold(job);
-		if (ret)
-			return ret;
-	}
-	return grant_access_copy_in(job, access) ? 0 : -EFAULT;
-}
-
-/* Fill own memory in. Return: 0, -EFAULT, -ENOBUFS or -ENOSPC */
+/*
+ * Fill own memory in. Filling it, or what comes of steps, the thread waits for the program's memory
+ * for as long as that likes. So what the steps before have is charged; the newest one goes without. Return: 0, -EFAULT, -ENOBUFS or -ENOSPC
+ */
 static int grant_access_fill(struct rch_job *job, struct rch_access *access, bool read)
 {
+	int ret;
+
 	if (job->region) {
 		access->length = rch_region_access(job->region, job->region_offset + job->offset -
 						   job->start, access->length, read, access);
 		return 0;
 	}
+	ret = grant_access_hold(job);
+	if (ret)
+		return ret;
 	if (!access->room)
 		return grant_access_pin(job, access, read);
-	return read ? 0 : grant_access_fill_room(job, access);
+	return read || grant_access_copy_in(job, access) ? 0 : -EFAULT;
 }
 
 static int grant_access_step_make(struct rch_job *job, struct rch_access *access)

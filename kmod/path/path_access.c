@@ -913,7 +913,6 @@ static bool path_access_may_write(struct rch_access *access, int count)
  * @addr: where
  * @length: bytes, not 0
  * @write: the adapter will write to it
- * @wait: for the memory, for as long as the program likes; else only what is there
  *
  * They are few, and pinned while the adapter takes, or until a step before them is over, so no
  * FOLL_LONGTERM is asked for. An owner who is not sure to come then has them charged.
@@ -921,15 +920,14 @@ static bool path_access_may_write(struct rch_access *access, int count)
  * Return: how many bytes that is: fewer than @length where there are not enough elements, 0
  * when the memory cannot be pinned, or would be written and is a file's that is written back.
  */
-u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write,
-			 bool wait)
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
 {
-	unsigned int flags = (write ? FOLL_WRITE : 0) | (wait ? 0 : FOLL_NOFAULT);
 	u32 offset = offset_in_page(addr), done = 0, n;
 	int i, count = min(DIV_ROUND_UP(offset + length, (u32)PAGE_SIZE),
 			   access->sges_max[write]);
 
-	count = pin_user_pages_fast(addr & PAGE_MASK, count, flags, access->pages);
+	count = pin_user_pages_fast(addr & PAGE_MASK, count, write ? FOLL_WRITE : 0,
+				    access->pages);
 	if (count <= 0 || (write && !path_access_may_write(access, count)))
 		return 0;
 	access->page_count = count;

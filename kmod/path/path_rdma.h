@@ -571,8 +571,7 @@ void rch_accesses_trim(struct rch_path *path);
 void rch_path_accesses_free(struct rch_path *path);
 
 /* path_access.c APIs: process context of the program whose memory it is, to unpin any; may sleep */
-u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write,
-			 bool wait);
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write);
 void rch_access_unpin_pages(struct rch_access *access);
 
 /* path_access.c APIs: any context but interrupts */

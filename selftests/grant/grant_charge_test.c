@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "common.h"
+#include "disk.h"
 #include "fault.h"
 #include "grant_entries.h"
 #include "harness.h"
@@ -267,12 +268,41 @@ static void *enter(void *arg)
 	return NULL;
 }
 
-/* The thread that would take what READs have is in ENTER, and waits for other memory. */
-TEST_F_TIMEOUT(grant, charge_stuck_queue, 60)
+/* Memory that no adapter may write to: it goes by way of the kernel's, 16 KiB for each step. */
+#define ROOM (16 * KIB)
+/* What an access has of them at a time. */
+#define STEPS 8
+
+static char *file_memory(char *at, size_t len)
+{
+	char *memory;
+	int fd = disk_file();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(ftruncate(fd, len), 0);
+	memory = mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+	ASSERT_TRUE(memory != MAP_FAILED);
+	close(fd);
+	return memory;
+}
+
+static void expect_rooms_charged(struct fixture_grant *self, const struct had *before, int count)
+{
+	int64_t used = charged(self->ctx) - before->charged;
+
+	printf("# %lld KiB are charged, at least %d wanted\n", (long long)used / 1024,
+	       count * ROOM / 1024);
+	EXPECT_GE(used, (int64_t)(count * ROOM));
+}
+
+/*
+ * The thread that would take what READs have is in ENTER, and waits for other memory. The newest
+ * step of each goes without a charge.
+ */
+static void read_and_be_stuck(struct fixture_grant *self, char *mine, int count, bool file)
 {
 	uint32_t grant = lend(self, MAY_READ, 0, MIB);
 	struct rdmachan_recv_args recv;
-	char *mine = pages(FEW * MIB);
 	struct had before;
 	pthread_t thread;
 	struct slow slow;
@@ -280,24 +310,38 @@ TEST_F_TIMEOUT(grant, charge_stuck_queue, 60)
 
 	if (!slow_begin(&slow, PAGE))
 		SKIP("this kernel has no userfaultfd");
-	memset(mine, 0, FEW * MIB);
+	memset(mine, 0, count * MIB);
 	begin(self);
 	before = has(self);
-	for (i = 0; i < FEW; i++)
+	for (i = 0; i < count; i++)
 		queue_read(&q, self->holder, grant, 0, mine + i * MIB, MIB, i);
-	queue_send(&q, self->holder, slow.memory, PAGE, FEW);
+	queue_send(&q, self->holder, slow.memory, PAGE, count);
 	ASSERT_EQ(pthread_create(&thread, NULL, enter, &taken), 0);
 	slow_met(&slow);
 	sleep_ms(200);
-	expect_charged(self, &before);
+	if (file)
+		expect_rooms_charged(self, &before, count * (STEPS - 1));
+	else
+		expect_charged(self, &before);
 	slow_end(&slow);
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
-	EXPECT_EQ(taken, FEW + 1);
-	for (i = 0; i <= FEW; i++)
+	EXPECT_EQ(taken, count + 1);
+	for (i = 0; i <= count; i++)
 		EXPECT_GT(result(NULL), 0);
 	expect_nothing_left(self, &before);
 	ASSERT_EQ(do_recv(self->owner, mine, PAGE, &recv, TIMEOUT(10000)), 0);
 	queue_close(&q);
+}
+
+TEST_F_TIMEOUT(grant, charge_stuck_queue, 60)
+{
+	read_and_be_stuck(self, pages(FEW * MIB), FEW, false);
+}
+
+/* Two have a place at the adapter for all of their steps. */
+TEST_F_TIMEOUT(grant, charge_stuck_queue_that_copies, 60)
+{
+	read_and_be_stuck(self, file_memory(NULL, 2 * MIB), 2, true);
 }
 
 struct call {
@@ -345,6 +389,32 @@ TEST_F_TIMEOUT(grant, charge_stuck_call, 60)
 	sleep_ms(200);
 	expect_charged(self, &before);
 	slow_give(&slow, MIB / 2, MIB / 2);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(call.res, 0);
+	EXPECT_TRUE(is_all(slow.memory, MIB, 0x22));
+	expect_nothing_left(self, &before);
+}
+
+/* It has read all that it has room for, and waits for the memory where the first of that goes. */
+TEST_F_TIMEOUT(grant, charge_stuck_call_that_copies, 60)
+{
+	struct call call = { .chan = self->holder, .grant = lend(self, MAY_READ, 0, MIB) };
+	struct had before;
+	pthread_t thread;
+	struct slow slow;
+
+	if (!slow_begin(&slow, MIB))
+		SKIP("this kernel has no userfaultfd");
+	file_memory(slow.memory, STEPS * ROOM);
+	memset(slow.memory, 0, STEPS * ROOM);
+	memset(self->memory, 0x22, MIB);
+	call.to = slow.memory;
+	before = has(self);
+	ASSERT_EQ(pthread_create(&thread, NULL, read_some, &call), 0);
+	slow_met(&slow);
+	sleep_ms(200);
+	expect_rooms_charged(self, &before, STEPS - 1);
+	slow_give(&slow, STEPS * ROOM, MIB - STEPS * ROOM);
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(call.res, 0);
 	EXPECT_TRUE(is_all(slow.memory, MIB, 0x22));
