@@ -50,6 +50,31 @@ TEST_F(uring, empty_messages)
 	EXPECT_EQ(read(self->b, back, 8), 1);
 }
 
+/* Such a request has no pieces of memory. Not every kernel makes a call of it. */
+TEST_F(uring, fixed_buffers_of_no_bytes)
+{
+	struct io_uring_sqe *sqe;
+	ssize_t n;
+	char back[8];
+	int in;
+
+	register_both(&self->ring);
+	/* One empty message is there in any case. */
+	EXPECT_EQ(do_send(self->a, "", 0, 0, 0), 0);
+	for (in = 0; in < 2; in++) {
+		sqe = entry(&self->ring);
+		prepare_way(sqe, in ? self->b : self->a, in, FIXED, 0);
+		tagged(sqe, in, 0);
+		submit(&self->ring);
+		EXPECT_EQ(result(&self->ring, in, LONG), 0);
+	}
+	EXPECT_EQ(write(self->a, "x", 1), 1);
+	do
+		n = read(self->b, back, sizeof(back));
+	while (!n);
+	EXPECT_EQ(n, 1);
+}
+
 TEST_F(uring, buffer_too_small)
 {
 	static char out[20000], back[20000];
