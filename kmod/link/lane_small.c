@@ -39,7 +39,8 @@ static u32 lane_small_size(struct rch_lane *lane, u32 len)
 
 	if (!queued || queued >= room || len > RCH_BEHIND_MAX)
 		return len;
-	return clamp(room - queued, (u64)len, (u64)RCH_BEHIND_ROOM);
+	/* All of it would be full, and nothing could come behind. */
+	return clamp(room - queued - 1, (u64)len, (u64)RCH_BEHIND_ROOM);
 }
 
 /**

@@ -202,7 +202,7 @@ static inline u32 rch_credit_unacked(const struct rch_credit *c)
  * @flight: frames that may be on their way
  *
  * What is not confirmed is memory of this side that is charged to no program, and the peer names
- * the depth of its ring. A peer that keeps to the protocol never meets this.
+ * the depth of its ring. This side waits then; the next frame that tells of them ends that.
  */
 static inline bool rch_credit_kept(const struct rch_credit *c, u32 flight)
 {
