@@ -114,6 +114,7 @@ void rch_addr_from_sockaddr(struct rdmachan_addr *a, const struct sockaddr_stora
 /* Links: there is one, which stands, and holds nothing back. */
 
 void rch_link_connect_work(struct work_struct *work) {}
+void rch_link_ask_work(struct work_struct *work) {}
 void rch_link_connect_look(struct rch_link *link) {}
 bool rch_link_connect_over(struct rch_link *link) { return link; }
 void rch_links_changed(void) {}
@@ -578,8 +579,7 @@ void rch_access_atomic(struct rch_access *access, bool swap, u64 address, u32 rk
 bool rch_access_lost(const struct rch_access *access) { return false; }
 void rch_accesses_look(struct rch_path *path, unsigned long stood) {}
 
-u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write,
-			 bool wait)
+u32 rch_access_pin_pages(struct rch_access *access, unsigned long addr, u32 length, bool write)
 {
 	return length;
 }
