@@ -252,7 +252,8 @@ static int grant_access_pin(struct rch_job *job, struct rch_access *access, bool
 
 /*
  * Fill own memory in. Filling it, or what comes of steps, the thread waits for the program's memory
- * for as long as that likes. So what the steps before have is charged; the newest one goes without. Return: 0, -EFAULT, -ENOBUFS or -ENOSPC
+ * for as long as that likes. So what the steps before have is charged; the newest one goes without.
+ * Return: 0, -EFAULT, -ENOBUFS or -ENOSPC
  */
 static int grant_access_fill(struct rch_job *job, struct rch_access *access, bool read)
 {
