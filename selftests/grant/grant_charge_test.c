@@ -369,8 +369,8 @@ static void slow_give(const struct slow *slow, size_t at, size_t len)
 	ASSERT_EQ(ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero), 0);
 }
 
-/* A call has read a part, and waits for the memory of the next one. */
-TEST_F_TIMEOUT(grant, charge_stuck_call, 60)
+/* A call reads, and waits for memory behind @there bytes: of a file, or of the program's own. */
+static void call_and_be_stuck(struct fixture_grant *self, size_t there, bool file)
 {
 	struct call call = { .chan = self->holder, .grant = lend(self, MAY_READ, 0, MIB) };
 	struct had before;
@@ -379,46 +379,38 @@ TEST_F_TIMEOUT(grant, charge_stuck_call, 60)
 
 	if (!slow_begin(&slow, MIB))
 		SKIP("this kernel has no userfaultfd");
-	slow_give(&slow, 0, MIB / 2);
-	memset(slow.memory, 0, MIB / 2);
+	if (file)
+		file_memory(slow.memory, there);
+	else
+		slow_give(&slow, 0, there);
+	memset(slow.memory, 0, there);
 	memset(self->memory, 0x22, MIB);
 	call.to = slow.memory;
 	before = has(self);
 	ASSERT_EQ(pthread_create(&thread, NULL, read_some, &call), 0);
 	slow_met(&slow);
 	sleep_ms(200);
-	expect_charged(self, &before);
-	slow_give(&slow, MIB / 2, MIB / 2);
+	if (file)
+		expect_rooms_charged(self, &before, STEPS - 1);
+	else
+		expect_charged(self, &before);
+	slow_give(&slow, there, MIB - there);
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(call.res, 0);
 	EXPECT_TRUE(is_all(slow.memory, MIB, 0x22));
 	expect_nothing_left(self, &before);
 }
 
+/* It has read a part, and waits for the memory of the next one. */
+TEST_F_TIMEOUT(grant, charge_stuck_call, 60)
+{
+	call_and_be_stuck(self, MIB / 2, false);
+}
+
 /* It has read all that it has room for, and waits for the memory where the first of that goes. */
 TEST_F_TIMEOUT(grant, charge_stuck_call_that_copies, 60)
 {
-	struct call call = { .chan = self->holder, .grant = lend(self, MAY_READ, 0, MIB) };
-	struct had before;
-	pthread_t thread;
-	struct slow slow;
-
-	if (!slow_begin(&slow, MIB))
-		SKIP("this kernel has no userfaultfd");
-	file_memory(slow.memory, STEPS * ROOM);
-	memset(slow.memory, 0, STEPS * ROOM);
-	memset(self->memory, 0x22, MIB);
-	call.to = slow.memory;
-	before = has(self);
-	ASSERT_EQ(pthread_create(&thread, NULL, read_some, &call), 0);
-	slow_met(&slow);
-	sleep_ms(200);
-	expect_rooms_charged(self, &before, STEPS - 1);
-	slow_give(&slow, STEPS * ROOM, MIB - STEPS * ROOM);
-	ASSERT_EQ(pthread_join(thread, NULL), 0);
-	EXPECT_EQ(call.res, 0);
-	EXPECT_TRUE(is_all(slow.memory, MIB, 0x22));
-	expect_nothing_left(self, &before);
+	call_and_be_stuck(self, STEPS * ROOM, true);
 }
 
 TEST_HARNESS_MAIN
