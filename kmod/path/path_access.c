@@ -101,9 +101,10 @@ static struct rch_access *path_access_next_turn(struct rch_path *path)
 static int path_access_wait_turn(struct rch_path *path, struct rch_access *access,
 				 struct rch_turns *turns)
 {
-	int ret = access->ops->wait(access);
+	int ret;
 
 	lockdep_assert_held(&path->lock);
+	ret = access->ops->wait(access);
 	if (ret)
 		return ret;
 	list_add_tail(&access->list, &turns->waiting);
