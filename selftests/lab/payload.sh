@@ -16,7 +16,7 @@ kernel=$1 dir=$2
 
 "$top/selftests/lab/build.sh" "$kernel" "$build/$kernel"
 # The guests' image has no libmd, so the tool takes it in.
-make --no-print-directory -s -C "$top/userspace-tool" O="$build/guest-tool" \
+make --no-print-directory -s -j"$(nproc)" -C "$top/userspace-tool" O="$build/guest-tool" \
 	LIBMD_LIBS=-l:libmd.a guest
 rm -rf "$dir"
 mkdir -p "$dir/examples" "$dir/tests"
@@ -34,7 +34,7 @@ cp "$top"/userspace-tool/tests/{flow,transfer,relay,contract}_test.sh \
 	"$top"/selftests/guest/*.sh \
 	"$top"/selftests/bench/bench_guest.sh "$top"/selftests/bench/trips_{guest,bounds}.py \
 	"$top"/selftests/swarm/{drive,judge,plan}.py "$dir/"
-make --no-print-directory -s -C "$top/selftests" O="$build/selftests" \
+make --no-print-directory -s -j"$(nproc)" -C "$top/selftests" O="$build/selftests" \
 	LIBRARY="$build/guest-tool/librdmachan.a"
 find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
 cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
