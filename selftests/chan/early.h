@@ -8,6 +8,7 @@
 #define _SELFTESTS_EARLY_H
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "common.h"

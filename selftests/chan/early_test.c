@@ -2,7 +2,6 @@
 /*
  * early_test.c - messages that are sent while a channel is being connected
  */
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -356,35 +355,6 @@ TEST_F(early, no_answer_in_time)
 	a = accept_one(self);
 	EXPECT_TRUE(wait_state(a, RDMACHAN_STATE_FAILED, PATIENCE));
 	close(a);
-}
-
-/* The link ends behind them: they may be there, and are not sent once more. */
-TEST_F(early, link_ends_before_the_answer)
-{
-	struct rdmachan_error error;
-	int a;
-
-	if (!time_is_virtual() || !has_peer())
-		SKIP("the cable is not ours");
-	set_parameter("dead_ms", 1000);
-	have_link(self);
-	/* Frames go there, and none come back. */
-	cable("cut ba");
-	a = send_three_to(self, SERVICE, EARLY);
-	expect_lost(a, EHOSTDOWN, RDMACHAN_CAUSE_PEER_DEAD, 3, 3);
-	cable("mend");
-	close(a);
-	/* They came once. */
-	a = accept_one(self);
-	expect_numbered(a, 1, SIZE);
-	expect_numbered(a, 2, 0);
-	expect_numbered(a, 3, SIZE);
-	EXPECT_ERR(do_recv(a, scrap, sizeof(scrap), NULL, TIMEOUT(PATIENCE)), ECONNRESET);
-	ASSERT_EQ(get_error(a, &error), 0);
-	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_DISCONNECTED);
-	close(a);
-	EXPECT_ERR(do_accept(self->listener, TIMEOUT(1000)), ETIMEDOUT);
-	set_parameter("dead_ms", 5000);
 }
 
 /* Larger than the peer takes, which is known only when it has answered. */
