@@ -503,12 +503,15 @@ enum rdmachan_calls {
  * @user_max: The most that a user may have
  * @all: In use by all users
  * @all_max: The most that all users together may have
+ * @refused: Times that there was no room for more, since load: a user's limit was in the way, of
+ *	any user, or that of all. Requests of programs and of peers count
  */
 struct rdmachan_use {
 	__aligned_u64 user;
 	__aligned_u64 user_max;
 	__aligned_u64 all;
 	__aligned_u64 all_max;
+	__aligned_u64 refused;
 };
 
 /**
@@ -554,6 +557,28 @@ struct rdmachan_use {
  * @out_use_regions: Regions in use, and their limits
  * @out_use_grants: The same of grants
  * @out_use_links: The same of links
+ * @out_refused_handshake: Connections of peers that were refused, since load, as the handshake
+ *	breaks the protocol, or names an address that is not the peer's, or not the one that it has
+ *	come to
+ * @out_refused_version: The same, as the two modules have no version in common, or the peer asks
+ *	for a feature that this side has not
+ * @out_refused_port: The same, as the peer's port is not privileged (the module's parameter
+ *	peer_privileged_port)
+ * @out_refused_mtu: The same, as the packets are larger than the interface here carries. A peer
+ *	that can asks for smaller ones then
+ * @out_refused_links: The same, as too many are being made, or the user of the service has as many
+ *	links as peers may make, or the host could not get what a connection needs
+ * @out_refused_service: Connections and channels of peers that were refused, since load, as no
+ *	program listens for the service
+ * @out_refused_backlog: Channels of peers that were refused, since load, as the listener's queue
+ *	was full
+ * @out_refused_channels: The same, as a limit of the listener's user, or of all, was in the way, or
+ *	there was no memory
+ * @out_refused_memlock: Regions that were refused, since load, with %RDMACHAN_CAUSE_MEMLOCK
+ * @out_broken_rules: Links that were ended, since load, as the peer broke the protocol
+ *
+ * What is counted since load is counted for the whole module. Refusals here are those of this
+ * module: it counts none that a peer's module has spoken.
  *
  * Errors: as in "rules of the interface".
  */
@@ -595,6 +620,16 @@ struct rdmachan_info {
 	struct rdmachan_use out_use_regions;
 	struct rdmachan_use out_use_grants;
 	struct rdmachan_use out_use_links;
+	__aligned_u64 out_refused_handshake;
+	__aligned_u64 out_refused_version;
+	__aligned_u64 out_refused_port;
+	__aligned_u64 out_refused_mtu;
+	__aligned_u64 out_refused_links;
+	__aligned_u64 out_refused_service;
+	__aligned_u64 out_refused_backlog;
+	__aligned_u64 out_refused_channels;
+	__aligned_u64 out_refused_memlock;
+	__aligned_u64 out_broken_rules;
 };
 
 #define RDMACHAN_INFO _IO(RDMACHAN_TYPE, RDMACHAN_CMD_INFO)
@@ -2328,8 +2363,8 @@ struct rdmachan_pool_create_args {
 #define RDMACHAN_ADDR_SIZE_1			28
 #define RDMACHAN_ERROR_SIZE_1			200
 #define RDMACHAN_DEVICE_SIZE_1			152
-#define RDMACHAN_USE_SIZE_1			32
-#define RDMACHAN_INFO_SIZE_1			480
+#define RDMACHAN_USE_SIZE_1			40
+#define RDMACHAN_INFO_SIZE_1			640
 #define RDMACHAN_TUNING_SIZE_1			16
 #define RDMACHAN_LISTEN_SIZE_1			72
 #define RDMACHAN_ACCEPT_SIZE_1			64

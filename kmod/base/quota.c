@@ -18,6 +18,7 @@
 static DEFINE_SPINLOCK(quota_lock); /* protects all of quota.h; innermost, any context */
 static DEFINE_HASHTABLE(users, 6);
 static struct rch_cost total;
+static struct rch_cost refused; /* how often, since load */
 
 /* Of the memory of this host, where nothing else is set. */
 #define USER_SHARE 4
@@ -243,6 +244,8 @@ static u32 quota_take(struct rch_charge *charge, const struct rch_cost *cost, bo
 
 	spin_lock_bh(&quota_lock);
 	cause = quota_refusal(charge, cost, by_peer, limit, whose);
+	if (cause)
+		refused.of[*limit]++;
 	for (i = 0; !cause && i < RCH_LIMITS; i++) {
 		charge->held.of[i] += cost->of[i];
 		for (user = charge->user; user; user = user->owner)
@@ -263,6 +266,14 @@ bool rch_charge_fits(const struct rch_charge *charge, const struct rch_cost *cos
 	cause = quota_refusal(charge, cost, charge->by_peer, &limit, &whose);
 	spin_unlock_bh(&quota_lock);
 	return !cause;
+}
+
+/** rch_quota_refused - a request was refused for @limit, and nothing was charged. Any context */
+void rch_quota_refused(u32 limit)
+{
+	spin_lock_bh(&quota_lock);
+	refused.of[limit]++;
+	spin_unlock_bh(&quota_lock);
 }
 
 /**
@@ -393,12 +404,13 @@ void rch_user_unpin(struct rch_user *user, u64 bytes)
 	spin_unlock_bh(&quota_lock);
 }
 
-/** rch_quota_tell - what is in use, and the most there may be. Any context */
+/** rch_quota_tell - what is in use and was refused, and the most there may be. Any context */
 void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use)
 {
 	spin_lock_bh(&quota_lock);
 	use->user = user->used.of[limit];
 	use->all = total.of[limit];
+	use->refused = refused.of[limit];
 	spin_unlock_bh(&quota_lock);
 	use->user_max = quota_user_max(limit);
 	use->all_max = quota_all_max(limit);

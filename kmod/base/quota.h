@@ -100,6 +100,7 @@ void rch_charge_give(struct rch_charge *charge, u32 limit, u64 amount);
 void rch_charge_end(struct rch_charge *charge);
 bool rch_user_pin(struct rch_user *user, u64 bytes, u64 memlock, struct rdmachan_use *use);
 void rch_user_unpin(struct rch_user *user, u64 bytes);
+void rch_quota_refused(u32 limit);
 void rch_quota_tell(struct rch_user *user, u32 limit, struct rdmachan_use *use);
 
 #endif /* _RCH_QUOTA_H */

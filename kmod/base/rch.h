@@ -32,6 +32,8 @@
 #include <linux/types.h>
 #include <rdmachan.h>
 
+#include "proto/wire.h"
+
 #define RCH_VERSION "0.1.0"
 
 struct net;
@@ -119,6 +121,11 @@ struct rch_counts {
 	atomic_t put_off;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
+	/* What peers asked for, by enum rch_reject. Limits count for themselves, see quota.c. */
+	atomic64_t refused_links[RCH_REJECTS];
+	atomic64_t refused_channels[RCH_REJECTS];
+	atomic64_t refused_memlock;
+	atomic64_t broken_rules;
 };
 
 /** rch_counts: of the module, see object.c */

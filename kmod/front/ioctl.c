@@ -111,6 +111,25 @@ static void ioctl_use_out(struct rch_user *user, struct rdmachan_info *info)
 	rch_quota_tell(user, RDMACHAN_LIMIT_LINKS, &info->out_use_links);
 }
 
+/* RCH_REJECT_DOMAIN is no refusal: it tells the peer which link to use. */
+static void ioctl_refused_out(struct rdmachan_info *info)
+{
+	const atomic64_t *channels = rch_counts.refused_channels, *links = rch_counts.refused_links;
+
+	info->out_refused_handshake = atomic64_read(&links[RCH_REJECT_PROTOCOL]);
+	info->out_refused_version = atomic64_read(&links[RCH_REJECT_VERSION]) +
+				    atomic64_read(&links[RCH_REJECT_FEATURE]);
+	info->out_refused_port = atomic64_read(&links[RCH_REJECT_PORT]);
+	info->out_refused_mtu = atomic64_read(&links[RCH_REJECT_MTU]);
+	info->out_refused_links = atomic64_read(&links[RCH_REJECT_RESOURCES]);
+	info->out_refused_service = atomic64_read(&links[RCH_REJECT_NO_SERVICE]) +
+				    atomic64_read(&channels[RCH_REJECT_NO_SERVICE]);
+	info->out_refused_backlog = atomic64_read(&channels[RCH_REJECT_BACKLOG]);
+	info->out_refused_channels = atomic64_read(&channels[RCH_REJECT_RESOURCES]);
+	info->out_refused_memlock = atomic64_read(&rch_counts.refused_memlock);
+	info->out_broken_rules = atomic64_read(&rch_counts.broken_rules);
+}
+
 static int ioctl_run_info(struct rch_call *call)
 {
 	struct rdmachan_info *info = &call->arg.info;
@@ -150,6 +169,7 @@ static int ioctl_run_info(struct rch_call *call)
 	info->out_cm_connects = atomic64_read(&rch_counts.cm_connects);
 	strscpy(info->out_version, RCH_VERSION, sizeof(info->out_version));
 	ioctl_use_out(ctx->charge.user, info);
+	ioctl_refused_out(info);
 	return ioctl_devices_out(ctx->net, info);
 }
 

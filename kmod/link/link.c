@@ -328,6 +328,16 @@ void rch_link_where(struct rch_link *link, struct rdmachan_error *error)
 	spin_unlock_bh(&link->lock);
 }
 
+/* For whoever looks after this host. */
+static void link_rule_broken(const struct rch_link *link)
+{
+	lockdep_assert_held(&link->lock);
+	atomic64_inc(&rch_counts.broken_rules);
+	pr_notice_ratelimited("rdmachan: peer %pISpc broke rule %llu of the protocol: %s; its link is ended\n",
+			      &link->peer, link->error.detail,
+			      rch_rule_text(link->error.detail));
+}
+
 /**
  * rch_link_fail_locked - end a link
  * @link: link, locked
@@ -351,9 +361,7 @@ void rch_link_fail_locked(struct rch_link *link, const struct rdmachan_error *er
 	link->error.dev_port = place.dev_port;
 	memcpy(link->error.device, place.device, sizeof(place.device));
 	if (link->error.cause == RDMACHAN_CAUSE_PROTOCOL)
-		pr_notice_ratelimited("rdmachan: peer %pISpc broke rule %llu of the protocol: %s; its link is ended\n",
-				      &link->peer, link->error.detail,
-				      rch_rule_text(link->error.detail));
+		link_rule_broken(link);
 	rch_link_set_state(link, RCH_LINK_DEAD);
 	link_queue_dead(link, connecting);
 }

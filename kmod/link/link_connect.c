@@ -459,7 +459,8 @@ bool rch_link_connect_over(struct rch_link *link)
 	return over;
 }
 
-static void link_connect_refusal_put(u8 *data, u32 reason, u32 detail)
+/* A peer is refused, for @reason: that is counted, and @data is to tell it. */
+static void link_connect_refusal_make(u8 *data, u32 reason, u32 detail)
 {
 	const struct rch_refusal refusal = {
 		.version_min = RCH_WIRE_VERSION_MIN,
@@ -468,6 +469,7 @@ static void link_connect_refusal_put(u8 *data, u32 reason, u32 detail)
 		.detail = detail,
 	};
 
+	atomic64_inc(&rch_counts.refused_links[reason]);
 	rch_wire_refusal_put(data, &refusal);
 }
 
@@ -477,7 +479,7 @@ static int link_connect_refuse(const struct rch_path_request *request, u32 reaso
 	u8 data[sizeof(struct rch_wire_refusal)];
 
 	BUILD_BUG_ON(sizeof(data) > RCH_PATH_REFUSAL_MAX);
-	link_connect_refusal_put(data, reason, detail);
+	link_connect_refusal_make(data, reason, detail);
 	return rch_path_refuse(request, data, sizeof(data));
 }
 
@@ -486,7 +488,7 @@ static void link_connect_turn_out(struct rch_link *link)
 {
 	u8 data[sizeof(struct rch_wire_refusal)];
 
-	link_connect_refusal_put(data, RCH_REJECT_RESOURCES, 0);
+	link_connect_refusal_make(data, RCH_REJECT_RESOURCES, 0);
 	rch_path_reject(&link->path, data, sizeof(data));
 	rch_link_kill(link, &link->path.failure.error);
 }

@@ -30,6 +30,7 @@ static enum rch_rule link_rx_open_got(struct rch_link *link, const struct rch_re
 	if (reason == RCH_REJECT_DOMAIN)
 		domain = from_kuid(&init_user_ns, owner);
 	if (reason) {
+		atomic64_inc(&rch_counts.refused_channels[reason]);
 		link->rx.refused_early |= open.early;
 		rch_link_reject(link, open.chan, reason, domain);
 	}

@@ -302,6 +302,7 @@ static int link_start(struct rch_link *link, struct rdmachan_error *error)
 
 	lockdep_assert_held(&links_lock);
 	if (!link->charge.exempt && link_table_too_many_under_way(link->uid)) {
+		rch_quota_refused(RDMACHAN_LIMIT_PENDING);
 		rch_error_set(error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_USER_LIMIT,
 			      RDMACHAN_LIMIT_PENDING);
 		return -EDQUOT;
@@ -463,6 +464,16 @@ static bool link_table_has_place(const struct census *c)
 	       (c->waiting < RCH_POOL_SHARED || c->waiting_user < RCH_POOL_USER);
 }
 
+/* Whether the user of the service may have one more link that a peer makes. */
+static bool link_table_user_takes(const struct rch_link *fresh)
+{
+	bool takes = link_table_user_has_room(fresh);
+
+	if (!takes)
+		rch_quota_refused(RDMACHAN_LIMIT_LINKS);
+	return takes;
+}
+
 /**
  * rch_links_admit - take a link that a peer makes into the table, if there is a place
  * @link: link in HELLO that has no path yet
@@ -483,7 +494,7 @@ bool rch_links_admit(struct rch_link *link)
 	mutex_lock(&links_lock);
 	link_table_census(link, &c);
 	link_table_make_room(link, &c);
-	ok = link_table_has_place(&c) && link_table_user_has_room(link);
+	ok = link_table_has_place(&c) && link_table_user_takes(link);
 	if (ok) {
 		kref_get(&link->ref);
 		link_publish(link);

@@ -160,6 +160,7 @@ static const struct rch_object_ops region_object_ops = {
 static int region_too_much(const struct rch_region *region, u64 limit, u64 used,
 			   struct rdmachan_error *error)
 {
+	atomic64_inc(&rch_counts.refused_memlock);
 	rch_error_set(error, RDMACHAN_OP_REGISTER, RDMACHAN_CAUSE_MEMLOCK, 0);
 	error->limit = limit;
 	error->used = used;

@@ -19,7 +19,7 @@ int main(void)
 	size_is(rdmachan_addr, 28);
 	size_is(rdmachan_error, 200);
 	size_is(rdmachan_device, 152);
-	size_is(rdmachan_info, 480);
+	size_is(rdmachan_info, 640);
 	size_is(rdmachan_object, 448);
 	size_is(rdmachan_sqe, 64);
 	size_is(rdmachan_cqe, 32);
