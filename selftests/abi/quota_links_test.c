@@ -236,6 +236,7 @@ TEST_F(links, of_all)
 TEST_F(links, that_peers_make)
 {
 	struct rdmachan_error error;
+	struct rdmachan_info before, after;
 	struct rdmachan_addr back = own_address();
 	int listener = do_listen(self->ctx[0], SERVICE + 9, NULL), own, i;
 
@@ -245,11 +246,15 @@ TEST_F(links, that_peers_make)
 	reached(self, 2, 1);
 	ASSERT_GE(reach6(self, 0, 1, &error), 0);
 	EXPECT_EQ(links_of(self->ctx[1]), 3);
+	ASSERT_EQ(get_info(self->ctx[0], &before), 0);
 	for (i = 0; i < 20; i++) {
 		EXPECT_ERR(reach6(self, 2, 1, &error), ECONNREFUSED);
 		EXPECT_EQ(error.cause, RDMACHAN_CAUSE_PEER_RESOURCES);
 		EXPECT_EQ(error.op, RDMACHAN_OP_CONNECT);
 	}
+	ASSERT_EQ(get_info(self->ctx[0], &after), 0);
+	EXPECT_EQ(after.out_refused_links - before.out_refused_links, 20);
+	EXPECT_EQ(after.out_use_links.refused - before.out_use_links.refused, 20);
 	EXPECT_EQ(links_of(self->ctx[1]), 3);
 	/* His own program reaches another all the same. */
 	own = do_connect_to(self->there[1], &back, SERVICE + 9, TIMEOUT(10000));

@@ -31,6 +31,7 @@ static const char *const names[] = {
 	"user_channels", "all_channels", "user_pending", "all_pending",
 	"user_buffer_mib", "all_buffer_mib", "user_queues", "all_queues",
 	"user_pollers", "all_pollers", "user_grants", "user_pinned_mib",
+	"user_regions", "user_links",
 };
 
 #define NAMES (sizeof(names) / sizeof(*names))
@@ -300,10 +301,11 @@ TEST_F(quota, listeners_of_root)
 	EXPECT_ERR(do_listen(self->root, SERVICE + 32, NULL), ENOSPC);
 }
 
-static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
+static int make_queue_with(int ctx, uint32_t entries, uint32_t flags, struct rdmachan_error *error)
 {
 	struct rdmachan_queue_create_args create = {
-		.size = sizeof(create), .sq_entries = entries, .cq_entries = entries,
+		.size = sizeof(create), .flags = flags,
+		.sq_entries = entries, .cq_entries = entries,
 		.sqe_size = sizeof(struct rdmachan_sqe), .cqe_size = sizeof(struct rdmachan_cqe),
 		.error_ptr = (uintptr_t)error,
 	};
@@ -311,6 +313,11 @@ static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
 	memset(error, 0, sizeof(*error));
 	error->size = sizeof(*error);
 	return ioctl(ctx, RDMACHAN_QUEUE_CREATE, &create) ? -1 : create.out_fd;
+}
+
+static int make_queue(int ctx, uint32_t entries, struct rdmachan_error *error)
+{
+	return make_queue_with(ctx, entries, 0, error);
 }
 
 TEST_F(quota, queues_of_a_user)
@@ -417,6 +424,7 @@ TEST_F(quota, channels_in_all)
 TEST_F(quota, channels_that_come)
 {
 	int listener = do_listen(self->alice_there, SERVICE, NULL), mine[3], theirs[3], i;
+	struct rdmachan_info before, after;
 	struct rdmachan_error error;
 	const struct opts told = { .error = &error };
 
@@ -425,11 +433,16 @@ TEST_F(quota, channels_that_come)
 		mine[i] = do_connect(self->root, SERVICE, NULL);
 		ASSERT_GE(mine[i], 0);
 	}
+	ASSERT_EQ(get_info(self->root, &before), 0);
 	for (i = 0; i < 20; i++) {
 		EXPECT_ERR(do_connect(self->root, SERVICE, &told), ECONNREFUSED);
 		EXPECT_RECORD(error, ECONNREFUSED, RDMACHAN_CAUSE_PEER_RESOURCES,
 			      RDMACHAN_OP_OPEN, error.detail);
 	}
+	ASSERT_EQ(get_info(self->root, &after), 0);
+	EXPECT_EQ(after.out_refused_channels - before.out_refused_channels, 20);
+	EXPECT_EQ(after.out_use_channels.refused - before.out_use_channels.refused, 20);
+	EXPECT_EQ(after.out_refused_links, before.out_refused_links);
 	EXPECT_EQ(CHANNELS(self->alice).user, 3);
 	for (i = 0; i < 3; i++) {
 		theirs[i] = do_accept(listener, TIMEOUT(5000));
@@ -724,6 +737,9 @@ static int pin_and_end(int ctx, size_t length, uint64_t used)
 /* Its regions stay until the context is closed, and its limit of locked memory is gone. */
 TEST_F(quota, pinned_by_one_program_after_the_other)
 {
+	struct rdmachan_info before, after;
+
+	ASSERT_EQ(get_info(self->root, &before), 0);
 	ASSERT_EQ(set("user_pinned_mib", 12), 0);
 	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 0)))), 0);
 	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 8 * MIB)))), 0);
@@ -737,6 +753,9 @@ TEST_F(quota, pinned_by_one_program_after_the_other)
 	close(self->alice);
 	self->alice = open_as(ALICE);
 	EXPECT_EQ(child_status(LATER(0, _exit(pin_and_end(self->alice, 8 * MIB, 0)))), 0);
+	/* Two were refused. */
+	ASSERT_EQ(get_info(self->root, &after), 0);
+	EXPECT_EQ(after.out_refused_memlock - before.out_refused_memlock, 2);
 }
 
 #define LARGE (8 * MIB)
@@ -798,6 +817,123 @@ TEST_F(quota, message_beyond_the_limit)
 	EXPECT_EQ(wait_use(self->alice, RDMACHAN_LIMIT_BYTES, 128 * KIB), 128 * KIB);
 	works(self->bob, self->bob_there);
 	free(data);
+}
+
+static int make_context(struct fixture_quota *self)
+{
+	(void)self;
+	return open_as(ALICE);
+}
+
+static int make_listener(struct fixture_quota *self)
+{
+	return do_listen(self->alice, SERVICE + 1, NULL);
+}
+
+static int make_channel(struct fixture_quota *self)
+{
+	return do_connect(self->alice, SERVICE, NULL);
+}
+
+static int make_large_channel(struct fixture_quota *self)
+{
+	return do_connect(self->alice, SERVICE,
+			  &(struct opts){ .tuning = { MIB, MIB, 0, 0 } });
+}
+
+static int make_small_queue(struct fixture_quota *self)
+{
+	struct rdmachan_error error;
+
+	return make_queue(self->alice, 8, &error);
+}
+
+static int make_polled_queue(struct fixture_quota *self)
+{
+	struct rdmachan_error error;
+
+	return make_queue_with(self->alice, 8, RDMACHAN_QUEUE_F_POLLER, &error);
+}
+
+static int make_region(struct fixture_quota *self)
+{
+	static char memory[4096];
+
+	return region_register(self->alice, memory, sizeof(memory), 0, NULL);
+}
+
+static int make_grant(struct fixture_quota *self)
+{
+	struct rdmachan_grant_range range = { .length = 64, .rights = MAY_READ };
+	int chan = make_channel(self);
+
+	ASSERT_GE(chan, 0);
+	range.region = make_region(self);
+	ASSERT_GT((int)range.region, 0);
+	return grant_range(chan, self->alice, &range);
+}
+
+/* Links that are there serve as well. */
+static int make_link(struct fixture_quota *self)
+{
+	await_no_links(self->root);
+	return make_channel(self);
+}
+
+/* One request that a limit is in the way of: which, at which value, and the error. */
+static const struct {
+	const char *name;
+	unsigned int value;
+	enum rdmachan_limit limit;
+	int error;
+	int (*make)(struct fixture_quota *self);
+} one_refused[] = {
+	{ "user_contexts", 0, RDMACHAN_LIMIT_CONTEXTS, EDQUOT, make_context },
+	{ "user_listeners", 0, RDMACHAN_LIMIT_LISTENERS, EDQUOT, make_listener },
+	{ "user_channels", 0, RDMACHAN_LIMIT_CHANNELS, EDQUOT, make_channel },
+	{ "user_pending", 0, RDMACHAN_LIMIT_PENDING, EDQUOT, make_channel },
+	{ "user_buffer_mib", 1, RDMACHAN_LIMIT_BYTES, ENOBUFS, make_large_channel },
+	{ "user_queues", 0, RDMACHAN_LIMIT_QUEUES, EDQUOT, make_small_queue },
+	{ "user_regions", 0, RDMACHAN_LIMIT_REGIONS, EDQUOT, make_region },
+	{ "user_pollers", 0, RDMACHAN_LIMIT_POLLERS, EDQUOT, make_polled_queue },
+	{ "user_grants", 0, RDMACHAN_LIMIT_GRANTS, EDQUOT, make_grant },
+	{ "user_links", 0, RDMACHAN_LIMIT_LINKS, EDQUOT, make_link },
+	{ "all_listeners", 1, RDMACHAN_LIMIT_LISTENERS, ENOSPC, make_listener },
+	{ "all_queues", 0, RDMACHAN_LIMIT_QUEUES, ENOSPC, make_small_queue },
+};
+
+#define LIMITS (RDMACHAN_LIMIT_LINKS + 1)
+
+static void refused_so_far(int ctx, uint64_t refused[LIMITS])
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	refused[RDMACHAN_LIMIT_CONTEXTS] = info.out_use_contexts.refused;
+	refused[RDMACHAN_LIMIT_LISTENERS] = info.out_use_listeners.refused;
+	refused[RDMACHAN_LIMIT_CHANNELS] = info.out_use_channels.refused;
+	refused[RDMACHAN_LIMIT_PENDING] = info.out_use_pending.refused;
+	refused[RDMACHAN_LIMIT_BYTES] = info.out_use_bytes.refused;
+	refused[RDMACHAN_LIMIT_QUEUES] = info.out_use_queues.refused;
+	refused[RDMACHAN_LIMIT_REGIONS] = info.out_use_regions.refused;
+	refused[RDMACHAN_LIMIT_POLLERS] = info.out_use_pollers.refused;
+	refused[RDMACHAN_LIMIT_GRANTS] = info.out_use_grants.refused;
+	refused[RDMACHAN_LIMIT_LINKS] = info.out_use_links.refused;
+}
+
+/* Each refusal counts once, for the limit that was in the way. */
+TEST_F_ROWS(quota, counts_what_is_refused_by, one_refused)
+{
+	uint64_t before[LIMITS], after[LIMITS];
+	unsigned int i;
+
+	ASSERT_GE(do_listen(self->root_there, SERVICE, NULL), 0);
+	refused_so_far(self->root, before);
+	ASSERT_EQ(set(row->name, row->value), 0);
+	EXPECT_ERR(row->make(self), row->error);
+	refused_so_far(self->root, after);
+	for (i = 0; i < LIMITS; i++)
+		EXPECT_EQ(after[i] - before[i], i == row->limit);
 }
 
 /* CAP_SYS_RESOURCE, of the context's opener. */

@@ -186,6 +186,59 @@ bool attack_end(struct attack *a)
 	return ok;
 }
 
+/* All bytes are 0xff if the module does not tell. */
+static struct rdmachan_info attack_info(struct attack *a)
+{
+	struct rdmachan_info info;
+
+	if (get_info(a->ctx, &info))
+		memset(&info, 0xff, sizeof(info));
+	return info;
+}
+
+/* How many connections and channels of peers were refused since load, for &enum rch_reject. */
+u64 attack_refusals(struct attack *a, u32 reason)
+{
+	const struct rdmachan_info info = attack_info(a);
+
+	switch (reason) {
+	case RCH_REJECT_PROTOCOL:
+		return info.out_refused_handshake;
+	case RCH_REJECT_VERSION:
+	case RCH_REJECT_FEATURE:
+		return info.out_refused_version;
+	case RCH_REJECT_PORT:
+		return info.out_refused_port;
+	case RCH_REJECT_MTU:
+		return info.out_refused_mtu;
+	case RCH_REJECT_NO_SERVICE:
+		return info.out_refused_service;
+	case RCH_REJECT_BACKLOG:
+		return info.out_refused_backlog;
+	case RCH_REJECT_RESOURCES:
+		return info.out_refused_links + info.out_refused_channels;
+	default:
+		/* Not counted. */
+		return 0;
+	}
+}
+
+/* The same, for whatever reason. */
+u64 attack_refusals_all(struct attack *a)
+{
+	const struct rdmachan_info info = attack_info(a);
+
+	return info.out_refused_handshake + info.out_refused_version + info.out_refused_port +
+	       info.out_refused_mtu + info.out_refused_links + info.out_refused_service +
+	       info.out_refused_backlog + info.out_refused_channels;
+}
+
+/* How many links were ended since load, as the peer broke a rule. */
+u64 attack_broken(struct attack *a)
+{
+	return attack_info(a).out_broken_rules;
+}
+
 static void choose_hello(struct attack *a)
 {
 	u32 *features = &a->h.mine.features;

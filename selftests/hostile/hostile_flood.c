@@ -38,8 +38,10 @@ TEST_F_TIMEOUT(scene, a_million_channels, 400)
 {
 	struct attack *a = &self->a;
 	struct rdmachan_info info;
+	u64 all;
 
 	ASSERT_TRUE(attack_connect(a, false));
+	all = attack_refusals_all(a);
 	open_many(a, PREY, OPENS);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.rejects[RCH_REJECT_BACKLOG] +
 				  a->h.count[RCH_REC_ACCEPT] == OPENS + 2, 60000));
@@ -48,6 +50,8 @@ TEST_F_TIMEOUT(scene, a_million_channels, 400)
 	EXPECT_EQ(a->h.rejects[RCH_REJECT_BACKLOG], OPENS - PREY_BACKLOG);
 	ASSERT_EQ(get_info(a->ctx, &info), 0);
 	EXPECT_EQ(info.out_channels, 2 + 2 + PREY_BACKLOG);
+	EXPECT_EQ(info.out_refused_backlog - a->before.out_refused_backlog, OPENS - PREY_BACKLOG);
+	EXPECT_EQ(attack_refusals_all(a) - all, OPENS - PREY_BACKLOG);
 	EXPECT_EQ(poll_mask(a->witness, POLLOUT, 0), POLLOUT);
 }
 
@@ -433,10 +437,13 @@ TEST_F_TIMEOUT(scene, half_open_from_many_addresses, 240)
 	int listeners[2], peer = open_peer(), chan, i, in = 0;
 	const struct opts o = { .timeout_ms = 5000 };
 	struct rdmachan_addr own = own_address();
+	u64 refused, all;
 	u32 from = 0;
 
 	if (!has_peer() || is_iwarp())
 		SKIP("two hosts with RoCE are needed");
+	refused = attack_refusals(&self->a, RCH_REJECT_RESOURCES);
+	all = attack_refusals_all(&self->a);
 	for (i = 0; i < 2; i++)
 		listeners[i] = listen_as(1001 + i, PREY + 2 + i);
 	for (i = 0; i < ADDRESSES; i++) {
@@ -448,6 +455,9 @@ TEST_F_TIMEOUT(scene, half_open_from_many_addresses, 240)
 	EXPECT_EQ(links(&self->a), self->a.before.out_links + POOL_SHARED + POOL_EACH);
 	chan = do_connect_to(peer, &own, PREY + 3, &o);
 	EXPECT_GE(chan, 0);
+	EXPECT_EQ(attack_refusals(&self->a, RCH_REJECT_RESOURCES) - refused,
+		  ADDRESSES * CROWD - POOL_SHARED + POOL_EACH);
+	EXPECT_EQ(attack_refusals_all(&self->a) - all, ADDRESSES * CROWD - POOL_SHARED + POOL_EACH);
 	for (i = 0; i < ADDRESSES * CROWD + 2 * POOL_EACH; i++)
 		hostile_end(&h[i]);
 	for (i = 0; i < ADDRESSES; i++)

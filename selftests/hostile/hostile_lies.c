@@ -348,15 +348,23 @@ static int lie_record(struct attack *a, const struct lie *lie)
 	return attack_verdict(a, a->witness);
 }
 
+static bool is_rule(int verdict)
+{
+	return verdict > RCH_RULE_OK && verdict < VERDICT_CAUSE(RDMACHAN_CAUSE_NONE);
+}
+
 int lies_in_records(struct attack *a, bool passive)
 {
 	int wrong = 0, have;
+	u64 broken;
 	u32 i;
 
 	answer_at_once(true);
 	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		broken = attack_broken(a);
 		have = attack_connect(a, passive) ? lie_record(a, &lies[i]) : -2;
 		wrong += judge(lies[i].name, have, lies[i].want);
+		wrong += judge(lies[i].name, attack_broken(a) - broken, is_rule(have));
 		attack_disconnect(a);
 	}
 	answer_at_once(false);
@@ -433,11 +441,19 @@ static int say_hello(struct attack *a, const struct spoil *s)
 
 int lies_in_hello(struct attack *a)
 {
-	int wrong = 0;
+	int wrong = 0, want, counted;
+	u64 of, all;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(hellos); i++) {
-		wrong += judge(hellos[i].name, say_hello(a, &hellos[i]), hellos[i].want);
+		want = hellos[i].want;
+		of = attack_refusals(a, want);
+		all = attack_refusals_all(a);
+		wrong += judge(hellos[i].name, say_hello(a, &hellos[i]), want);
+		/* One that shall try another domain is not refused. */
+		counted = want != LET_IN && want != RCH_REJECT_DOMAIN;
+		wrong += judge(hellos[i].name, attack_refusals(a, want) - of, counted);
+		wrong += judge(hellos[i].name, attack_refusals_all(a) - all, counted);
 		attack_disconnect(a);
 	}
 	return wrong;

@@ -102,10 +102,13 @@ TEST_F(scene, from_an_ordinary_port)
 	struct attack *a = &self->a;
 	u8 data[sizeof(struct rch_wire_hello)];
 	struct rch_refusal refusal;
+	u64 refused, all;
 	int lets_in;
 
 	if (is_iwarp())
 		SKIP("iWARP peers connect from any port");
+	refused = attack_refusals(a, RCH_REJECT_PORT);
+	all = attack_refusals_all(a);
 	for (lets_in = 0; lets_in < 2; lets_in++) {
 		set_parameter("peer_privileged_port", !lets_in);
 		hostile_begin(&a->h);
@@ -122,6 +125,8 @@ TEST_F(scene, from_an_ordinary_port)
 		}
 	}
 	set_parameter("peer_privileged_port", 1);
+	EXPECT_EQ(attack_refusals(a, RCH_REJECT_PORT) - refused, 1);
+	EXPECT_EQ(attack_refusals_all(a) - all, 1);
 }
 
 TEST_F_TIMEOUT(scene, reply_fields, 120)
@@ -132,12 +137,15 @@ TEST_F_TIMEOUT(scene, reply_fields, 120)
 TEST_F(scene, first_frame_without_hello)
 {
 	struct attack *a = &self->a;
+	const u64 broken = attack_broken(a), refused = attack_refusals_all(a);
 
 	hostile_begin(&a->h);
 	hostile_hello(&a->h, PREY);
 	ASSERT_EQ(hostile_connect(&a->h), 0);
 	ASSERT_EQ(hostile_pure(&a->h, 0), 0);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended, 3000));
+	EXPECT_EQ(attack_broken(a) - broken, 1);
+	EXPECT_EQ(attack_refusals_all(a), refused);
 	EXPECT_TRUE(links_down_to(a, a->before.out_links, 3000));
 }
 

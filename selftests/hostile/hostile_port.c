@@ -129,10 +129,12 @@ TEST_TIMEOUT(knocks_hold_up_nobody, 120)
 	int listener = do_listen(ctx, SERVICE, NULL), chan;
 	const struct opts o = { .timeout_ms = 10000 };
 	struct rdmachan_addr own = own_address();
+	struct rdmachan_info before, after;
 	struct rch_refusal refusal;
 	int64_t begun;
 
 	ASSERT_GE(listener, 0);
+	ASSERT_EQ(get_info(ctx, &before), 0);
 	for (i = 0; i < KNOCKS; i++) {
 		hostile_begin(&h[i]);
 		hostile_hello(&h[i], NO_PREY);
@@ -151,6 +153,8 @@ TEST_TIMEOUT(knocks_hold_up_nobody, 120)
 		hostile_end(&h[i]);
 	}
 	EXPECT_EQ(told, KNOCKS);
+	ASSERT_EQ(get_info(ctx, &after), 0);
+	EXPECT_EQ(after.out_refused_service - before.out_refused_service, KNOCKS);
 	close(chan);
 	close(listener);
 	close(ctx);

@@ -263,6 +263,7 @@ TEST_F_TIMEOUT(change, different_mtus, LIMIT_S)
 		{ SMALL_MTU, WHOLE_MTU }, { WHOLE_MTU, SMALL_MTU }, { LEAST_MTU, SMALL_MTU },
 		{ SMALL_MTU, SMALL_MTU }, { WHOLE_MTU, LEAST_MTU },
 	};
+	struct rdmachan_info before, after;
 	size_t i;
 
 	for (i = 0; i < sizeof(mtus) / sizeof(*mtus); i++) {
@@ -271,7 +272,11 @@ TEST_F_TIMEOUT(change, different_mtus, LIMIT_S)
 		await_no_links(self->ctx);
 		set_mtu(mtus[i][0]);
 		set_peer_mtu(mtus[i][1]);
+		ASSERT_EQ(get_info(self->ctx, &before), 0);
 		expect_new_channels(self);
+		ASSERT_EQ(get_info(self->ctx, &after), 0);
+		/* The host with the larger one is refused once, and takes the smaller one. */
+		EXPECT_EQ(after.out_refused_mtu - before.out_refused_mtu, mtus[i][0] != mtus[i][1]);
 		pair_up(self->ctx, self->ends, NULL);
 	}
 }
