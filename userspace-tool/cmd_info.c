@@ -95,6 +95,68 @@ static void print_text(const struct rdmachan_info *info)
 	       info->out_frames, info->out_segments);
 	printf("Since load  connections made %" PRIu64 ", duplicate frames dropped %" PRIu64 "\n",
 	       (uint64_t)info->out_cm_connects, (uint64_t)info->out_dropped);
+	printf("            links ended for a broken rule %" PRIu64 "\n",
+	       (uint64_t)info->out_broken_rules);
+}
+
+struct refusal {
+	const char *name;
+	const char *text;
+	uint64_t times;
+};
+
+#define REFUSALS 9
+
+static void refusals_of(const struct rdmachan_info *info, struct refusal refusals[REFUSALS])
+{
+	refusals[0] = (struct refusal){ "handshake", "peers whose handshake is not right",
+					info->out_refused_handshake };
+	refusals[1] = (struct refusal){ "version", "peers without a common version or feature",
+					info->out_refused_version };
+	refusals[2] = (struct refusal){ "port", "peers from a port that is not privileged",
+					info->out_refused_port };
+	refusals[3] = (struct refusal){ "mtu", "peers with packets that are too large",
+					info->out_refused_mtu };
+	refusals[4] = (struct refusal){ "links", "peers for which there was no room",
+					info->out_refused_links };
+	refusals[5] = (struct refusal){ "service", "peers that want a service nobody has",
+					info->out_refused_service };
+	refusals[6] = (struct refusal){ "backlog", "channels that found a full backlog",
+					info->out_refused_backlog };
+	refusals[7] = (struct refusal){ "channels", "channels for which there was no room",
+					info->out_refused_channels };
+	refusals[8] = (struct refusal){ "memlock", "regions beyond the limit of locked memory",
+					info->out_refused_memlock };
+}
+
+static void print_refusals(const struct rdmachan_info *info)
+{
+	struct refusal refusals[REFUSALS];
+	struct table table;
+	int i;
+
+	refusals_of(info, refusals);
+	table_init(&table, "REFUSED -TIMES WHY");
+	for (i = 0; i < REFUSALS; i++) {
+		table_add(&table, "%s", refusals[i].name);
+		table_add(&table, "%" PRIu64, refusals[i].times);
+		table_add(&table, "%s", refusals[i].text);
+	}
+	putchar('\n');
+	table_print(&table, stdout, "");
+	table_free(&table);
+}
+
+static void json_refusals(struct json *json, const struct rdmachan_info *info)
+{
+	struct refusal refusals[REFUSALS];
+	int i;
+
+	refusals_of(info, refusals);
+	json_object(json, "refused");
+	for (i = 0; i < REFUSALS; i++)
+		json_number(json, refusals[i].name, refusals[i].times);
+	json_end(json);
 }
 
 struct limit {
@@ -139,13 +201,14 @@ static void print_limits(const struct rdmachan_info *info)
 	if (!info->out_use_contexts.user)
 		return;
 	limits_of(info, limits);
-	table_init(&table, "LIMIT -YOURS -MAX -ALL -MAX");
+	table_init(&table, "LIMIT -YOURS -MAX -ALL -MAX -REFUSED");
 	for (i = 0; i < LIMITS; i++) {
 		table_add(&table, "%s", limits[i].name);
 		add_amount(&table, limits[i].use->user, limits[i].bytes);
 		add_amount(&table, limits[i].use->user_max, limits[i].bytes);
 		add_amount(&table, limits[i].use->all, limits[i].bytes);
 		add_amount(&table, limits[i].use->all_max, limits[i].bytes);
+		add_amount(&table, limits[i].use->refused, false);
 	}
 	putchar('\n');
 	table_print(&table, stdout, "");
@@ -165,6 +228,7 @@ static void json_limits(struct json *json, const struct rdmachan_info *info)
 		json_number(json, "user_max", limits[i].use->user_max);
 		json_number(json, "all", limits[i].use->all);
 		json_number(json, "all_max", limits[i].use->all_max);
+		json_number(json, "refused", limits[i].use->refused);
 		json_end(json);
 	}
 	json_end(json);
@@ -200,6 +264,8 @@ static void json_counts(struct json *json, const struct rdmachan_info *info)
 	json_end(json);
 	json_number(json, "dropped", info->out_dropped);
 	json_number(json, "cm_connects", info->out_cm_connects);
+	json_number(json, "broken_rules", info->out_broken_rules);
+	json_refusals(json, info);
 }
 
 static void print_json(const struct rdmachan_info *info, const struct rdmachan_device *devices,
@@ -259,6 +325,7 @@ static int run(int argc, char **argv)
 	} else {
 		print_text(&info);
 		print_limits(&info);
+		print_refusals(&info);
 		print_devices(devices, count);
 	}
 	free(devices);
@@ -273,12 +340,14 @@ const struct command cmd_info = {
 	"\n"
 	"Shows the version of the module, the limits and times it works with, how many\n"
 	"contexts, listeners, channels and links are alive, what this user and all users\n"
-	"have of what there is a limit of, and the RDMA devices.\n"
+	"have of what there is a limit of, how often peers and programs were refused since\n"
+	"load, and the RDMA devices.\n"
 	"\n"
 	"  -j, --json   write one JSON object\n"
 	"\n"
 	"Examples:\n"
 	"  rdmachan info\n"
-	"  rdmachan info --json | jq -r '.devices[] | select(.active) | .name'\n",
+	"  rdmachan info --json | jq -r '.devices[] | select(.active) | .name'\n"
+	"  rdmachan info --json | jq '.refused, .broken_rules'\n",
 	.run = run,
 };

@@ -261,7 +261,9 @@ static int fake_info(struct rdmachan_info *info)
 	info->out_port = RDMACHAN_PORT;
 	info->out_devices = 1;
 	memcpy(info->out_version, "fake", 5);
-	info->out_use_contexts = (struct rdmachan_use){ 1, 1024, 2, 8192 };
+	info->out_use_contexts = (struct rdmachan_use){ 1, 1024, 2, 8192, 3 };
+	info->out_refused_port = 7;
+	info->out_broken_rules = 5;
 	if (!info->devices_max)
 		return 0;
 	memset(device, 0, sizeof(*device));

@@ -155,6 +155,17 @@ list_all()
 	[ "$(tool list --json | grep -c '"kind"')" -eq 600 ]
 }
 
+info_refused()
+{
+	tool info --json >"$tmp/json" && tool info >"$tmp/text" || return
+	tr -d '\n ' <"$tmp/json" >"$tmp/line"
+	grep -q '"contexts":{"user":1,[^}]*"refused":3}' "$tmp/line" &&
+		grep -q '"refused":{"handshake":0,"version":0,"port":7,' "$tmp/line" &&
+		grep -q '"broken_rules":5,' "$tmp/line" &&
+		grep -q '^contexts .* 3$' "$tmp/text" && grep -Eq '^port +7 ' "$tmp/text" &&
+		grep -q ' links ended for a broken rule 5$' "$tmp/text"
+}
+
 refused()
 {
 	tool connect "$host:5999" </dev/null 2>"$tmp/err"
@@ -773,6 +784,7 @@ cp "$tmp/from/small" "$tmp/from/a b"
 head -c 5000001 /dev/urandom >"$tmp/from/big"
 
 check "info" tool info
+[ -z "${RDMACHAN_FAKE:-}" ] || check "info, with what was refused" info_refused
 check "list" tool list
 [ -z "${RDMACHAN_FAKE:-}" ] || check "list, in several calls" list_all
 for option in --stream --lines --whole; do
