@@ -21,6 +21,7 @@ static const struct rch_link_ops link_ops = {
 	.opened = rch_listener_opened,
 	.record = rch_record_got,
 	.writable = rch_chan_writable,
+	.drop = rch_chan_tx_drop,
 	.dead = rch_chan_dead,
 	.gone = rch_chan_gone,
 };

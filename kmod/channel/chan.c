@@ -140,6 +140,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 		goto err_charge;
 	kref_init(&chan->ref);
 	rch_lane_init(&chan->lane, tuning->send_buffer);
+	rch_chan_tx_drop_init(chan);
 	chan->net = net;
 	chan->service = service;
 	chan->tuning = *tuning;

@@ -3,8 +3,9 @@
  * chan.h - channels: what programs connect, send on and receive from
  *
  * Lifetime. A channel is referenced by its file (or by the listener's queue before it
- * is accepted), by its lane while that is attached, and by the linger timer. Memory is
- * freed after an RCU grace period, because softirq finds lanes under RCU.
+ * is accepted), by its lane while that is attached, by the linger timer, and by the work that frees
+ * what the lane has dropped. Memory is freed after an RCU grace period, because softirq finds lanes
+ * under RCU.
  *
  * Locks. @lock protects states and the receive queue, and is taken in softirq. The
  * link's lock is never taken inside @lock, nor the reverse. Two bits of @busy let one
@@ -321,6 +322,22 @@ struct rch_chan_taken {
 	u64 told;
 };
 
+/**
+ * struct rch_chan_drop - what the lane will not send any more, and is not freed yet
+ * @lock: protects the others but @work; an innermost lock, taken inside the link's
+ * @items: as &struct rch_item, in no other list
+ * @words: as &struct rch_word, likewise
+ * @pending: @work is queued or runs, and holds the channel
+ * @work: frees them; of rch_wq. See chan_tx.c
+ */
+struct rch_chan_drop {
+	spinlock_t lock;
+	struct list_head items;
+	struct list_head words;
+	bool pending;
+	struct work_struct work;
+};
+
 /** struct rch_chan - a channel */
 struct rch_chan {
 	/** @ref: references */
@@ -351,9 +368,11 @@ struct rch_chan {
 	struct mutex tune_lock;
 	/**
 	 * @tx_kept: bytes that are charged beyond the send buffer, as more waits to be sent than a
-	 * smaller one has room for; protected by the link's lock
+	 * smaller one has room for, or is not freed yet; protected by the link's lock
 	 */
 	u64 tx_kept;
+	/** @drop: what will not be sent any more */
+	struct rch_chan_drop drop;
 	/** @charge: its share of the limits; protected by quota_lock */
 	struct rch_charge charge;
 	/** @wait: woken when the state changes, a message is complete, or there is room */
@@ -563,6 +582,8 @@ void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 
 /* chan_tx.c APIs: any context */
 void rch_chan_tx_settle(struct rch_chan *chan);
+void rch_chan_tx_drop_init(struct rch_chan *chan);
+void rch_chan_tx_drop(struct rch_lane *lane, struct list_head *list, bool words);
 bool rch_chan_tx_settled(struct rch_chan *chan);
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);

@@ -6,6 +6,25 @@
  * copied once into memory that is posted as it is, and queued with the channel. The send buffer
  * bounds what may wait there. A message belongs to one sender from its first segment to its last,
  * by RCH_CHAN_TX. Which way a message takes is chosen above, in message/send.c.
+ *
+ * Dropping. A lane that ends may have as much waiting as the send buffer has room for, in pieces of
+ * a few bytes, and a word for each grant. The context that ends it holds the link's lock, often in
+ * soft interrupt. So it drops a few of each itself. The others come here, and a work item drops
+ * them, a part at a time.
+ *
+ * Accounting. The lane counts the items no longer, as poll, LIST and a thread that waits for room
+ * look at what it counts. But the work item holds the channel until the last is freed, and the
+ * channel is charged for its send buffer until it is freed itself: somebody is charged for each
+ * byte that waits here. If the program makes the send buffer smaller meanwhile, the old size stays
+ * charged until the work item has ended, see rch_chan_tx_settle(). What words are part of has a
+ * charge of its own, or the channel's.
+ *
+ * Lifetime. An item is memory of its own, of which no adapter knows. A word is part of a loan, a
+ * held grant, a job or an answer, which stays until @sent was called. That looks at the channel and
+ * its grants at most, which the work item holds. Neither a link is needed here, nor a path or a
+ * namespace: each may go before. A work item that has begun waits for nobody, and ends.
+ * rch_link_exit() waits for it before the module goes: channels are given up only by contexts that
+ * it has ended, or waited for, before it waits for the last time.
  */
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -107,8 +126,19 @@ int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 	return 0;
 }
 
+/* Whether something that was dropped may not be freed yet. */
+static bool chan_tx_drop_pending(struct rch_chan *chan)
+{
+	bool pending;
+
+	spin_lock_bh(&chan->drop.lock);
+	pending = chan->drop.pending;
+	spin_unlock_bh(&chan->drop.lock);
+	return pending;
+}
+
 /**
- * rch_chan_tx_settle - what waits to be sent may fit the send buffer again
+ * rch_chan_tx_settle - what waits to be sent, and was dropped, may fit the send buffer again
  * @chan: channel that keeps bytes charged beyond that
  *
  * Any context, under the link's lock.
@@ -116,7 +146,7 @@ int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock)
 void rch_chan_tx_settle(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lane.link->lock);
-	if (chan->lane.queued >= chan->lane.room)
+	if (chan->lane.queued >= chan->lane.room || chan_tx_drop_pending(chan))
 		return;
 	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->tx_kept);
 	chan->tx_kept = 0;
@@ -267,4 +297,113 @@ void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row)
 		chan_tx_count_sent(chan, row->messages, row->bytes);
 	}
 	rch_chan_unclaim(chan, RCH_CHAN_TX);
+}
+
+/* What the lane drops */
+
+static void rch_chan_tx_drop_work(struct work_struct *work);
+
+/** rch_chan_tx_drop_init - begin: there is nothing */
+void rch_chan_tx_drop_init(struct rch_chan *chan)
+{
+	struct rch_chan_drop *drop = &chan->drop;
+
+	spin_lock_init(&drop->lock);
+	INIT_LIST_HEAD(&drop->items);
+	INIT_LIST_HEAD(&drop->words);
+	INIT_WORK(&drop->work, rch_chan_tx_drop_work);
+}
+
+/**
+ * rch_chan_tx_drop - free what the lane will not send, soon; as &struct rch_link_ops wants
+ * @lane: lane of a channel that is referenced
+ * @list: what it will not send; left empty
+ * @words: as &struct rch_word, else as &struct rch_item
+ */
+void rch_chan_tx_drop(struct rch_lane *lane, struct list_head *list, bool words)
+{
+	struct rch_chan *chan = container_of(lane, struct rch_chan, lane);
+	struct rch_chan_drop *drop = &chan->drop;
+
+	spin_lock_bh(&drop->lock);
+	list_splice_tail_init(list, words ? &drop->words : &drop->items);
+	if (!drop->pending) {
+		drop->pending = true;
+		kref_get(&chan->ref);
+		queue_work(rch_wq, &drop->work);
+	}
+	spin_unlock_bh(&drop->lock);
+}
+
+/* The first ones of a list. */
+static void chan_tx_drop_cut(struct list_head *from, struct list_head *part)
+{
+	struct list_head *last = from;
+	u32 count = 0;
+
+	while (count++ < RCH_DROP_AT_ONCE && !list_is_last(last, from))
+		last = last->next;
+	list_cut_position(part, from, last);
+}
+
+/* Return: false when nothing is left. What comes from then on has the work item queued again. */
+static bool chan_tx_drop_next(struct rch_chan_drop *drop, struct list_head *items,
+			      struct list_head *words)
+{
+	bool more;
+
+	spin_lock_bh(&drop->lock);
+	chan_tx_drop_cut(&drop->items, items);
+	chan_tx_drop_cut(&drop->words, words);
+	more = !list_empty(items) || !list_empty(words);
+	drop->pending = more;
+	spin_unlock_bh(&drop->lock);
+	return more;
+}
+
+static void chan_tx_drop_part(struct list_head *items, struct list_head *words)
+{
+	struct rch_item *item, *next_item;
+	struct rch_word *word, *next_word;
+
+	list_for_each_entry_safe(item, next_item, items, list) {
+		list_del_init(&item->list);
+		rch_item_free(item);
+	}
+	list_for_each_entry_safe(word, next_word, words, list) {
+		list_del_init(&word->list);
+		word->sent(word);
+	}
+}
+
+/*
+ * The send buffer may have become smaller meanwhile. rch_chan_tx_resize() writes @tx_kept before it
+ * looks at @pending, and that was cleared before this: one of both finds it. A channel that has
+ * something kept was open, so its link stays.
+ */
+static void chan_tx_drop_settle(struct rch_chan *chan)
+{
+	struct rch_link *link;
+
+	if (!READ_ONCE(chan->tx_kept))
+		return;
+	link = chan->lane.link;
+	spin_lock_bh(&link->lock);
+	rch_chan_tx_settle(chan);
+	spin_unlock_bh(&link->lock);
+}
+
+static void rch_chan_tx_drop_work(struct work_struct *work)
+{
+	struct rch_chan *chan = container_of(work, struct rch_chan, drop.work);
+	LIST_HEAD(items);
+	LIST_HEAD(words);
+
+	while (chan_tx_drop_next(&chan->drop, &items, &words)) {
+		chan_tx_drop_part(&items, &words);
+		atomic_inc(&rch_counts.put_off);
+		cond_resched();
+	}
+	chan_tx_drop_settle(chan);
+	rch_chan_put(chan);
 }

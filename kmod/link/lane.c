@@ -113,17 +113,25 @@ static void lane_flow_update(struct rch_lane *lane)
 		rch_drr_add(&lane->link->lanes.drr, &lane->flow);
 }
 
+/* Most lanes have few items. What more there is, others of the link need not wait for. */
 static void lane_purge(struct rch_lane *lane)
 {
 	bool was_full = lane->queued >= lane->room;
-	struct rch_item *item, *tmp;
+	struct rch_item *item;
+	u32 count = 0;
 
 	lockdep_assert_held(&lane->link->lock);
 	lane_flow_leave(lane);
-	list_for_each_entry_safe(item, tmp, &lane->txq, list) {
+	/* Parts of the lane: they may be queued again, as soon as this is over. */
+	list_del_init(&lane->fin.list);
+	list_del_init(&lane->shut.list);
+	while (count++ < RCH_DROP_AT_ONCE &&
+	       (item = list_first_entry_or_null(&lane->txq, struct rch_item, list))) {
 		list_del_init(&item->list);
 		rch_item_free(item);
 	}
+	if (!list_empty(&lane->txq))
+		rch_link_ops->drop(lane, &lane->txq, false);
 	lane->queued = 0;
 	lane->stalled = false;
 	/* As when items were sent: their charge is given back, and programs wait for room. */
@@ -137,12 +145,16 @@ static void lane_purge(struct rch_lane *lane)
 static void lane_words_drop(struct rch_lane *lane)
 {
 	struct rch_word *word;
+	u32 count = 0;
 
 	lockdep_assert_held(&lane->link->lock);
-	while ((word = list_first_entry_or_null(&lane->words, struct rch_word, list))) {
+	while (count++ < RCH_DROP_AT_ONCE &&
+	       (word = list_first_entry_or_null(&lane->words, struct rch_word, list))) {
 		list_del_init(&word->list);
 		word->sent(word);
 	}
+	if (!list_empty(&lane->words))
+		rch_link_ops->drop(lane, &lane->words, true);
 }
 
 static void lane_tell_later(struct rch_lane *lane, u32 control)

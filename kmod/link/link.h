@@ -524,8 +524,8 @@ enum rch_lane_last {
 /**
  * struct rch_word - a record that is told besides data, and ahead of it
  * @list: in the words of its lane
- * @sent: it was put into a frame, or will not be any more: it is the owner's again.
- *	Any context, under link->lock
+ * @sent: it was put into a frame, or will not be any more: it is the owner's again. Any context,
+ *	under link->lock; or, of a lane that has ended, by a work item that holds the channel
  * @type: &enum rch_record_type
  * @length: of @data
  * @data: its bytes
@@ -681,6 +681,10 @@ struct rch_tx_row {
  * @record: a record came for a lane: any but OPEN and CREDIT. Softirq, under RCU.
  *	Return: the rule that was broken; then the link ends
  * @writable: the lane may have room again. Any context, under link->lock
+ * @drop: the lane will not send @list, which it counts no longer: take it, and leave it empty. Free
+ *	each &struct rch_item of it; or, if @words, call @sent of each &struct rch_word, without
+ *	link->lock. Not here, as there may be very many. The lane is attached, or just was, and its
+ *	channel is referenced. Any context, under link->lock
  * @dead: the link has ended with @error; called for each lane, which is still
  *	attached; may sleep
  * @gone: the lane was closed by both sides and is detached: drop its reference; may
@@ -693,6 +697,7 @@ struct rch_link_ops {
 	enum rch_rule (*record)(struct rch_lane *lane, const struct rch_record *r,
 				struct page *page);
 	void (*writable)(struct rch_lane *lane);
+	void (*drop)(struct rch_lane *lane, struct list_head *list, bool words);
 	void (*dead)(struct rch_lane *lane, const struct rdmachan_error *error);
 	void (*gone)(struct rch_lane *lane);
 };
@@ -903,6 +908,8 @@ void rch_lane_send_row(struct rch_lane *lane, struct rch_tx_row *row);
 #define RCH_PURE_SPARES 2
 /** RCH_ORPHANS_MAX - refusals that wait; a ring of frames full of OPEN asks for fewer */
 #define RCH_ORPHANS_MAX 16384
+/** RCH_DROP_AT_ONCE - items, or words, that one context drops of a lane that ends */
+#define RCH_DROP_AT_ONCE 64
 /** RCH_SMALL_MAX - bytes of the largest message that goes straight into the open frame */
 #define RCH_SMALL_MAX 8192U
 /** RCH_ITEM_MAX - bytes of the largest record that waits to share a frame */

@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 
 #include "common.h"
 #include "harness.h"
@@ -366,6 +367,139 @@ TEST_F(end, killed_peer_after_messages)
 	EXPECT_ERR(read(chan, back, 8), ECONNRESET);
 	EXPECT_ERR(write(chan, back, 8), ECONNRESET);
 	EXPECT_ERR(do_shutdown(chan, RDMACHAN_SHUTDOWN_SEND), ENOTCONN);
+}
+
+/*
+ * What waits when a channel ends is thrown away in parts: the context that ends it frees a few
+ * messages, and a work item as many at a time.
+ */
+
+/* RCH_DROP_AT_ONCE. */
+#define AT_ONCE 64
+/* Too large for others to share its memory. */
+#define ALONE 600
+
+static int64_t charged(int ctx)
+{
+	struct rdmachan_info info;
+
+	ASSERT_EQ(get_info(ctx, &info), 0);
+	return info.out_use_bytes.user;
+}
+
+static void await_charged(int ctx, int64_t bytes)
+{
+	int64_t until = now_ms() + 20000;
+
+	while (charged(ctx) != bytes && now_ms() < until)
+		sleep_ms(1);
+	EXPECT_EQ(charged(ctx), bytes);
+}
+
+static void await_count(const char *what, int least, int most)
+{
+	int64_t until = now_ms() + 20000;
+	int count;
+
+	do
+		count = module_count(what);
+	while ((count < least || count > most) && now_ms() < until && (sleep_ms(1), true));
+	EXPECT_GE(count, least);
+	EXPECT_LE(count, most);
+}
+
+/* How sending may end. */
+struct ending {
+	int (*end)(int fds[2]);
+	/* Nothing is sent any more from then on. */
+	bool at_once;
+};
+
+/* A channel has very many messages that wait, and then it ends. */
+static void ends_in_parts(int fds[2], const struct ending *ending)
+{
+	int items = module_count("items"), parts = module_count("put_off"), waiting, all;
+	struct rdmachan_object object;
+
+	if (items < 0)
+		SKIP("there is no debugfs");
+	ASSERT_GT(fill_up(fds[0], ALONE), 0);
+	waiting = module_count("items") - items;
+	printf("# %d wait\n", waiting);
+	ASSERT_GT(waiting, 10 * AT_ONCE);
+	ASSERT_EQ(module_count("put_off"), parts);
+	ASSERT_EQ(ending->end(fds), 0);
+	await_count("items", items, items);
+	all = (waiting - 1) / AT_ONCE;
+	await_count("put_off", parts + (ending->at_once ? all : 1), parts + all);
+	ASSERT_EQ(get_object(fds[0], &object), 0);
+	EXPECT_EQ(object.tx_queued, 0);
+}
+
+static int end_by_abort(int fds[2])
+{
+	return do_shutdown(fds[0], RDMACHAN_SHUTDOWN_ABORT);
+}
+
+/*
+ * Soft interrupt hears of this one, and of the next. What is thrown away there may make room for
+ * some of the messages, a moment before.
+ */
+static int end_by_reader(int fds[2])
+{
+	return do_shutdown(fds[1], RDMACHAN_SHUTDOWN_RECV);
+}
+
+static int end_by_peer(int fds[2])
+{
+	int ret = close(fds[1]);
+
+	fds[1] = -1;
+	return ret;
+}
+
+/* In the end nobody is charged for anything. */
+TEST_F_TIMEOUT(end, in_parts, 60)
+{
+	static const struct ending endings[] = {
+		{ end_by_abort, true }, { end_by_reader, false }, { end_by_peer, true },
+	};
+	struct rdmachan_object object;
+	int64_t before;
+	int fds[2];
+	size_t i;
+
+	/* What the test before this one had may be there still. */
+	ASSERT_EQ(get_object(self->a, &object), 0);
+	before = 2LL * (object.send_buffer + object.recv_buffer);
+	await_charged(self->ctx, before);
+	for (i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		pair_up(self->ctx, fds, NULL);
+		ends_in_parts(fds, &endings[i]);
+		close(fds[0]);
+		close(fds[1]);
+		await_charged(self->ctx, before);
+	}
+}
+
+/* A send buffer that is made smaller gives back what it has of the larger one, if not at once. */
+TEST_F(end, in_parts_and_tuned)
+{
+	const struct rdmachan_tune_args small = {
+		.size = sizeof(small), .send_buffer = RDMACHAN_BUFFER_MIN,
+	};
+	int fds[2] = { self->a, self->b };
+	struct rdmachan_object object;
+	int64_t before;
+
+	ASSERT_EQ(get_object(self->a, &object), 0);
+	ASSERT_GT(object.send_buffer, RDMACHAN_BUFFER_MIN);
+	before = 2LL * (object.send_buffer + object.recv_buffer);
+	await_charged(self->ctx, before);
+	ASSERT_GT(fill_up(self->a, ALONE), 0);
+	ASSERT_EQ(end_by_reader(fds), 0);
+	ASSERT_EQ(ioctl(self->a, RDMACHAN_TUNE, &small), 0);
+	await_charged(self->ctx, before - object.send_buffer + RDMACHAN_BUFFER_MIN);
 }
 
 TEST_HARNESS_MAIN

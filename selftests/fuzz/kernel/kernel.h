@@ -286,6 +286,18 @@ static inline void list_splice_tail_init(struct list_head *list, struct list_hea
 
 #define list_splice_init(list, head) list_splice_tail_init(list, head)
 
+/* The entries of @from up to @last, which may be @from itself: then there are none. */
+static inline void list_cut_position(struct list_head *part, struct list_head *from,
+				     struct list_head *last)
+{
+	INIT_LIST_HEAD(part);
+	if (last == from)
+		return;
+	kernel_list_link(part, from->next);
+	kernel_list_link(from, last->next);
+	kernel_list_link(last, part);
+}
+
 static inline void list_replace_init(struct list_head *old, struct list_head *fresh)
 {
 	INIT_LIST_HEAD(fresh);
