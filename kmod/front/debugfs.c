@@ -6,7 +6,8 @@
  * many keys of own memory there are, see path_key.c. The file items tells how many pieces of memory
  * with messages that wait, those in frames apart; in sets how many sets of regions; in put_off how
  * often very many things were left to a work item: accesses whose turn comes to nothing, see
- * RCH_TURNS_AT_ONCE; and what a lane drops, see RCH_DROP_AT_ONCE. Only root reads and writes them. Nothing depends on their being there: a
+ * RCH_TURNS_AT_ONCE; what a lane drops, see RCH_DROP_AT_ONCE; and loans that end with their
+ * channel, one each time. Only root reads and writes them. Nothing depends on their being there: a
  * kernel may have no debugfs, or be locked down.
  */
 #include <linux/debugfs.h>

@@ -74,7 +74,7 @@ static int grant_describe_lent(struct rch_grants *grants, u32 id, struct rdmacha
 
 	xa_lock_bh(&grants->loans);
 	loan = xa_load(&grants->loans, id);
-	if (loan && loan->state == RCH_LOAN_LIVE) {
+	if (loan && rch_loan_live(loan)) {
 		kref_get(&loan->ref);
 		number = loan->object.id;
 	} else {

@@ -48,9 +48,13 @@ struct rch_segment;
 /**
  * struct rch_grants - the grants of a channel
  * @chan: channel
- * @loans: grants that this end lends, by number; its xa_lock protects @ending and the states
+ * @loans: grants that this end lends, by number; its xa_lock protects @ending, @over and the states
  * @last: number of the newest; by the holder of RCH_CHAN_TX
  * @ending: loans that are to be taken back
+ * @over: the peer accesses no loan any more. Those that are RCH_LOAN_LIVE are so no longer, see
+ *	rch_loan_live(), and @back takes them back as well, one after the other. Written with
+ *	WRITE_ONCE(), and stays
+ * @over_cause: why, if so
  * @back: takes them back; holds the channel while it is in the line of its link
  * @held: what the peer lends, by number; its xa_lock protects what follows up to @put_off
  * @held_last: number of the newest
@@ -72,6 +76,8 @@ struct rch_grants {
 	struct xarray loans;
 	u32 last;
 	struct list_head ending;
+	bool over;
+	u32 over_cause;
 	struct rch_return back;
 	struct xarray held;
 	u32 held_last;
@@ -90,7 +96,7 @@ struct rch_grants {
 /**
  * enum rch_loan_state - how it is with a loan
  * @RCH_LOAN_MADE: the peer does not know of it
- * @RCH_LOAN_LIVE: it may be accessed
+ * @RCH_LOAN_LIVE: it may be accessed, unless the channel has ended: rch_loan_live() tells
  * @RCH_LOAN_ENDING: the peer has given it back, or has ended; the key is still valid
  * @RCH_LOAN_ENDED: control is back
  */
@@ -364,6 +370,17 @@ struct rch_giving {
 	int (*out)(struct rch_giving *giving);
 	struct rdmachan_error *error;
 };
+
+/**
+ * rch_loan_live - whether the peer may access it, and it can be revoked
+ * @loan: loan
+ *
+ * Under the table's xa_lock; without it a racy answer. Once false it stays so.
+ */
+static inline bool rch_loan_live(const struct rch_loan *loan)
+{
+	return READ_ONCE(loan->state) == RCH_LOAN_LIVE && !READ_ONCE(loan->grants->over);
+}
 
 /**
  * rch_grant_patience - how long a peer may take to answer, in jiffies

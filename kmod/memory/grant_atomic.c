@@ -507,7 +507,7 @@ static enum rch_rule grant_atomic_do_atomic(struct rch_grants *grants, const str
 
 	lockdep_assert_held(&grants->loans.xa_lock);
 	loan = xa_load(&grants->loans, a->id);
-	if (!loan || loan->state != RCH_LOAN_LIVE ||
+	if (!loan || !rch_loan_live(loan) ||
 	    (loan->info.rights & (RDMACHAN_RIGHT_ATOMIC | RDMACHAN_RIGHT_BY_DEVICE)) !=
 	    RDMACHAN_RIGHT_ATOMIC || a->address < loan->info.start)
 		return RCH_RULE_GRANT;

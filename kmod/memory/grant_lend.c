@@ -64,8 +64,8 @@ static void grant_lend_object_fill(struct rch_object *obj, struct rdmachan_objec
 	struct rch_loan *loan = container_of(obj, struct rch_loan, object);
 	struct rch_chan *chan = loan->grants->chan;
 
-	out->state = READ_ONCE(loan->revoked) || READ_ONCE(loan->state) >= RCH_LOAN_ENDING ?
-		     RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
+	out->state = READ_ONCE(loan->revoked) || READ_ONCE(loan->state) >= RCH_LOAN_ENDING ||
+		     READ_ONCE(loan->grants->over) ? RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
 	out->link_id = chan->lane.link->object.id;
 	out->service = chan->service;
 	out->active = chan->active;
@@ -690,22 +690,18 @@ int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadl
 /** rch_loans_end - nobody at the peer accesses any of them any more. Any context */
 void rch_loans_end(struct rch_grants *grants, u32 cause)
 {
-	struct rch_loan *loan;
-	unsigned long id;
-	bool any = false;
+	bool any;
 
+	/* There may be very many, and rch_loans_return() finds them. */
 	xa_lock_bh(&grants->loans);
-	xa_for_each(&grants->loans, id, loan)
-		any |= grant_lend_ending_locked(loan, cause);
+	any = !xa_empty(&grants->loans);
+	if (any && !grants->over) {
+		grants->over_cause = cause;
+		WRITE_ONCE(grants->over, true);
+	}
 	xa_unlock_bh(&grants->loans);
 	if (any)
 		grant_lend_take_back_later(grants);
-}
-
-/* What the holder may say of why it gives back. */
-static u32 grant_lend_release_cause(u32 cause)
-{
-	return cause ? RDMACHAN_CAUSE_PEER_RESOURCES : RDMACHAN_CAUSE_NONE;
 }
 
 /** rch_loan_release_got - the holder gives one back. Return: the rule that was broken */
@@ -716,9 +712,11 @@ enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_r
 	u32 id, cause;
 
 	rch_wire_grant_end_get(r, &id, &cause);
+	/* What the holder may say of why it gives back. */
+	cause = cause ? RDMACHAN_CAUSE_PEER_RESOURCES : RDMACHAN_CAUSE_NONE;
 	xa_lock_bh(&grants->loans);
 	loan = xa_load(&grants->loans, id);
-	ok = loan && grant_lend_ending_locked(loan, grant_lend_release_cause(cause));
+	ok = loan && rch_loan_live(loan) && grant_lend_ending_locked(loan, cause);
 	xa_unlock_bh(&grants->loans);
 	if (!ok)
 		return RCH_RULE_GRANT;
@@ -758,6 +756,19 @@ static void grant_lend_end(struct rch_loan *loan)
 	rch_loan_put(loan);
 }
 
+/* Behind those that were ending, the others if the channel has ended: few are not LIVE. */
+static struct rch_loan *grant_lend_next_back(struct rch_grants *grants)
+{
+	struct rch_loan *loan = list_first_entry_or_null(&grants->ending, struct rch_loan, ending);
+	unsigned long id;
+
+	if (!loan && grants->over)
+		xa_for_each(&grants->loans, id, loan)
+			if (loan->state == RCH_LOAN_LIVE)
+				break;
+	return loan;
+}
+
 /** rch_loans_return - take back the first of what is ending, and then the next in its turn */
 void rch_loans_return(struct rch_return *r)
 {
@@ -766,10 +777,13 @@ void rch_loans_return(struct rch_return *r)
 	bool more;
 
 	xa_lock_bh(&grants->loans);
-	loan = list_first_entry_or_null(&grants->ending, struct rch_loan, ending);
-	if (loan)
+	loan = grant_lend_next_back(grants);
+	if (loan) {
+		if (grant_lend_ending_locked(loan, grants->over_cause))
+			atomic_inc(&rch_counts.put_off);
 		list_del_init(&loan->ending);
-	more = !list_empty(&grants->ending);
+	}
+	more = grant_lend_next_back(grants);
 	xa_unlock_bh(&grants->loans);
 	if (loan)
 		grant_lend_end(loan);
@@ -788,7 +802,7 @@ static void grant_lend_revoke(struct rch_loan *loan)
 	bool first;
 
 	xa_lock_bh(&grants->loans);
-	first = loan->state == RCH_LOAN_LIVE && !loan->revoked;
+	first = rch_loan_live(loan) && !loan->revoked;
 	if (first) {
 		WRITE_ONCE(loan->revoked, true);
 		loan->due = jiffies + rch_grant_patience(link);
@@ -818,7 +832,7 @@ static bool grant_lend_overdue(struct rch_loan *loan)
 	bool late = false, over = false;
 
 	xa_lock_bh(&grants->loans);
-	if (loan->state == RCH_LOAN_LIVE && time_after_eq(jiffies, loan->due)) {
+	if (rch_loan_live(loan) && time_after_eq(jiffies, loan->due)) {
 		late = rch_overslept(loan->due, patience);
 		over = !late;
 	}
@@ -934,8 +948,7 @@ static struct rch_loan *grant_lend_next_of(struct rch_regions *set, u32 region, 
 	list_for_each_entry(loan, &set->loans, of_set) {
 		if (region && loan->region_id != region)
 			continue;
-		if (fresh && (READ_ONCE(loan->revoked) ||
-			      READ_ONCE(loan->state) != RCH_LOAN_LIVE))
+		if (fresh && (READ_ONCE(loan->revoked) || !rch_loan_live(loan)))
 			continue;
 		found = loan;
 		kref_get(&loan->ref);

@@ -229,7 +229,7 @@ static void grants_check(const struct rch_grants *grants)
 	xa_for_each(&grants->loans, id, loan) {
 		fuzz_assert(loan->info.id == id && loan->ref.count);
 		fuzz_assert(loan->state == RCH_LOAN_LIVE || loan->state == RCH_LOAN_ENDING);
-		told_check(grants, id, false, loan->state == RCH_LOAN_LIVE);
+		told_check(grants, id, false, rch_loan_live(loan));
 	}
 	fuzz_assert(grants->answers <= grants->answers_charged);
 }
