@@ -9,12 +9,6 @@
 #include "channel/chan.h"
 #include "memory/grant.h"
 
-static struct rch_grants *grant_grants_of(struct rch_chan *chan)
-{
-	/* pairs with rch_grants_get() */
-	return smp_load_acquire(&chan->grants);
-}
-
 /**
  * rch_grants_get - the grants of a channel, made if there were none
  * @chan: channel
@@ -24,7 +18,7 @@ static struct rch_grants *grant_grants_of(struct rch_chan *chan)
  */
 struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 {
-	struct rch_grants *grants = grant_grants_of(chan), *other;
+	struct rch_grants *grants = rch_grants_of(chan), *other;
 
 	if (grants)
 		return grants;
@@ -55,7 +49,7 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 /** rch_grants_free - the channel is being freed: no loan refers to it */
 void rch_grants_free(struct rch_chan *chan)
 {
-	struct rch_grants *grants = grant_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 
 	if (!grants)
 		return;
@@ -131,7 +125,7 @@ static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmacha
  */
 int rch_grant_describe(struct rch_chan *chan, u32 id, bool held, struct rdmachan_object *out)
 {
-	struct rch_grants *grants = grant_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 
 	if (!grants)
 		return -ENOENT;
@@ -148,7 +142,7 @@ int rch_grant_describe(struct rch_chan *chan, u32 id, bool held, struct rdmachan
  */
 void rch_grants_end(struct rch_chan *chan, u32 cause)
 {
-	struct rch_grants *grants = grant_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 
 	if (!grants)
 		return;
@@ -168,7 +162,7 @@ enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *
 		rch_chan_cannot_keep(chan, RDMACHAN_CAUSE_RESOURCES, ENOMEM);
 		return RCH_RULE_OK;
 	}
-	grants = grant_grants_of(chan);
+	grants = rch_grants_of(chan);
 	if (!grants)
 		return RCH_RULE_GRANT;
 	if (r->type == RCH_REC_RELEASE)

@@ -28,6 +28,7 @@
 
 #include "base/object.h"
 #include "base/quota.h"
+#include "channel/chan.h"
 #include "link/link.h"
 #include "path/path_rdma.h"
 #include "proto/grant.h"
@@ -371,6 +372,13 @@ struct rch_giving {
 	struct rdmachan_error *error;
 };
 
+/** rch_grants_of - the grants of a channel, or NULL. Any context */
+static inline struct rch_grants *rch_grants_of(const struct rch_chan *chan)
+{
+	/* pairs with rch_grants_get() */
+	return smp_load_acquire(&chan->grants);
+}
+
 /**
  * rch_loan_live - whether the peer may access it, and it can be revoked
  * @loan: loan
@@ -404,18 +412,24 @@ enum rch_rule rch_grants_record(struct rch_chan *chan, const struct rch_record *
 
 /* grant_lend.c APIs: process context; may sleep */
 int rch_loans_give(struct rch_giving *giving, bool nonblock, unsigned long deadline);
+void rch_loans_return(struct rch_return *r);
+
+/* grant_lend.c APIs: any context */
+void rch_loans_end(struct rch_grants *grants, u32 cause);
+enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_record *r);
+void rch_loan_put(struct rch_loan *loan);
+
+/* grant_revoke.c APIs: process context; may sleep */
 struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id);
 int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long deadline);
 int rch_loans_revoke_region(struct rch_regions *set, u32 region);
 void rch_loans_revoke_set(struct rch_regions *set);
-void rch_loans_return(struct rch_return *r);
+void rch_loan_timer(struct work_struct *work);
 
-/* grant_lend.c APIs: any context */
+/* grant_revoke.c APIs: any context */
 void rch_grants_revoke(struct rch_chan *chan);
-void rch_loans_end(struct rch_grants *grants, u32 cause);
-enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_record *r);
+void rch_loan_expire_later(struct rch_loan *loan);
 bool rch_loan_ended(const struct rch_loan *loan);
-void rch_loan_put(struct rch_loan *loan);
 
 /* grant_hold.c APIs: softirq */
 enum rch_rule rch_grants_got(struct rch_chan *chan, const struct rch_record *r,

@@ -22,12 +22,6 @@
 #include "memory/grant.h"
 #include "pure/seq.h"
 
-static struct rch_grants *grant_hold_grants_of(struct rch_chan *chan)
-{
-	/* pairs with rch_grants_get() */
-	return smp_load_acquire(&chan->grants);
-}
-
 static void grant_held_free(struct kref *ref)
 {
 	struct rch_held *held = container_of(ref, struct rch_held, ref);
@@ -322,7 +316,7 @@ static int grant_hold_missing(const struct rch_grants *grants, u32 id)
  */
 int rch_held_release(struct rch_chan *chan, u32 id)
 {
-	struct rch_grants *grants = grant_hold_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 	struct rch_held *held;
 	bool now = false;
 	int ret = 0;
@@ -358,7 +352,7 @@ int rch_held_release(struct rch_chan *chan, u32 id)
 int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u64 length,
 			struct rch_held_place *place)
 {
-	struct rch_grants *grants = grant_hold_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 	struct rch_held *held;
 	int ret = 0;
 
@@ -390,7 +384,7 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 /** rch_held_call_end - the call is over; a grant that is used up is given back */
 void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grant_hold_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 	bool now = false;
 
 	xa_lock_bh(&grants->held);
@@ -413,7 +407,7 @@ void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
  */
 int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grant_hold_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 	int ret = 0;
 
 	if (!rch_lane_access_begin(&chan->lane))
@@ -432,7 +426,7 @@ int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 /** rch_held_end - the adapter is done; a grant that has ended meanwhile is given back */
 void rch_held_end(struct rch_chan *chan, struct rch_held *held)
 {
-	struct rch_grants *grants = grant_hold_grants_of(chan);
+	struct rch_grants *grants = rch_grants_of(chan);
 	bool now;
 
 	xa_lock_bh(&grants->held);

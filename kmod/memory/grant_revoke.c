@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * grant_revoke.c - memory that is lent is taken back before the holder gives it back
+ *
+ * A REVOKE, the end of the loan's time, of its region, context or channel: each has the peer told,
+ * once, by a word of its lane. The holder answers with RELEASE when nobody there accesses the
+ * memory any more, and grant_lend.c does the rest. A peer that does not answer within four dead
+ * times loses its link, and with that its access.
+ *
+ * A loan has one timer. Until the loan is revoked it is that of its time; from then on that of the
+ * peer's answer.
+ */
+#include "base/rch.h"
+#include "channel/chan.h"
+#include "memory/grant.h"
+#include "memory/region.h"
+#include "pure/seq.h"
+
+/*
+ * A timer that is pending has a reference of its own. In two steps, as in chan.c:
+ * mod_delayed_work() does not tell whether it has queued the work.
+ */
+static void grant_revoke_start_timer(struct rch_loan *loan, unsigned long delay)
+{
+	if (!cancel_delayed_work(&loan->timer))
+		kref_get(&loan->ref);
+	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
+		rch_loan_put(loan);
+	/* It may have ended just now: then nobody else stops the timer. */
+	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
+		rch_loan_put(loan);
+}
+
+/** rch_loan_expire_later - its time begins. The timer of a REVOKE that was faster stays */
+void rch_loan_expire_later(struct rch_loan *loan)
+{
+	kref_get(&loan->ref);
+	/* Not early: the jiffy that is just going on may be nearly over. */
+	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms) + 1))
+		rch_loan_put(loan);
+	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
+		rch_loan_put(loan);
+}
+
+/* Have the peer told, once; then it has that time to answer. */
+static void grant_revoke_begin(struct rch_loan *loan)
+{
+	struct rch_grants *grants = loan->grants;
+	struct rch_link *link = grants->chan->lane.link;
+	bool first;
+
+	xa_lock_bh(&grants->loans);
+	first = rch_loan_live(loan) && !loan->revoked;
+	if (first) {
+		WRITE_ONCE(loan->revoked, true);
+		loan->due = jiffies + rch_grant_patience(link);
+	}
+	xa_unlock_bh(&grants->loans);
+	if (!first)
+		return;
+	kref_get(&loan->ref);
+	loan->revoke.type = RCH_REC_REVOKE;
+	loan->revoke.length = sizeof(struct rch_wire_grant_end);
+	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
+	rch_lane_word(&grants->chan->lane, &loan->revoke);
+	grant_revoke_start_timer(loan, rch_grant_patience(link));
+}
+
+/*
+ * Whether the peer had its time, and has not answered. When this host stood still it has
+ * not taken what the peer said, and gives it that time again; and the end of what has expired
+ * may come just when it is being revoked. The peer must have no say in what is late: it names the
+ * link's tick.
+ */
+static bool grant_revoke_overdue(struct rch_loan *loan)
+{
+	struct rch_grants *grants = loan->grants;
+	struct rch_link *link = grants->chan->lane.link;
+	unsigned long patience = rch_grant_patience(link);
+	bool late = false, over = false;
+
+	xa_lock_bh(&grants->loans);
+	if (rch_loan_live(loan) && time_after_eq(jiffies, loan->due)) {
+		late = rch_overslept(loan->due, patience);
+		over = !late;
+	}
+	if (late)
+		loan->due = jiffies + patience;
+	xa_unlock_bh(&grants->loans);
+	if (late)
+		grant_revoke_start_timer(loan, patience);
+	return over;
+}
+
+/** rch_loan_timer - a loan has expired, or the peer has had its time to answer */
+void rch_loan_timer(struct work_struct *work)
+{
+	struct rch_loan *loan = container_of(to_delayed_work(work), struct rch_loan, timer);
+
+	if (!READ_ONCE(loan->revoked))
+		grant_revoke_begin(loan);
+	else if (grant_revoke_overdue(loan))
+		rch_link_unanswered(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT);
+	rch_loan_put(loan);
+}
+
+/** rch_grants_revoke - the channel is closed: begin to take back what is lent. Any context */
+void rch_grants_revoke(struct rch_chan *chan)
+{
+	struct rch_grants *grants = rch_grants_of(chan);
+	struct rch_loan *loan;
+	unsigned long id;
+
+	if (!grants)
+		return;
+	rcu_read_lock();
+	xa_for_each(&grants->loans, id, loan) {
+		if (!kref_get_unless_zero(&loan->ref))
+			continue;
+		grant_revoke_begin(loan);
+		rch_loan_put(loan);
+	}
+	rcu_read_unlock();
+}
+
+/* Return: a reference to the loan, NULL when it has ended, or an ERR_PTR(). */
+static struct rch_loan *grant_revoke_find(struct rch_grants *grants, u32 id)
+{
+	struct rch_loan *loan;
+
+	xa_lock_bh(&grants->loans);
+	loan = xa_load(&grants->loans, id);
+	if (loan && loan->state == RCH_LOAN_MADE)
+		loan = ERR_PTR(-ENOENT);
+	if (!IS_ERR_OR_NULL(loan))
+		kref_get(&loan->ref);
+	xa_unlock_bh(&grants->loans);
+	if (!loan && (!id || rch_seq_before(READ_ONCE(grants->last), id)))
+		return ERR_PTR(-ENOENT);
+	return loan;
+}
+
+/**
+ * rch_loan_revoke_begin - begin to take memory back
+ * @chan: channel
+ * @id: number of the grant
+ *
+ * Return: the loan, whose @wait is woken when rch_loan_ended(), for rch_loan_put(); NULL when
+ * it has ended already; or ERR_PTR(-ENOENT).
+ */
+struct rch_loan *rch_loan_revoke_begin(struct rch_chan *chan, u32 id)
+{
+	struct rch_grants *grants = rch_grants_of(chan);
+	struct rch_loan *loan = grants ? grant_revoke_find(grants, id) : ERR_PTR(-ENOENT);
+
+	if (!IS_ERR_OR_NULL(loan))
+		grant_revoke_begin(loan);
+	return loan;
+}
+
+/** rch_loan_ended - whether control of the memory is back, and its owner was told */
+bool rch_loan_ended(const struct rch_loan *loan)
+{
+	return READ_ONCE(loan->state) == RCH_LOAN_ENDED;
+}
+
+/**
+ * rch_loan_revoke - take memory back
+ * @chan: channel
+ * @id: number of the grant
+ * @nonblock: only begin
+ * @deadline: how long to wait, as of rch_deadline()
+ *
+ * Return: 0: it is back, or it was begun; -ENOENT; -ETIMEDOUT, -ERESTARTNOHAND, -ERESTARTSYS: it
+ * goes on.
+ */
+int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long deadline)
+{
+	struct rch_loan *loan = rch_loan_revoke_begin(chan, id);
+	long wait = 1;
+
+	if (IS_ERR_OR_NULL(loan))
+		return PTR_ERR_OR_ZERO(loan);
+	if (!nonblock)
+		wait = wait_event_interruptible_timeout(loan->wait, rch_loan_ended(loan),
+							rch_time_left(deadline));
+	rch_loan_put(loan);
+	return rch_wait_result(wait, deadline);
+}
+
+/* A loan of the set; referenced. @fresh: one that is to be revoked */
+static struct rch_loan *grant_revoke_next_of(struct rch_regions *set, u32 region, bool fresh)
+{
+	struct rch_loan *loan, *found = NULL;
+
+	spin_lock(&set->lock);
+	list_for_each_entry(loan, &set->loans, of_set) {
+		if (region && loan->region_id != region)
+			continue;
+		if (fresh && (READ_ONCE(loan->revoked) || !rch_loan_live(loan)))
+			continue;
+		found = loan;
+		kref_get(&loan->ref);
+		/* Those that are not looked for come first no more. */
+		list_move_tail(&loan->of_set, &set->loans);
+		break;
+	}
+	spin_unlock(&set->lock);
+	return found;
+}
+
+/** rch_loans_revoke_set - the context is closed: begin to take back all that is lent of it */
+void rch_loans_revoke_set(struct rch_regions *set)
+{
+	struct rch_loan *loan;
+
+	while ((loan = grant_revoke_next_of(set, 0, true))) {
+		grant_revoke_begin(loan);
+		rch_loan_put(loan);
+	}
+}
+
+/**
+ * rch_loans_revoke_region - take back all that is lent of a region
+ * @set: set
+ * @region: number of the region
+ *
+ * Return: 0 or -ERESTARTSYS.
+ */
+int rch_loans_revoke_region(struct rch_regions *set, u32 region)
+{
+	struct rch_loan *loan;
+	int ret = 0;
+
+	while ((loan = grant_revoke_next_of(set, region, true))) {
+		grant_revoke_begin(loan);
+		rch_loan_put(loan);
+	}
+	while (!ret && (loan = grant_revoke_next_of(set, region, false))) {
+		grant_revoke_begin(loan);
+		ret = wait_event_interruptible(loan->wait, rch_loan_ended(loan));
+		rch_loan_put(loan);
+	}
+	return ret;
+}
