@@ -584,6 +584,7 @@ void rch_chan_send_row(struct rch_chan *chan, struct rch_tx_row *row);
 void rch_chan_tx_settle(struct rch_chan *chan);
 void rch_chan_tx_drop_init(struct rch_chan *chan);
 void rch_chan_tx_drop(struct rch_lane *lane, struct list_head *list, bool words);
+void rch_chan_put_later(struct rch_chan *chan);
 bool rch_chan_tx_settled(struct rch_chan *chan);
 bool rch_chan_tx_refused(struct rch_chan *chan);
 int rch_chan_tx_check(struct rch_chan *chan);

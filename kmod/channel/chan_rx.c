@@ -512,7 +512,10 @@ enum rch_rule rch_chan_close_got(struct rch_chan *chan, const struct rch_record 
 	first = rch_lane_close_got(&chan->lane);
 	/* Behind it: nothing is lent from then on. */
 	rch_chan_peer_over(chan, error.cause);
-	rch_chan_put(chan);
+	if (READ_ONCE(chan->grants))
+		rch_chan_put_later(chan);
+	else
+		rch_chan_put(chan);
 	return first ? RCH_RULE_OK : RCH_RULE_STATE;
 }
 

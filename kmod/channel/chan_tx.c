@@ -149,7 +149,7 @@ void rch_chan_tx_settle(struct rch_chan *chan)
 	if (chan->lane.queued >= chan->lane.room || chan_tx_drop_pending(chan))
 		return;
 	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->tx_kept);
-	chan->tx_kept = 0;
+	WRITE_ONCE(chan->tx_kept, 0);
 }
 
 /* Return: 0, or an error with @error, and nothing has changed. */
@@ -167,7 +167,7 @@ static int chan_tx_resize_locked(struct rch_chan *chan, u32 size, struct rdmacha
 		return ret;
 	WRITE_ONCE(chan->tuning.send_buffer, size);
 	WRITE_ONCE(chan->lane.room, size);
-	chan->tx_kept = max_t(u64, charged, size) - size;
+	WRITE_ONCE(chan->tx_kept, max_t(u64, charged, size) - size);
 	rch_chan_tx_settle(chan);
 	return 0;
 }
@@ -330,6 +330,29 @@ void rch_chan_tx_drop(struct rch_lane *lane, struct list_head *list, bool words)
 	if (!drop->pending) {
 		drop->pending = true;
 		kref_get(&chan->ref);
+		queue_work(rch_wq, &drop->work);
+	}
+	spin_unlock_bh(&drop->lock);
+}
+
+/**
+ * rch_chan_put_later - drop a reference, where that may be the last of a channel with grants
+ * @chan: channel
+ *
+ * There may be very many grants to free. The work item that drops what is left does it.
+ *
+ * Any context.
+ */
+void rch_chan_put_later(struct rch_chan *chan)
+{
+	struct rch_chan_drop *drop = &chan->drop;
+
+	spin_lock_bh(&drop->lock);
+	if (drop->pending) {
+		/* Not the last: the work item's goes after it has taken this lock once more. */
+		rch_chan_put(chan);
+	} else {
+		drop->pending = true;
 		queue_work(rch_wq, &drop->work);
 	}
 	spin_unlock_bh(&drop->lock);
