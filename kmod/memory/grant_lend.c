@@ -83,7 +83,6 @@ static void grant_lend_revoke_sent(struct rch_word *word)
 	rch_loan_put(container_of(word, struct rch_loan, revoke));
 }
 
-
 static struct rch_loan *grant_lend_loan_alloc(struct rch_grants *grants, struct rch_regions *set)
 {
 	struct rch_chan *chan = grants->chan;
@@ -473,14 +472,21 @@ static void grant_lend_take_back_later(struct rch_grants *grants)
 
 static void grant_lend_enter(struct rch_loan *loan)
 {
+	struct rch_segment *event = NULL;
+
 	atomic_inc(&loan->grants->chan->lent);
 	/* In the list there are only those that can be revoked, or are over. */
 	spin_lock(&loan->set->lock);
 	xa_lock_bh(&loan->grants->loans);
 	WRITE_ONCE(loan->state, RCH_LOAN_LIVE);
+	/* The lane takes no more. The program hears of its GRANT's error, and of no end. */
+	if (loan->grants->over)
+		swap(event, loan->event);
 	xa_unlock_bh(&loan->grants->loans);
 	list_add_tail(&loan->of_set, &loan->set->loans);
 	spin_unlock(&loan->set->lock);
+	if (event)
+		grant_lend_drop_event(loan, event);
 }
 
 static void grant_lend_leave_set(struct rch_loan *loan)
