@@ -16,6 +16,16 @@
 #include "memory/region.h"
 #include "pure/seq.h"
 
+/* With a reference for the timer. */
+static void grant_revoke_timer_in(struct rch_loan *loan, unsigned long delay)
+{
+	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
+		rch_loan_put(loan);
+	/* It may have ended just now: then nobody else stops the timer. */
+	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
+		rch_loan_put(loan);
+}
+
 /*
  * A timer that is pending has a reference of its own. In two steps, as in chan.c:
  * mod_delayed_work() does not tell whether it has queued the work.
@@ -24,11 +34,7 @@ static void grant_revoke_start_timer(struct rch_loan *loan, unsigned long delay)
 {
 	if (!cancel_delayed_work(&loan->timer))
 		kref_get(&loan->ref);
-	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
-		rch_loan_put(loan);
-	/* It may have ended just now: then nobody else stops the timer. */
-	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
-		rch_loan_put(loan);
+	grant_revoke_timer_in(loan, delay);
 }
 
 /** rch_loan_expire_later - its time begins. The timer of a REVOKE that was faster stays */
@@ -36,10 +42,7 @@ void rch_loan_expire_later(struct rch_loan *loan)
 {
 	kref_get(&loan->ref);
 	/* Not early: the jiffy that is just going on may be nearly over. */
-	if (!queue_delayed_work(rch_wq, &loan->timer, msecs_to_jiffies(loan->expires_ms) + 1))
-		rch_loan_put(loan);
-	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
-		rch_loan_put(loan);
+	grant_revoke_timer_in(loan, msecs_to_jiffies(loan->expires_ms) + 1);
 }
 
 /* Have the peer told, once; then it has that time to answer. */
@@ -188,23 +191,30 @@ int rch_loan_revoke(struct rch_chan *chan, u32 id, bool nonblock, unsigned long 
 	return rch_wait_result(wait, deadline);
 }
 
+static bool grant_revoke_is_sought(const struct rch_loan *loan, u32 region, bool fresh)
+{
+	if (region && loan->region_id != region)
+		return false;
+	return !fresh || (!READ_ONCE(loan->revoked) && rch_loan_live(loan));
+}
+
 /* A loan of the set; referenced. @fresh: one that is to be revoked */
 static struct rch_loan *grant_revoke_next_of(struct rch_regions *set, u32 region, bool fresh)
 {
-	struct rch_loan *loan, *found = NULL;
+	struct rch_loan *loan, *next, *found = NULL;
+	LIST_HEAD(passed);
 
 	spin_lock(&set->lock);
-	list_for_each_entry(loan, &set->loans, of_set) {
-		if (region && loan->region_id != region)
+	list_for_each_entry_safe(loan, next, &set->loans, of_set) {
+		/* What was looked at comes first no more: no call looks at it again and again. */
+		list_move_tail(&loan->of_set, &passed);
+		if (!grant_revoke_is_sought(loan, region, fresh))
 			continue;
-		if (fresh && (READ_ONCE(loan->revoked) || !rch_loan_live(loan)))
-			continue;
-		found = loan;
 		kref_get(&loan->ref);
-		/* Those that are not looked for come first no more. */
-		list_move_tail(&loan->of_set, &set->loans);
+		found = loan;
 		break;
 	}
+	list_splice_tail_init(&passed, &set->loans);
 	spin_unlock(&set->lock);
 	return found;
 }
