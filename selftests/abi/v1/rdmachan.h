@@ -575,7 +575,8 @@ struct rdmachan_use {
  * @out_refused_channels: The same, as a limit of the listener's user, or of all, was in the way, or
  *	there was no memory
  * @out_refused_memlock: Regions that were refused, since load, with %RDMACHAN_CAUSE_MEMLOCK
- * @out_broken_rules: Links that were ended, since load, as the peer broke the protocol
+ * @out_broken_rules: Links that were ended, since load, as the peer broke the protocol: links that
+ *	were up, and those of this side that the peer has answered by a handshake that is none
  *
  * What is counted since load is counted for the whole module. Refusals here are those of this
  * module: it counts none that a peer's module has spoken.
