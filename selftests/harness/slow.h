@@ -68,4 +68,10 @@ static inline void slow_end(struct slow *slow)
 	ASSERT_EQ(ioctl(slow->fd, UFFDIO_ZEROPAGE, &zero), 0);
 }
 
+/* What is there by now is dropped: whoever wants it runs into it once more. */
+static inline void slow_again(const struct slow *slow)
+{
+	ASSERT_EQ(madvise(slow->memory, slow->len, MADV_DONTNEED), 0);
+}
+
 #endif /* _SELFTESTS_SLOW_H */
