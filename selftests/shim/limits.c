@@ -42,6 +42,7 @@ SHIM_LIMIT(max_cqe, "entries of a completion queue");
 SHIM_LIMIT(max_pages, "pages of a memory region");
 SHIM_LIMIT(max_rd_atom, "RDMA READs and atomic operations under way");
 SHIM_LIMIT(max_msg_sz, "bytes of a work request");
+SHIM_LIMIT(port_state, "what a port says of its state, enum ib_port_state");
 SHIM_LIMIT(refuse_write, "1: an RDMA WRITE of any bytes is refused, as if there were no room");
 SHIM_LIMIT(atomics, "1: atomic operations are refused, 2: registrations for them, 4: none said");
 
@@ -71,6 +72,8 @@ void shim_limits_port(struct ib_port_attr *attr)
 {
 	if (max_msg_sz)
 		attr->max_msg_sz = min(attr->max_msg_sz, max_msg_sz);
+	if (port_state)
+		attr->state = port_state;
 }
 
 /** shim_limits_qp - whether an adapter has such a queue pair. Return: 0 or -EINVAL */
