@@ -474,6 +474,16 @@ TEST_F_TIMEOUT(mix, a_little_of_each, LIMIT_S)
 	run_mix(self, "delay 1,loss 0.5,duplicate 0.5,reorder 1", false, true);
 }
 
+TEST_F_TIMEOUT(mix, lost_above_all, LIMIT_S)
+{
+	run_mix(self, "delay 1,loss 2,duplicate 0.3,reorder 0.3", false, true);
+}
+
+TEST_F_TIMEOUT(mix, repeated_above_all, LIMIT_S)
+{
+	run_mix(self, "delay 1,loss 0.2,duplicate 4,reorder 0.3", false, true);
+}
+
 TEST_F_TIMEOUT(mix, lost_and_repeated, LIMIT_S)
 {
 	run_mix(self, "loss 2,duplicate 1", true, false);
