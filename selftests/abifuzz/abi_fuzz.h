@@ -202,6 +202,7 @@ struct engine_stats {
  * struct engine_options - how cases are run
  * @threads: how many
  * @proc: number of this process: its own services go by that
+ * @seed: what its partners do goes by that
  * @tick_ms: a call that lasts longer than this is interrupted, though not at once
  * @limit_ms: after this long the case is ended
  * @exchange: sockets through which files travel between processes
@@ -212,6 +213,7 @@ struct engine_stats {
 struct engine_options {
 	int threads;
 	int proc;
+	uint64_t seed;
 	unsigned int tick_ms;
 	unsigned int limit_ms;
 	int exchange[2];
@@ -236,6 +238,11 @@ void engine_poke(unsigned int actor, int sig);
 
 /* partner.c */
 void partner_start(void);
+
+/* raw.c */
+void raw_prepare(void);
+void raw_start(void);
+void raw_report(void);
 
 /* reach.c */
 void reach_completed(uint64_t user_data, int64_t res);

@@ -12,6 +12,7 @@
 
 #include "common.h"
 #include "abi_fuzz.h"
+#include "raw.h"
 
 #define PICK(table, value) ((table)[(value) % (sizeof(table) / sizeof(*(table)))])
 /* Larger than any structure, with what may lie beyond its end. */
@@ -162,7 +163,7 @@ static struct rdmachan_addr address_value(unsigned int value)
 	}
 	addr = peer_address();
 	if (value == 6)
-		addr.port = htons(7);
+		addr.port = htons(raw_port_of(services_of(engine_options()->proc)));
 	if (value == 7)
 		addr.flowinfo = 1;
 	if (value == 8)

@@ -290,7 +290,7 @@ static void fuzz_once(void)
 static pid_t start_process(int number, const int exchange[2], int64_t until)
 {
 	struct engine_options options = {
-		.threads = campaign->threads, .proc = number,
+		.threads = campaign->threads, .proc = number, .seed = campaign->seed,
 		.tick_ms = 5, .limit_ms = 150,
 		.exchange = { exchange[0], exchange[1] }, .stats = &shared->stats,
 		.cover = cover_there(), .complain = finding,
@@ -450,6 +450,7 @@ int campaign_run(const struct campaign *wanted)
 	}
 	snprintf(path, sizeof(path), "%s/corpus", campaign->out);
 	mkdir(path, 0755);
+	raw_prepare();
 	failed = load_and_fuzz(exchange, begun);
 	write_corpus();
 	write_places();

@@ -444,6 +444,7 @@ void engine_start(const struct engine_options *wanted)
 	}
 	/* Before there are threads. */
 	partner_start();
+	raw_start();
 	memory_init();
 	catch_all();
 	for (i = 0; i < 2; i++)

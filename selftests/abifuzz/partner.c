@@ -267,6 +267,6 @@ void partner_start(void)
 
 	if (child)
 		return;
-	live(1000 + engine_options()->proc);
+	live(1000 * engine_options()->seed + engine_options()->proc);
 	_exit(1);
 }

@@ -99,5 +99,6 @@ int reach_report(const struct engine_stats *stats)
 		if (opcode_names[op])
 			missing += print(opcode_names[op], stats->completed[op]);
 	print_partners(stats);
+	raw_report();
 	return missing;
 }

@@ -103,7 +103,7 @@ int replay(const char *dir, const char *word)
 	struct engine_stats *stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE,
 					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct engine_options options = {
-		.threads = THREADS_MAX, .tick_ms = 30, .limit_ms = 300, .stats = stats,
+		.threads = THREADS_MAX, .seed = 1, .tick_ms = 30, .limit_ms = 300, .stats = stats,
 		.complain = complain,
 	};
 	int i, count, number = 0, failed = 0, missing;
@@ -115,6 +115,7 @@ int replay(const char *dir, const char *word)
 		printf("not ok 1 - %s has no corpus\n", dir);
 		return 1;
 	}
+	raw_prepare();
 	engine_start(&options);
 	for (i = 0; i < count; i++)
 		if (!word || strstr(names[i], word))

@@ -83,6 +83,8 @@ static void record_took(struct hostile *h, const struct rch_record *r)
 		h->lent.payload = memcpy(h->lent_bytes, r->payload, r->length);
 		break;
 	}
+	if (h->took)
+		h->took(h, r);
 }
 
 /* A frame came. The module is honest: else the test has failed. */
@@ -127,6 +129,14 @@ void hostile_took_bare(struct hostile *h, u32 imm, u32 len)
 	h->bare_length = len;
 	h->bare_chan = bare.chan;
 	h->data_bytes += len;
+	if (h->took)
+		h->took(h, &(struct rch_record){
+			.chan = bare.chan,
+			.type = RCH_REC_DATA,
+			.flags = RCH_DATA_F_FIRST | RCH_DATA_F_LAST,
+			.length = len,
+			.total = len,
+		});
 }
 
 /* The last record of a kind that came for our number @chan, or NULL. */

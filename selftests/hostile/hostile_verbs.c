@@ -35,11 +35,19 @@ static void must(bool ok, const char *what)
 		die(what);
 }
 
-void hostile_begin(struct hostile *h)
+/* Return: for leave_peer() */
+static int enter_host(const struct hostile *h)
 {
-	int here = enter_peer();
+	return h->here ? -1 : enter_peer();
+}
+
+static void begin(struct hostile *h, bool is_here)
+{
+	int here;
 
 	memset(h, 0, sizeof(*h));
+	h->here = is_here;
+	here = enter_host(h);
 	h->event = -1; /* ADDR_RESOLVED is 0 */
 	h->reads_in = 1;
 	h->reads_out = 1;
@@ -49,13 +57,24 @@ void hostile_begin(struct hostile *h)
 	leave_peer(here);
 }
 
+void hostile_begin(struct hostile *h)
+{
+	begin(h, false);
+}
+
+/* The same with the hosts exchanged. */
+void hostile_begin_here(struct hostile *h)
+{
+	begin(h, true);
+}
+
 /* All share it. */
 #define PRIVILEGED 1023
 
 /* An id is of the network namespace that it is made in, with all that hangs on it. */
 static struct rdma_cm_id *make_id(struct hostile *h)
 {
-	int here = enter_peer();
+	int here = enter_host(h);
 	struct rdma_cm_id *id;
 
 	must(!rdma_create_id(h->events, &id, h, RDMA_PS_TCP), "id");
@@ -361,7 +380,8 @@ static bool bind_port(struct hostile *h)
 /* The way to the module. */
 static void resolve(struct hostile *h)
 {
-	struct sockaddr_in in = to_sockaddr(own_address(), module_port());
+	struct sockaddr_in in = to_sockaddr(h->here ? peer_address() : own_address(),
+					    module_port());
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = h->from };
 	bool bound;
 
@@ -442,7 +462,7 @@ int hostile_connect(struct hostile *h)
 
 int hostile_listen(struct hostile *h)
 {
-	struct sockaddr_in in = to_sockaddr(peer_address(), HOSTILE_PORT);
+	struct sockaddr_in in = to_sockaddr(peer_address(), h->port ?: HOSTILE_PORT);
 
 	h->listener = make_id(h);
 	if (rdma_bind_addr(h->listener, (struct sockaddr *)&in))

@@ -7,7 +7,7 @@
  * way, and goes out as it is. Received frames are always taken as an honest peer takes them.
  *
  * The program's own contexts and channels are of this host, and the peer's ids and queue pair of
- * the other one, if there is one.
+ * the other one, if there is one; or, with @here, the other way round.
  */
 #ifndef RDMACHAN_HOSTILE_VERBS_H
 #define RDMACHAN_HOSTILE_VERBS_H
@@ -71,8 +71,13 @@ struct hostile {
 	int status;
 	/* Number of a queue pair to claim, without having any. */
 	u32 raw_qp;
-	/* Connect from this port; 0: from a privileged one, as the module does. */
+	/*
+	 * Connect from this port; 0: from a privileged one, as the module does. Or listen at this
+	 * port; 0: at HOSTILE_PORT.
+	 */
 	int port;
+	/* The peer is of this host, and connects to the other one. */
+	bool here;
 	/* The address to come from, in network order; 0: whichever it is. */
 	u32 from;
 	/* Never says that the connection stands: there is no RTU. */
@@ -118,10 +123,13 @@ struct hostile {
 	u32 rejects[RCH_REJECTS];
 	u32 heard_next;
 	struct heard heard[HOSTILE_HEARD];
+	/* Is told of each record, if anybody; a bare frame is one without bytes. */
+	void (*took)(struct hostile *h, const struct rch_record *r);
 };
 
 /* hostile_verbs.c: connecting and moving bytes */
 void hostile_begin(struct hostile *h);
+void hostile_begin_here(struct hostile *h);
 void hostile_end(struct hostile *h);
 int hostile_request(struct hostile *h, const void *data, u8 len);
 int hostile_connect(struct hostile *h);
