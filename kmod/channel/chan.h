@@ -327,8 +327,8 @@ struct rch_chan_taken {
  * @lock: protects the others but @work; an innermost lock, taken inside the link's
  * @items: as &struct rch_item, in no other list
  * @words: as &struct rch_word, likewise
- * @pending: @work is queued or runs, and holds the channel
- * @work: frees them; of rch_wq. See chan_tx.c
+ * @pending: @work will take @lock once more, and has a reference to the channel
+ * @work: frees them, and gives that reference back; of rch_wq. See chan_tx.c
  */
 struct rch_chan_drop {
 	spinlock_t lock;
@@ -368,7 +368,8 @@ struct rch_chan {
 	struct mutex tune_lock;
 	/**
 	 * @tx_kept: bytes that are charged beyond the send buffer, as more waits to be sent than a
-	 * smaller one has room for, or is not freed yet; protected by the link's lock
+	 * smaller one has room for, or is not freed yet; written under the link's lock, and read
+	 * without it by chan_tx_drop_settle()
 	 */
 	u64 tx_kept;
 	/** @drop: what will not be sent any more */

@@ -4,11 +4,14 @@
  *
  * In inject one file for each fault of inject.h, and one that counts them. The file keys tells how
  * many keys of own memory there are, see path_key.c. The file items tells how many pieces of memory
- * with messages that wait, those in frames apart; in sets how many sets of regions; in put_off how
- * often very many things were left to a work item: accesses whose turn comes to nothing, see
- * RCH_TURNS_AT_ONCE; what a lane drops, see RCH_DROP_AT_ONCE; and loans that end with their
- * channel, one each time. Only root reads and writes them. Nothing depends on their being there: a
- * kernel may have no debugfs, or be locked down.
+ * with messages that wait, those in frames apart. The file sets tells how many sets of regions.
+ *
+ * The file put_off counts parts of long work that were left to a work item. A part is up to
+ * RCH_TURNS_AT_ONCE accesses whose turn comes to nothing, up to RCH_DROP_AT_ONCE things that a lane
+ * drops, or one loan that ends with its channel.
+ *
+ * Only root reads and writes these files. Nothing depends on their being there: a kernel may have
+ * no debugfs, or be locked down.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>

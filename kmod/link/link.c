@@ -328,7 +328,7 @@ void rch_link_where(struct rch_link *link, struct rdmachan_error *error)
 	spin_unlock_bh(&link->lock);
 }
 
-/* For whoever looks after this host. */
+/* The link is about to end: count that, and tell it in the log. */
 static void link_rule_broken(const struct rch_link *link)
 {
 	lockdep_assert_held(&link->lock);
