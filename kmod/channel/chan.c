@@ -802,7 +802,7 @@ __poll_t rch_chan_poll_mask(struct rch_chan *chan)
 	}
 	if ((chan->rx.complete && chan_is_free(chan, RCH_CHAN_RX)) ||
 	    (chan->ends.shut & RDMACHAN_SHUTDOWN_RECV) ||
-	    (chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND) ||
+	    rch_chan_peer_has_shut(chan) ||
 	    ((chan->state == RCH_CHAN_PEER_CLOSED || chan->state == RCH_CHAN_FAILED) &&
 	     !atomic_read(&chan->lent)))
 		mask |= EPOLLIN | EPOLLRDNORM;

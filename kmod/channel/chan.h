@@ -417,6 +417,8 @@ struct rch_chan {
 	struct rch_grants *grants;
 	/** @lent: grants that are given and not back; no lock */
 	atomic_t lent;
+	/** @returning: those of them that are on their way back; see rch_chan_peer_has_shut() */
+	atomic_t returning;
 	/** @counts: messages, and their bytes */
 	struct rch_chan_counts counts;
 };
@@ -615,6 +617,7 @@ void rch_segments_drop(struct list_head *list);
 void rch_chan_rx_resize(struct rch_chan *chan, u32 size);
 void rch_chan_accepted(struct rch_chan *chan);
 bool rch_chan_has_ended(const struct rch_chan *chan);
+bool rch_chan_peer_has_shut(const struct rch_chan *chan);
 bool rch_chan_rx_settled(struct rch_chan *chan);
 int rch_chan_recv_message(struct rch_chan *chan, struct iov_iter *to,
 			  struct rch_recv_result *result);

@@ -528,13 +528,25 @@ bool rch_chan_has_ended(const struct rch_chan *chan)
 	       !atomic_read(&chan->lent);
 }
 
+/**
+ * rch_chan_peer_has_shut - whether the peer sends no more, and all that it has said is told
+ * @chan: channel
+ *
+ * What it has given back before is told by an event, which comes when the adapter has closed the
+ * key: the end is behind that. Any context.
+ */
+bool rch_chan_peer_has_shut(const struct rch_chan *chan)
+{
+	return (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) &&
+	       !atomic_read(&chan->returning);
+}
+
 /** rch_chan_rx_settled - whether there is something to receive, or will not be. Any context */
 bool rch_chan_rx_settled(struct rch_chan *chan)
 {
 	return READ_ONCE(chan->rx.complete) ||
 	       (READ_ONCE(chan->ends.shut) & RDMACHAN_SHUTDOWN_RECV) ||
-	       (READ_ONCE(chan->ends.peer_shut) & RDMACHAN_SHUTDOWN_SEND) ||
-	       rch_chan_has_ended(chan);
+	       rch_chan_peer_has_shut(chan) || rch_chan_has_ended(chan);
 }
 
 /**

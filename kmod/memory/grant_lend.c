@@ -458,6 +458,7 @@ static bool grant_lend_ending_locked(struct rch_loan *loan, u32 cause)
 	WRITE_ONCE(loan->state, RCH_LOAN_ENDING);
 	loan->cause = loan->revoked ? RDMACHAN_CAUSE_SHUTDOWN : cause;
 	list_add_tail(&loan->ending, &grants->ending);
+	atomic_inc(&grants->chan->returning);
 	return true;
 }
 
@@ -708,6 +709,7 @@ static void grant_lend_tell_end(struct rch_loan *loan)
 		((struct rdmachan_grant_event *)event->data)->cause = loan->cause;
 		rch_chan_event(chan, event);
 	}
+	atomic_dec(&chan->returning);
 	atomic_dec(&chan->lent);
 	/* A thread that reads to the end, which comes behind the last of these. */
 	wake_up_interruptible_all(&chan->wait);

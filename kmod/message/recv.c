@@ -33,8 +33,7 @@ static int rch_recv_claimed(struct rch_chan *chan, struct iov_iter *to,
 	/* To take an offer is to wait for it, whatever else the peer has said meanwhile. */
 	offered = !message && offer && !shut && rch_chan_offer_take(chan, offer);
 	result->eof = !message && !offered &&
-		      (shut || chan->ends.peer_shut & RDMACHAN_SHUTDOWN_SEND ||
-		       rch_chan_has_ended(chan));
+		      (shut || rch_chan_peer_has_shut(chan) || rch_chan_has_ended(chan));
 	if (result->eof && chan->state == RCH_CHAN_FAILED && !shut)
 		ret = -(int)chan->error.error;
 	else if (result->eof && (chan->ends.shut & RDMACHAN_SHUTDOWN_ABORT) && !shut)

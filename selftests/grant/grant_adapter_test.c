@@ -3,10 +3,12 @@
  * grant_adapter_test.c - grants over adapters that do no atomic operations, despite their words, or
  * take their time
  */
+#include <poll.h>
 #include <sys/resource.h>
 
 #include "adapter.h"
 #include "grant_fixture.h"
+#include "inject.h"
 
 /* Values of the parameter "atomics". */
 #define NOT_POSTED 1
@@ -125,6 +127,40 @@ TEST(none)
 	add_and_look(&self, lend(&self, MAY_ATOMIC, 0, SIZE), SIZE - 8);
 	end(&self);
 	close(self.ctx);
+}
+
+/*
+ * The holder gives a grant back and then sends no more; the adapter takes its time to close keys.
+ * The owner finds the end behind the event, and not before it. The other grant is held yet.
+ */
+TEST_F(grant, end_comes_behind_what_was_given_back)
+{
+	struct rdmachan_recv_args recv;
+	uint32_t grant, held;
+	char message[8];
+
+	adapter("inv_ms", 0);
+	/* It has several keys; the frame that gives it back closes one of them. */
+	grant = lend(self, MAY_READ, 0, SIZE);
+	held = lend(self, MAY_READ, 0, 8);
+	adapter("inv_ms", 100);
+	/* What is said comes together, and the adapter is asked for the key behind that. */
+	inject("delay", "count=1 ms=50");
+	ASSERT_EQ(grant_release(self->holder, grant), 0);
+	ASSERT_EQ(do_shutdown(self->holder, RDMACHAN_SHUTDOWN_SEND), 0);
+	EXPECT_EQ(poll_mask(self->owner, POLLRDHUP, 10000), POLLRDHUP);
+	EXPECT_EQ(poll_mask(self->owner, POLLIN, 0), 0);
+	EXPECT_ERR(do_recv(self->owner, message, sizeof(message), &recv, DONTWAIT), EAGAIN);
+	EXPECT_TRUE(grant_returned(self->owner, grant, RDMACHAN_CAUSE_NONE));
+	ASSERT_EQ(do_recv(self->owner, message, sizeof(message), &recv, NULL), 0);
+	EXPECT_TRUE(recv.out_flags & RDMACHAN_RECV_OUT_EOF);
+	EXPECT_EQ(poll_mask(self->owner, POLLIN, 0), POLLIN);
+	inject_off("delay");
+	adapter("inv_ms", 0);
+	ASSERT_EQ(grant_release(self->holder, held), 0);
+	EXPECT_TRUE(forgotten(self->ctx, 0));
+	EXPECT_TRUE(grant_returned(self->owner, held, RDMACHAN_CAUSE_NONE));
+	end(self);
 }
 
 /* More than a queue of work runs at a time. */
