@@ -224,8 +224,9 @@ enum rdmachan_cmd {
  * @RDMACHAN_CAUSE_UNPRIVILEGED: the peer lets modules in only when they connect from a port below
  *	1024, as own_privileged_port of the module has them do
  * @RDMACHAN_CAUSE_PEER_STALLED: the peer lives, or at least its adapter, and for four dead times
- *	has taken nothing that was sent, or not answered while hardly a frame came; see detail
- *	for these in milliseconds
+ *	has taken nothing that was sent, or not answered while hardly a frame came. Or nothing came
+ *	for one dead time, and the peer's module says, beside the connection, that it lives. See
+ *	detail for that time in milliseconds
  * @RDMACHAN_CAUSE_DEVICE_FATAL: the local RDMA device has failed, as its driver tells
  * @RDMACHAN_CAUSE_LOCAL_ADDRESS: this host has no such local address as was asked for; detail is 1
  *	when it has, and no RDMA device of the network namespace serves it
@@ -1631,7 +1632,8 @@ struct rdmachan_grant_args {
 /**
  * enum rdmachan_grant_what - what an event tells
  * @RDMACHAN_GRANT_GIVEN: the peer lends memory: this end holds the grant now
- * @RDMACHAN_GRANT_RETURNED: this end's own memory is under its control again
+ * @RDMACHAN_GRANT_RETURNED: this end's own memory is under its control again. If the peer has given
+ *	it back before it shut down sending, this comes ahead of the end
  */
 enum rdmachan_grant_what {
 	RDMACHAN_GRANT_GIVEN = 1,

@@ -16,8 +16,8 @@
  *    of a region waits for its keys
  *  - rch_grant_wq: memory being taken back, by one work for each link; it waits for adapters, and
  *    like that for keys
- *  - rch_key_wq: keys of own memory being made, and what idle links keep being given back; they
- *    wait for adapters, and for memory
+ *  - rch_key_wq: keys of own memory being made, what idle links keep being given back, and silent
+ *    links' queries being begun and ended; they wait for adapters, and for memory
  *  - rch_wq: all that waits for nobody: heartbeats, lingering, reaping, offers, and what is too
  *    much for soft interrupt, a part at a time
  */

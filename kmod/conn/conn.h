@@ -128,6 +128,11 @@ void rch_path_own_get(const struct rdma_cm_id *id, struct sockaddr_storage *own)
 int rch_path_own_bind(struct rdma_cm_id *id, const struct sockaddr_storage *source,
 		      const struct sockaddr_storage *dst);
 
+/* path_query.c APIs: a work item of the path's owner */
+void rch_path_query(struct rch_path *path, const struct sockaddr_storage *peer,
+		    const void *question, u8 len);
+void rch_path_query_end(struct rch_path *path);
+
 /* path_mtu.c APIs: may sleep */
 u32 rch_port_mtu(struct ib_device *dev, u32 port);
 u32 rch_path_packet_size(struct rch_path *path);

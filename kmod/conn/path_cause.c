@@ -70,7 +70,8 @@ void rch_path_diagnose(struct rch_path *path, struct rdmachan_error *error)
 
 	if (!path->id || !path->dev)
 		return;
-	if (error->cause == RDMACHAN_CAUSE_TRANSPORT || error->cause == RDMACHAN_CAUSE_PEER_DEAD)
+	if (error->cause == RDMACHAN_CAUSE_TRANSPORT || error->cause == RDMACHAN_CAUSE_PEER_DEAD ||
+	    error->cause == RDMACHAN_CAUSE_PEER_STALLED)
 		cause = path_cause_own_cause(path, error);
 	/* Packets to an old address are lost: a peer that hears nothing is the first to end. */
 	else if (error->cause == RDMACHAN_CAUSE_DISCONNECTED &&

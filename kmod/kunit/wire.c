@@ -356,6 +356,26 @@ static void wire_refusal_bytes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(buf, bytes, 16), 0);
 }
 
+static void wire_query_bytes(struct kunit *test)
+{
+	static const u8 bytes[32] = {
+		'r', 'd', 'm', 'q', 7, 0, 0, 0, 0x09, 1, 0, 0, 2, 0, 0, 0,
+		1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+	};
+	u8 *buf = rch_exact(test, bytes, 32);
+	struct rch_query q;
+
+	KUNIT_ASSERT_EQ(test, rch_wire_query_get(buf, 32, &q), RCH_RULE_OK);
+	KUNIT_EXPECT_EQ(test, q.link, 7);
+	KUNIT_EXPECT_EQ(test, q.peer_link, 0x109);
+	KUNIT_EXPECT_EQ(test, q.epoch, 2);
+	KUNIT_EXPECT_EQ(test, q.boot_id, 0x0807060504030201ULL);
+	KUNIT_EXPECT_EQ(test, q.peer_boot, 0x1817161514131211ULL);
+	memset(buf, 0xcc, 32);
+	rch_wire_query_put(buf, &q);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, bytes, 32), 0);
+}
+
 /* Random numbers in every member come back as they were. */
 static void wire_round_trips(struct kunit *test)
 {
@@ -495,6 +515,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(wire_records_get),
 	KUNIT_CASE(wire_hello_bytes),
 	KUNIT_CASE(wire_refusal_bytes),
+	KUNIT_CASE(wire_query_bytes),
 	KUNIT_CASE(wire_round_trips),
 	KUNIT_CASE(wire_fill),
 	KUNIT_CASE(wire_segment_max),

@@ -556,6 +556,33 @@ static void bad_handshake_length(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rch_wire_refusal_get(refusal, 16, &r), RCH_RULE_MAGIC);
 }
 
+/* A query likewise; and neither a hello nor a refusal is one. */
+static void bad_query_length(struct kunit *test)
+{
+	const struct rch_query good = { .link = 1, .peer_link = 2, .epoch = 1 };
+	struct rch_query q;
+	u8 query[32 + 8] = {};
+	u32 len, shift;
+	u8 *buf;
+
+	rch_wire_query_put(query, &good);
+	KUNIT_EXPECT_EQ(test, rch_wire_query_get(NULL, 32, &q), RCH_RULE_MAGIC);
+	for (len = 0; len <= sizeof(query); len++) {
+		buf = rch_exact(test, query, len);
+		KUNIT_EXPECT_EQ(test, rch_wire_query_get(buf, len, &q),
+				len < 32 ? RCH_RULE_MAGIC : RCH_RULE_OK);
+	}
+	for (shift = 1; shift < 8; shift++) {
+		buf = kunit_kmalloc(test, 32 + shift, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, buf);
+		memcpy(buf + shift, query, 32);
+		KUNIT_EXPECT_EQ(test, rch_wire_query_get(buf + shift, 32, &q), RCH_RULE_OK);
+		KUNIT_EXPECT_EQ(test, q.peer_link, 2);
+	}
+	query[3] = 'c';
+	KUNIT_EXPECT_EQ(test, rch_wire_query_get(query, 32, &q), RCH_RULE_MAGIC);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(bad_frame_cut),
 	KUNIT_CASE(bad_frame_odd),
@@ -573,6 +600,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(bad_in_words),
 	KUNIT_CASE_PARAM(bad_hello_field, hello_spoil_gen_params),
 	KUNIT_CASE(bad_handshake_length),
+	KUNIT_CASE(bad_query_length),
 	{}
 };
 

@@ -249,6 +249,7 @@ static void fuzz_handshakes(struct kunit *test)
 		.dead_ms = 5000,
 	};
 	struct rch_refusal refusal;
+	struct rch_query query;
 	struct rch_hello hello;
 	struct rnd_state rnd;
 	u32 i, k, len;
@@ -270,6 +271,7 @@ static void fuzz_handshakes(struct kunit *test)
 					  hello.frame_size >= 1024 &&
 					  hello.frame_size <= 65536 && hello.dead_ms >= 200);
 		rch_wire_refusal_get(buf, len, &refusal);
+		rch_wire_query_get(buf, len, &query);
 		kfree(buf);
 	}
 }

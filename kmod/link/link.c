@@ -11,15 +11,16 @@
  *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
  *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
  *     which looks at the state before it queues itself again, and then care_work, which
- *     tick_work queues; and the timers of link_gather.c and link_last.c, started under
- *     link->lock while the state is UP.
+ *     tick_work queues; and the timers of link_gather.c, started under link->lock while the
+ *     state is UP.
  *  2. Nobody posts: those who might look at the state under link->lock, and the one
  *     who is posting is waited for.
  *  3. The path is drained: no softirq of this link runs any more, and no work of an
  *     injected fault. Frames are unmapped and freed while the device is still there.
  *  4. Lanes of @lanes.gone are reaped, so that none is told twice. Each other channel learns the
  *     error, and gives up its lane, and with it its reference.
- *  5. The path is destroyed, when its last user has left.
+ *  5. The query is ended. That waits for the adapter, which is why no channel waits for it.
+ *     The path is destroyed, when its last user has left.
  *  6. The link leaves the table and loses the table's reference.
  *
  * rch_link_device_gone() and rch_link_exit() kill links and wait for dead_work.
@@ -129,6 +130,11 @@ static void link_path_answered(struct rch_path *path)
 	rch_link_connect_look(link_path_link(path));
 }
 
+static void link_path_replied(struct rch_path *path, const void *answer, u8 len)
+{
+	rch_link_query_replied(link_path_link(path), answer, len);
+}
+
 static const struct rch_path_ops path_ops = {
 	.received = link_path_received,
 	.reposted = link_path_reposted,
@@ -136,6 +142,7 @@ static const struct rch_path_ops path_ops = {
 	.down = link_path_down,
 	.arrived = link_path_arrived,
 	.answered = link_path_answered,
+	.replied = link_path_replied,
 };
 
 static bool link_get(struct rch_object *obj)
@@ -265,6 +272,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
 	INIT_WORK(&link->beat.care, rch_link_care_work);
+	INIT_WORK(&link->beat.query, rch_link_query_work);
 	rch_link_gather_init(link);
 	rch_link_later_init(link);
 	rch_link_returns_init(link);
@@ -516,6 +524,8 @@ static void link_take_apart(struct rch_link *link)
 	/* Before the path goes: a thread that waits for the peer's bytes is a user of it. */
 	link_tell_lanes(link);
 	link_wait_for_twin(link);
+	cancel_work_sync(&link->beat.query);
+	rch_path_query_end(&link->path);
 	rch_path_destroy(&link->path);
 	/* From here on nobody queues them. */
 	flush_work(&link->opening.ask_work);
@@ -580,6 +590,7 @@ static unsigned long link_forgive_own_delay(struct rch_link *link)
 	link->beat.last_rx = link_forgiven(link->beat.last_rx, late, now);
 	link->beat.answered = link_forgiven(link->beat.answered, late, now);
 	link->beat.moved = link_forgiven(link->beat.moved, late, now);
+	link->beat.lives = link_forgiven(link->beat.lives, late, now);
 	return late;
 }
 
@@ -587,7 +598,8 @@ static unsigned long link_forgive_own_delay(struct rch_link *link)
  * Whether the peer gives no sign of life. A path may be so slow that no frame comes for the dead
  * time, or the peer's adapter be stuck with what it has to send. As long as it acknowledges what
  * this side sends, reads and writes the peer is not dead. That may go on when there is no module
- * behind it any more: see link_is_stalled().
+ * behind it any more: see link_is_stalled(). Where both adapters are stuck nothing comes: see
+ * link_query.c.
  */
 static bool link_is_silent(const struct rch_link *link)
 {
@@ -636,6 +648,9 @@ static bool link_tick_verdict(struct rch_link *link, struct rdmachan_error *erro
 	lockdep_assert_held(&link->lock);
 	if (dead && link->beat.doubt)
 		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_RESTARTED, 0);
+	else if (dead && rch_link_query_lives(link))
+		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_STALLED,
+			      jiffies_to_msecs(link->beat.dead));
 	else if (dead)
 		rch_error_set(error, RDMACHAN_OP_HEARTBEAT, RDMACHAN_CAUSE_PEER_DEAD,
 			      jiffies_to_msecs(link->beat.dead));
@@ -682,6 +697,8 @@ static void rch_link_tick_work(struct work_struct *work)
 	/* Before the lock is dropped: a frame or a channel may come at any moment. */
 	if (link_tick_verdict(link, &error))
 		rch_link_fail_locked(link, &error);
+	else
+		rch_link_query_look(link);
 	beat = time_after_eq(jiffies, link->beat.last_tx + link->beat.tick);
 	spin_unlock_bh(&link->lock);
 	if (READ_ONCE(link->state) == RCH_LINK_DEAD)

@@ -245,7 +245,7 @@ struct rch_link_gather {
 /**
  * struct rch_link_last - last words of lanes, held back so that they share a frame
  *
- * See link_last.c. Protected by the link's lock; @timer takes it. @timer is stopped when the link
+ * See link_gather.c. Protected by the link's lock; @timer takes it. @timer is stopped when the link
  * is taken apart.
  */
 struct rch_link_last {
@@ -343,6 +343,14 @@ struct rch_link_beat {
 	unsigned long last_rx;
 	/** @answered: when the peer's adapter had last answered, as seen by a tick, in jiffies */
 	unsigned long answered;
+	/** @lives: when the peer's module last said that the link lives there, in jiffies */
+	unsigned long lives;
+	/** @told_lives: it has */
+	bool told_lives;
+	/** @asks: @query has asked it, and is to run once more */
+	bool asks;
+	/** @asked: when it did, in jiffies */
+	unsigned long asked;
 	/** @slow: when a frame last came, or did not, after half of the dead time, in jiffies */
 	unsigned long slow;
 	/** @last_tx: when a frame was last sent, in jiffies */
@@ -359,6 +367,11 @@ struct rch_link_beat {
 	 * @care: work that may wait for memory or the adapter; @work queues it, and ends before it
 	 */
 	struct work_struct care;
+	/**
+	 * @query: asks the peer's module whether the link lives there; @work queues it, and ends
+	 * before it. It alone uses the path's query
+	 */
+	struct work_struct query;
 	/** @quiet: nothing was sent when @care was queued; written by @work with WRITE_ONCE() */
 	bool quiet;
 	/** @at: when @work is to run, in jiffies; written by the thread that queues it */
@@ -766,6 +779,8 @@ void rch_link_leave(struct rch_link *link);
 void rch_link_discard(struct rch_link *link);
 void rch_links_changed(void);
 bool rch_links_admit(struct rch_link *link);
+bool rch_links_queried(const struct net *net, const struct sockaddr_storage *peer,
+		       const struct rch_query *query);
 void rch_links_leave(struct rch_link *link);
 struct rch_link *rch_links_twin(const struct rch_link *link);
 void rch_links_doubt(const struct rch_link *link);
@@ -786,12 +801,21 @@ void rch_link_gather_over(struct rch_link *link);
 void rch_link_close_by(struct rch_link *link, u32 us);
 void rch_link_gather_sent(struct rch_link *link);
 
-/* link_last.c APIs: any context; with link->lock but for the first two */
+/* link_gather.c APIs of last words: any context; with link->lock but for the first two */
 void rch_link_later_init(struct rch_link *link);
 void rch_link_later_stop(struct rch_link *link);
 bool rch_link_may_hold(const struct rch_link *link);
 void rch_link_hold(struct rch_link *link, struct rch_lane *lane, u32 last);
 void rch_link_take_later(struct rch_link *link);
+
+/* link_query.c APIs: any context; with link->lock but for the last two */
+void rch_link_query_look(struct rch_link *link);
+bool rch_link_query_lives(const struct rch_link *link);
+void rch_link_query_replied(struct rch_link *link, const void *answer, u8 len);
+bool rch_link_query_heard(struct rch_link *link, const struct rch_query *query);
+
+/* link_query.c APIs: may sleep */
+void rch_link_query_work(struct work_struct *work);
 
 /* link_return.c APIs: any context but interrupts */
 void rch_link_returns_init(struct rch_link *link);

@@ -562,10 +562,29 @@ static struct rch_link *link_connect_begin_passive(struct net *net, struct rch_c
 	return NULL;
 }
 
+/* No link is wanted, so none is refused: it is not counted. Return: as link_connect_refuse() */
+static int link_connect_reply(struct net *net, const struct rch_path_request *request,
+			      const struct rch_query *query)
+{
+	const bool asks = rch_path_request_is_its_own(request) &&
+			  (!READ_ONCE(rch_peer_privileged_port) ||
+			   rch_path_request_privileged(request));
+	const struct rch_refusal refusal = {
+		.version_min = RCH_WIRE_VERSION_MIN,
+		.version_max = RCH_WIRE_VERSION,
+		.reason = asks && rch_links_queried(net, &request->id->route.addr.dst_addr, query) ?
+			  RCH_REJECT_LIVES : RCH_REJECT_ENDED,
+	};
+	u8 data[sizeof(struct rch_wire_refusal)];
+
+	rch_wire_refusal_put(data, &refusal);
+	return rch_path_refuse(request, data, sizeof(data));
+}
+
 /**
  * rch_link_incoming - a peer wants to connect
  * @net: network namespace
- * @request: the peer's wish
+ * @request: the peer's wish; or a question about a link
  *
  * Called in the connection manager's handler for the new id. Return: 0 when the id was taken over,
  * else the core destroys it.
@@ -575,8 +594,11 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	struct rch_charge charge;
 	struct rch_hello theirs;
 	struct rch_link *link;
+	struct rch_query query;
 	u32 reason, detail;
 
+	if (!rch_wire_query_get(request->data, request->data_len, &query))
+		return link_connect_reply(net, request, &query);
 	reason = link_connect_judge_hello(net, request, &theirs, &charge, &detail);
 	if (reason == RCH_REJECT_PROTOCOL)
 		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",

@@ -42,14 +42,17 @@ static atomic_t links_changes;
 
 /**
  * struct rch_net - what a network namespace has
- * @lock: protects the others
+ * @lock: protects @listener and @services. No handler of the listener takes it: they are waited for
+ *	in it
  * @listener: waits for peers; it keeps the namespace alive
  * @services: that are offered
+ * @links: that peers have made, and are in the table; these peers may ask about them
  */
 struct rch_net {
 	struct mutex lock;
 	struct rch_path_listener *listener;
 	u32 services;
+	atomic_t links;
 };
 
 static unsigned int net_id;
@@ -77,9 +80,38 @@ static void link_uncharge(struct rch_link *link)
 			link->charge.held.of[RDMACHAN_LIMIT_LINKS]);
 }
 
+/*
+ * The first namespace waits for peers always, so that they learn that there is no such service, and
+ * not that there is no module. Another would be kept alive by that: it waits for them while it has
+ * a service, or a link that they may ask about.
+ */
+static void link_table_unlisten_locked(struct net *net, struct rch_net *rn)
+{
+	lockdep_assert_held(&rn->lock);
+	if (!rn->listener || net == &init_net || rn->services || atomic_read(&rn->links))
+		return;
+	rch_path_unlisten(rn->listener);
+	rn->listener = NULL;
+}
+
+/* A link that a peer has made is no more. */
+static void link_table_passive_gone(struct net *net)
+{
+	struct rch_net *rn = net_generic(net, net_id);
+
+	if (!atomic_dec_and_test(&rn->links))
+		return;
+	mutex_lock(&rn->lock);
+	link_table_unlisten_locked(net, rn);
+	mutex_unlock(&rn->lock);
+}
+
 /** rch_links_leave - take a link out of the table, and drop the table's reference */
 void rch_links_leave(struct rch_link *link)
 {
+	/* Before the link leaves: the namespace waits for that. */
+	if (!link->active)
+		link_table_passive_gone(link->net);
 	mutex_lock(&links_lock);
 	link_uncharge(link);
 	list_del_init(&link->list);
@@ -389,6 +421,32 @@ void rch_links_doubt(const struct rch_link *link)
 }
 
 /**
+ * rch_links_queried - a peer's module asks whether a link that it has made lives here
+ * @net: network namespace
+ * @peer: address that the question comes from
+ * @query: the question
+ *
+ * Context: may sleep. Return: whether it does; then the link has heard of that.
+ */
+bool rch_links_queried(const struct net *net, const struct sockaddr_storage *peer,
+		       const struct rch_query *query)
+{
+	struct rch_link *link;
+	bool lives = false;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, list) {
+		if (link->active || link->net != net || !rch_addr_same_host(&link->peer, peer))
+			continue;
+		lives = rch_link_query_heard(link, query);
+		if (lives)
+			break;
+	}
+	mutex_unlock(&links_lock);
+	return lives;
+}
+
+/**
  * struct census - links that peers have made in a network namespace, and nobody uses
  * @waiting: that are being made or ended
  * @waiting_user: those of them that are of the user of a service
@@ -496,6 +554,7 @@ bool rch_links_admit(struct rch_link *link)
 	link_table_make_room(link, &c);
 	ok = link_table_has_place(&c) && link_table_user_takes(link);
 	if (ok) {
+		atomic_inc(&((struct rch_net *)net_generic(link->net, net_id))->links);
 		kref_get(&link->ref);
 		link_publish(link);
 	}
@@ -666,8 +725,12 @@ static void rch_net_exit(struct net *net)
 {
 	struct rch_net *rn = net_generic(net, net_id);
 
+	/* No program offers a service any more. */
+	mutex_lock(&rn->lock);
 	if (rn->listener)
 		rch_path_unlisten(rn->listener);
+	rn->listener = NULL;
+	mutex_unlock(&rn->lock);
 	link_table_end_links(net, NULL, RDMACHAN_CAUSE_UNLOAD);
 }
 
@@ -699,23 +762,14 @@ int rch_link_listen(struct net *net)
 	return ret;
 }
 
-/**
- * rch_link_unlisten - a service is no more
- * @net: network namespace
- *
- * The first namespace waits for peers always, so that they learn that there is no
- * such service, and not that there is no module. Another would be kept alive by that.
- * Context: may sleep.
- */
+/** rch_link_unlisten - a service of a network namespace is no more. Context: may sleep */
 void rch_link_unlisten(struct net *net)
 {
 	struct rch_net *rn = net_generic(net, net_id);
 
 	mutex_lock(&rn->lock);
-	if (!--rn->services && net != &init_net) {
-		rch_path_unlisten(rn->listener);
-		rn->listener = NULL;
-	}
+	rn->services--;
+	link_table_unlisten_locked(net, rn);
 	mutex_unlock(&rn->lock);
 }
 

@@ -6,8 +6,8 @@
  * then data, channel by channel in deficit round robin. A large item is a frame by
  * itself. A frame is *closed* when it is full, or when hardly anything is in flight,
  * so that an idle link adds no delay and a busy one fills its frames; link_gather.c
- * and link_last.c have exceptions. Closing gives it a number and takes a credit.
- * Closed frames are posted in chains.
+ * has exceptions. Closing gives it a number and takes a credit. Closed frames are posted
+ * in chains.
  *
  * Bare frames. A message that just fills its packets would need one more for the headers,
  * and headers that tell nothing are bytes to be made, copied and looked at. Where the adapter

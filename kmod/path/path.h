@@ -34,6 +34,8 @@ struct rch_txf;
 #define RCH_PATH_REPLY_MAX 196
 /** RCH_PATH_REFUSAL_MAX - bytes of private data in a refusal that waits */
 #define RCH_PATH_REFUSAL_MAX 64
+/** RCH_PATH_QUESTION_MAX - bytes of private data in a question: those of a REQ */
+#define RCH_PATH_QUESTION_MAX 56
 
 /**
  * struct rch_rxf - a frame that came
@@ -66,6 +68,7 @@ struct rch_rxf {
  *	packet; a racy answer. Softirq, with the path's lock
  * @answered: the connection manager has answered, or tells something unasked. Process context, with
  *	the id's handler mutex
+ * @replied: the peer's module has answered a question of rch_path_query(). Process context
  */
 struct rch_path_ops {
 	void (*received)(struct rch_path *path, const struct rch_rxf *rxf);
@@ -74,6 +77,7 @@ struct rch_path_ops {
 	void (*down)(struct rch_path *path);
 	bool (*arrived)(const struct rch_path *path);
 	void (*answered)(struct rch_path *path);
+	void (*replied)(struct rch_path *path, const void *answer, u8 len);
 };
 
 /**
@@ -137,6 +141,18 @@ struct rch_path_answer {
 	u8 reply[RCH_PATH_REPLY_MAX];
 	/** @reply_len: bytes of @reply that came */
 	u8 reply_len;
+};
+
+/** struct rch_path_query - a question to the peer's module, see path_query.c; no lock */
+struct rch_path_query {
+	/** @id: connection manager's id, NULL: no query is under way */
+	struct rdma_cm_id *id;
+	/** @qp: the queue pair that the request names */
+	struct ib_qp *qp;
+	/** @question: private data of the request */
+	u8 question[RCH_PATH_QUESTION_MAX];
+	/** @len: bytes of it */
+	u8 len;
 };
 
 /** struct rch_path_failure - why a path is unusable */
@@ -278,6 +294,8 @@ struct rch_path {
 	bool peer_moved;
 	/** @answer: what the connection manager says of the path's connection */
 	struct rch_path_answer answer;
+	/** @query: a question to the peer's module */
+	struct rch_path_query query;
 	/** @failure: why the path is unusable */
 	struct rch_path_failure failure;
 };

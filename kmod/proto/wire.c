@@ -528,6 +528,37 @@ enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h)
 	return RCH_RULE_OK;
 }
 
+/** rch_wire_query_put - write the private data of a REQ that asks to @buf, 32 bytes */
+void rch_wire_query_put(void *buf, const struct rch_query *q)
+{
+	struct rch_wire_query *w = buf;
+
+	w->magic = cpu_to_le32(RCH_WIRE_QUERY);
+	w->link = cpu_to_le32(q->link);
+	w->peer_link = cpu_to_le32(q->peer_link);
+	w->epoch = cpu_to_le32(q->epoch);
+	w->boot_id = cpu_to_le64(q->boot_id);
+	w->peer_boot = cpu_to_le64(q->peer_boot);
+}
+
+/** rch_wire_query_get - read the private data of a REQ that asks, as rch_wire_hello_get() */
+enum rch_rule rch_wire_query_get(const void *buf, u32 len, struct rch_query *q)
+{
+	struct rch_wire_query w;
+
+	if (!buf || len < sizeof(w))
+		return RCH_RULE_MAGIC;
+	memcpy(&w, buf, sizeof(w));
+	if (le32_to_cpu(w.magic) != RCH_WIRE_QUERY)
+		return RCH_RULE_MAGIC;
+	q->link = le32_to_cpu(w.link);
+	q->peer_link = le32_to_cpu(w.peer_link);
+	q->epoch = le32_to_cpu(w.epoch);
+	q->boot_id = le64_to_cpu(w.boot_id);
+	q->peer_boot = le64_to_cpu(w.peer_boot);
+	return RCH_RULE_OK;
+}
+
 /** rch_wire_refusal_put - write the private data of REJ to @buf, 16 bytes */
 void rch_wire_refusal_put(void *buf, const struct rch_refusal *r)
 {

@@ -22,6 +22,8 @@
 #define RCH_WIRE_VERSION_MIN	1
 /** RCH_WIRE_MAGIC - "rdmc", begins the private data */
 #define RCH_WIRE_MAGIC		0x636d6472U
+/** RCH_WIRE_QUERY - "rdmq", begins the private data of a query */
+#define RCH_WIRE_QUERY		0x716d6472U
 /** RCH_WIRE_ALIGN - records begin at multiples of this */
 #define RCH_WIRE_ALIGN		8U
 /** RCH_FRAME_MIN - smallest frame size that may be agreed upon, bytes */
@@ -322,6 +324,8 @@ static_assert(sizeof(struct rch_wire_accept) == 16, "on the wire");
  * @RCH_REJECT_MTU: handshake: the packets are larger than this host carries: how large they may
  *	be is named
  * @RCH_REJECT_PORT: handshake: it does not come from a privileged port
+ * @RCH_REJECT_LIVES: query: the link lives here
+ * @RCH_REJECT_ENDED: query: there is no such link, or it has ended
  * @RCH_REJECTS: one more than the last
  */
 enum rch_reject {
@@ -334,6 +338,8 @@ enum rch_reject {
 	RCH_REJECT_PROTOCOL = 7,
 	RCH_REJECT_MTU = 8,
 	RCH_REJECT_PORT = 9,
+	RCH_REJECT_LIVES = 10,
+	RCH_REJECT_ENDED = 11,
 	RCH_REJECTS,
 };
 
@@ -470,6 +476,28 @@ struct rch_wire_hello {
 static_assert(sizeof(struct rch_wire_hello) == 56, "private data of a REQ");
 
 /**
+ * struct rch_wire_query - private data of a REQ that asks whether a link lives
+ * @magic: RCH_WIRE_QUERY
+ * @link: number that the sender gave the link
+ * @peer_link: number that the receiver gave it
+ * @epoch: life of the link
+ * @boot_id: as in the hello of the sender
+ * @peer_boot: as in the hello of the receiver
+ *
+ * It is refused, by RCH_REJECT_LIVES or RCH_REJECT_ENDED.
+ */
+struct rch_wire_query {
+	__le32 magic;
+	__le32 link;
+	__le32 peer_link;
+	__le32 epoch;
+	__le64 boot_id;
+	__le64 peer_boot;
+};
+
+static_assert(sizeof(struct rch_wire_query) == 32, "private data of a REQ");
+
+/**
  * struct rch_wire_refusal - private data of REJ
  * @magic: RCH_WIRE_MAGIC
  * @version_min: oldest version spoken
@@ -579,6 +607,15 @@ struct rch_hello {
 	u32 peer_domain;
 };
 
+/** struct rch_query - decoded &struct rch_wire_query */
+struct rch_query {
+	u32 link;
+	u32 peer_link;
+	u32 epoch;
+	u64 boot_id;
+	u64 peer_boot;
+};
+
 /** struct rch_refusal - decoded &struct rch_wire_refusal */
 struct rch_refusal {
 	u8 version_min;
@@ -678,6 +715,8 @@ void rch_wire_cts_get(const struct rch_record *r, struct rch_cts *cts);
 
 void rch_wire_hello_put(void *buf, const struct rch_hello *h);
 enum rch_rule rch_wire_hello_get(const void *buf, u32 len, struct rch_hello *h);
+void rch_wire_query_put(void *buf, const struct rch_query *q);
+enum rch_rule rch_wire_query_get(const void *buf, u32 len, struct rch_query *q);
 void rch_wire_refusal_put(void *buf, const struct rch_refusal *r);
 enum rch_rule rch_wire_refusal_get(const void *buf, u32 len, struct rch_refusal *r);
 

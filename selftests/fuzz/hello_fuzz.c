@@ -2,7 +2,7 @@
 /*
  * hello_fuzz.c - any bytes as the connection manager's private data
  *
- * A hello and a refusal are read from the same bytes, at any alignment and length.
+ * A hello, a query and a refusal are read from the same bytes, at any alignment and length.
  */
 #include "fuzz.h"
 
@@ -59,6 +59,17 @@ static void refusal_check(const u8 *data, size_t size)
 	fuzz_assert(!memcmp(buf, data, sizeof(buf)));
 }
 
+static void query_check(const u8 *data, size_t size)
+{
+	u8 buf[sizeof(struct rch_wire_query)] __attribute__((aligned(8)));
+	struct rch_query q;
+
+	if (rch_wire_query_get(data, size, &q))
+		return;
+	rch_wire_query_put(buf, &q);
+	fuzz_assert(!memcmp(buf, data, sizeof(buf)));
+}
+
 /* Take the bytes for something to say: an encoded hello is decoded to the same. */
 static void say(const u8 *data, size_t size)
 {
@@ -86,11 +97,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	u8 shifted[DATA_MAX + 1];
 	struct rch_refusal r;
+	struct rch_query q;
 	struct rch_hello h;
 
 	fuzz_assert(rch_wire_hello_get(NULL, size, &h) == RCH_RULE_MAGIC);
 	fuzz_assert(rch_wire_refusal_get(NULL, size, &r) == RCH_RULE_MAGIC);
+	fuzz_assert(rch_wire_query_get(NULL, size, &q) == RCH_RULE_MAGIC);
 	hello_check(data, size);
+	query_check(data, size);
 	refusal_check(data, size);
 	if (size > 1)
 		version_check(data[0], data[1]);
@@ -98,15 +112,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (size <= DATA_MAX) {
 		memcpy(shifted + 1, data, size);
 		hello_check(shifted + 1, size);
+		query_check(shifted + 1, size);
 		refusal_check(shifted + 1, size);
 	}
 	return 0;
 }
 
-/* Seven of eight times the magic is put right. */
+/* Seven of eight times the magic is put right, to that of a query in one of four. */
 size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int seed)
 {
-	__le32 magic = cpu_to_le32(RCH_WIRE_MAGIC);
+	__le32 magic = cpu_to_le32(seed / 8 % 4 ? RCH_WIRE_MAGIC : RCH_WIRE_QUERY);
 
 	size = LLVMFuzzerMutate(data, size, max);
 	if (seed % 8 && size >= sizeof(magic))

@@ -21,6 +21,7 @@
 struct host host;
 bool rch_inject_any = true;
 struct rch_counts rch_counts;
+u64 rch_boot_id;
 unsigned int rch_dead_ms = 5000, rch_linger_ms = 60000, rch_idle_ms = 30000;
 unsigned int rch_buffer = 1 << 20, rch_message_max = 1 << 20, rch_eager_us = 64;
 unsigned int rch_user_contexts = 4, rch_all_contexts = 8;
@@ -211,6 +212,12 @@ void rch_path_diagnose(struct rch_path *path, struct rdmachan_error *error)
 bool rch_path_keeps(const struct rch_path *path) { return false; }
 void rch_path_trim(struct rch_path *path) {}
 void rch_path_refill(struct rch_path *path, gfp_t gfp) {}
+void rch_path_query_end(struct rch_path *path) {}
+void rch_path_query(struct rch_path *path, const struct sockaddr_storage *peer,
+		    const void *question, u8 len)
+{
+}
+
 void rch_path_break(struct rch_path *path) { path->stopped = true; }
 
 bool rch_path_enter(struct rch_path *path)

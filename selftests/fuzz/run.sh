@@ -35,7 +35,7 @@ PURE=("$top"/kmod/{proto,pure}/*.c)
 FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$here" -I"$top/kmod" -I"$top/uapi")
 # The module's own code that "peer" runs, over kernel/ instead of the kernel.
 MODULE=(base/quota.c channel/{chan,chan_early,chan_taken,chan_rx,chan_tx,segment}.c
-	link/{lane,lane_small,link,link_return,link_rx,link_tx}.c
+	link/{lane,lane_small,link,link_query,link_return,link_rx,link_tx}.c
 	memory/{grant,grant_access,grant_atomic,grant_hold,grant_lend,grant_revoke}.c
 	message/{record,recv,send}.c dma/frame.c
 	rndv/{borrow,cts,heir,lend,place,place_recv,place_send,rts}.c)

@@ -606,6 +606,26 @@ bool time_is_virtual(void)
 	return getenv("LAB_VIRTUAL");
 }
 
+/* What a bed has rdmachan_shim do, by the name of its parameter; 0: nothing. */
+unsigned int shim_parameter(const char *name)
+{
+	const char *word = getenv("SHIM");
+	const size_t length = strlen(name);
+
+	while (word && (strncmp(word, name, length) || word[length] != '=')) {
+		word = strchr(word, ' ');
+		word += !!word;
+	}
+	return word ? strtoul(word + length + 1, NULL, 0) : 0;
+}
+
+bool over_siw(void)
+{
+	const char *rdma = getenv("LAB_RDMA");
+
+	return rdma && !strncmp(rdma, "siw", 3);
+}
+
 /*
  * For loops that wait for somebody else without a call that sleeps: where time is virtual nobody
  * else would ever run. Elsewhere nothing happens, so that races go on.

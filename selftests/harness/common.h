@@ -132,6 +132,8 @@ struct rdmachan_object pair_sent(int ctx, int peer);
 uint64_t pair_frames(int ctx, int peer);
 int module_count(const char *what);
 bool time_is_virtual(void);
+bool over_siw(void);
+unsigned int shim_parameter(const char *name);
 void let_time_pass(void);
 int64_t clock_ns(void);
 int64_t now_ms(void);

@@ -129,6 +129,89 @@ TEST_F(scene, from_an_ordinary_port)
 	EXPECT_EQ(attack_refusals_all(a) - all, 1);
 }
 
+/* Return: what the module answers to a question about a link; -1: nothing, or something else. */
+static int ask_about_link(const struct rch_query *query, int port)
+{
+	static struct hostile asker;
+	u8 data[sizeof(struct rch_wire_query)];
+	struct rch_refusal refusal;
+	int answer = -1;
+
+	hostile_begin(&asker);
+	asker.port = port;
+	rch_wire_query_put(data, query);
+	if (!hostile_request(&asker, data, sizeof(data)) &&
+	    hostile_await_answer(&asker) == RDMA_CM_EVENT_REJECTED &&
+	    !rch_wire_refusal_get(asker.reply, asker.reply_len, &refusal))
+		answer = refusal.reason;
+	hostile_end(&asker);
+	return answer;
+}
+
+/* Names of the link that the module must know, each of them. */
+static const struct {
+	const char *name;
+	u32 link;
+	u32 peer_link;
+	u32 epoch;
+	u64 boot_id;
+	u64 peer_boot;
+} other_links[] = {
+	{ "number_there", .link = 1 },
+	{ "number_here", .peer_link = 1 },
+	{ "life", .epoch = 1 },
+	{ "module_there", .boot_id = 1 },
+	{ "module_here", .peer_boot = 1 },
+};
+
+static struct rch_query question_about(const struct hostile *h)
+{
+	return (struct rch_query){
+		.link = h->mine.link,
+		.peer_link = h->theirs.link,
+		.epoch = h->mine.epoch,
+		.boot_id = h->mine.boot_id,
+		.peer_boot = h->theirs.boot_id,
+	};
+}
+
+TEST_F_ROWS(scene, asks_about_another_link_by, other_links)
+{
+	struct attack *a = &self->a;
+	struct rch_query query;
+	u64 refused;
+
+	ASSERT_TRUE(attack_link(a));
+	ASSERT_TRUE(attack_open(a, VICTIM_MINE, &a->victim_no, &a->victim));
+	refused = attack_refusals_all(a);
+	query = question_about(&a->h);
+	EXPECT_EQ(ask_about_link(&query, 0), RCH_REJECT_LIVES);
+	query.link += row->link;
+	query.peer_link += row->peer_link;
+	query.epoch += row->epoch;
+	query.boot_id += row->boot_id;
+	query.peer_boot += row->peer_boot;
+	EXPECT_EQ(ask_about_link(&query, 0), RCH_REJECT_ENDED);
+	EXPECT_EQ(attack_refusals_all(a), refused);
+}
+
+/* Any program of the peer's host has such a port. */
+TEST_F(scene, asks_from_an_ordinary_port)
+{
+	struct attack *a = &self->a;
+	struct rch_query query;
+
+	if (is_iwarp())
+		SKIP("iWARP peers connect from any port");
+	ASSERT_TRUE(attack_link(a));
+	query = question_about(&a->h);
+	EXPECT_EQ(ask_about_link(&query, 40000), RCH_REJECT_ENDED);
+	EXPECT_EQ(ask_about_link(&query, 0), RCH_REJECT_LIVES);
+	hostile_end(&a->h);
+	EXPECT_TRUE(links_down_to(a, a->before.out_links, 10000));
+	EXPECT_EQ(ask_about_link(&query, 0), RCH_REJECT_ENDED);
+}
+
 TEST_F_TIMEOUT(scene, reply_fields, 120)
 {
 	EXPECT_EQ(lies_in_reply(&self->a), 0);

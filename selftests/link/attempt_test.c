@@ -34,13 +34,6 @@ static const struct opts background = {
 	.tuning = { .send_buffer = 65536, .recv_buffer = 65536 },
 };
 
-static bool over_siw(void)
-{
-	const char *rdma = getenv("LAB_RDMA");
-
-	return rdma && !strncmp(rdma, "siw", 3);
-}
-
 static uint32_t links(int ctx)
 {
 	struct rdmachan_info info;

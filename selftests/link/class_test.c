@@ -43,13 +43,6 @@ FIXTURE_TEARDOWN(class)
 	close(self->ctx);
 }
 
-static bool over_siw(void)
-{
-	const char *rdma = getenv("LAB_RDMA");
-
-	return rdma && !strncmp(rdma, "siw", 3);
-}
-
 /* A channel whose packets are to be of class @class. */
 static void pair_of_class(struct fixture_class *self, uint32_t class,
 			  const struct rdmachan_addr *addr, int fds[2])

@@ -37,13 +37,6 @@ static uint64_t cm_connects(int ctx)
 	return info.out_cm_connects;
 }
 
-static bool over_siw(void)
-{
-	const char *rdma = getenv("LAB_RDMA");
-
-	return rdma && !strncmp(rdma, "siw", 3);
-}
-
 /*
  * siw may close a connection that was refused before it has read why; then it looks like
  * a host without the module, and asking again helps.

@@ -8,8 +8,8 @@
  * dead. Only packets out of order are an excuse for that.
  *
  * rxe answers a packet out of order by going back, and one that is lost after its timeout: then it
- * is slow. When many are out of order it may stall for good, in both directions even: then no
- * sign of life is left, and the peer is told of as dead. So "out_of_order" is in no bed.
+ * is slow. When many are out of order it may stall for good, in both directions even: then no sign
+ * of life is left on the link, and the modules learn of each other beside it.
  */
 #include <stdlib.h>
 

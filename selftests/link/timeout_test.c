@@ -37,7 +37,7 @@ FIXTURE(time)
 
 static void run(const char *format, const char *address, const char *state)
 {
-	char command[128];
+	char command[256];
 
 	snprintf(command, sizeof(command), format, address, getenv("LAB_DEV"), state);
 	ASSERT_EQ(system(command), 0);
@@ -303,6 +303,68 @@ TEST_F(time, dead_one_way)
 TEST_F(time, dead_the_other_way)
 {
 	dead_one_way(self, "cut ba", 0);
+}
+
+/*
+ * Of the packets of RoCE those of connection managers alone reach this host's adapter: they go to
+ * queue pair 1. So it is when no queue pair makes progress. Packets have IPv4 without options here.
+ */
+static void hold_back(void)
+{
+	run("tc qdisc add dev %2$s clsact", "", "");
+	run("tc filter add dev %2$s ingress protocol ip prio 1 u32 match ip protocol 17 0xff "
+	    "match u16 4791 0xffff at 22 match u32 1 0xffffff at 32 action pass", "", "");
+	run("tc filter add dev %2$s ingress protocol ip prio 2 u32 match ip protocol 17 0xff "
+	    "match u16 4791 0xffff at 22 action drop", "", "");
+}
+
+static void hold_back_no_more(void)
+{
+	run("tc qdisc del dev %2$s clsact", "", "");
+}
+
+static void on_both_hosts(void (*does)(void))
+{
+	int here;
+
+	does();
+	here = enter_peer();
+	does();
+	leave_peer(here);
+}
+
+/* Return: whether the end was told that the peer is stalled, and not that it has gone. */
+static bool expect_stalled(const struct ends *ends, int i)
+{
+	EXPECT_GE(ends->took[i], DEAD_MS);
+	EXPECT_LE(ends->took[i], DEAD_MS + TICK_LATE);
+	if (ends->error[i].cause == RDMACHAN_CAUSE_DISCONNECTED)
+		return false;
+	EXPECT_EQ(ends->error[i].error, EHOSTDOWN);
+	EXPECT_EQ(ends->error[i].cause, RDMACHAN_CAUSE_PEER_STALLED);
+	EXPECT_EQ(ends->error[i].op, RDMACHAN_OP_HEARTBEAT);
+	EXPECT_EQ(ends->error[i].detail, DEAD_MS);
+	return true;
+}
+
+/* No frame comes and none is acknowledged; but the hosts live, and say so beside that. */
+TEST_F(time, stalled_both_ways)
+{
+	struct ends ends;
+	int told;
+
+	if (!has_peer() || over_siw())
+		SKIP("two hosts are needed, and a connection manager beside TCP");
+	cut_a_pair(self, &ends, "mend");
+	on_both_hosts(hold_back);
+	await_ends(&ends);
+	on_both_hosts(hold_back_no_more);
+	told = expect_stalled(&ends, 0);
+	told += expect_stalled(&ends, 1);
+	EXPECT_GT(told, 0);
+	close(ends.fds[0]);
+	close(ends.fds[1]);
+	find_peer(self->ctx);
 }
 
 /* A link that was at hand dies first, and the rest of the time goes into another. */

@@ -281,7 +281,7 @@ static const struct cause causes[] = {
 	[RDMACHAN_CAUSE_PEER_STALLED] = {
 		"peer-stalled",
 		EHOSTDOWN,
-		"The peer or its adapter is alive, but for four dead times it has taken nothing of what was sent, or has not answered over a path on which hardly anything comes, so the connection was given up.",
+		"The peer or its adapter is alive, but for four dead times it has taken nothing of what was sent, or has not answered over a path on which hardly anything comes; or for one dead time nothing has come at all but word that the peer lives. So the connection was given up.",
 		"An adapter, the peer's module or the network between does not work as it should: see the system log there, whether packets are lost or come out of order, and load the module there anew. What the peer has received last is not known.",
 	},
 };

@@ -604,6 +604,7 @@ struct ib_qp_init_attr { int unused; };
 struct rdma_conn_param { int unused; };
 struct rdma_cm_id { int unused; };
 struct rdma_cm_event { int unused; };
+#define rdma_protocol_iwarp(dev, port) false
 struct scatterlist { u64 address; u32 length; };
 #define sg_init_table(sg, n) memset(sg, 0, sizeof(*(sg)))
 #define sg_dma_address(sg) ((sg)->address)
