@@ -119,6 +119,8 @@ TEST_F_TIMEOUT(grant, charge_behind_a_write, 60)
 	uint32_t grant = lend(self, MAY_ALL, 0, SIZE), region;
 	int i;
 
+	if (shim_parameter("max_send_sge"))
+		SKIP("the adapter takes few pages: accesses that wait have not pinned any yet");
 	begin(self);
 	region = region_of(self->ctx, scattered(SIZE), SIZE);
 	/* With keys of the region a step is as long as it may be. */

@@ -28,10 +28,9 @@ static struct queue q;
 /* The adapter of some beds takes fewer pages than others (tests.list). */
 static size_t piece_of_key(void)
 {
-	const char *shim = getenv("SHIM"), *pages = shim ? strstr(shim, "max_pages=") : NULL;
-	size_t most = pages ? (size_t)atoi(strchr(pages, '=') + 1) * PAGE : 2 * MIB;
+	const size_t most = (size_t)shim_parameter("max_pages") * PAGE;
 
-	return most < 2 * MIB ? most : 2 * MIB;
+	return most && most < 2 * MIB ? most : 2 * MIB;
 }
 
 /* -1 where there is no debugfs. */
