@@ -42,6 +42,17 @@ objects() {
 	rdma resource show ${LAB_RDMA:+"$LAB_RDMA"} | sed 's/^[0-9]*: //'
 }
 
+# The module's parameters: a test that leaves one changed has others fail, or pass for nothing.
+parameters() {
+	grep . /sys/module/rdmachan/parameters/* | sed 's,.*/,,'
+}
+
+# Prints those that the last program has left changed.
+changed() {
+	parameters >"$scratch/parameters.now"
+	grep -vxF -f "$scratch/parameters" "$scratch/parameters.now"
+}
+
 # run PROGRAM[:WORD]
 run() {
 	name=${1%%:*}
@@ -65,7 +76,7 @@ run() {
 	elif ! grep -q "^1\.\.$((good + bad))\$" "$scratch/log"; then
 		verdict 1 "$name ran $((good + bad)) tests, and not as many as it has announced"
 	fi
-	"$here/leak_check" 8000
+	"$here/leak_check" 8000 && [ -s "$scratch/parameters" ] && ! changed
 	verdict $? "$name left nothing behind"
 	echo "# $name: $(($(date +%s) - begun)) s"
 }
@@ -88,6 +99,7 @@ objects=$(objects)
 	insmod "$here/rdmachan.ko" eager_us=1000000 ${SLOW:+dead_ms=$((SLOW * 5000))}
 [ -c /dev/rdmachan ]
 verdict $? "the module is loaded"
+parameters >"$scratch/parameters"
 for fault in ${INJECT:-}; do
 	status=0
 	echo "count=0" >"/sys/kernel/debug/rdmachan/inject/$fault" || status=1
