@@ -183,6 +183,7 @@ bool attack_end(struct attack *a)
 	ok = still_works(a) && ok;
 	close(a->honest.fds[0]);
 	close(a->honest.fds[1]);
+	set_param("dead_ms", 5000);
 	return ok;
 }
 

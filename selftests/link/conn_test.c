@@ -185,7 +185,10 @@ TEST(no_module_in_the_namespace)
 
 	if (!has_peer())
 		SKIP("there is one namespace");
-	ASSERT_GE(do_listen(open_ctx(), SERVICE, NULL), 0);
+	ctx = open_ctx();
+	/* While it has links it waits for peers all the same. */
+	await_no_links(ctx);
+	ASSERT_GE(do_listen(ctx, SERVICE, NULL), 0);
 	ASSERT_EQ(chmod(DEVICE, 0666), 0);
 	ASSERT_EQ(setuid(4322), 0);
 	ctx = open_ctx();
