@@ -126,12 +126,15 @@ static bool path_query_ask(struct rch_path *path, const struct sockaddr_storage 
 	struct rdma_cm_id *id = rch_try_verb(rdma_create_id(path->id->route.addr.dev_addr.net,
 							    rch_path_query_event, path,
 							    RDMA_PS_TCP, IB_QPT_RC));
+	const struct ib_device *dev;
 
 	if (IS_ERR(id))
 		return false;
 	path->query.id = id;
-	return !path_query_resolve(path, peer) &&
-	       (!READ_ONCE(id->device) || id->device == path->dev);
+	if (path_query_resolve(path, peer))
+		return false;
+	dev = READ_ONCE(id->device);
+	return !dev || dev == path->dev;
 }
 
 /**

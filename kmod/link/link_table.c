@@ -546,6 +546,7 @@ static bool link_table_user_takes(const struct rch_link *fresh)
  */
 bool rch_links_admit(struct rch_link *link)
 {
+	struct rch_net *rn = net_generic(link->net, net_id);
 	struct census c;
 	bool ok;
 
@@ -554,7 +555,7 @@ bool rch_links_admit(struct rch_link *link)
 	link_table_make_room(link, &c);
 	ok = link_table_has_place(&c) && link_table_user_takes(link);
 	if (ok) {
-		atomic_inc(&((struct rch_net *)net_generic(link->net, net_id))->links);
+		atomic_inc(&rn->links);
 		kref_get(&link->ref);
 		link_publish(link);
 	}
