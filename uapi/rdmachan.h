@@ -560,11 +560,11 @@ struct rdmachan_use {
  * @out_use_links: The same of links
  * @out_refused_handshake: Connections of peers that were refused, since load, as the handshake
  *	breaks the protocol, or names an address that is not the peer's, or not the one that it has
- *	come to
+ *	come to; and queries of peers about links that name such an address
  * @out_refused_version: The same, as the two modules have no version in common, or the peer asks
  *	for a feature that this side has not
- * @out_refused_port: The same, as the peer's port is not privileged (the module's parameter
- *	peer_privileged_port)
+ * @out_refused_port: Connections and queries, likewise, as the peer's port is not privileged (the
+ *	module's parameter peer_privileged_port)
  * @out_refused_mtu: The same, as the packets are larger than the interface here carries. A peer
  *	that can asks for smaller ones then
  * @out_refused_links: The same, as too many are being made, or the user of the service has as many

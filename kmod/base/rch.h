@@ -121,7 +121,10 @@ struct rch_counts {
 	atomic_t put_off;
 	atomic64_t dropped;
 	atomic64_t cm_connects;
-	/* What peers asked for, by enum rch_reject. Limits count for themselves, see quota.c. */
+	/*
+	 * What peers asked for, by enum rch_reject; LIVES and ENDED are answers. Limits count for
+	 * themselves, see quota.c.
+	 */
 	atomic64_t refused_links[RCH_REJECTS];
 	atomic64_t refused_channels[RCH_REJECTS];
 	atomic64_t refused_memlock;

@@ -562,23 +562,16 @@ static struct rch_link *link_connect_begin_passive(struct net *net, struct rch_c
 	return NULL;
 }
 
-/* No link is wanted, so none is refused: it is not counted. Return: as link_connect_refuse() */
-static int link_connect_reply(struct net *net, const struct rch_path_request *request,
-			      const struct rch_query *query)
+/* Return: enum rch_reject: the answer to @query, or why there is none. */
+static u32 link_connect_judge_query(const struct net *net, const struct rch_path_request *request,
+				    const struct rch_query *query)
 {
-	const bool asks = rch_path_request_is_its_own(request) &&
-			  (!READ_ONCE(rch_peer_privileged_port) ||
-			   rch_path_request_privileged(request));
-	const struct rch_refusal refusal = {
-		.version_min = RCH_WIRE_VERSION_MIN,
-		.version_max = RCH_WIRE_VERSION,
-		.reason = asks && rch_links_queried(net, &request->id->route.addr.dst_addr, query) ?
-			  RCH_REJECT_LIVES : RCH_REJECT_ENDED,
-	};
-	u8 data[sizeof(struct rch_wire_refusal)];
-
-	rch_wire_refusal_put(data, &refusal);
-	return rch_path_refuse(request, data, sizeof(data));
+	if (!rch_path_request_is_its_own(request))
+		return RCH_REJECT_PROTOCOL;
+	if (READ_ONCE(rch_peer_privileged_port) && !rch_path_request_privileged(request))
+		return RCH_REJECT_PORT;
+	return rch_links_queried(net, &request->id->route.addr.dst_addr, query) ?
+	       RCH_REJECT_LIVES : RCH_REJECT_ENDED;
 }
 
 /**
@@ -595,13 +588,14 @@ int rch_link_incoming(struct net *net, const struct rch_path_request *request)
 	struct rch_hello theirs;
 	struct rch_link *link;
 	struct rch_query query;
-	u32 reason, detail;
+	u32 reason, detail = 0;
 
 	if (!rch_wire_query_get(request->data, request->data_len, &query))
-		return link_connect_reply(net, request, &query);
-	reason = link_connect_judge_hello(net, request, &theirs, &charge, &detail);
+		reason = link_connect_judge_query(net, request, &query);
+	else
+		reason = link_connect_judge_hello(net, request, &theirs, &charge, &detail);
 	if (reason == RCH_REJECT_PROTOCOL)
-		pr_notice_ratelimited("rdmachan: refused a handshake of %pISpc that breaks the protocol\n",
+		pr_notice_ratelimited("rdmachan: refused a request of %pISpc that breaks the protocol\n",
 				      &request->id->route.addr.dst_addr);
 	if (reason)
 		return link_connect_refuse(request, reason, detail);

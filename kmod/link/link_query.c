@@ -14,7 +14,7 @@
  * A question costs the passive side a look at the table of links. Any program that may connect to
  * the module may ask. All that it can bring about by that is which of the two causes is told. For
  * that it must come from the peer's address, as far as rch_path_request_is_its_own() can say, and
- * know the numbers of the link.
+ * know the numbers of the link. A query that is refused is counted, like a hello.
  */
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>

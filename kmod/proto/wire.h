@@ -320,10 +320,11 @@ static_assert(sizeof(struct rch_wire_accept) == 16, "on the wire");
  * @RCH_REJECT_RESOURCES: no memory or the like
  * @RCH_REJECT_VERSION: handshake: no version in common
  * @RCH_REJECT_FEATURE: handshake: features missing, which are named
- * @RCH_REJECT_PROTOCOL: handshake: cannot be understood
+ * @RCH_REJECT_PROTOCOL: handshake: cannot be understood; that or query: claims an address that is
+ *	not its GID's
  * @RCH_REJECT_MTU: handshake: the packets are larger than this host carries: how large they may
  *	be is named
- * @RCH_REJECT_PORT: handshake: it does not come from a privileged port
+ * @RCH_REJECT_PORT: handshake or query: it does not come from a privileged port
  * @RCH_REJECT_LIVES: query: the link lives here
  * @RCH_REJECT_ENDED: query: there is no such link, or it has ended
  * @RCH_REJECTS: one more than the last
@@ -484,7 +485,8 @@ static_assert(sizeof(struct rch_wire_hello) == 56, "private data of a REQ");
  * @boot_id: as in the hello of the sender
  * @peer_boot: as in the hello of the receiver
  *
- * It is refused, by RCH_REJECT_LIVES or RCH_REJECT_ENDED.
+ * It is refused: by RCH_REJECT_LIVES or RCH_REJECT_ENDED, which are answers, or by
+ * RCH_REJECT_PROTOCOL or RCH_REJECT_PORT.
  */
 struct rch_wire_query {
 	__le32 magic;

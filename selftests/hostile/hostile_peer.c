@@ -200,12 +200,17 @@ TEST_F(scene, asks_from_an_ordinary_port)
 {
 	struct attack *a = &self->a;
 	struct rch_query query;
+	u64 refused, all;
 
 	if (is_iwarp())
 		SKIP("iWARP peers connect from any port");
 	ASSERT_TRUE(attack_link(a));
 	query = question_about(&a->h);
-	EXPECT_EQ(ask_about_link(&query, 40000), RCH_REJECT_ENDED);
+	refused = attack_refusals(a, RCH_REJECT_PORT);
+	all = attack_refusals_all(a);
+	EXPECT_EQ(ask_about_link(&query, 40000), RCH_REJECT_PORT);
+	EXPECT_EQ(attack_refusals(a, RCH_REJECT_PORT) - refused, 1);
+	EXPECT_EQ(attack_refusals_all(a) - all, 1);
 	EXPECT_EQ(ask_about_link(&query, 0), RCH_REJECT_LIVES);
 	hostile_end(&a->h);
 	EXPECT_TRUE(links_down_to(a, a->before.out_links, 10000));
