@@ -61,6 +61,7 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 {
 	struct rdmachan_error error = { .size = sizeof(error) };
 	struct sockaddr_storage peer, source;
+	struct rch_chan_opening *opening;
 	struct rch_chan *chan;
 	int ret;
 
@@ -78,18 +79,21 @@ struct rch_chan *rch_connect_chan(struct net *net, const struct rch_charge *owne
 		rch_error_set(&error, RDMACHAN_OP_RESOLVE, RDMACHAN_CAUSE_ADDRESS, 1);
 		return ERR_PTR(rch_refused(-EHOSTUNREACH, connect->error_ptr, &error));
 	}
-	chan = rch_chan_alloc(net, owner, connect->service, &connect->tuning,
-			      RCH_CHAN_CONNECTING, &error);
+	opening = rch_chan_opening_alloc(&peer, &source, connect->traffic_class, deadline);
+	if (!opening)
+		return ERR_PTR(rch_refused(-ENOMEM, connect->error_ptr, &error));
+	chan = rch_chan_alloc(net, owner, &(struct rch_chan_wish){
+		.service = connect->service,
+		.tuning = &connect->tuning,
+		.peer = &peer,
+		.opening = opening,
+	}, &error);
 	if (IS_ERR(chan)) {
+		kfree(opening);
 		rch_refused(PTR_ERR(chan), connect->error_ptr, &error);
 		return chan;
 	}
-	chan->active = true;
-	chan->peer = peer;
 	chan->early.wanted = connect->flags & RDMACHAN_CONNECT_F_EARLY;
-	chan->opening.traffic_class = connect->traffic_class;
-	chan->opening.source = source;
-	chan->opening.deadline = deadline;
 	return chan;
 }
 

@@ -65,8 +65,8 @@ static void chan_fill(struct rch_object *obj, struct rdmachan_object *out)
 	out->rx_queued = chan->rx.queued;
 	out->peer_message_max = chan->peer_message_max;
 	spin_unlock_bh(&chan->lock);
-	rch_addr_from_sockaddr(&out->local, &chan->opening.source);
-	rch_addr_from_sockaddr(&out->peer, &chan->peer);
+	out->local = chan->source;
+	out->peer = chan->peer;
 	if (link) {
 		rch_link_describe(link, out);
 		out->rights = rch_lend_atomics(&link->path) ? RDMACHAN_RIGHT_BY_DEVICE : 0;
@@ -113,48 +113,56 @@ static int chan_charge(struct rch_chan *chan, const struct rch_charge *owner, bo
 	return rch_charge_object(&chan->charge, &cost, RDMACHAN_OP_OPEN, error);
 }
 
+static void chan_is_to_open(struct rch_chan *chan, struct rch_chan_opening *opening)
+{
+	chan->active = true;
+	chan->opening = opening;
+	rch_addr_from_sockaddr(&chan->source, &opening->source);
+	opening->chan = chan;
+}
+
 /**
  * rch_chan_alloc - make a channel
  * @net: network namespace
  * @owner: charge of the context or listener it comes from
- * @service: service
- * @tuning: after rch_chan_tune()
- * @state: RCH_CHAN_CONNECTING; or RCH_CHAN_WAITING, then this does not sleep
+ * @wish: what it is to be; of a channel that a peer has made this does not sleep
  * @error: which limit it was, with -EDQUOT, -ENOBUFS and -ENOSPC
  *
  * Return: a channel with one reference; or an ERR_PTR(): -ENOMEM, -EDQUOT, -ENOBUFS or
  * -ENOSPC.
  */
 struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
-				u32 service, const struct rdmachan_tuning *tuning,
-				enum rch_chan_state state, struct rdmachan_error *error)
+				const struct rch_chan_wish *wish, struct rdmachan_error *error)
 {
-	gfp_t gfp = state == RCH_CHAN_WAITING ? GFP_ATOMIC : GFP_KERNEL;
+	const struct rdmachan_tuning *tuning = wish->tuning;
+	gfp_t gfp = wish->opening ? GFP_KERNEL : GFP_ATOMIC;
 	struct rch_chan *chan = rch_try(RCH_SITE_CHANNEL, kmem_cache_zalloc(chan_cache, gfp));
 	int ret;
 
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
-	ret = chan_charge(chan, owner, state == RCH_CHAN_WAITING, tuning, error);
+	ret = chan_charge(chan, owner, !wish->opening, tuning, error);
 	if (ret)
 		goto err_charge;
 	kref_init(&chan->ref);
 	rch_lane_init(&chan->lane, tuning->send_buffer);
 	rch_chan_tx_drop_init(chan);
 	chan->net = net;
-	chan->service = service;
+	chan->service = wish->service;
 	chan->tuning = *tuning;
+	rch_addr_from_sockaddr(&chan->peer, wish->peer);
+	if (wish->opening)
+		chan_is_to_open(chan, wish->opening);
 	init_waitqueue_head(&chan->wait);
 	mutex_init(&chan->async.lock);
 	rch_wake_init(&chan->wake, &chan->wait, &chan->lock);
 	INIT_LIST_HEAD(&chan->backlog);
-	INIT_DELAYED_WORK(&chan->opening.work, rch_chan_connect_work);
 	INIT_DELAYED_WORK(&chan->ends.linger_work, rch_chan_linger_work);
 	INIT_DELAYED_WORK(&chan->rndv_rx.offer_work, rch_chan_ops->offer_work);
 	spin_lock_init(&chan->lock);
-	chan->state = state;
+	chan->state = wish->opening ? RCH_CHAN_CONNECTING : RCH_CHAN_WAITING;
 	chan->error.size = sizeof(chan->error);
-	chan->error.service = service;
+	chan->error.service = wish->service;
 	chan->rndv_rx.wants_data = true;
 	chan->rndv_tx.rts_serial = rch_first_number();
 	chan->lend.serial = chan->rndv_tx.rts_serial;
@@ -165,7 +173,7 @@ struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
 	INIT_LIST_HEAD(&chan->early.messages);
 	INIT_LIST_HEAD(&chan->rndv_rx.heirs);
 	rch_window_init(&chan->rx.window, tuning->recv_buffer);
-	chan->lane.open.service = service;
+	chan->lane.open.service = wish->service;
 	chan->lane.open.window = tuning->recv_buffer;
 	chan->lane.open.message_max = tuning->message_max;
 	ret = rch_object_enter(&chan->object, &chan_object_ops, net, owner->user->uid, gfp);
@@ -195,6 +203,7 @@ static void chan_free(struct kref *ref)
 	/* Segments that had come were dropped when the channel was released. */
 	rch_segments_free(&chan->rx.segments);
 	rch_chan_early_free(chan);
+	rch_chan_connect_over(chan);
 	rch_chan_ops->free(chan);
 	if (chan->lane.link)
 		rch_link_put(chan->lane.link);
@@ -268,7 +277,7 @@ void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
 	if (link)
 		rch_link_where(link, &error);
 	else
-		rch_addr_from_sockaddr(&error.peer, &chan->peer);
+		error.peer = chan->peer;
 	rcu_read_unlock();
 	spin_lock_bh(&chan->lock);
 	if (chan->state != RCH_CHAN_FAILED)
@@ -350,14 +359,19 @@ void rch_chan_dead(struct rch_lane *lane, const struct rdmachan_error *error)
  */
 void rch_chan_retry(struct rch_chan *chan, u32 domain, const struct rdmachan_error *error)
 {
+	struct rch_chan_opening *opening;
+
 	spin_lock_bh(&chan->lock);
 	if (chan->state == RCH_CHAN_CONNECTING)
 		chan_record_error(chan, error);
-	chan->opening.error = *error;
-	chan->opening.error.size = sizeof(*error);
-	chan->opening.error.service = chan->service;
-	chan->opening.redirect = domain;
-	WRITE_ONCE(chan->opening.retry, true);
+	opening = chan->opening;
+	if (opening) {
+		opening->error = *error;
+		opening->error.size = sizeof(*error);
+		opening->error.service = chan->service;
+		opening->redirect = domain;
+		WRITE_ONCE(opening->retry, true);
+	}
 	wake_up_interruptible_all(&chan->wait);
 	spin_unlock_bh(&chan->lock);
 }

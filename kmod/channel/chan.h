@@ -104,9 +104,12 @@ enum rch_opening_step {
 /**
  * struct rch_chan_opening - a channel that is being connected, see chan_connect.c
  *
- * The thread or @work that connects has these members for itself, but where they name the lock.
+ * The thread or @work that connects has these members for itself, but where they name the lock. It
+ * frees the struct when connecting is over, so that an open channel is smaller.
  */
 struct rch_chan_opening {
+	/** @chan: the channel; set by rch_chan_alloc(), then immutable */
+	struct rch_chan *chan;
 	/** @work: connecting without a program that waits: it runs when something has changed */
 	struct delayed_work work;
 	/** @step: the event that is waited for */
@@ -119,9 +122,11 @@ struct rch_chan_opening {
 	wait_queue_entry_t link_entry;
 	/** @chan_entry: queues @work; in the channel's queue, when @background is set */
 	wait_queue_entry_t chan_entry;
-	/** @traffic_class: of packets, as of CONNECT; set before that begins, then immutable */
+	/** @traffic_class: of packets, as of CONNECT; immutable */
 	u32 traffic_class;
-	/** @source: own address, as of rch_addr_to_own(); likewise */
+	/** @peer: where to; immutable */
+	struct sockaddr_storage peer;
+	/** @source: own address, as of rch_addr_to_own(); immutable */
 	struct sockaddr_storage source;
 	/**
 	 * @deadline: of connecting, in jiffies; set before that begins. The channel's close may
@@ -356,8 +361,10 @@ struct rch_chan {
 	u32 service;
 	/** @active: made by CONNECT; immutable */
 	bool active;
-	/** @peer: active: where to; immutable */
-	struct sockaddr_storage peer;
+	/** @peer: address of the peer; immutable */
+	struct rdmachan_addr peer;
+	/** @source: active: own address that CONNECT asked for; immutable */
+	struct rdmachan_addr source;
 	/**
 	 * @tuning: sizes and times, with defaults filled in. Its message_max is immutable. Others
 	 * are written with @tune_lock, by WRITE_ONCE(): send_buffer under the link's lock too,
@@ -388,8 +395,12 @@ struct rch_chan {
 	u32 busy_us;
 	/** @backlog: in the listener's queue; protected by the listener's lock */
 	struct list_head backlog;
-	/** @opening: connecting */
-	struct rch_chan_opening opening;
+	/**
+	 * @opening: connecting; NULL when that is over, and of a channel that a peer has made. The
+	 * thread that connects reads it without a lock, and takes it away with @lock. Others read
+	 * it with @lock
+	 */
+	struct rch_chan_opening *opening;
 	/** @early: messages that are sent meanwhile */
 	struct rch_chan_early early;
 
@@ -421,6 +432,20 @@ struct rch_chan {
 	atomic_t returning;
 	/** @counts: messages, and their bytes */
 	struct rch_chan_counts counts;
+};
+
+/**
+ * struct rch_chan_wish - a channel that is to be made
+ * @service: service
+ * @tuning: after rch_chan_tune()
+ * @peer: address of the peer
+ * @opening: to be connected by this; the channel has it then. NULL: the peer has made it
+ */
+struct rch_chan_wish {
+	u32 service;
+	const struct rdmachan_tuning *tuning;
+	const struct sockaddr_storage *peer;
+	struct rch_chan_opening *opening;
 };
 
 /** RCH_POLL_NOTHING - wakes threads that wait in the module, and none that polls */
@@ -512,8 +537,7 @@ extern const struct rch_chan_ops *rch_chan_ops;
 int rch_chan_init(const struct rch_chan_ops *ops);
 void rch_chan_exit(void);
 struct rch_chan *rch_chan_alloc(struct net *net, const struct rch_charge *owner,
-				u32 service, const struct rdmachan_tuning *tuning,
-				enum rch_chan_state state, struct rdmachan_error *error);
+				const struct rch_chan_wish *wish, struct rdmachan_error *error);
 void rch_chan_put(struct rch_chan *chan);
 void rch_chan_release(struct rch_chan *chan, int signal);
 void rch_chan_await_answer(struct rch_chan *chan);
@@ -543,8 +567,11 @@ int rch_chan_retune(struct rch_chan *chan, const struct rdmachan_tune_args *tune
 		    struct rdmachan_error *error);
 
 /* chan_connect.c APIs */
-void rch_chan_connect_work(struct work_struct *work);
+struct rch_chan_opening *rch_chan_opening_alloc(const struct sockaddr_storage *peer,
+						const struct sockaddr_storage *source,
+						u32 traffic_class, unsigned long deadline);
 int rch_chan_connect(struct rch_chan *chan);
+void rch_chan_connect_over(struct rch_chan *chan);
 void rch_chan_connect_start(struct rch_chan *chan);
 void rch_chan_connect_look(struct rch_chan *chan);
 

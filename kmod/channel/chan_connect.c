@@ -21,6 +21,7 @@
  */
 #include <linux/sched/signal.h>
 
+#include "base/inject.h"
 #include "base/rch.h"
 #include "channel/chan.h"
 
@@ -36,7 +37,7 @@ static void chan_connect_note(struct rch_chan *chan, u32 op, u32 cause)
 	if (error.cause != cause)
 		rch_error_set(&error, op, cause, 0);
 	spin_lock_bh(&chan->lock);
-	chan->opening.error = error;
+	chan->opening->error = error;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -57,7 +58,7 @@ static bool chan_connect_worth_retry(struct rch_chan *chan, struct rch_link *lin
 	case RDMACHAN_CAUSE_NEIGHBOUR:
 	case RDMACHAN_CAUSE_TIMEOUT:
 		/* The link was there before; or it was begun by one who was less patient. */
-		return link->opening.deadline != chan->opening.deadline;
+		return link->opening.deadline != chan->opening->deadline;
 	default:
 		return false;
 	}
@@ -68,35 +69,35 @@ static bool chan_connect_ready(struct rch_chan *chan)
 {
 	enum rch_link_state state;
 
-	if (rch_chan_given_up(chan) || !rch_time_left(READ_ONCE(chan->opening.deadline)))
+	if (rch_chan_given_up(chan) || !rch_time_left(READ_ONCE(chan->opening->deadline)))
 		return true;
-	switch (chan->opening.step) {
+	switch (chan->opening->step) {
 	case RCH_OPENING_FIND:
 		return true;
 	case RCH_OPENING_LINK:
-		state = READ_ONCE(chan->opening.link->state);
+		state = READ_ONCE(chan->opening->link->state);
 		return state == RCH_LINK_UP || state == RCH_LINK_DEAD;
 	default:
 		return READ_ONCE(chan->state) != RCH_CHAN_CONNECTING ||
-		       READ_ONCE(chan->opening.retry);
+		       READ_ONCE(chan->opening->retry);
 	}
 }
 
 static int chan_connect_link_woken(wait_queue_entry_t *entry, unsigned int mode, int sync,
 				   void *key)
 {
-	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.link_entry);
+	struct rch_chan_opening *opening = container_of(entry, struct rch_chan_opening, link_entry);
 
-	mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
+	mod_delayed_work(rch_open_wq, &opening->work, 0);
 	return 0;
 }
 
 static int chan_connect_answer_woken(wait_queue_entry_t *entry, unsigned int mode, int sync,
 				     void *key)
 {
-	struct rch_chan *chan = container_of(entry, struct rch_chan, opening.chan_entry);
+	struct rch_chan_opening *opening = container_of(entry, struct rch_chan_opening, chan_entry);
 
-	mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
+	mod_delayed_work(rch_open_wq, &opening->work, 0);
 	return 0;
 }
 
@@ -110,7 +111,7 @@ static void chan_connect_record(struct rch_chan *chan, const struct rdmachan_err
 	chan->error = *error;
 	chan->error.size = sizeof(chan->error);
 	chan->error.service = chan->service;
-	chan->opening.error = chan->error;
+	chan->opening->error = chan->error;
 	spin_unlock_bh(&chan->lock);
 }
 
@@ -132,7 +133,7 @@ static int chan_connect_errno(struct rch_chan *chan)
 	u32 error;
 
 	spin_lock_bh(&chan->lock);
-	error = chan->opening.error.error;
+	error = chan->opening->error.error;
 	spin_unlock_bh(&chan->lock);
 	return -(int)(error ?: ECONNRESET);
 }
@@ -142,18 +143,18 @@ static void chan_connect_no_link(struct rch_chan *chan, const struct rdmachan_er
 {
 	struct rdmachan_error record = *error;
 
-	rch_addr_from_sockaddr(&record.local, &chan->opening.source);
-	rch_addr_from_sockaddr(&record.peer, &chan->peer);
+	record.local = chan->source;
+	record.peer = chan->peer;
 	chan_connect_record(chan, &record);
 }
 
 static int chan_connect_find_link(struct rch_chan *chan)
 {
-	struct rch_chan_opening *opening = &chan->opening;
+	struct rch_chan_opening *opening = chan->opening;
 	const struct rch_link_wish wish = {
 		.net = chan->net,
 		.owner = &chan->charge,
-		.peer = &chan->peer,
+		.peer = &opening->peer,
 		.domain = opening->domain,
 		.service = chan->service,
 		.traffic_class = opening->traffic_class,
@@ -182,7 +183,7 @@ static int chan_connect_find_link(struct rch_chan *chan)
 
 static void chan_connect_leave_link(struct rch_chan *chan)
 {
-	struct rch_chan_opening *opening = &chan->opening;
+	struct rch_chan_opening *opening = chan->opening;
 
 	if (!opening->link)
 		return;
@@ -196,10 +197,10 @@ static void chan_connect_leave_link(struct rch_chan *chan)
 static int chan_connect_try_again(struct rch_chan *chan, u32 domain)
 {
 	chan_connect_leave_link(chan);
-	chan->opening.domain = domain;
-	chan->opening.step = RCH_OPENING_FIND;
-	if (++chan->opening.tries >= RCH_CONNECT_TRIES &&
-	    rch_time_left(READ_ONCE(chan->opening.deadline)))
+	chan->opening->domain = domain;
+	chan->opening->step = RCH_OPENING_FIND;
+	if (++chan->opening->tries >= RCH_CONNECT_TRIES &&
+	    rch_time_left(READ_ONCE(chan->opening->deadline)))
 		return chan_connect_errno(chan);
 	return -EINPROGRESS;
 }
@@ -208,7 +209,7 @@ static int chan_connect_try_again(struct rch_chan *chan, u32 domain)
 static int chan_connect_link_ended(struct rch_chan *chan, struct rch_link *link)
 {
 	if (chan_connect_worth_retry(chan, link, chan_connect_record_link(chan, link)))
-		return chan_connect_try_again(chan, chan->opening.domain);
+		return chan_connect_try_again(chan, chan->opening->domain);
 	return chan_connect_errno(chan);
 }
 
@@ -219,18 +220,18 @@ static int chan_connect_open_on(struct rch_chan *chan, struct rch_link *link)
 
 	if (ret == -ENOTCONN) {
 		chan_connect_record_link(chan, link);
-		return chan_connect_try_again(chan, chan->opening.domain);
+		return chan_connect_try_again(chan, chan->opening->domain);
 	}
 	if (ret)
 		return ret;
-	chan->opening.step = RCH_OPENING_ANSWER;
+	chan->opening->step = RCH_OPENING_ANSWER;
 	rch_lane_open(&chan->lane, chan->early.wanted);
 	return -EINPROGRESS;
 }
 
 static int chan_connect_link_came(struct rch_chan *chan)
 {
-	struct rch_link *link = chan->opening.link;
+	struct rch_link *link = chan->opening->link;
 
 	switch (READ_ONCE(link->state)) {
 	case RCH_LINK_UP:
@@ -251,8 +252,8 @@ static int chan_connect_answer_came(struct rch_chan *chan, int why)
 	int ret;
 
 	spin_lock_bh(&chan->lock);
-	retry = chan->opening.retry;
-	domain = chan->opening.redirect;
+	retry = chan->opening->retry;
+	domain = chan->opening->redirect;
 	waiting = chan->state == RCH_CHAN_CONNECTING;
 	ret = chan->state == RCH_CHAN_FAILED ? -(int)chan->error.error : 0;
 	/* One that was opened, and closed at once, may linger. */
@@ -274,9 +275,9 @@ static int chan_connect_answer_came(struct rch_chan *chan, int why)
 
 static int chan_connect_step(struct rch_chan *chan)
 {
-	if (chan->opening.step != RCH_OPENING_ANSWER && rch_chan_given_up(chan))
+	if (chan->opening->step != RCH_OPENING_ANSWER && rch_chan_given_up(chan))
 		return -ECANCELED;
-	switch (chan->opening.step) {
+	switch (chan->opening->step) {
 	case RCH_OPENING_FIND:
 		return chan_connect_find_link(chan);
 	case RCH_OPENING_LINK:
@@ -299,18 +300,35 @@ static int chan_connect_go_on(struct rch_chan *chan)
 /* Return: whether a signal came before connecting could go on. */
 static bool chan_connect_interrupted(struct rch_chan *chan)
 {
-	bool at_link = chan->opening.step == RCH_OPENING_LINK;
-	long left = rch_time_left(READ_ONCE(chan->opening.deadline));
+	bool at_link = chan->opening->step == RCH_OPENING_LINK;
+	long left = rch_time_left(READ_ONCE(chan->opening->deadline));
 
-	return wait_event_interruptible_timeout(*(at_link ? &chan->opening.link->wait :
+	return wait_event_interruptible_timeout(*(at_link ? &chan->opening->link->wait :
 							    &chan->wait),
 						chan_connect_ready(chan),
 						left) < 0;
 }
 
 /**
+ * rch_chan_connect_over - connecting is over, or was never begun
+ * @chan: channel
+ *
+ * The caller is the thread or work that connected, or has the last reference. Context: any.
+ */
+void rch_chan_connect_over(struct rch_chan *chan)
+{
+	struct rch_chan_opening *opening;
+
+	spin_lock_bh(&chan->lock);
+	opening = chan->opening;
+	chan->opening = NULL;
+	spin_unlock_bh(&chan->lock);
+	kfree(opening);
+}
+
+/**
  * rch_chan_connect - connect, and wait for it
- * @chan: channel with @peer and @deadline set, which nobody else knows
+ * @chan: channel that is to be connected, which no other thread uses
  *
  * Context: process. Return: 0, -ERESTARTSYS, -ENOMEM, or the errno of the error record.
  */
@@ -318,76 +336,113 @@ int rch_chan_connect(struct rch_chan *chan)
 {
 	int ret;
 
-	chan->opening.domain = RCH_DOMAIN_ANY;
 	do {
 		ret = chan_connect_go_on(chan);
 	} while (ret == -EINPROGRESS && !chan_connect_interrupted(chan));
 	if (ret == -EINPROGRESS) {
-		if (chan->opening.step == RCH_OPENING_ANSWER)
+		if (chan->opening->step == RCH_OPENING_ANSWER)
 			ret = chan_connect_answer_came(chan, -ERESTARTSYS);
 		/* An answer that came just now has it try again: so may the program. */
 		if (ret == -EINPROGRESS)
 			ret = -ERESTARTSYS;
 	}
 	chan_connect_leave_link(chan);
+	rch_chan_connect_over(chan);
 	return ret;
 }
 
 /* Nothing queues the work from here on. */
 static void chan_connect_work_over(struct rch_chan *chan)
 {
-	remove_wait_queue(&chan->wait, &chan->opening.chan_entry);
+	struct rch_chan_opening *opening = chan->opening;
+
+	remove_wait_queue(&chan->wait, &opening->chan_entry);
 	chan_connect_leave_link(chan);
 	spin_lock_bh(&chan->lock);
-	chan->opening.background = false;
+	opening->background = false;
 	spin_unlock_bh(&chan->lock);
-	cancel_delayed_work(&chan->opening.work);
+	cancel_delayed_work(&opening->work);
 }
 
-/** rch_chan_connect_work - connect for a program that does not wait; it does not wait either */
-void rch_chan_connect_work(struct work_struct *work)
+/* Connecting has failed with @ret. */
+static void chan_connect_work_failed(struct rch_chan *chan, int ret)
 {
-	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
-					     opening.work);
 	struct rdmachan_error error;
+
+	spin_lock_bh(&chan->lock);
+	error = chan->opening->error;
+	spin_unlock_bh(&chan->lock);
+	/* The lane's end may have come between, with a record of its own. */
+	if (error.error != (u32)-ret && ret == -ETIMEDOUT)
+		rch_error_set(&error, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_TIMEOUT, 0);
+	else if (error.error != (u32)-ret)
+		rch_error_set(&error, RDMACHAN_OP_CONNECT, RDMACHAN_CAUSE_RESOURCES, -ret);
+	rch_chan_fail(chan, &error);
+	/* ACCEPT may have come in the last moment. */
+	if (chan->lane.link)
+		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
+}
+
+/* Connect for a program that does not wait; it does not wait either. */
+static void chan_connect_work(struct work_struct *work)
+{
+	struct rch_chan_opening *opening = container_of(to_delayed_work(work),
+							struct rch_chan_opening, work);
+	struct rch_chan *chan = opening->chan;
 	int ret = chan_connect_go_on(chan);
 
 	if (ret == -EINPROGRESS) {
 		/* When it can go on already, the work is queued. */
-		queue_delayed_work(rch_open_wq, &chan->opening.work,
-				   rch_time_left(READ_ONCE(chan->opening.deadline)));
+		queue_delayed_work(rch_open_wq, &opening->work,
+				   rch_time_left(READ_ONCE(opening->deadline)));
 		return;
 	}
 	chan_connect_work_over(chan);
-	if (ret) {
-		spin_lock_bh(&chan->lock);
-		error = chan->opening.error;
-		spin_unlock_bh(&chan->lock);
-		/* The lane's end may have come between, with a record of its own. */
-		if (error.error != (u32)-ret && ret == -ETIMEDOUT)
-			rch_error_set(&error, RDMACHAN_OP_OPEN, RDMACHAN_CAUSE_TIMEOUT, 0);
-		else if (error.error != (u32)-ret)
-			rch_error_set(&error, RDMACHAN_OP_CONNECT,
-				      RDMACHAN_CAUSE_RESOURCES, -ret);
-		rch_chan_fail(chan, &error);
-		/* ACCEPT may have come in the last moment. */
-		if (chan->lane.link)
-			rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
-	}
+	if (ret)
+		chan_connect_work_failed(chan, ret);
+	/* A work may free what it is part of. */
+	rch_chan_connect_over(chan);
 	put_net(chan->net);
 	rch_chan_put(chan);
+}
+
+/**
+ * rch_chan_opening_alloc - what a channel needs that is to be connected
+ * @peer: where to
+ * @source: own address, as of rch_addr_to_own()
+ * @traffic_class: of packets, as of CONNECT
+ * @deadline: how long to try, as of rch_deadline()
+ *
+ * It is for rch_chan_alloc(), or for kfree(). Then rch_chan_connect() or rch_chan_connect_start()
+ * is called; or the channel is closed. Context: process. Return: NULL: no memory.
+ */
+struct rch_chan_opening *rch_chan_opening_alloc(const struct sockaddr_storage *peer,
+						const struct sockaddr_storage *source,
+						u32 traffic_class, unsigned long deadline)
+{
+	struct rch_chan_opening *opening = rch_try(RCH_SITE_CHANNEL,
+						   kzalloc(sizeof(*opening), GFP_KERNEL_ACCOUNT));
+
+	if (!opening)
+		return NULL;
+	opening->peer = *peer;
+	opening->source = *source;
+	opening->traffic_class = traffic_class;
+	opening->deadline = deadline;
+	opening->domain = RCH_DOMAIN_ANY;
+	INIT_DELAYED_WORK(&opening->work, chan_connect_work);
+	init_waitqueue_func_entry(&opening->link_entry, chan_connect_link_woken);
+	init_waitqueue_func_entry(&opening->chan_entry, chan_connect_answer_woken);
+	return opening;
 }
 
 /** rch_chan_connect_start - have the channel connected in the background */
 void rch_chan_connect_start(struct rch_chan *chan)
 {
-	struct rch_chan_opening *opening = &chan->opening;
+	struct rch_chan_opening *opening = chan->opening;
 
 	kref_get(&chan->ref);
 	get_net(chan->net);
-	opening->domain = RCH_DOMAIN_ANY;
-	init_waitqueue_func_entry(&opening->link_entry, chan_connect_link_woken);
-	init_waitqueue_func_entry(&opening->chan_entry, chan_connect_answer_woken);
 	spin_lock_bh(&chan->lock);
 	opening->background = true;
 	spin_unlock_bh(&chan->lock);
@@ -399,6 +454,6 @@ void rch_chan_connect_start(struct rch_chan *chan)
 void rch_chan_connect_look(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lock);
-	if (chan->opening.background)
-		mod_delayed_work(rch_open_wq, &chan->opening.work, 0);
+	if (chan->opening && chan->opening->background)
+		mod_delayed_work(rch_open_wq, &chan->opening->work, 0);
 }

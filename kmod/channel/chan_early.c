@@ -337,7 +337,7 @@ int rch_chan_early_attach(struct rch_chan *chan, struct rch_link *link)
 	chan_early_renew_lane(chan);
 	mutex_lock(&chan->early.lock);
 	spin_lock_bh(&chan->lock);
-	chan->opening.retry = false;
+	chan->opening->retry = false;
 	spin_unlock_bh(&chan->lock);
 	ret = chan_early_attach(chan, link);
 	mutex_unlock(&chan->early.lock);
@@ -359,7 +359,8 @@ static unsigned long chan_early_linger_until(const struct rch_chan *chan)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(chan->tuning.linger_ms);
 
-	return time_before(until, chan->opening.deadline) ? until : chan->opening.deadline;
+	lockdep_assert_held(&chan->lock);
+	return time_before(until, chan->opening->deadline) ? until : chan->opening->deadline;
 }
 
 /**
@@ -374,10 +375,10 @@ bool rch_chan_early_linger(struct rch_chan *chan, int signal)
 	bool lingers;
 
 	lockdep_assert_held(&chan->lock);
-	lingers = chan->state == RCH_CHAN_CONNECTING && chan->early.count && !signal &&
-		  chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
+	lingers = chan->state == RCH_CHAN_CONNECTING && chan->opening && chan->early.count &&
+		  !signal && chan->tuning.linger_ms != RDMACHAN_LINGER_NONE;
 	if (lingers)
-		WRITE_ONCE(chan->opening.deadline, chan_early_linger_until(chan));
+		WRITE_ONCE(chan->opening->deadline, chan_early_linger_until(chan));
 	WRITE_ONCE(chan->early.lingers, lingers);
 	/* pairs with that of rch_chan_given_up() */
 	smp_store_release(&chan->ends.released, true);

@@ -378,14 +378,17 @@ static bool listener_publish(struct rch_listener *listener, struct rch_link *lin
 static struct rch_chan *listener_make_chan(struct rch_listener *listener, struct rch_link *link,
 					   const struct rch_open *open)
 {
+	const struct rch_chan_wish wish = {
+		.service = listener->service,
+		.tuning = &listener->tuning,
+		.peer = &link->peer,
+	};
 	struct rdmachan_error error;
 	struct rch_chan *chan;
 
-	chan = rch_chan_alloc(listener->net, &listener->charge, listener->service,
-			      &listener->tuning, RCH_CHAN_WAITING, &error);
+	chan = rch_chan_alloc(listener->net, &listener->charge, &wish, &error);
 	if (IS_ERR(chan))
 		return NULL;
-	chan->peer = link->peer;
 	chan->peer_message_max = min(open->message_max, RDMACHAN_MESSAGE_MAX);
 	kref_get(&chan->ref);
 	if (rch_lane_attach(&chan->lane, link, GFP_ATOMIC)) {

@@ -238,13 +238,19 @@ static void expect_no_connection(struct fixture_nomem *self, int ctx, const char
 
 TEST_F(nomem, connect)
 {
-	static const char *const sites[] = { "channel", "object", "lane" };
-	int i;
+	static const struct {
+		const char *site;
+		unsigned int skip;
+		bool at_peer;
+	} rows[] = {
+		{ "channel", 0, false }, { "channel", 1, false }, { "channel", 2, true },
+		{ "object", 0, false }, { "object", 1, true },
+		{ "lane", 0, false }, { "lane", 1, true },
+	};
+	size_t i;
 
-	for (i = 0; i < 3; i++) {
-		expect_no_connection(self, self->ctx, sites[i], 0, false);
-		expect_no_connection(self, self->ctx, sites[i], 1, true);
-	}
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		expect_no_connection(self, self->ctx, rows[i].site, rows[i].skip, rows[i].at_peer);
 }
 
 /* With a link to be made: id, PD, CQ, queue pair, ring and its pages, at either end. */

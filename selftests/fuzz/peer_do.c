@@ -50,15 +50,20 @@ static const struct rdmachan_tuning tuning = {
 /** do_connect - a program connects */
 void do_connect(struct end *end)
 {
+	struct rch_chan_wish wish = { .service = 1, .tuning = &tuning, .peer = &peer_link->peer };
 	struct rdmachan_error error = {};
 	struct rch_chan *chan;
 
 	if (end->chan)
 		return;
-	chan = rch_chan_alloc(NULL, &owner, 1, &tuning, RCH_CHAN_CONNECTING, &error);
-	if (IS_ERR(chan))
+	wish.opening = kzalloc(sizeof(*wish.opening), GFP_KERNEL);
+	if (!wish.opening)
 		return;
-	chan->active = true;
+	chan = rch_chan_alloc(NULL, &owner, &wish, &error);
+	if (IS_ERR(chan)) {
+		kfree(wish.opening);
+		return;
+	}
 	chan->early.wanted = true;
 	if (rch_chan_early_attach(chan, peer_link)) {
 		rch_chan_put(chan);
@@ -72,6 +77,11 @@ void do_connect(struct end *end)
 /** do_opened - as a listener: the peer opens a channel */
 u32 do_opened(struct rch_link *link, const struct rch_open *open, kuid_t *uid)
 {
+	const struct rch_chan_wish wish = {
+		.service = open->service,
+		.tuning = &tuning,
+		.peer = &link->peer,
+	};
 	struct rdmachan_error error = {};
 	struct rch_chan *chan;
 	u32 i;
@@ -81,7 +91,7 @@ u32 do_opened(struct rch_link *link, const struct rch_open *open, kuid_t *uid)
 		;
 	if (i == CHANS)
 		return RCH_REJECT_BACKLOG;
-	chan = rch_chan_alloc(NULL, &owner, open->service, &tuning, RCH_CHAN_WAITING, &error);
+	chan = rch_chan_alloc(NULL, &owner, &wish, &error);
 	if (IS_ERR(chan))
 		return RCH_REJECT_RESOURCES;
 	chan->peer_message_max = min(open->message_max, RDMACHAN_MESSAGE_MAX);

@@ -156,8 +156,13 @@ void rch_links_leave(struct rch_link *link)
 }
 
 /* The thread that connects, and those that wait in a call, are others. */
-void rch_chan_connect_work(struct work_struct *work) {}
 void rch_chan_connect_look(struct rch_chan *chan) { lockdep_assert_held(&chan->lock); }
+
+void rch_chan_connect_over(struct rch_chan *chan)
+{
+	kfree(chan->opening);
+	chan->opening = NULL;
+}
 
 int rch_chan_send_placed(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
 			 unsigned long deadline)
