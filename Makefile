@@ -44,7 +44,7 @@ install: modules_install
 modules_install:
 	@if [ -e "$(B)/module/kmod/rdmachan.ko" ]; then \
 		$(MAKE) --no-print-directory -C "$(KDIR)" M="$(B)/module/kmod" modules_install && \
-		depmod -a || true; \
+		{ depmod -a || true; }; \
 	else \
 		echo "The module is not installed, as it was not built (see make)"; \
 	fi

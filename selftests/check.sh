@@ -138,11 +138,13 @@ guest() {
 
 # listed STAGE: all guests that tests.list has for it
 listed() {
-	local name
+	local name count=0
 
 	for name in $("$here/tests.py" guests "$1"); do
 		guest "$name"
+		count=$((count + 1))
 	done
+	[ $count -gt 0 ] || fail "$1: tests.list has no guest for this stage"
 }
 
 # run_stage NAME: one of this script, or of tests.list

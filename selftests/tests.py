@@ -197,8 +197,25 @@ def left_out(tests, path=os.path.join(HERE, "check.sh")):
              for name in tests.stages(["check", "all"]) if name not in every])
 
 
+def suites_left_out(folder=os.path.join(os.path.dirname(HERE), "kmod", "kunit")):
+    """KUnit suites that no module holds, or that it does not run."""
+    text = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text[name] = file.read()
+    sources = [name for name in text if name.endswith(".c")]
+    suites = {suite: name for name in sources
+              for suite in re.findall(r"^(?:static )?struct kunit_suite (\w+)", text[name], re.M)}
+    if not suites:
+        return [f"{folder}: there is no suite"]
+    return ([f"kunit/{name} is not in Kbuild" for name in sources
+             if not re.search(rf"(^|\s){name[:-2]}\.o\b", text["Kbuild"])] +
+            [f"kunit/{name}: main.c does not run {suite}" for suite, name in suites.items()
+             if f"&{suite}" not in text["main.c"]])
+
+
 def verify(tests):
-    wrong = left_out(tests)
+    wrong = left_out(tests) + suites_left_out()
     beds, programs = tests.beds, tests.programs
     listed = {f"{p.folder}/{p.name}" for p in programs.values()}
     found = set(sources())

@@ -265,6 +265,8 @@ def check():
         try:
             value = measured(name, way)
             good = value <= limit + 0.01 if words == "at most" else value >= limit - 0.01
+            # What was not measured is 0.
+            good = good and (value > 0 or limit == 0)
             said = f"{value:.3f}, wanted {words} {limit}"
         except Failed as why:
             good, said = False, str(why)

@@ -498,7 +498,7 @@ static void wait_for_moment(unsigned int ms, unsigned int us)
 /* Signals at any moment: each message arrives whole, once, or not at all. */
 TEST_F_TIMEOUT(place, signals_at_writer, 120)
 {
-	int i, sent = 0;
+	int i, status, sent = 0;
 	pid_t child;
 	ssize_t ret;
 
@@ -523,7 +523,9 @@ TEST_F_TIMEOUT(place, signals_at_writer, 120)
 	}
 	on_alarm(0, false);
 	EXPECT_EQ(write(self->a, "x", 1), 1);
-	EXPECT_EQ(WEXITSTATUS(child_status(child)), sent % 251);
+	status = child_status(child);
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(WEXITSTATUS(status), sent % 251);
 	printf("# %d of %d were sent\n", sent, i);
 	if (!time_is_virtual())
 		return;

@@ -126,7 +126,8 @@ def compiles(header, facts, language, bits):
     if bits == 32:
         command += ["-idirafter", "/usr/include/x86_64-linux-gnu"]
     run = subprocess.run(command + ["-"], input=source, capture_output=True, text=True, check=False)
-    return run.stderr.splitlines() if run.returncode or run.stderr else []
+    return run.stderr.splitlines() or ([f"{compiler} ended with {run.returncode}"]
+                                       if run.returncode else [])
 
 
 def unasserted(header):

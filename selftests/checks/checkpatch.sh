@@ -79,6 +79,8 @@ ask() {
 
 # Take away what is excepted: a type, and a pattern of files.
 report() {
+	# With an empty file awk would take the findings for exceptions.
+	[ -s "$EXCEPTIONS" ] || die "there is nothing in $EXCEPTIONS"
 	awk '
 		FNR == NR {
 			if ($0 !~ /^#/ && NF >= 3) {

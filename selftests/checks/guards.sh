@@ -65,6 +65,53 @@ silent_guest() {
 	)
 }
 
+# A guest that is killed on purpose, as its word asks for, when its kernel has complained.
+killed_guest() {
+	(
+		set -e
+		. selftests/lab/lib.sh
+		# shellcheck disable=SC2034 # run_and_scan's
+		OUT=$scratch TIMEOUT=60 PREFIX='' KILL_ON=ready
+		printf '%s\n' "Linux version 6" "BUG: KASAN: slab-use-after-free in f" >"$scratch/console.log"
+		status=0
+		run_and_scan "$scratch/emulator.log" \
+			sh -c "echo 'rdmachan-lab: ready' >>$scratch/side.log; sleep 60" || status=$?
+		[ "$status" != 137 ]
+		exit "$status"
+	)
+}
+
+# A guest that has told its status, and does not power off.
+hanging_guest() {
+	(
+		set -e
+		sed 's/^GRACE = .*/GRACE = 1/' selftests/lab/watch.py >"$scratch/watch.py"
+		echo 'rdmachan-lab: exit 0' >"$scratch/what"
+		python3 -B "$scratch/watch.py" --side "$scratch/side.log" --output "$scratch/output.log" \
+			--timeout 60 -- sh -c "cat $scratch/what >>$scratch/side.log; exec sleep 100"
+	)
+}
+
+# A stage that has no guest when "make check" runs.
+stage_of_nothing() {
+	(
+		# shellcheck disable=SC2034 # listed's
+		here=selftests
+		eval "$(sed -n '/^listed()/,/^}/p' selftests/check.sh)"
+		guest() { :; }
+		fail() { echo "$1"; exit 1; }
+		WHEN=check listed tree
+	)
+}
+
+# A suite of KUnit that the module does not run.
+suite_of_nobody() {
+	cp -r kmod/kunit "$scratch/"
+	sed -i 's/&rch_ring_suite, //' "$scratch/kunit/main.c"
+	python3 -B -c "import sys; sys.path.insert(0, 'selftests'); import tests
+sys.exit('\n'.join(tests.suites_left_out('$scratch/kunit')))"
+}
+
 # Make with a list that names nothing.
 make_of_nothing() {
 	cp selftests/Makefile "$scratch/empty/"
@@ -128,14 +175,24 @@ no_counts() {
 		--report "$scratch/report" "$scratch/counts"
 }
 
-harness_word() {
-	cat >"$scratch/one.c" <<-'END'
+# harness_of BODY [WORD]: a program with one test, "reads"
+harness_of() {
+	cat >"$scratch/one.c" <<-END
 	#include "harness.h"
-	TEST(reads) { }
+	#include "common.h"
+	TEST(reads) { $1 }
 	TEST_HARNESS_MAIN
 	END
-	cc -D_GNU_SOURCE -Iselftests/harness -o "$scratch/one" "$scratch/one.c" || return 0
-	"$scratch/one" "$1"
+	mkdir -p "$scratch/include"
+	ln -sfn "$top/uapi" "$scratch/include/linux"
+	cc -D_GNU_SOURCE -Iselftests/harness -I"$scratch/include" \
+		-o "$scratch/one" "$scratch/one.c" -x c - <<-'END' || return 0
+	#include <sys/wait.h>
+	#include "common.h"
+	void sleep_ms(unsigned int ms) { }
+	int child_status(pid_t child) { int s = -1; waitpid(child, &s, 0); return s; }
+	END
+	"$scratch/one" ${2:+"$2"}
 }
 
 refuses "layers without sources" "not ok 1" selftests/checks/layers.py "$scratch/empty"
@@ -170,6 +227,8 @@ for name in shellcheck sparse spatch; do
 done
 refuses "a log that is not there" "no file" selftests/lab/splat-scan.sh "$scratch/none.log"
 refuses "a kernel that has not said a word" "has not said a word" silent_guest
+refuses "a kernel that complains before it is killed" "KASAN" killed_guest
+refuses "a guest that does not power off" "did not power off" hanging_guest
 refuses "a run that says nothing" "0 passed, 1 failed" judge 0
 refuses "a run of tests that are all skipped" "0 passed, 1 failed" judge 0 "1..1" "ok 1 a # SKIP"
 refuses "a run that ends before its last test" "3 tests announced, 2 told" \
@@ -193,6 +252,10 @@ refuses "branches without functions" "no function" \
 	sh -c "echo '{\"data\": []}' | selftests/fuzz/branches.py kmod/proto kmod/pure"
 refuses "a list of tests that is empty" "has no beds" list_of_nothing
 refuses "a stage that nobody runs" "swarm is not in OF_ALL" stage_of_nobody
+refuses "a stage without a guest" "tree: tests.list has no guest" stage_of_nothing
+refuses "a suite that nobody runs" "main.c does not run rch_ring_suite" suite_of_nobody
+refuses "a compiler that fails without a word" "ended with 1" \
+	env CXX=false selftests/checks/abi.py
 refuses "a Makefile with an empty list" "names no program" make_of_nothing
 refuses "a test program of the tool that is not there" "no program" tool_tests
 refuses "one that says nothing" "told of 0 tests" tool_tests "exit 0"
@@ -203,7 +266,11 @@ refuses "tests of a host without programs" "no programs" selftests/run_tests.sh 
 refuses "a bed that is not there" "did you mean 'vt'" selftests/test.sh vtt
 refuses "a test program that is not there" "did you mean 'chan_test'" selftests/test.sh vt chantest
 refuses "a stage that is not there" "did you mean 'static'" selftests/check.sh statik
-refuses "a test that is not there" "did you mean 'reads'" harness_word raeds
+refuses "a test that is not there" "did you mean 'reads'" harness_of "" raeds
+refuses "a child whose last look fails" "not ok 1 reads" \
+	harness_of "EXPECT_EQ(child_status(LATER(0, EXPECT_EQ(1, 2))), 0);"
+refuses "a test that fails and is skipped then" "not ok 1 reads" \
+	harness_of 'EXPECT_EQ(1, 2); SKIP("there is none");'
 refuses "sixty-five hosts" "1 to 64" selftests/lab/vt.sh --hosts 65 --out "$scratch" -- true
 mkdir -p "$scratch/kernel/build"
 refuses "a kernel without virtual time" "has no virtual time" \

@@ -37,9 +37,11 @@ count() {
 	grep -c "$1" "$scratch/log"
 }
 
-# How many objects the adapter has for all of the kernel.
+# How many objects each adapter has for all of the kernel; the other host's is of the same kernel.
 objects() {
-	rdma resource show ${LAB_RDMA:+"$LAB_RDMA"} | sed 's/^[0-9]*: //'
+	for device in ${LAB_RDMA:+"$LAB_RDMA"} ${LAB_PEER_RDMA:-}; do
+		rdma resource show "$device" | sed 's/^[0-9]*: //' | grep . || echo "$device: not told"
+	done
 }
 
 # The module's parameters: a test that leaves one changed has others fail, or pass for nothing. Tests
@@ -84,6 +86,7 @@ run() {
 
 # Prints those that there are. A link is the name of one that is shared, and stays for ever.
 own_caches() {
+	[ -d /sys/kernel/slab ] || echo "there is no /sys/kernel/slab"
 	find /sys/kernel/slab/ -maxdepth 1 -type d -name 'rch_*' | grep .
 }
 

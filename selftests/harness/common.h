@@ -31,15 +31,19 @@ struct opts {
 #define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 
-/* A child that runs @todo, after a while. */
+/* A child that runs @todo, after a while. Its status is 0 when nothing in it has failed. */
 #define LATER(ms, todo)						\
 	({							\
-		pid_t later_ = fork();				\
+		pid_t later_;					\
 								\
+		fflush(stdout);					\
+		later_ = fork();				\
 		if (!later_) {					\
+			harness_failures = 0;			\
 			sleep_ms(ms);				\
 			todo;					\
-			_exit(0);				\
+			fflush(stdout);				\
+			_exit(harness_failures ? 1 : 0);	\
 		}						\
 		later_;						\
 	})

@@ -185,7 +185,7 @@ static inline void harness_end(void)
 	do {									\
 		snprintf(harness_reason, HARNESS_REASON, "%s", reason);		\
 		fflush(stdout);							\
-		_exit(HARNESS_SKIPPED);						\
+		_exit(harness_failures ? 1 : HARNESS_SKIPPED);			\
 	} while (0)
 
 static inline void harness_child(struct harness_test *test)

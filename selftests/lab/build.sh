@@ -36,7 +36,7 @@ build() {
 		fi
 	done
 	# The headers of a kernel may warn at W=1; only what is said of our files counts.
-	if grep -E "^($dir/)?([a-z_]+/)*[a-z_]+\.[ch]:[0-9].*warning:" "$log" |
+	if grep -E '^[^ ]+\.[ch]:[0-9].*warning:' "$log" |
 		sed "s,$dir/,,g" | grep -v '^/.*/include/' >&2; then
 		say "the module builds with warnings for $name, see $out/build.log"
 		return 1
@@ -56,8 +56,8 @@ copy() {
 #
 # Another clone's files are older or newer than what was compiled, and the same or not: a file that
 # is the same keeps its time here. Of Debian's headers all are old, so that another kernel than the
-# last, or compiler, begins anew; so does a build after one that was interrupted. A finding in a
-# file is found again.
+# last, or compiler, begins anew; so does a build after one that was interrupted or has found
+# something.
 build_in_cache() {
 	local status=0 kernel work key
 
@@ -72,8 +72,7 @@ build_in_cache() {
 	rm -f "$work/key"
 	copy "$work" --checksum
 	build "$work" kmod floor shim || status=1
-	sed -nE "s,^($work/[^ :]*[.][ch]):[0-9].*,\1,p" "$work/build.log" | sort -u | xargs -r touch
-	echo "$key" >"$work/key"
+	[ "$status" -ne 0 ] || echo "$key" >"$work/key"
 	mkdir -p "$out"
 	rsync -a --delete "$work/" "$out/"
 	[ "$status" -eq 0 ] || exit 1

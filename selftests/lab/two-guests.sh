@@ -55,13 +55,13 @@ parse_arguments() {
 
 # The side of the cable's socket that listens starts first.
 start_guests() {
-	local cable=$1 tries=100
+	local cable=$1
 
 	pair_options a
 	"$LAB/guest.sh" --kernel "$KERNEL_A" --net "cable:$cable:on" \
 		"${COMMON[@]}" "${OPTIONS[@]}" &
 	PAIR_PIDS[a]=$!
-	until [ -S "$cable" ] || [ $((tries -= 1)) -eq 0 ]; do
+	until [ -S "$cable" ] || ! kill -0 "${PAIR_PIDS[a]}" 2>/dev/null; do
 		sleep 0.1
 	done
 	pair_options b

@@ -32,7 +32,7 @@ PAUSE = re.compile(rb"^rdmachan-lab: pause (\d+)$")
 EXIT = re.compile(rb"^rdmachan-lab: exit (\d+)$")
 POLL = 0.02
 # What a guest gets to power off after its result.
-GRACE = 20
+GRACE = 200
 
 TIMEOUT, NO_RESULT, KILLED = 124, 125, 137
 
@@ -108,8 +108,7 @@ def watch(guest, channel, deadline, kill_on):
         if kill_on and any(kill_on in line for line in lines):
             return KILLED
         if channel.status is not None:
-            wait_quietly(guest)
-            return channel.status
+            return channel.status if wait_quietly(guest) else NO_RESULT
         if ended:
             channel.finish()
             return NO_RESULT if channel.status is None else channel.status
@@ -130,10 +129,13 @@ def pause(guest, seconds):
 
 
 def wait_quietly(guest):
+    """Return: whether the guest powers off, as one does that has told its status."""
     try:
         guest.wait(GRACE)
     except subprocess.TimeoutExpired:
         print("watch.py: the guest did not power off", file=sys.stderr)
+        return False
+    return True
 
 
 def kill_all(guest):

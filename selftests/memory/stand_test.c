@@ -643,7 +643,7 @@ TEST_F(region, a_thread_has_its_turn)
 	pthread_join(w.thread, NULL);
 	for (i = 0; i < CHANS; i++) {
 		ASSERT_TRUE(queue_wait(&self->q, &cqe));
-		EXPECT_LT(cqe.res, (int64_t)len + 1);
+		EXPECT_TRUE(cqe.res == (int64_t)len || cqe.res < 0);
 	}
 	for (i = 0; i <= CHANS; i++)
 		close(fds[i][0]);
