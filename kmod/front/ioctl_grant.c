@@ -20,6 +20,12 @@
 
 /* GRANT */
 
+/* Whether something else than the structure is the reason; else the error record stays as it is. */
+static bool ioctl_grant_begins(int ret)
+{
+	return ret == -ENOMEM || ret == -EMSGSIZE || ret == -EBADF;
+}
+
 /** rch_run_grant - RDMACHAN_GRANT on a channel */
 int rch_run_grant(struct rch_call *call)
 {
@@ -31,10 +37,12 @@ int rch_run_grant(struct rch_call *call)
 	call->copied = true;
 	ret = rch_call_until(call, &grant->until, grant->timeout_ms);
 	if (ret)
-		return rch_refused(ret, grant->error_ptr, &none);
+		return ret;
 	gc = rch_grant_call_make(call->file->private_data, grant);
-	if (IS_ERR(gc))
+	if (IS_ERR(gc) && ioctl_grant_begins(PTR_ERR(gc)))
 		return rch_refused(PTR_ERR(gc), grant->error_ptr, &none);
+	if (IS_ERR(gc))
+		return PTR_ERR(gc);
 	ret = rch_grant_call_give(gc, rch_file_nonblock(call->file, grant->flags),
 				  call->until.deadline);
 	rch_grant_call_free(gc);

@@ -603,8 +603,12 @@ s64 rch_queue_cancel(struct rch_queue *queue, const struct rch_op *by)
 	u64 next = 0;
 
 	lockdep_assert_held(&queue->run_lock);
-	/* One that is cancelled may end others: so each is looked for anew. */
-	while ((all || !count) && (op = rch_named_next(queue, by->sqe.target, next))) {
+	/*
+	 * One that is cancelled may end others: so each is looked for anew. The one who closes the
+	 * queue waits for this.
+	 */
+	while ((all || !count) && !READ_ONCE(queue->closed) &&
+	       (op = rch_named_next(queue, by->sqe.target, next))) {
 		next = op->number + 1;
 		cond_resched();
 		if (op == by)
@@ -847,12 +851,13 @@ static u32 queue_left(const struct rdmachan_enter_args *args)
 	return args->to_submit - args->out_submitted;
 }
 
-static int queue_submit_and_run(struct rch_queue *queue, struct rdmachan_enter_args *args)
+static int queue_submit_and_run(struct rch_queue *queue, struct rdmachan_enter_args *args,
+				unsigned long deadline)
 {
 	int ret;
 
 	if (mutex_lock_interruptible(&queue->run_lock))
-		return -ERESTARTSYS;
+		return rch_wait_result(-ERESTARTSYS, deadline);
 	ret = queue_take_and_run(queue, true, queue_left(args));
 	mutex_unlock(&queue->run_lock);
 	if (ret > 0)
@@ -915,7 +920,8 @@ static int queue_await(struct rch_queue *queue, struct rdmachan_enter_args *args
 				break;
 		wait = rch_sleep_until(queue->wait, queue_may_go_on(queue, args),
 				       rch_time_left(deadline));
-		ret = rch_wait_result(wait, deadline) ?: queue_submit_and_run(queue, args);
+		ret = rch_wait_result(wait, deadline) ?:
+		      queue_submit_and_run(queue, args, deadline);
 		if (ret)
 			return ret;
 	}
@@ -957,7 +963,7 @@ int rch_queue_enter(struct rch_queue *queue, struct rdmachan_enter_args *args,
 	if (args->flags & RDMACHAN_ENTER_F_WAKEUP)
 		rch_poller_wake(queue->poller);
 	queue_enter(queue);
-	ret = queue_submit_and_run(queue, args);
+	ret = queue_submit_and_run(queue, args, deadline);
 	if (!ret)
 		ret = queue_await(queue, args, deadline);
 	queue_leave(queue);

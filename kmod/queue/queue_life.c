@@ -11,6 +11,7 @@
  */
 #include <linux/compat.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -130,8 +131,8 @@ static int queue_life_charge(struct rch_queue *queue, const struct rch_charge *o
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_QUEUES] = 1,
 		.of[RDMACHAN_LIMIT_BYTES] =
-			rch_ring_bytes(sq_entries, sizeof(struct rdmachan_sqe)) +
-			rch_ring_bytes(cq_entries, sizeof(struct rdmachan_cqe)) +
+			PAGE_ALIGN(rch_ring_bytes(sq_entries, sizeof(struct rdmachan_sqe))) +
+			PAGE_ALIGN(rch_ring_bytes(cq_entries, sizeof(struct rdmachan_cqe))) +
 			(u64)cq_entries * (sizeof(struct rch_op) + sizeof(struct rch_job) +
 					   sizeof(struct rch_letter) + sizeof(*queue->lines)),
 	};
@@ -256,7 +257,7 @@ void rch_queue_destroy(struct rch_queue *queue)
 
 	pr_debug("rdmachan: queue destroyed %p\n", queue);
 	spin_lock_irq(&queue->lock);
-	queue->closed = true;
+	WRITE_ONCE(queue->closed, true);
 	spin_unlock_irq(&queue->lock);
 	rch_time_exit(queue);
 	if (queue->poller)

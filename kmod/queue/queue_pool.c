@@ -10,6 +10,7 @@
  *
  * Error handling. A producer index that cannot be is taken for an empty pool.
  */
+#include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -41,7 +42,7 @@ static int queue_pool_add(struct rch_queue *queue, u32 entries, struct rdmachan_
 {
 	const struct rch_cost cost = {
 		.of[RDMACHAN_LIMIT_BYTES] =
-			rch_ring_bytes(entries, sizeof(struct rdmachan_buffer)),
+			PAGE_ALIGN(rch_ring_bytes(entries, sizeof(struct rdmachan_buffer))),
 	};
 	struct rch_pool *pool;
 	int ret;
