@@ -907,6 +907,8 @@ enum rdmachan_io_flags {
  *    (%RDMACHAN_CAUSE_MESSAGE_SIZE; &rdmachan_object.peer_message_max), or the call does
  *    not block and the message is larger than the send buffer
  *    (%RDMACHAN_CAUSE_SEND_BUFFER; &rdmachan_object.send_buffer): a call that waits sends it.
+ *  - ENOBUFS, ENOSPC: The call does not block, and with what is beyond the send buffer there would
+ *    be more bytes than may be (%RDMACHAN_LIMIT_BYTES). Nothing is sent.
  *  - EPIPE: This end was shut down for sending, or the peer has closed or reads
  *    no more. Unlike with sockets there is no SIGPIPE.
  *  - ENOTCONN: The channel is still being connected and the call does not block.

@@ -143,4 +143,18 @@ int rch_addr_to_own(struct net *net, struct sockaddr_storage *ss, const struct r
 bool rch_addr_is_no_host(struct net *net, const struct sockaddr_storage *ss);
 bool rch_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/**
+ * rch_timeout_jiffies - a timeout in jiffies
+ * @timeout_ms: in milliseconds
+ *
+ * msecs_to_jiffies() takes times from 2^31 ms on for endless: their end would be no moment that can
+ * be kept.
+ */
+static inline unsigned long rch_timeout_jiffies(u32 timeout_ms)
+{
+	if (timeout_ms <= INT_MAX)
+		return msecs_to_jiffies(timeout_ms);
+	return min(2 * msecs_to_jiffies(timeout_ms / 2), MAX_JIFFY_OFFSET);
+}
+
 #endif /* _RCH_H */

@@ -21,6 +21,7 @@
 
 #include "base/object.h"
 #include "base/quota.h"
+#include "base/rch.h"
 #include "channel/chan_rndv.h"
 #include "link/link.h"
 
@@ -374,11 +375,16 @@ struct rch_chan {
 	/** @tune_lock: one thread at a time changes @tuning; outside of @lock and the link's */
 	struct mutex tune_lock;
 	/**
-	 * @tx_kept: bytes that are charged beyond the send buffer, as more waits to be sent than a
-	 * smaller one has room for, or is not freed yet; written under the link's lock, and read
-	 * without it by chan_tx_drop_settle()
+	 * @tx_kept: bytes that are charged beyond the send buffer, as more waits to be sent than it
+	 * has room for, since it became smaller or a message did not wait; or as that is not freed
+	 * yet. Written under the link's lock, and read without it by chan_tx_drop_settle()
 	 */
 	u64 tx_kept;
+	/**
+	 * @tx_keeps: a message is being queued that has been charged with that, so that none of it
+	 * is given back. The holder of RCH_CHAN_TX writes it, under the link's lock
+	 */
+	bool tx_keeps;
 	/** @drop: what will not be sent any more */
 	struct rch_chan_drop drop;
 	/** @charge: its share of the limits; protected by quota_lock */
@@ -623,6 +629,8 @@ int rch_chan_tx_check(struct rch_chan *chan);
 int rch_chan_tx_wait(struct rch_chan *chan, unsigned long deadline);
 int rch_chan_tx_too_large(struct rch_chan *chan, u32 cause, u32 limit);
 int rch_chan_tx_sizes(struct rch_chan *chan, size_t len, bool nonblock);
+int rch_chan_tx_keep(struct rch_chan *chan, size_t len);
+void rch_chan_tx_keep_end(struct rch_chan *chan);
 int rch_chan_tx_claim(struct rch_chan *chan, size_t length);
 int rch_chan_tx_claim_wait(struct rch_chan *chan, size_t length, bool nonblock,
 			   unsigned long deadline);
@@ -705,9 +713,9 @@ static inline bool rch_chan_may_take(const struct rch_chan *chan)
 }
 
 /** rch_deadline - when a timeout in milliseconds ends, in jiffies; 0 is never */
-static inline unsigned long rch_deadline(unsigned int timeout_ms)
+static inline unsigned long rch_deadline(u32 timeout_ms)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(timeout_ms) + 1;
+	unsigned long deadline = jiffies + rch_timeout_jiffies(timeout_ms) + 1;
 
 	return timeout_ms ? deadline ?: 1 : 0;
 }

@@ -146,10 +146,66 @@ static bool chan_tx_drop_pending(struct rch_chan *chan)
 void rch_chan_tx_settle(struct rch_chan *chan)
 {
 	lockdep_assert_held(&chan->lane.link->lock);
-	if (chan->lane.queued >= chan->lane.room || chan_tx_drop_pending(chan))
+	if (chan->tx_keeps || chan->lane.queued >= chan->lane.room || chan_tx_drop_pending(chan))
 		return;
 	rch_charge_give(&chan->charge, RDMACHAN_LIMIT_BYTES, chan->tx_kept);
 	WRITE_ONCE(chan->tx_kept, 0);
+}
+
+static int chan_tx_keep_locked(struct rch_chan *chan, size_t len, struct rdmachan_error *error)
+{
+	u64 queued = chan->lane.queued + len, room = chan->lane.room;
+	u64 beyond = max(queued, room) - room;
+	const struct rch_cost growth = {
+		.of[RDMACHAN_LIMIT_BYTES] = max(beyond, chan->tx_kept) - chan->tx_kept,
+	};
+	int ret;
+
+	lockdep_assert_held(&chan->lane.link->lock);
+	ret = rch_charge_own(&chan->charge, &growth, RDMACHAN_OP_SEND, error);
+	if (ret)
+		return ret;
+	WRITE_ONCE(chan->tx_kept, max(beyond, chan->tx_kept));
+	chan->tx_keeps = true;
+	return 0;
+}
+
+/**
+ * rch_chan_tx_keep - a message that does not wait is about to be cut into segments
+ * @chan: channel that is open, by the holder of RCH_CHAN_TX
+ * @len: bytes of it
+ *
+ * It begins when there is any room, and all of it is queued then. What it takes beyond the send
+ * buffer is charged, until that has room again. rch_chan_tx_keep_end() follows. Context: process.
+ * Return: 0, or as rch_charge_own().
+ */
+int rch_chan_tx_keep(struct rch_chan *chan, size_t len)
+{
+	struct rdmachan_error error = {};
+	int ret;
+
+	/* Only the caller adds to what is queued. One segment more is what a buffer may have. */
+	if (len <= rch_lane_segment_max(&chan->lane) ||
+	    likely(READ_ONCE(chan->lane.queued) + len <= READ_ONCE(chan->lane.room)))
+		return 0;
+	spin_lock_bh(&chan->lane.link->lock);
+	ret = chan_tx_keep_locked(chan, len, &error);
+	spin_unlock_bh(&chan->lane.link->lock);
+	if (ret)
+		rch_chan_note(chan, RDMACHAN_OP_SEND, error.cause, error.detail);
+	return ret;
+}
+
+/** rch_chan_tx_keep_end - the message is queued, or will not be */
+void rch_chan_tx_keep_end(struct rch_chan *chan)
+{
+	/* The caller has written it, if anybody has. */
+	if (likely(!chan->tx_keeps))
+		return;
+	spin_lock_bh(&chan->lane.link->lock);
+	chan->tx_keeps = false;
+	rch_chan_tx_settle(chan);
+	spin_unlock_bh(&chan->lane.link->lock);
 }
 
 /* Return: 0, or an error with @error, and nothing has changed. */

@@ -50,6 +50,15 @@ static bool file_waiting_would_do(const struct kiocb *iocb, size_t length)
 	       length <= READ_ONCE(chan->peer_message_max);
 }
 
+/* The same of one that a limit keeps from going beyond the send buffer, see rch_chan_tx_keep(). */
+static bool file_limit_would_not_matter(const struct kiocb *iocb, int ret)
+{
+	struct rch_chan *chan = iocb->ki_filp->private_data;
+
+	return (ret == -ENOBUFS || ret == -ENOSPC) && (iocb->ki_flags & IOCB_NOWAIT) &&
+	       !(iocb->ki_filp->f_flags & O_NONBLOCK) && !rch_chan_tx_refused(chan);
+}
+
 static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;
@@ -59,6 +68,8 @@ static ssize_t rch_chan_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	if (file_waiting_would_do(iocb, length))
 		return rch_chan_tx_check(chan) ?: -EAGAIN;
 	ret = rch_chan_send(chan, from, 0, file_iocb_nonblock(iocb), 0);
+	if (file_limit_would_not_matter(iocb, ret))
+		return -EAGAIN;
 	return ret ?: length;
 }
 

@@ -17,8 +17,8 @@
 #include "message/message.h"
 #include "rndv/rndv.h"
 
-static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
-			     bool nonblock, unsigned long deadline)
+static int rch_send_cut(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
+			bool nonblock, unsigned long deadline)
 {
 	u32 total = iov_iter_count(from);
 	bool first = true;
@@ -46,6 +46,18 @@ static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 m
 		return rch_chan_tx_check(chan) ?: ret;
 	/* After a handler the program would not know what a restart sends. */
 	return ret == -ERESTARTSYS ? -ERESTARTNOHAND : ret;
+}
+
+static int rch_send_segments(struct rch_chan *chan, struct iov_iter *from, u32 msg_flags,
+			     bool nonblock, unsigned long deadline)
+{
+	int ret = nonblock ? rch_chan_tx_keep(chan, iov_iter_count(from)) : 0;
+
+	if (ret)
+		return ret;
+	ret = rch_send_cut(chan, from, msg_flags, nonblock, deadline);
+	rch_chan_tx_keep_end(chan);
+	return ret;
 }
 
 /* Whether a message may begin; with RCH_MSG_TELL it gets its number. */

@@ -12,6 +12,7 @@
  */
 #include <linux/jiffies.h>
 
+#include "base/rch.h"
 #include "queue/queue.h"
 
 /* Ends that were found to be none, one after the other with interrupts off. */
@@ -19,7 +20,7 @@
 
 static u64 queue_time_end_of(const struct rch_op *op)
 {
-	return get_jiffies_64() + msecs_to_jiffies(op->sqe.timeout_ms) + 1;
+	return get_jiffies_64() + rch_timeout_jiffies(op->sqe.timeout_ms) + 1;
 }
 
 static void queue_time_is_over(struct timer_list *timer)

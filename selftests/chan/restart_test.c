@@ -319,6 +319,19 @@ TEST_F_ROWS(restart, traced, kinds)
 	expect_time_over(s);
 }
 
+/* From 2^31 ms on: the end of such a time is kept as others are. */
+TEST_F(restart, stopped_in_a_very_long_time)
+{
+	char back[8];
+	pid_t child = LATER(0, ASSERT_EQ(do_recv(self->a, back, 8, NULL, TIMEOUT(~0U)), 0));
+
+	sleep_ms(FIRST_MS);
+	stop_for(child, THEN_MS);
+	sleep_ms(FIRST_MS);
+	EXPECT_EQ(write(self->b, "x", 1), 1);
+	EXPECT_EQ(child_status(child), 0);
+}
+
 /* The time is over when the program is continued. */
 TEST_F_ROWS(restart, stopped_for_longer, kinds)
 {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common.h"
@@ -505,6 +506,82 @@ TEST_F(tune, charge_in_lumps)
 	}
 	EXPECT_LE(lumps, 4 * (LARGE - SMALL) / SMALL + 1);
 	EXPECT_GT(lumps, LARGE / SMALL);
+}
+
+/* Fill all there is, and make a little room again. Return: messages */
+static int nearly_fill_all(struct fixture_tune *self)
+{
+	int count = fill_all(self->chan), back = 0;
+
+	do {
+		receive(self->end, 1);
+		back++;
+	} while (!(poll_mask(self->chan, POLLOUT, 200) & POLLOUT));
+	return count - back;
+}
+
+static char large[LARGE];
+
+/* One that does not wait begins when there is any room: what goes beyond that is paid for. */
+TEST_F(tune, charge_of_a_message_that_does_not_wait)
+{
+	char *back = malloc(LARGE);
+	int count, turn;
+
+	open_pair(self, LARGE, SMALL);
+	for (turn = 0; turn < 3; turn++) {
+		count = nearly_fill_all(self);
+		EXPECT_EQ(charged(self), 2 * LARGE + 2 * SMALL);
+		ASSERT_EQ(do_send(self->chan, large, LARGE, 0, DONTWAIT), 0);
+		EXPECT_GE(charged(self), 3 * LARGE + 2 * SMALL - SMALL / 2 - SLACK);
+		EXPECT_LE(charged(self), 3 * LARGE + 2 * SMALL);
+		receive(self->end, count);
+		ASSERT_EQ(do_recv(self->end, back, LARGE, NULL, TIMEOUT(10000)), 0);
+		EXPECT_TRUE(await_charged(self, 2 * LARGE + 2 * SMALL));
+	}
+	free(back);
+}
+
+/* Its memory is bad: nothing more is paid for then. */
+TEST_F(tune, charge_of_a_message_that_fails)
+{
+	char *bad = mmap(NULL, LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	open_pair(self, LARGE, SMALL);
+	nearly_fill_all(self);
+	EXPECT_ERR(do_send(self->chan, bad, LARGE, 0, DONTWAIT), EFAULT);
+	EXPECT_EQ(charged(self), 2 * LARGE + 2 * SMALL);
+	munmap(bad, LARGE);
+}
+
+/* A limit is in the way of it: then nothing is sent. */
+TEST_F(tune, limit_of_a_message_that_does_not_wait)
+{
+	const unsigned int limit = parameter("user_buffer_mib");
+	struct rdmachan_error error;
+	int count;
+
+	set_parameter("user_buffer_mib", 1);
+	/* Of a user without CAP_SYS_RESOURCE. */
+	close(self->ctx);
+	ASSERT_EQ(setresuid(-1, 1000, -1), 0);
+	self->ctx = open_ctx();
+	close(self->there);
+	self->there = open_peer();
+	open_pair(self, SMALL, SMALL);
+	ASSERT_EQ(setresuid(-1, 0, -1), 0);
+	ASSERT_EQ(do_tune(self->chan, 10 * SMALL, 0, 0, &error), 0);
+	count = nearly_fill_all(self);
+	EXPECT_ERR(do_send(self->chan, large, 10 * SMALL, 0, DONTWAIT), ENOBUFS);
+	ASSERT_EQ(get_error(self->chan, &error), 0);
+	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_BYTES);
+	EXPECT_EQ(error.op, RDMACHAN_OP_SEND);
+	EXPECT_EQ(charged(self), 13 * SMALL);
+	receive(self->end, count);
+	/* When the buffer is empty it is large enough. */
+	EXPECT_EQ(poll_mask(self->chan, POLLOUT, 10000) & POLLOUT, POLLOUT);
+	talk(self->chan, self->end);
+	set_parameter("user_buffer_mib", limit);
 }
 
 /* A limit in the way of one buffer: neither changes. */
