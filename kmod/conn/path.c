@@ -187,10 +187,10 @@ static u32 path_answer_cause(const struct rch_path *path, int status)
 	return path_connect_cause(status);
 }
 
-/* A peer that was let in, and says no then, has gone meanwhile. */
+/* A peer that was let in, or has let this side in, and says no then, has gone meanwhile. */
 static void path_cm_rejected(struct rch_path *path, struct rdma_cm_event *event)
 {
-	if (path->answer.accepted)
+	if (path->answer.accepted || path->answer.event == RDMA_CM_EVENT_ESTABLISHED)
 		path_fail_cm(path, RDMACHAN_OP_NONE, RDMACHAN_CAUSE_DISCONNECTED, event->event,
 			     event->status);
 	else
