@@ -27,7 +27,8 @@ struct rch_grants *rch_grants_get(struct rch_chan *chan, gfp_t gfp)
 		return NULL;
 	grants->chan = chan;
 	xa_init_flags(&grants->loans, XA_FLAGS_LOCK_BH);
-	xa_init_flags(&grants->held, XA_FLAGS_LOCK_BH);
+	spin_lock_init(&grants->held_lock);
+	grants->held = RB_ROOT;
 	INIT_LIST_HEAD(&grants->ending);
 	INIT_LIST_HEAD(&grants->asked);
 	INIT_LIST_HEAD(&grants->waiting);
@@ -57,7 +58,6 @@ void rch_grants_free(struct rch_chan *chan)
 		     grants->turns_taken);
 	rch_held_free_all(grants);
 	xa_destroy(&grants->loans);
-	xa_destroy(&grants->held);
 	kfree(grants);
 }
 
@@ -99,8 +99,8 @@ static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmacha
 	out->service = chan->service;
 	out->active = chan->active;
 	rch_addr_from_sockaddr(&out->peer, &link->peer);
-	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
+	spin_lock_bh(&grants->held_lock);
+	held = rch_held_find(grants, id);
 	found = held && !held->stone;
 	if (found) {
 		out->state = held->ended ? RDMACHAN_STATE_CLOSING : RDMACHAN_STATE_OPEN;
@@ -110,7 +110,7 @@ static int grant_describe_held(struct rch_grants *grants, u32 id, struct rdmacha
 		out->length = held->length;
 		out->uses_left = held->counted ? held->uses : ~0ULL;
 	}
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	return found ? 0 : -ENOENT;
 }
 

@@ -12,14 +12,16 @@
  * nobody accesses it, then by its RELEASE until that was told. Each call that has begun has a
  * reference too: a number may be another grant's by the next step.
  *
- * Locks. The xa_lock of each table protects what is in it, and is taken in softirq; nothing
- * of ours is taken inside it. The lock of a region's set is outer to it; chan->lock and
- * link->lock are taken without it.
+ * Locks. The xa_lock of the loans and held_lock protect what is there, and are taken in softirq;
+ * nothing of ours is taken inside them. The lock of a region's set is outer to the first;
+ * chan->lock and link->lock are taken without them.
  */
 #ifndef _RCH_GRANT_H
 #define _RCH_GRANT_H
 
 #include <linux/kref.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/uio.h>
 #include <linux/wait.h>
@@ -57,12 +59,15 @@ struct rch_segment;
  *	WRITE_ONCE(), and stays
  * @over_cause: why, if so
  * @back: takes them back; holds the channel while it is in the line of its link
- * @held: what the peer lends, by number; its xa_lock protects what follows up to @put_off
+ * @held_lock: protects what follows up to @put_off
+ * @held: what the peer lends, by number. A tree, as the peer chooses these numbers: an xarray would
+ *	need 1.7 KiB for each that is far from others, and a node is part of what is charged
  * @held_last: number of the newest
  * @asked: atomic operations that the peer's kernel is asked for
  * @waiting: those that wait for their turn to be
  * @turns_taken: how many have one
  * @serial: number of the last
+ * @silent: the peer answers nothing any more, and @work ends those of @asked that are left; stays
  * @put_off: turns are free, and @work gives them to those that wait; it holds the channel then.
  *	Otherwise none is free while others wait, but for the context that passes it on
  * @work: goes on where too many turns have come to nothing; of rch_wq
@@ -80,12 +85,14 @@ struct rch_grants {
 	bool over;
 	u32 over_cause;
 	struct rch_return back;
-	struct xarray held;
+	spinlock_t held_lock;
+	struct rb_root held;
 	u32 held_last;
 	struct list_head asked;
 	struct list_head waiting;
 	u32 turns_taken;
 	u32 serial;
+	bool silent;
 	bool put_off;
 	struct work_struct work;
 	u32 answers;
@@ -125,6 +132,8 @@ enum rch_loan_state {
  * @expires_ms: it is revoked so long after it was given; 0 is never
  * @state: &enum rch_loan_state; protected by the table's xa_lock
  * @revoked: REVOKE was told; likewise
+ * @settled: it is known whether GRANT gives it; likewise
+ * @back: it was taken back; likewise
  * @due: until then the peer may take to answer that, in jiffies; likewise
  * @cause: why it ends; likewise
  * @revoke: REVOKE
@@ -152,6 +161,8 @@ struct rch_loan {
 	u32 expires_ms;
 	enum rch_loan_state state;
 	bool revoked;
+	bool settled;
+	bool back;
 	unsigned long due;
 	u32 cause;
 	struct rch_word revoke;
@@ -165,9 +176,9 @@ struct rch_loan {
 };
 
 /**
- * struct rch_held - memory that the peer lends; protected by the table's xa_lock but for
- *	what is immutable
+ * struct rch_held - memory that the peer lends; protected by held_lock but for what is immutable
  * @ref: references
+ * @node: in the tree of its channel, until it is given back
  * @charge: its share of the limits
  * @id: number; immutable
  * @stone: the peer wanted it back before it came; immutable
@@ -187,6 +198,7 @@ struct rch_loan {
  */
 struct rch_held {
 	struct kref ref;
+	struct rb_node node;
 	struct rch_charge charge;
 	u32 id;
 	bool stone;
@@ -233,7 +245,7 @@ enum rch_asked_state {
 
 /**
  * struct rch_asked - an atomic operation that the peer's kernel is asked for
- * @list: in the grants' list, or in that of those that wait; by the xa_lock of what is held, as
+ * @list: in the grants' list, or in that of those that wait; by held_lock, as
  *	the next one
  * @state: how it is. A caller that goes on with the job sets it back when that is over
  * @serial: its number
@@ -446,6 +458,7 @@ int rch_held_begin(struct rch_chan *chan, struct rch_held *held);
 void rch_held_end(struct rch_chan *chan, struct rch_held *held);
 void rch_grants_unread(struct rch_chan *chan, const struct rch_segment *seg);
 void rch_held_free_all(struct rch_grants *grants);
+struct rch_held *rch_held_find(struct rch_grants *grants, u32 id);
 
 /* grant_access.c APIs: process context; may sleep, but for no program and no peer */
 void rch_job_init(struct rch_job *job, struct rch_chan *chan, u32 id, u32 right, u64 offset);

@@ -87,7 +87,7 @@ static int grant_atomic_ask(struct rch_job *job);
 /* Turns are free, and those that wait are the work item's to see to, which holds the channel. */
 static void grant_atomic_put_off(struct rch_grants *grants)
 {
-	lockdep_assert_held(&grants->held.xa_lock);
+	lockdep_assert_held(&grants->held_lock);
 	if (grants->put_off)
 		return;
 	grants->put_off = true;
@@ -101,7 +101,7 @@ static struct rch_asked *grant_atomic_first_waiting(struct rch_grants *grants)
 {
 	struct rch_asked *first;
 
-	lockdep_assert_held(&grants->held.xa_lock);
+	lockdep_assert_held(&grants->held_lock);
 	first = list_first_entry_or_null(&grants->waiting, struct rch_asked, list);
 	if (first) {
 		list_del_init(&first->list);
@@ -117,14 +117,14 @@ static struct rch_asked *grant_atomic_next_turn(struct rch_grants *grants, bool 
 {
 	struct rch_asked *next = NULL;
 
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	if (!list_empty(&grants->waiting) && (too_much || grants->put_off)) {
 		grants->turns_taken--;
 		grant_atomic_put_off(grants);
 	} else {
 		next = grant_atomic_first_waiting(grants);
 	}
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	return next;
 }
 
@@ -154,25 +154,42 @@ static void grant_atomic_pass_turn(struct rch_grants *grants)
 	while (next && grant_atomic_have_turn(next));
 }
 
-/* Return: NULL when nobody waits, or those that have the turns will pass them to those that do. */
-static struct rch_asked *grant_atomic_next_put_off(struct rch_grants *grants)
-{
-	struct rch_asked *next = NULL;
+static void grant_atomic_heard(struct rch_asked *asked, bool certain, u64 value);
 
-	xa_lock_bh(&grants->held);
-	if (grants->turns_taken < RCH_ASKED_MAX) {
+/*
+ * One that nothing will be heard of ends, or the first that waits has a turn. Return: false when
+ * there is neither, or those that have the turns will pass them to those that wait.
+ */
+static bool grant_atomic_step(struct rch_grants *grants)
+{
+	struct rch_asked *unheard = NULL, *next = NULL;
+
+	spin_lock_bh(&grants->held_lock);
+	if (grants->silent)
+		unheard = list_first_entry_or_null(&grants->asked, struct rch_asked, list);
+	if (unheard) {
+		list_del_init(&unheard->list);
+	} else if (grants->turns_taken < RCH_ASKED_MAX) {
 		/* Or it is given back with that. */
 		grants->turns_taken++;
 		next = grant_atomic_first_waiting(grants);
 	}
-	if (!next)
+	if (!unheard && !next)
 		grants->put_off = false;
-	xa_unlock_bh(&grants->held);
-	return next;
+	spin_unlock_bh(&grants->held_lock);
+	if (unheard)
+		grant_atomic_heard(unheard, false, 0);
+	if (next && grant_atomic_have_turn(next)) {
+		spin_lock_bh(&grants->held_lock);
+		grants->turns_taken--;
+		spin_unlock_bh(&grants->held_lock);
+	}
+	return unheard || next;
 }
 
 /**
- * rch_asked_work - give the turns that are free to those that wait
+ * rch_asked_work - end what nothing will be heard of, and give the turns that are free to those
+ *	that wait
  * @work: of the grants; it was queued with a reference of the channel
  *
  * Other work has its turn now and then.
@@ -180,20 +197,13 @@ static struct rch_asked *grant_atomic_next_put_off(struct rch_grants *grants)
 void rch_asked_work(struct work_struct *work)
 {
 	struct rch_grants *grants = container_of(work, struct rch_grants, work);
-	struct rch_asked *next;
 	u32 turns;
 
 	for (turns = 0; turns < RCH_TURNS_AT_ONCE; turns++) {
-		next = grant_atomic_next_put_off(grants);
-		if (!next) {
+		if (!grant_atomic_step(grants)) {
 			rch_chan_put(grants->chan);
 			return;
 		}
-		if (!grant_atomic_have_turn(next))
-			continue;
-		xa_lock_bh(&grants->held);
-		grants->turns_taken--;
-		xa_unlock_bh(&grants->held);
 	}
 	atomic_inc(&rch_counts.put_off);
 	queue_work(rch_wq, work);
@@ -206,7 +216,7 @@ static bool grant_atomic_take_turn(struct rch_grants *grants, struct rch_asked *
 
 	asked->error = 0;
 	asked->parts = 2;
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	/* Some may be free though others wait, for the work item. */
 	turn = grants->turns_taken < RCH_ASKED_MAX && list_empty(&grants->waiting);
 	if (turn)
@@ -214,7 +224,7 @@ static bool grant_atomic_take_turn(struct rch_grants *grants, struct rch_asked *
 	else
 		list_add_tail(&asked->list, &grants->waiting);
 	WRITE_ONCE(asked->state, turn ? RCH_ASKED_NOW : RCH_ASKED_WAITS);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	return turn;
 }
 
@@ -229,13 +239,13 @@ bool rch_ask_stop(struct rch_job *job)
 	struct rch_grants *grants = job->chan->grants;
 	enum rch_asked_state state;
 
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	state = job->asked.state;
 	if (state == RCH_ASKED_WAITS) {
 		list_del_init(&job->asked.list);
 		WRITE_ONCE(job->asked.state, RCH_ASKED_NOT);
 	}
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (state == RCH_ASKED_WAITS)
 		grant_atomic_not_asked(&job->asked, -ECANCELED);
 	return state != RCH_ASKED_NOW;
@@ -264,7 +274,7 @@ static struct rch_asked *grant_atomic_take(struct rch_grants *grants, bool any, 
 {
 	struct rch_asked *asked, *found = NULL;
 
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	list_for_each_entry(asked, &grants->asked, list) {
 		if (!any && asked->serial != serial)
 			continue;
@@ -272,7 +282,7 @@ static struct rch_asked *grant_atomic_take(struct rch_grants *grants, bool any, 
 		found = asked;
 		break;
 	}
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	return found;
 }
 
@@ -294,13 +304,30 @@ enum rch_rule rch_atomic_done_got(struct rch_grants *grants, const struct rch_re
 	return RCH_RULE_OK;
 }
 
-/** rch_atomics_end - the peer says nothing any more. Any context but interrupts */
+/**
+ * rch_atomics_end - the peer says nothing any more
+ * @grants: of the channel
+ *
+ * A few end here, and the others by the work item: many channels may end with one frame. Any
+ * context but interrupts.
+ */
 void rch_atomics_end(struct rch_grants *grants)
 {
 	struct rch_asked *asked;
+	u32 ends;
 
-	while ((asked = grant_atomic_take(grants, true, 0)))
+	for (ends = 0; ends < RCH_TURNS_AT_ONCE; ends++) {
+		asked = grant_atomic_take(grants, true, 0);
+		if (!asked)
+			return;
 		grant_atomic_heard(asked, false, 0);
+	}
+	spin_lock_bh(&grants->held_lock);
+	if (!list_empty(&grants->asked)) {
+		grants->silent = true;
+		grant_atomic_put_off(grants);
+	}
+	spin_unlock_bh(&grants->held_lock);
 }
 
 static void grant_atomic_ask_begin(struct rch_grants *grants, struct rch_asked *asked)
@@ -308,11 +335,11 @@ static void grant_atomic_ask_begin(struct rch_grants *grants, struct rch_asked *
 	asked->word.sent = grant_atomic_word_sent;
 	asked->word.type = RCH_REC_ATOMIC;
 	asked->word.length = sizeof(struct rch_wire_atomic);
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	/* 0 stands for none. */
 	asked->serial = ++grants->serial ?: ++grants->serial;
 	list_add_tail(&asked->list, &grants->asked);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 }
 
 /* The peer has given no credit, or no answer, for too long. */

@@ -73,13 +73,36 @@ static struct rch_held *grant_hold_held_make(struct rch_chan *chan, u32 id, u32 
 void rch_held_free_all(struct rch_grants *grants)
 {
 	struct rch_held *held;
-	unsigned long id;
+	struct rb_node *node;
 
-	xa_for_each(&grants->held, id, held) {
+	while ((node = rb_first(&grants->held))) {
+		held = rb_entry(node, struct rch_held, node);
 		WARN_ON_ONCE(held->busy);
-		xa_erase_bh(&grants->held, id);
+		rb_erase(node, &grants->held);
 		grant_held_put(held);
 	}
+}
+
+static int grant_hold_compare(const void *id, const struct rb_node *node)
+{
+	u32 a = *(const u32 *)id, b = rb_entry(node, struct rch_held, node)->id;
+
+	return a < b ? -1 : a > b;
+}
+
+static int grant_hold_order(struct rb_node *fresh, const struct rb_node *node)
+{
+	return grant_hold_compare(&rb_entry(fresh, struct rch_held, node)->id, node);
+}
+
+/** rch_held_find - the grant or stone that has a number, or NULL. With held_lock */
+struct rch_held *rch_held_find(struct rch_grants *grants, u32 id)
+{
+	struct rb_node *node;
+
+	lockdep_assert_held(&grants->held_lock);
+	node = rb_find(&id, &grants->held, grant_hold_compare);
+	return node ? rb_entry(node, struct rch_held, node) : NULL;
 }
 
 /*
@@ -88,11 +111,11 @@ void rch_held_free_all(struct rch_grants *grants)
  */
 static bool grant_hold_end_locked(struct rch_grants *grants, struct rch_held *held)
 {
-	lockdep_assert_held(&grants->held.xa_lock);
+	lockdep_assert_held(&grants->held_lock);
 	held->ended = true;
 	if (held->busy)
 		return false;
-	__xa_erase(&grants->held, held->id);
+	rb_erase(&held->node, &grants->held);
 	return true;
 }
 
@@ -126,20 +149,20 @@ static int grant_hold_keep(struct rch_grants *grants, const struct rch_grant_inf
 	held->uses = info->uses;
 	for (i = 0; i < info->keys; i++)
 		held->key[i] = le32_to_cpu(info->key[i]);
-	xa_lock_bh(&grants->held);
-	old = xa_load(&grants->held, info->id);
+	spin_lock_bh(&grants->held_lock);
+	old = rch_held_find(grants, info->id);
 	if (!old)
-		ret = xa_err(__xa_store(&grants->held, info->id, held, GFP_ATOMIC));
+		rb_find_add(&held->node, &grants->held, grant_hold_order);
 	else if (old->stone)
 		/* It was revoked before it came. */
-		__xa_erase(&grants->held, info->id);
+		rb_erase(&old->node, &grants->held);
 	else
 		ret = -EEXIST;
 	grants->held_last = info->id;
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (old && !ret)
 		grant_held_put(old);
-	if (old || ret)
+	if (old)
 		grant_held_put(held);
 	return ret;
 }
@@ -249,7 +272,6 @@ static enum rch_rule grant_hold_lay_stone(struct rch_grants *grants, u32 id)
 {
 	u32 cause = RDMACHAN_CAUSE_RESOURCES, detail = ENOMEM;
 	struct rch_held *stone, *answer = NULL;
-	int ret;
 
 	stone = grant_hold_held_make(grants->chan, id, 0, &cause, &detail);
 	if (stone)
@@ -258,16 +280,13 @@ static enum rch_rule grant_hold_lay_stone(struct rch_grants *grants, u32 id)
 		goto err;
 	stone->stone = true;
 	stone->ended = true;
-	xa_lock_bh(&grants->held);
-	ret = xa_err(__xa_store(&grants->held, id, stone, GFP_ATOMIC));
-	xa_unlock_bh(&grants->held);
-	if (ret)
-		goto err;
+	spin_lock_bh(&grants->held_lock);
+	/* Softirq of one link alone adds any: none has the number, as the caller has seen. */
+	rb_find_add(&stone->node, &grants->held, grant_hold_order);
+	spin_unlock_bh(&grants->held_lock);
 	grant_hold_give_back(grants, answer);
 	return RCH_RULE_OK;
 err:
-	if (answer)
-		grant_held_put(answer);
 	if (stone)
 		grant_held_put(stone);
 	rch_chan_cannot_keep(grants->chan, cause, detail);
@@ -285,15 +304,15 @@ enum rch_rule rch_held_revoke_got(struct rch_grants *grants, const struct rch_re
 	rch_wire_grant_end_get(r, &id, &cause);
 	if (!id || cause)
 		return RCH_RULE_GRANT;
-	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
+	spin_lock_bh(&grants->held_lock);
+	held = rch_held_find(grants, id);
 	early = rch_seq_before(grants->held_last, id);
 	/* Whose number seems to be ahead may be held since 2^31 others were given. */
 	if (held && held->stone)
 		rule = RCH_RULE_GRANT;
 	else if (held && !held->ended)
 		now = grant_hold_end_locked(grants, held);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (now)
 		grant_hold_give_back(grants, held);
 	else if (!held && early)
@@ -323,13 +342,13 @@ int rch_held_release(struct rch_chan *chan, u32 id)
 
 	if (!grants)
 		return -ENOENT;
-	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
+	spin_lock_bh(&grants->held_lock);
+	held = rch_held_find(grants, id);
 	if (!held || held->ended)
 		ret = grant_hold_missing(grants, id);
 	else
 		now = grant_hold_end_locked(grants, held);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (now)
 		grant_hold_give_back(grants, held);
 	return ret;
@@ -358,8 +377,8 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 
 	if (!grants)
 		return -ENOENT;
-	xa_lock_bh(&grants->held);
-	held = xa_load(&grants->held, id);
+	spin_lock_bh(&grants->held_lock);
+	held = rch_held_find(grants, id);
 	if (!held || held->ended || (held->counted && !held->uses))
 		ret = grant_hold_missing(grants, id);
 	else if (!(held->rights & right))
@@ -377,7 +396,7 @@ int rch_held_call_begin(struct rch_chan *chan, u32 id, u32 right, u64 offset, u6
 		place->start = held->start;
 		place->shift = held->shift;
 	}
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	return ret;
 }
 
@@ -387,11 +406,11 @@ void rch_held_call_end(struct rch_chan *chan, struct rch_held *held)
 	struct rch_grants *grants = rch_grants_of(chan);
 	bool now = false;
 
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	held->calls--;
 	if (!held->ended && !held->calls && held->counted && !held->uses)
 		now = grant_hold_end_locked(grants, held);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (now)
 		grant_hold_give_back(grants, held);
 	grant_held_put(held);
@@ -412,12 +431,12 @@ int rch_held_begin(struct rch_chan *chan, struct rch_held *held)
 
 	if (!rch_lane_access_begin(&chan->lane))
 		return rch_chan_tx_check(chan) ?: -ECONNRESET;
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	if (held->ended)
 		ret = -EKEYREVOKED;
 	else
 		held->busy++;
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (ret)
 		rch_lane_access_end(&chan->lane);
 	return ret;
@@ -429,10 +448,10 @@ void rch_held_end(struct rch_chan *chan, struct rch_held *held)
 	struct rch_grants *grants = rch_grants_of(chan);
 	bool now;
 
-	xa_lock_bh(&grants->held);
+	spin_lock_bh(&grants->held_lock);
 	held->busy--;
 	now = held->ended && grant_hold_end_locked(grants, held);
-	xa_unlock_bh(&grants->held);
+	spin_unlock_bh(&grants->held_lock);
 	if (now)
 		grant_hold_give_back(grants, held);
 	rch_lane_access_end(&chan->lane);

@@ -473,26 +473,22 @@ static void grant_lend_take_back_later(struct rch_grants *grants)
 
 static void grant_lend_enter(struct rch_loan *loan)
 {
-	struct rch_segment *event = NULL;
-
 	atomic_inc(&loan->grants->chan->lent);
 	/* In the list there are only those that can be revoked, or are over. */
 	spin_lock(&loan->set->lock);
 	xa_lock_bh(&loan->grants->loans);
 	WRITE_ONCE(loan->state, RCH_LOAN_LIVE);
-	/* The lane takes no more. The program hears of its GRANT's error, and of no end. */
-	if (loan->grants->over)
-		swap(event, loan->event);
 	xa_unlock_bh(&loan->grants->loans);
 	list_add_tail(&loan->of_set, &loan->set->loans);
+	loan->set->lent++;
 	spin_unlock(&loan->set->lock);
-	if (event)
-		grant_lend_drop_event(loan, event);
 }
 
 static void grant_lend_leave_set(struct rch_loan *loan)
 {
 	spin_lock(&loan->set->lock);
+	if (!list_empty(&loan->of_set))
+		loan->set->lent--;
 	list_del_init(&loan->of_set);
 	spin_unlock(&loan->set->lock);
 }
@@ -549,20 +545,55 @@ static struct rch_item *grant_lend_message(struct rch_giving *giving, struct rch
 	return item;
 }
 
-/* The peer has not heard of it, and the program will not either. */
-static void grant_lend_not_given(struct rch_loan *loan)
+static void grant_lend_tell_end(struct rch_loan *loan)
 {
+	struct rch_chan *chan = loan->grants->chan;
 	struct rch_segment *event = NULL;
-	bool first;
 
 	xa_lock_bh(&loan->grants->loans);
-	first = grant_lend_ending_locked(loan, RDMACHAN_CAUSE_NONE);
 	swap(event, loan->event);
+	xa_unlock_bh(&loan->grants->loans);
+	if (event) {
+		((struct rdmachan_grant_event *)event->data)->cause = loan->cause;
+		rch_chan_event(chan, event);
+	}
+	atomic_dec(&chan->returning);
+	atomic_dec(&chan->lent);
+	/* A thread that reads to the end, which comes behind the last of these. */
+	wake_up_interruptible_all(&chan->wait);
+	xa_lock_bh(&loan->grants->loans);
+	WRITE_ONCE(loan->state, RCH_LOAN_ENDED);
+	__xa_erase(&loan->grants->loans, loan->info.id);
+	xa_unlock_bh(&loan->grants->loans);
+	wake_up_all(&loan->wait);
+}
+
+/*
+ * GRANT is over. It may have failed, as the lane takes no more: then the peer has not heard of the
+ * loan, and the program, which has GRANT's error, hears of no end. The loan may have been taken
+ * back meanwhile: its end is told only now, when it is known whether the program hears of it.
+ */
+static void grant_lend_settle(struct rch_loan *loan, bool given)
+{
+	bool first = false, back, closed = rch_lane_closed(&loan->grants->chan->lane);
+	struct rch_segment *event = NULL;
+
+	xa_lock_bh(&loan->grants->loans);
+	loan->settled = true;
+	back = loan->back;
+	if (!given) {
+		/* One that the peer was asked for ends by its answer, or when the lane ends. */
+		if (!loan->revoked || closed)
+			first = grant_lend_ending_locked(loan, RDMACHAN_CAUSE_NONE);
+		swap(event, loan->event);
+	}
 	xa_unlock_bh(&loan->grants->loans);
 	if (event)
 		grant_lend_drop_event(loan, event);
 	if (first)
 		grant_lend_take_back_later(loan->grants);
+	if (back)
+		grant_lend_tell_end(loan);
 }
 
 /* The item is made: from here on nothing fails but the channel. */
@@ -581,10 +612,9 @@ static int grant_lend_give(struct rch_giving *giving, struct rch_loan **loans,
 	ret = rch_lane_queue(&giving->chan->lane, item);
 	for (i = 0; i < giving->count; i++) {
 		loan = loans[i];
-		if (ret)
-			grant_lend_not_given(loan);
-		else if (loan->expires_ms)
+		if (!ret && loan->expires_ms)
 			rch_loan_expire_later(loan);
+		grant_lend_settle(loan, !ret);
 		rch_loan_put(loan);
 	}
 	return ret;
@@ -697,36 +727,20 @@ enum rch_rule rch_loan_release_got(struct rch_grants *grants, const struct rch_r
 	return RCH_RULE_OK;
 }
 
-static void grant_lend_tell_end(struct rch_loan *loan)
-{
-	struct rch_chan *chan = loan->grants->chan;
-	struct rch_segment *event = NULL;
-
-	xa_lock_bh(&loan->grants->loans);
-	swap(event, loan->event);
-	xa_unlock_bh(&loan->grants->loans);
-	if (event) {
-		((struct rdmachan_grant_event *)event->data)->cause = loan->cause;
-		rch_chan_event(chan, event);
-	}
-	atomic_dec(&chan->returning);
-	atomic_dec(&chan->lent);
-	/* A thread that reads to the end, which comes behind the last of these. */
-	wake_up_interruptible_all(&chan->wait);
-	xa_lock_bh(&loan->grants->loans);
-	WRITE_ONCE(loan->state, RCH_LOAN_ENDED);
-	__xa_erase(&loan->grants->loans, loan->info.id);
-	xa_unlock_bh(&loan->grants->loans);
-	wake_up_all(&loan->wait);
-}
-
 static void grant_lend_end(struct rch_loan *loan)
 {
+	bool settled;
+
 	if (cancel_delayed_work_sync(&loan->timer))
 		rch_loan_put(loan);
 	grant_lend_take_back(loan);
 	grant_lend_leave_set(loan);
-	grant_lend_tell_end(loan);
+	xa_lock_bh(&loan->grants->loans);
+	settled = loan->settled;
+	loan->back = true;
+	xa_unlock_bh(&loan->grants->loans);
+	if (settled)
+		grant_lend_tell_end(loan);
 	rch_loan_put(loan);
 }
 

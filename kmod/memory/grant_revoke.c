@@ -42,7 +42,7 @@ void rch_loan_expire_later(struct rch_loan *loan)
 {
 	kref_get(&loan->ref);
 	/* Not early: the jiffy that is just going on may be nearly over. */
-	grant_revoke_timer_in(loan, msecs_to_jiffies(loan->expires_ms) + 1);
+	grant_revoke_timer_in(loan, rch_timeout_jiffies(loan->expires_ms) + 1);
 }
 
 /* Have the peer told, once; then it has that time to answer. */
@@ -198,14 +198,21 @@ static bool grant_revoke_is_sought(const struct rch_loan *loan, u32 region, bool
 	return !fresh || (!READ_ONCE(loan->revoked) && rch_loan_live(loan));
 }
 
-/* A loan of the set; referenced. @fresh: one that is to be revoked */
-static struct rch_loan *grant_revoke_next_of(struct rch_regions *set, u32 region, bool fresh)
+/*
+ * A loan of the set; referenced. @fresh: one that is to be revoked. @left: so many may be looked
+ * at, and less afterwards.
+ */
+static struct rch_loan *grant_revoke_next_of(struct rch_regions *set, u32 region, bool fresh,
+					     u32 *left)
 {
 	struct rch_loan *loan, *next, *found = NULL;
 	LIST_HEAD(passed);
 
 	spin_lock(&set->lock);
 	list_for_each_entry_safe(loan, next, &set->loans, of_set) {
+		if (!*left)
+			break;
+		--*left;
 		/* What was looked at comes first no more: no call looks at it again and again. */
 		list_move_tail(&loan->of_set, &passed);
 		if (!grant_revoke_is_sought(loan, region, fresh))
@@ -219,15 +226,41 @@ static struct rch_loan *grant_revoke_next_of(struct rch_regions *set, u32 region
 	return found;
 }
 
+/* Loans that are looked at while the lock is held. */
+#define LOOKED_AT_ONCE 256U
+
+/*
+ * Begin to take back what is lent now. Threads that go on lending do not prolong it: no more are
+ * looked at than there are at the beginning.
+ */
+static void grant_revoke_all_of(struct rch_regions *set, u32 region)
+{
+	struct rch_loan *loan;
+	u32 left, part, rest;
+
+	spin_lock(&set->lock);
+	left = set->lent;
+	spin_unlock(&set->lock);
+	while (left) {
+		part = min(left, LOOKED_AT_ONCE);
+		rest = part;
+		loan = grant_revoke_next_of(set, region, true, &rest);
+		if (loan) {
+			grant_revoke_begin(loan);
+			rch_loan_put(loan);
+		}
+		left -= part - rest;
+		/* Others have ended meanwhile. */
+		if (!loan && rest)
+			break;
+		cond_resched();
+	}
+}
+
 /** rch_loans_revoke_set - the context is closed: begin to take back all that is lent of it */
 void rch_loans_revoke_set(struct rch_regions *set)
 {
-	struct rch_loan *loan;
-
-	while ((loan = grant_revoke_next_of(set, 0, true))) {
-		grant_revoke_begin(loan);
-		rch_loan_put(loan);
-	}
+	grant_revoke_all_of(set, 0);
 }
 
 /**
@@ -241,15 +274,22 @@ int rch_loans_revoke_region(struct rch_regions *set, u32 region)
 {
 	struct rch_loan *loan;
 	int ret = 0;
+	u32 all;
 
-	while ((loan = grant_revoke_next_of(set, region, true))) {
-		grant_revoke_begin(loan);
-		rch_loan_put(loan);
-	}
-	while (!ret && (loan = grant_revoke_next_of(set, region, false))) {
+	grant_revoke_all_of(set, region);
+	do {
+		/* None may be missed: the list is looked at as a whole. */
+		all = U32_MAX;
+		loan = grant_revoke_next_of(set, region, false, &all);
+		if (!loan)
+			return 0;
 		grant_revoke_begin(loan);
 		ret = wait_event_interruptible(loan->wait, rch_loan_ended(loan));
 		rch_loan_put(loan);
-	}
+		/* Other threads may lend as fast as this one takes back. */
+		if (!ret && signal_pending(current))
+			ret = -ERESTARTSYS;
+		cond_resched();
+	} while (!ret);
 	return ret;
 }

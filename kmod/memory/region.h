@@ -36,9 +36,10 @@ struct rch_path;
  * @net: network namespace, as a name only
  * @table: regions by number; zero entries are being made
  * @next: for cyclic allocation
- * @lock: protects @loans, and how atomic operations on its regions are done; innermost,
+ * @lock: protects @loans and @lent, and how atomic operations on its regions are done; innermost,
  *	taken in process context
  * @loans: grants of its regions, see grant.h
+ * @lent: how many
  */
 struct rch_regions {
 	struct kref ref;
@@ -47,6 +48,7 @@ struct rch_regions {
 	u32 next;
 	spinlock_t lock;
 	struct list_head loans;
+	u32 lent;
 };
 
 /**

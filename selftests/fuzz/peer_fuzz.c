@@ -217,13 +217,15 @@ static void grants_check(const struct rch_grants *grants)
 {
 	const struct rch_held *held;
 	const struct rch_loan *loan;
+	struct rb_node *node;
 	unsigned long id;
 
-	xa_for_each(&grants->held, id, held) {
-		fuzz_assert(held->id == id && held->ref.count);
+	for (node = rb_first(&grants->held); node; node = node->next) {
+		held = rb_entry(node, struct rch_held, node);
+		fuzz_assert(held->ref.count);
 		fuzz_assert(!held->ended || held->busy || held->stone);
 		fuzz_assert(!held->stone || (!held->busy && !held->calls));
-		told_check(grants, id, true,
+		told_check(grants, held->id, true,
 			   !held->stone && rch_lane_may_access(&grants->chan->lane));
 	}
 	xa_for_each(&grants->loans, id, loan) {
@@ -245,7 +247,7 @@ static void answers_check(const struct end *end)
 	const struct rch_lane *lane = &end->chan->lane;
 	const struct rch_held *held;
 	const struct rch_word *word;
-	unsigned long id;
+	struct rb_node *node;
 
 	/* An end takes all with it. */
 	if (end->chan->state != RCH_CHAN_OPEN || !lane->id || lane->close_got)
@@ -253,7 +255,8 @@ static void answers_check(const struct end *end)
 	say_count_open(end, &releases, &answers);
 	list_for_each_entry(word, &lane->words, list)
 		releases += word->type == RCH_REC_RELEASE;
-	xa_for_each(&grants->held, id, held) {
+	for (node = rb_first(&grants->held); node; node = node->next) {
+		held = rb_entry(node, struct rch_held, node);
 		live += !held->stone;
 		stones += held->stone;
 	}

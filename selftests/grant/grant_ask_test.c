@@ -249,6 +249,31 @@ TEST_F_TIMEOUT(ask, link_killed, 60)
 }
 
 /*
+ * Nothing will be heard of what was asked for, in soft interrupt for a few, and by a work item for
+ * as many at a time.
+ */
+TEST_F_TIMEOUT(ask, link_killed_in_parts, 60)
+{
+	const int before = module_count("put_off");
+	const int64_t until = now_ms() + 20000;
+	int i;
+
+	for (i = 0; i < ASKED; i++)
+		queue_fetch_add(&self->q, self->holder, self->grant, 0, 1, i);
+	ASSERT_EQ(queue_submit(&self->q), ASKED);
+	while (sum() < ASKED)
+		sleep_ms(1);
+	inject("kill", "count=1");
+	ASSERT_EQ(do_send(self->holder, "", 0, 0, DONTWAIT), 0);
+	EXPECT_EQ(results(self, ASKED, -EREMOTEIO, -EREMOTEIO), ASKED);
+	/* As many parts are answers that the owner's end has not told, and drops: ASKED / AT_ONCE. */
+	while (module_count("put_off") - before < 3 * ASKED / AT_ONCE / 2 && now_ms() < until)
+		sleep_ms(1);
+	EXPECT_GE(module_count("put_off") - before, 3 * ASKED / AT_ONCE / 2);
+	inject_off("withhold");
+}
+
+/*
  * A side without an answer for some dead times ends the connection: nobody waits in a call for
  * that.
  */

@@ -85,6 +85,29 @@ TEST_F_TIMEOUT(grant, holder_closes, 100)
 	expect_all_back(self);
 }
 
+/* Loans of another region are passed over, however many they are. */
+TEST_F_TIMEOUT(grant, other_region_revoked, 100)
+{
+	static char memory[4096] __attribute__((aligned(4096)));
+	struct rdmachan_region_unregister_args unreg = {
+		.size = sizeof(unreg), .flags = RDMACHAN_UNREGISTER_F_REVOKE,
+	};
+	struct rdmachan_grant_range range;
+	uint32_t grants[MANY];
+
+	lend_many(self, grants);
+	unreg.region = region_of(self->ctx, memory, sizeof(memory));
+	range = RANGE(unreg.region, MAY_READ, 0, 64);
+	ASSERT_EQ(grant_ranges(self->owner, self->ctx, &range, 1), 0);
+	EXPECT_EQ(ioctl(self->ctx, RDMACHAN_REGION_UNREGISTER, &unreg), 0);
+	EXPECT_TRUE(grant_returned(self->owner, range.out_grant, RDMACHAN_CAUSE_SHUTDOWN));
+	close(self->holder);
+	self->holder = -1;
+	EXPECT_EQ(many_returned(self, grants, RDMACHAN_CAUSE_PEER_CLOSED,
+				RDMACHAN_CAUSE_PEER_CLOSED), MANY);
+	expect_all_back(self);
+}
+
 /* Whoever wants the memory back meanwhile gets all of it. */
 TEST_F_TIMEOUT(grant, revoked_as_the_holder_closes, 100)
 {

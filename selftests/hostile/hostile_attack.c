@@ -510,3 +510,17 @@ bool attack_blamed(struct attack *a)
 	       error.wc_status, (unsigned long long)error.detail);
 	return false;
 }
+
+/* Nodes of a table by number are such memory. */
+long reclaimable_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "SReclaimable: %ld", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}

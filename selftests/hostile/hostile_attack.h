@@ -98,4 +98,6 @@ int lies_in_reply(struct attack *a);
 int lies_in_bare(struct attack *a, bool passive);
 int bare_heard(struct attack *a, u32 length, u32 messages);
 
+long reclaimable_kib(void);
+
 #endif /* RDMACHAN_HOSTILE_ATTACK_H */

@@ -284,19 +284,6 @@ TEST_F(scene, early_for_a_full_backlog)
 	}
 }
 
-static long reclaimable_kib(void)
-{
-	FILE *file = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kib = -1;
-
-	while (file && fgets(line, sizeof(line), file))
-		sscanf(line, "SReclaimable: %ld", &kib);
-	if (file)
-		fclose(file);
-	return kib;
-}
-
 #define APART 1024U
 
 /* Nodes of a table by number are such memory. Each channel would have three, 1.7 KiB. */

@@ -105,6 +105,7 @@ typedef s64 ktime_t;
 #define HZ 1000
 #define MAX_SCHEDULE_TIMEOUT LONG_MAX
 #define msecs_to_jiffies(ms) ((unsigned long)(ms))
+#define MAX_JIFFY_OFFSET (~0UL >> 2)
 #define jiffies_to_msecs(j) ((unsigned int)(j))
 #define time_after(a, b) ((long)((b) - (a)) < 0)
 #define time_after_eq(a, b) ((long)((a) - (b)) >= 0)
@@ -394,6 +395,7 @@ struct rb_node *rb_find(const void *key, const struct rb_root *tree,
 struct rb_node *rb_find_add(struct rb_node *fresh, struct rb_root *tree,
 			    int (*cmp)(struct rb_node *fresh, const struct rb_node *node));
 void rb_erase(struct rb_node *node, struct rb_root *tree);
+#define rb_first(tree) ((tree)->rb_node)
 
 typedef u32 xa_mark_t;
 struct kernel_slot { u32 index; void *entry; };
