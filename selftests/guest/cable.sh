@@ -90,12 +90,15 @@ busy() {
 	awk '/ sent, .* answered/ { told = 1; lost = $1 - $3 } END { exit !told || lost > 1 }' /tmp/ping
 }
 
-# cut_for SECONDS SIDE: during a transfer
+# cut_for SECONDS SIDE: during a transfer, which takes longer than until the cut
 cut_for() {
+	local cutter
+
 	cables "rate 100" || return
-	(sleep 0.2; lab-cable cut ${2:+"$2"}; sleep "$1"; lab-cable mend ${2:+"$2"}) &
+	(sleep 0.2; lab-cable cut ${2:+"$2"} && sleep "$1" && lab-cable mend ${2:+"$2"}) &
+	cutter=$!
 	transfer 8388608 || return
-	wait
+	wait "$cutter"
 }
 
 # The hosts are connected before: a request to connect is sent again after seconds only, and every

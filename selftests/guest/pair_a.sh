@@ -81,9 +81,10 @@ busy)
 		/tmp/ping || exit 1
 	;;
 cut)
-	(sleep 1; lab-cable cut; sleep 2; lab-cable mend) &
+	(sleep 1; lab-cable cut && sleep 2 && lab-cable mend) &
+	cutter=$!
 	transfer || exit 1
-	wait
+	wait $cutter || exit 1
 	;;
 grants)
 	lent=$PEER_IP:7003

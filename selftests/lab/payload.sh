@@ -15,6 +15,9 @@ build=${RDMACHAN_BUILD:-$top/build}
 kernel=$1 dir=$2
 
 "$top/selftests/lab/build.sh" "$kernel" "$build/$kernel"
+# Payloads may be gathered beside each other. The programs are the same for all kernels.
+exec 8>"$build/payload.lock"
+flock 8
 # The guests' image has no libmd, so the tool takes it in.
 make --no-print-directory -s -j"$(nproc)" -C "$top/userspace-tool" O="$build/guest-tool" \
 	LIBMD_LIBS=-l:libmd.a guest
@@ -36,5 +39,6 @@ cp "$top"/userspace-tool/tests/{flow,transfer,relay,contract}_test.sh \
 	"$top"/selftests/swarm/{drive,judge,plan}.py "$dir/"
 make --no-print-directory -s -j"$(nproc)" -C "$top/selftests" O="$build/selftests" \
 	LIBRARY="$build/guest-tool/librdmachan.a"
+exec 8>&-
 find "$build/selftests" -maxdepth 1 -type f -executable -exec cp -t "$dir" {} +
 cp -r "$top/selftests/abifuzz/corpus" "$dir/abi-corpus"
