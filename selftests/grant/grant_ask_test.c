@@ -266,7 +266,7 @@ TEST_F_TIMEOUT(ask, link_killed_in_parts, 60)
 	inject("kill", "count=1");
 	ASSERT_EQ(do_send(self->holder, "", 0, 0, DONTWAIT), 0);
 	EXPECT_EQ(results(self, ASKED, -EREMOTEIO, -EREMOTEIO), ASKED);
-	/* As many parts are answers that the owner's end has not told, and drops: ASKED / AT_ONCE. */
+	/* ASKED / AT_ONCE other parts are answers that the owner's end has not told, and drops. */
 	while (module_count("put_off") - before < 3 * ASKED / AT_ONCE / 2 && now_ms() < until)
 		sleep_ms(1);
 	EXPECT_GE(module_count("put_off") - before, 3 * ASKED / AT_ONCE / 2);
