@@ -264,25 +264,38 @@ void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error)
 	chan_fail(chan, error);
 }
 
-/** rch_chan_note - record an error that does not end the channel, if none has. Any context */
-void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
+/**
+ * rch_chan_note_error - record an error that does not end the channel, if none has
+ * @chan: channel
+ * @error: what went wrong; where is filled in
+ *
+ * Context: any.
+ */
+void rch_chan_note_error(struct rch_chan *chan, struct rdmachan_error *error)
 {
-	struct rdmachan_error error = {};
 	struct rch_link *link;
 
-	rch_error_set(&error, op, cause, detail);
 	/* While it is being connected its link may change: a link is freed by RCU. */
 	rcu_read_lock();
 	link = READ_ONCE(chan->lane.link);
 	if (link)
-		rch_link_where(link, &error);
+		rch_link_where(link, error);
 	else
-		error.peer = chan->peer;
+		error->peer = chan->peer;
 	rcu_read_unlock();
 	spin_lock_bh(&chan->lock);
 	if (chan->state != RCH_CHAN_FAILED)
-		chan_record_error(chan, &error);
+		chan_record_error(chan, error);
 	spin_unlock_bh(&chan->lock);
+}
+
+/** rch_chan_note - the same of a cause that has no more to tell than @detail. Any context */
+void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail)
+{
+	struct rdmachan_error error = {};
+
+	rch_error_set(&error, op, cause, detail);
+	rch_chan_note_error(chan, &error);
 }
 
 /** rch_chan_error_get - the last error record. Any context */

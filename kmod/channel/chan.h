@@ -554,6 +554,7 @@ void rch_chan_fail(struct rch_chan *chan, const struct rdmachan_error *error);
 void rch_chan_peer_over(struct rch_chan *chan, u32 cause);
 void rch_chan_give_up(struct rch_chan *chan, const struct rdmachan_error *error, u32 cause,
 		      u32 detail);
+void rch_chan_note_error(struct rch_chan *chan, struct rdmachan_error *error);
 void rch_chan_note(struct rch_chan *chan, u32 op, u32 cause, u64 detail);
 int rch_chan_claim(struct rch_chan *chan, int bit, bool (*ready)(struct rch_chan *chan),
 		   bool nonblock, unsigned long deadline);

@@ -192,14 +192,14 @@ int rch_chan_tx_keep(struct rch_chan *chan, size_t len)
 	ret = chan_tx_keep_locked(chan, len, &error);
 	spin_unlock_bh(&chan->lane.link->lock);
 	if (ret)
-		rch_chan_note(chan, RDMACHAN_OP_SEND, error.cause, error.detail);
+		rch_chan_note_error(chan, &error);
 	return ret;
 }
 
 /** rch_chan_tx_keep_end - the message is queued, or will not be */
 void rch_chan_tx_keep_end(struct rch_chan *chan)
 {
-	/* The caller has written it, if anybody has. */
+	/* Only the holder of RCH_CHAN_TX writes it, which the caller is. */
 	if (likely(!chan->tx_keeps))
 		return;
 	spin_lock_bh(&chan->lane.link->lock);

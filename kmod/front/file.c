@@ -50,7 +50,10 @@ static bool file_waiting_would_do(const struct kiocb *iocb, size_t length)
 	       length <= READ_ONCE(chan->peer_message_max);
 }
 
-/* The same of one that a limit keeps from going beyond the send buffer, see rch_chan_tx_keep(). */
+/*
+ * Whether a message has failed only because a limit does not let it go beyond the send buffer, see
+ * rch_chan_tx_keep(). Such a message could be sent by a call that waits, which io_uring makes then.
+ */
 static bool file_limit_would_not_matter(const struct kiocb *iocb, int ret)
 {
 	struct rch_chan *chan = iocb->ki_filp->private_data;

@@ -554,6 +554,17 @@ TEST_F(tune, charge_of_a_message_that_fails)
 	munmap(bad, LARGE);
 }
 
+/* Go on as a user without CAP_SYS_RESOURCE, who has a MiB. */
+static void become_limited(struct fixture_tune *self)
+{
+	set_parameter("user_buffer_mib", 1);
+	close(self->ctx);
+	ASSERT_EQ(setresuid(-1, 1000, -1), 0);
+	self->ctx = open_ctx();
+	close(self->there);
+	self->there = open_peer();
+}
+
 /* A limit is in the way of it: then nothing is sent. */
 TEST_F(tune, limit_of_a_message_that_does_not_wait)
 {
@@ -561,13 +572,7 @@ TEST_F(tune, limit_of_a_message_that_does_not_wait)
 	struct rdmachan_error error;
 	int count;
 
-	set_parameter("user_buffer_mib", 1);
-	/* Of a user without CAP_SYS_RESOURCE. */
-	close(self->ctx);
-	ASSERT_EQ(setresuid(-1, 1000, -1), 0);
-	self->ctx = open_ctx();
-	close(self->there);
-	self->there = open_peer();
+	become_limited(self);
 	open_pair(self, SMALL, SMALL);
 	ASSERT_EQ(setresuid(-1, 0, -1), 0);
 	ASSERT_EQ(do_tune(self->chan, 10 * SMALL, 0, 0, &error), 0);
@@ -576,6 +581,9 @@ TEST_F(tune, limit_of_a_message_that_does_not_wait)
 	ASSERT_EQ(get_error(self->chan, &error), 0);
 	EXPECT_EQ(error.cause, RDMACHAN_CAUSE_USER_BYTES);
 	EXPECT_EQ(error.op, RDMACHAN_OP_SEND);
+	EXPECT_EQ(error.limit, 1 << 20);
+	EXPECT_EQ(error.used, 13 * SMALL);
+	EXPECT_GT(error.needed, (1 << 20) - 13 * SMALL);
 	EXPECT_EQ(charged(self), 13 * SMALL);
 	receive(self->end, count);
 	/* When the buffer is empty it is large enough. */
@@ -592,13 +600,7 @@ TEST_F(tune, limit)
 	struct rdmachan_error error;
 	int listener;
 
-	set_parameter("user_buffer_mib", 1);
-	/* Of a user without CAP_SYS_RESOURCE. */
-	close(self->ctx);
-	ASSERT_EQ(setresuid(-1, 1000, -1), 0);
-	self->ctx = open_ctx();
-	close(self->there);
-	self->there = open_peer();
+	become_limited(self);
 	listener = do_listen(self->there, SERVICE, &o);
 	ASSERT_GE(listener, 0);
 	self->chan = do_connect(self->ctx, SERVICE, &o);
