@@ -134,7 +134,8 @@ enum rch_loan_state {
  * @revoked: REVOKE was told; likewise
  * @settled: it is known whether GRANT gives it; likewise
  * @back: it was taken back; likewise
- * @due: until then the peer may take to answer that, in jiffies; likewise
+ * @due: when @timer looks, in jiffies: the end of the loan's time or, once it is @revoked, of the
+ *	peer's time to answer; likewise
  * @cause: why it ends; likewise
  * @revoke: REVOKE
  * @timer: revokes what has expired; then ends the link of a peer that does not answer

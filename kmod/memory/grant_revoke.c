@@ -7,8 +7,10 @@
  * memory any more, and grant_lend.c does the rest. A peer that does not answer within four dead
  * times loses its link, and with that its access.
  *
- * A loan has one timer. Until the loan is revoked it is that of its time; from then on that of the
- * peer's answer.
+ * A loan has one timer, and one time at which that looks. Until the loan is revoked this is the end
+ * of its own time; from then on it is the end of the peer's time to answer. Both are set under the
+ * table's lock, and so is the timer: GRANT that begins the loan's time just when another thread
+ * revokes it cannot take the place of the second.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -16,33 +18,30 @@
 #include "memory/region.h"
 #include "pure/seq.h"
 
-/* With a reference for the timer. */
-static void grant_revoke_timer_in(struct rch_loan *loan, unsigned long delay)
-{
-	if (!queue_delayed_work(rch_wq, &loan->timer, delay))
-		rch_loan_put(loan);
-	/* It may have ended just now: then nobody else stops the timer. */
-	if (READ_ONCE(loan->state) != RCH_LOAN_LIVE && cancel_delayed_work(&loan->timer))
-		rch_loan_put(loan);
-}
-
 /*
- * A timer that is pending has a reference of its own. In two steps, as in chan.c:
- * mod_delayed_work() does not tell whether it has queued the work.
+ * The timer looks after @delay. One that is pending has a reference of its own. In two steps, as in
+ * chan.c: mod_delayed_work() does not tell whether it has queued the work. Nobody starts the timer
+ * of a loan that is not live: grant_lend_end() stops it once, and for good.
  */
-static void grant_revoke_start_timer(struct rch_loan *loan, unsigned long delay)
+static void grant_revoke_timer_locked(struct rch_loan *loan, unsigned long delay)
 {
+	lockdep_assert_held(&loan->grants->loans.xa_lock);
+	loan->due = jiffies + delay;
 	if (!cancel_delayed_work(&loan->timer))
 		kref_get(&loan->ref);
-	grant_revoke_timer_in(loan, delay);
+	queue_delayed_work(rch_wq, &loan->timer, delay);
 }
 
 /** rch_loan_expire_later - its time begins. The timer of a REVOKE that was faster stays */
 void rch_loan_expire_later(struct rch_loan *loan)
 {
-	kref_get(&loan->ref);
+	struct rch_grants *grants = loan->grants;
+
+	xa_lock_bh(&grants->loans);
 	/* Not early: the jiffy that is just going on may be nearly over. */
-	grant_revoke_timer_in(loan, rch_timeout_jiffies(loan->expires_ms) + 1);
+	if (rch_loan_live(loan) && !loan->revoked)
+		grant_revoke_timer_locked(loan, rch_timeout_jiffies(loan->expires_ms) + 1);
+	xa_unlock_bh(&grants->loans);
 }
 
 /* Have the peer told, once; then it has that time to answer. */
@@ -56,7 +55,7 @@ static void grant_revoke_begin(struct rch_loan *loan)
 	first = rch_loan_live(loan) && !loan->revoked;
 	if (first) {
 		WRITE_ONCE(loan->revoked, true);
-		loan->due = jiffies + rch_grant_patience(link);
+		grant_revoke_timer_locked(loan, rch_grant_patience(link));
 	}
 	xa_unlock_bh(&grants->loans);
 	if (!first)
@@ -66,44 +65,59 @@ static void grant_revoke_begin(struct rch_loan *loan)
 	loan->revoke.length = sizeof(struct rch_wire_grant_end);
 	rch_wire_grant_end_put(loan->revoke.data, loan->info.id, 0);
 	rch_lane_word(&grants->chan->lane, &loan->revoke);
-	grant_revoke_start_timer(loan, rch_grant_patience(link));
 }
 
 /*
- * Whether the peer had its time, and has not answered. When this host stood still it has
- * not taken what the peer said, and gives it that time again; and the end of what has expired
- * may come just when it is being revoked. The peer must have no say in what is late: it names the
- * link's tick.
+ * Whether the peer had its time to answer, and has not. When this host stood still it has not taken
+ * what the peer said, and gives it that time again. The peer must have no say in what is late: it
+ * names the link's tick.
  */
-static bool grant_revoke_overdue(struct rch_loan *loan)
+static bool grant_revoke_overdue_locked(struct rch_loan *loan)
+{
+	unsigned long patience = rch_grant_patience(loan->grants->chan->lane.link);
+
+	if (!rch_overslept(loan->due, patience))
+		return true;
+	grant_revoke_timer_locked(loan, patience);
+	return false;
+}
+
+/*
+ * The timer may come before its time: that of a REVOKE was set when this work had begun, or the
+ * loan's is longer than the kernel's timers are, 12 days at 1,000 jiffies a second. Return:
+ * whether the time is over; then @revoked tells whose it was.
+ */
+static bool grant_revoke_timer_due(struct rch_loan *loan, bool *revoked)
 {
 	struct rch_grants *grants = loan->grants;
-	struct rch_link *link = grants->chan->lane.link;
-	unsigned long patience = rch_grant_patience(link);
-	bool late = false, over = false;
+	bool due = false;
+	long left;
 
 	xa_lock_bh(&grants->loans);
-	if (rch_loan_live(loan) && time_after_eq(jiffies, loan->due)) {
-		late = rch_overslept(loan->due, patience);
-		over = !late;
+	*revoked = loan->revoked;
+	left = loan->due - jiffies;
+	if (rch_loan_live(loan)) {
+		if (left > 0)
+			grant_revoke_timer_locked(loan, left);
+		else
+			due = !*revoked || grant_revoke_overdue_locked(loan);
 	}
-	if (late)
-		loan->due = jiffies + patience;
 	xa_unlock_bh(&grants->loans);
-	if (late)
-		grant_revoke_start_timer(loan, patience);
-	return over;
+	return due;
 }
 
 /** rch_loan_timer - a loan has expired, or the peer has had its time to answer */
 void rch_loan_timer(struct work_struct *work)
 {
 	struct rch_loan *loan = container_of(to_delayed_work(work), struct rch_loan, timer);
+	bool revoked;
 
-	if (!READ_ONCE(loan->revoked))
-		grant_revoke_begin(loan);
-	else if (grant_revoke_overdue(loan))
-		rch_link_unanswered(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT);
+	if (grant_revoke_timer_due(loan, &revoked)) {
+		if (revoked)
+			rch_link_unanswered(loan->grants->chan->lane.link, RDMACHAN_OP_GRANT);
+		else
+			grant_revoke_begin(loan);
+	}
 	rch_loan_put(loan);
 }
 
