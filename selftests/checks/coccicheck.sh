@@ -26,7 +26,9 @@ look() {
 	if ! spatch -D report --very-quiet --timeout 120 --cocci-file "$PATCHES/$1" $options \
 		--dir kmod 2>"$SCRATCH/${1//\//-}.errors"; then
 		echo "kmod: cannot be applied"
-	fi | grep -E "^[^ ]+:[0-9]|cannot be applied" | sed "s|^|$1: |"
+	fi >"$SCRATCH/${1//\//-}.said"
+	echo "$1" >>"$SCRATCH/applied"
+	grep -E "^[^ ]+:[0-9]|cannot be applied" "$SCRATCH/${1//\//-}.said" | sed "s|^|$1: |"
 }
 
 excepted() {
@@ -69,6 +71,7 @@ main() {
 	# shellcheck disable=SC2016 # the other shell's
 	printf '%s\0' "${patches[@]}" |
 		xargs -0 -n 1 -P "$(nproc)" bash -c 'look "$1"' look >"$SCRATCH/found" || :
+	[ "$(wc -l <"$SCRATCH/applied")" = ${#patches[@]} ] || die "not every patch was applied"
 	while IFS= read -r line; do
 		if excepted "$line"; then
 			but=$((but + 1))

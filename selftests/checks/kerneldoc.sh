@@ -44,8 +44,16 @@ try_kernel_doc() {
 
 # look FILE...: a line for each finding. A file without any such comment is no fault.
 look() {
-	"$KERNEL_DOC" -none "$@" 2>&1 |
-		grep -E ': (warning|error):' | grep -v 'no structured comments found' || :
+	local said found status=0
+
+	said=$("$KERNEL_DOC" -none "$@" 2>&1) || status=$?
+	found=$(grep -E ': (warning|error):' <<<"$said" |
+		grep -v 'no structured comments found') || :
+	if [ -n "$found" ]; then
+		echo "$found"
+	elif [ $status != 0 ]; then
+		printf '%s\n' "$said" "$KERNEL_DOC: error: exit status $status"
+	fi
 }
 
 main() {

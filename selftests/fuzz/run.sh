@@ -32,7 +32,8 @@ CLANG=${CLANG:-clang}
 FUZZERS="frame hello link peer"
 MAX_SECONDS=40
 PURE=("$top"/kmod/{proto,pure}/*.c)
-FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -I"$here" -I"$top/kmod" -I"$top/uapi")
+FLAGS=(-std=gnu11 -O2 -g -Wall -Wextra -Wno-missing-field-initializers -Werror
+	-I"$here" -I"$top/kmod" -I"$top/uapi")
 # The module's own code that "peer" runs, over kernel/ instead of the kernel.
 MODULE=(base/quota.c channel/{chan,chan_early,chan_taken,chan_rx,chan_tx,segment}.c
 	link/{lane,lane_small,link,link_query,link_return,link_rx,link_tx}.c

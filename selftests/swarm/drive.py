@@ -396,7 +396,7 @@ class Log:
 
 
 def one_seed(plan, folder, log):
-    """Returns what is wrong, and figures."""
+    """Returns what is wrong, the kernel's complaints, and figures."""
     seed = Seed(plan, folder)
     put(os.path.join(folder, "plan"), plan)
     seed.load()
@@ -407,7 +407,7 @@ def one_seed(plan, folder, log):
     seed.end()
     wrong += seed.unload()
     found, figures = judge.judge_folder(folder)
-    return wrong + found + log.complaints(), figures
+    return wrong + found, log.complaints(), figures
 
 
 def main():
@@ -427,16 +427,17 @@ def main():
         plan = planner.plan_of(seed).only(planner.faults_of(args.only))
         good_cables(hosts)
         try:
-            wrong, figures = one_seed(plan, os.path.join(args.out, str(seed)), log)
+            wrong, complaints, figures = one_seed(plan, os.path.join(args.out, str(seed)), log)
         except Broken as error:
             print(f"# {error}\nnot ok {number} - seed {seed}: the swarm is broken", flush=True)
             sys.exit(1)
         verdict, why = "ok", ""
-        if wrong:
+        if wrong or complaints:
             broken = broken_adapters(plan)
-            for line in wrong:
+            for line in wrong + complaints:
                 print(f"# {line}")
-            if broken:
+            # No adapter's fault excuses the kernel's complaint.
+            if broken and not complaints:
                 skipped += 1
                 why = f" # SKIP rping fails as well, {', '.join(broken)}: the adapter is at fault"
             else:
@@ -448,7 +449,7 @@ def main():
         else:
             total.add(figures)
         print(f"{verdict} {number} - seed {seed}: {figures}{why}", flush=True)
-        if wrong:
+        if wrong or complaints:
             keep(args.out, seed)
             new_devices(hosts)
     print(f"# all: {total}")
