@@ -7,6 +7,8 @@
  * the current header.
  */
 #include "v1/rdmachan.h"
+/* A kernel installs its header with the guard's name cut: the newest must not come as well. */
+#define _RDMACHAN_H
 
 #include <sys/ioctl.h>
 #include <sys/uio.h>
