@@ -66,7 +66,9 @@ kselftests() {
 	verdict $? "its runner runs them in a guest" "$out/run.log"
 	programs=$(grep -cE '^ok [0-9]+ selftests: rdmachan: ' "$out/run.log")
 	echo "# $programs programs passed, $(grep -c '^# ok ' "$out/run.log") tests"
-	listed=$(awk -F'|' '$2 ~ /[[:space:]]host([[:space:]]|$)/' selftests/tests.list | wc -l)
+	# There is no library there, and no header of the module's wire format.
+	listed=$(awk -F'|' '$2 ~ /[[:space:]]host([[:space:]]|$)/ &&
+		$1 !~ "^(lib/|fault/inject_test)"' selftests/tests.list | wc -l)
 	[ "$programs" -gt 0 ] && [ "$programs" = "$listed" ]
 	verdict $? "each program that a host runs has passed: $programs" "$out/run.log"
 }

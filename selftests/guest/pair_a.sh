@@ -150,6 +150,7 @@ dead)
 	# Connecting anew must end in time, and be explained.
 	./rdmachan connect --timeout 3 "$PEER_IP:7002" </dev/null 2>/tmp/log && exit 1
 	cat /tmp/log
+	grep -q '^What to do: ' /tmp/log || exit 1
 	rmmod rdmachan || exit 1
 	exit 0
 	;;
