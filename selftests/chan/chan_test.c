@@ -514,28 +514,21 @@ TEST_F(chan, timeouts)
 	EXPECT_EQ(len, 0);
 }
 
-/* A call that a signal interrupts, without SA_RESTART. */
-#define EXPECT_EINTR(call)							\
-	do {									\
-		on_alarm(100, false);						\
-		EXPECT_ERR(call, EINTR);					\
-	} while (0)
-
 TEST_F(chan, signals)
 {
 	struct rdmachan_addr addr = address_of("10.77.0.97");
 	int listener = do_listen(self->peer, SERVICE, NULL);
 	char *data = calloc(1, BIG);
 
-	EXPECT_EINTR(do_accept(listener, NULL));
-	EXPECT_EINTR(do_connect_to(self->ctx, &addr, SERVICE, NULL));
-	EXPECT_EINTR(do_recv(self->a, data, 8, NULL, NULL));
-	EXPECT_EINTR(read(self->a, data, 8));
+	EXPECT_EINTR(100, false, do_accept(listener, NULL));
+	EXPECT_EINTR(100, false, do_connect_to(self->ctx, &addr, SERVICE, NULL));
+	EXPECT_EINTR(100, false, do_recv(self->a, data, 8, NULL, NULL));
+	EXPECT_EINTR(100, false, read(self->a, data, 8));
 	EXPECT_EQ(do_send(self->b, data, 700000, 0, NULL), 0);
-	EXPECT_EINTR(do_send(self->b, data, BIG, 0, NULL));
+	EXPECT_EINTR(100, false, do_send(self->b, data, BIG, 0, NULL));
 	fill_up(self->a, 30000);
-	EXPECT_EINTR(do_send(self->a, data, 30000, 0, NULL));
-	EXPECT_EINTR(write(self->a, data, 8));
+	EXPECT_EINTR(100, false, do_send(self->a, data, 30000, 0, NULL));
+	EXPECT_EINTR(100, false, write(self->a, data, 8));
 }
 
 /* With a timeout SA_RESTART does not restart. */
@@ -544,13 +537,10 @@ TEST_F(chan, signals_with_timeout)
 	int listener = do_listen(self->peer, SERVICE, NULL);
 	char data[8];
 
-	on_alarm(100, true);
-	EXPECT_ERR(do_accept(listener, TIMEOUT(3000)), EINTR);
-	on_alarm(100, true);
-	EXPECT_ERR(do_recv(self->a, data, 8, NULL, TIMEOUT(3000)), EINTR);
+	EXPECT_EINTR(100, true, do_accept(listener, TIMEOUT(3000)));
+	EXPECT_EINTR(100, true, do_recv(self->a, data, 8, NULL, TIMEOUT(3000)));
 	fill_up(self->a, 30000);
-	on_alarm(100, true);
-	EXPECT_ERR(do_send(self->a, data, 8, 0, TIMEOUT(3000)), EINTR);
+	EXPECT_EINTR(100, true, do_send(self->a, data, 8, 0, TIMEOUT(3000)));
 }
 
 TEST_F(chan, signals_restart)

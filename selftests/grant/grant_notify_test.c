@@ -143,8 +143,7 @@ TEST_F(grant, notify_without_room)
 
 	EXPECT_ERR(write_notify(self->holder, grant, 0, "abc", 3, "x", 1, 50), ETIMEDOUT);
 	EXPECT_EQ(memcmp(self->memory, "abc", 3), 0);
-	on_alarm(20, false);
-	EXPECT_ERR(write_notify(self->holder, grant, 0, "def", 3, "x", 1, 0), EINTR);
+	EXPECT_EINTR(20, false, write_notify(self->holder, grant, 0, "def", 3, "x", 1, 0));
 	EXPECT_EQ(memcmp(self->memory, "def", 3), 0);
 	drain(self->owner, count);
 	talk(self->holder, self->owner);

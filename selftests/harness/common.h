@@ -31,6 +31,17 @@ struct opts {
 #define DONTWAIT (&(struct opts){ .flags = RDMACHAN_IO_F_DONTWAIT })
 #define TIMEOUT(ms) (&(struct opts){ .timeout_ms = (ms) })
 
+/*
+ * A call that waits, and is interrupted by a signal after @ms. Where the machine is busy that may
+ * come before the call: then the next one does it.
+ */
+#define EXPECT_EINTR(ms, restart, call)				\
+	do {							\
+		alarms_each(ms, restart);			\
+		EXPECT_ERR(call, EINTR);			\
+		on_alarm(0, false);				\
+	} while (0)
+
 /* A child that runs @todo, after a while. Its status is 0 when nothing in it has failed. */
 #define LATER(ms, todo)						\
 	({							\
@@ -147,6 +158,7 @@ void pause_ns(int64_t ns);
 void sleep_ms(unsigned int ms);
 void on_alarm_us(unsigned int us, bool restart);
 void on_alarm(unsigned int ms, bool restart);
+void alarms_each(unsigned int ms, bool restart);
 int child_status(pid_t child);
 void await_sleep(const pid_t *tid);
 

@@ -433,17 +433,12 @@ TEST_F(queue, timeout_and_signal)
 	EXPECT_EQ(errno, ETIMEDOUT);
 	EXPECT_EQ(submitted, 1);
 	/* A submitted entry must not be submitted again. */
-	on_alarm(50, true);
 	queue_add(&self->q, OP(NOP), 0, 2);
-	errno = 0;
-	EXPECT_EQ(queue_enter_got(&self->q, 1, 3, 0, &submitted), -1);
-	EXPECT_EQ(errno, EINTR);
+	EXPECT_EINTR(50, true, queue_enter_got(&self->q, 1, 3, 0, &submitted));
 	EXPECT_EQ(submitted, 1);
-	on_alarm(50, false);
-	EXPECT_ERR(queue_enter(&self->q, 0, 3, 0), EINTR);
+	EXPECT_EINTR(50, false, queue_enter(&self->q, 0, 3, 0));
 	/* None was: the number is not that of a call before. */
-	on_alarm(50, false);
-	EXPECT_ERR(ioctl(self->q.fd, RDMACHAN_ENTER, &again), EINTR);
+	EXPECT_EINTR(50, false, ioctl(self->q.fd, RDMACHAN_ENTER, &again));
 	EXPECT_EQ(again.out_submitted, 0);
 	EXPECT_CQE(&self->q, 1, 0);
 	EXPECT_CQE(&self->q, 2, 0);
