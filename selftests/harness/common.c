@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "harness.h"
 
 static const struct opts none;
 
@@ -384,7 +385,7 @@ int fill_up(int chan, size_t len)
 	char *data = calloc(1, len);
 
 	/* What the link takes over a moment later makes room again. */
-	while (quiet < QUIET) {
+	while (quiet < QUIET * harness_slow()) {
 		if (!do_send(chan, data, len, 0, &dontwait)) {
 			count++;
 			quiet = 0;
@@ -397,7 +398,10 @@ int fill_up(int chan, size_t len)
 		}
 		sleep_ms(10);
 		waited++;
-		quiet = waited < QUIET_AT_MOST && frames_under_way(ctx) ? 0 : quiet + 1;
+		if (waited < QUIET_AT_MOST * harness_slow() && frames_under_way(ctx))
+			quiet = 0;
+		else
+			quiet++;
 	}
 	if (ctx >= 0)
 		close(ctx);
