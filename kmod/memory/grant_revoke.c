@@ -7,10 +7,10 @@
  * memory any more, and grant_lend.c does the rest. A peer that does not answer within four dead
  * times loses its link, and with that its access.
  *
- * A loan has one timer, and one time at which that looks. Until the loan is revoked this is the end
- * of its own time; from then on it is the end of the peer's time to answer. Both are set under the
- * table's lock, and so is the timer: GRANT that begins the loan's time just when another thread
- * revokes it cannot take the place of the second.
+ * A loan has one timer, which looks when @due is over. Until the loan is revoked that is the end of
+ * the loan's own time; from then on it is the end of the peer's time to answer. Timer and @due are
+ * set under the table's lock. So a GRANT that begins the loan's time while another thread revokes
+ * the loan cannot replace the peer's time by the loan's.
  */
 #include "base/rch.h"
 #include "channel/chan.h"
@@ -20,8 +20,8 @@
 
 /*
  * The timer looks after @delay. One that is pending has a reference of its own. In two steps, as in
- * chan.c: mod_delayed_work() does not tell whether it has queued the work. Nobody starts the timer
- * of a loan that is not live: grant_lend_end() stops it once, and for good.
+ * chan.c: mod_delayed_work() does not tell whether it has queued the work. The loan is live: when
+ * it ends, grant_lend_end() stops the timer once, and no caller starts it again.
  */
 static void grant_revoke_timer_locked(struct rch_loan *loan, unsigned long delay)
 {
@@ -83,9 +83,10 @@ static bool grant_revoke_overdue_locked(struct rch_loan *loan)
 }
 
 /*
- * The timer may come before its time: that of a REVOKE was set when this work had begun, or the
- * loan's is longer than the kernel's timers are, 12 days at 1,000 jiffies a second. Return:
- * whether the time is over; then @revoked tells whose it was.
+ * The work may run before @due: when REVOKE has set the timer anew after this work had begun, and
+ * when the loan's time is longer than a timer of the kernel's can be, which is 12 days at 1,000
+ * jiffies a second. Return: whether the time is over. @revoked: then it was the peer's time to
+ * answer, and else the loan's.
  */
 static bool grant_revoke_timer_due(struct rch_loan *loan, bool *revoked)
 {

@@ -354,8 +354,8 @@ static int64_t frames_more(int ctx)
 }
 
 /*
- * Whether frames are on their way, or lost with a cable: those that come make room yet. The adapter
- * may take long where the machine is busy. In virtual time it takes none.
+ * Whether frames are on their way, or were lost on a cable that was cut. Each that comes may make
+ * room. Where the machine is busy the adapter takes long to deliver one.
  */
 static bool frames_under_way(int ctx)
 {
@@ -373,7 +373,9 @@ static bool frames_under_way(int ctx)
 	return more;
 }
 
+/* Looks, 10 ms apart: so many without room are enough, if no frame was under way during them. */
 #define QUIET 20
+/* Frames that have not come after so many are lost. */
 #define QUIET_AT_MOST 200
 
 /* Send messages until there is no room. Return: how many, or -1 */
@@ -804,7 +806,7 @@ static void nothing(int sig)
 	(void)sig;
 }
 
-/* A signal that comes once, after @us, or never if that is 0; with SA_RESTART or without. */
+/* A signal after @us, and @again every @us, or never if that is 0; with SA_RESTART or without. */
 static void begin_alarms(unsigned int us, bool again, bool restart)
 {
 	struct timeval after = { us / 1000000, us % 1000000 };
@@ -813,7 +815,6 @@ static void begin_alarms(unsigned int us, bool again, bool restart)
 
 	if (again)
 		timer.it_interval = after;
-
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = nothing;
 	action.sa_flags = restart ? SA_RESTART : 0;
