@@ -481,6 +481,26 @@ static void queue_run_now(struct rch_queue *queue, struct rch_op *op)
 	queue_was_run(op, res);
 }
 
+/* Whose thread runs the queue from now on: the program's, in a call, or one of the kernel's. */
+static void queue_run_as(struct rch_queue *queue, bool in_call)
+{
+	lockdep_assert_held(&queue->run_lock);
+	queue->in_call = in_call;
+	queue->run_until = jiffies + RCH_QUEUE_HOLD;
+}
+
+/*
+ * Whether to leave the rest to others. A thread that is killed does not go on for all that the
+ * rings hold. Nor does a thread of the kernel's, which keeps the program's memory meanwhile: it
+ * lets go of that, and then sees whether the program is gone.
+ */
+static bool queue_ran_for_long(const struct rch_queue *queue)
+{
+	if (queue->in_call)
+		return fatal_signal_pending(current);
+	return time_after(jiffies, queue->run_until);
+}
+
 /* Others shall run what is left. */
 static void queue_stop_running(struct rch_queue *queue)
 {
@@ -520,7 +540,7 @@ static void queue_run_ready(struct rch_queue *queue)
 	while ((op = queue_take_next(queue))) {
 		queue_run_op(op);
 		cond_resched();
-		if (!--turns) {
+		if (!--turns || queue_ran_for_long(queue)) {
 			queue_stop_running(queue);
 			break;
 		}
@@ -574,7 +594,7 @@ void rch_queue_work_run(struct work_struct *work)
 	if (mmget_not_zero(queue->mm)) {
 		kthread_use_mm(queue->mm);
 		pagefault_disable();
-		queue->in_call = false;
+		queue_run_as(queue, false);
 		queue_run_ready(queue);
 		pagefault_enable();
 		kthread_unuse_mm(queue->mm);
@@ -754,7 +774,7 @@ static int queue_submit(struct rch_queue *queue, u32 max)
 		return -EINVAL;
 	n = min(max, rch_ring_filled(producer, queue->sq_head, queue->sq.count));
 	/* A program that fills the ring all the while can be killed, but a chain is taken whole. */
-	while (taken < n && !queue->unfit && (last || !fatal_signal_pending(current))) {
+	while (taken < n && !queue->unfit && (last || !queue_ran_for_long(queue))) {
 		row = last ? 0 : queue_take_row(queue, n - taken);
 		if (row) {
 			taken += row;
@@ -831,7 +851,7 @@ static int queue_take_and_run(struct rch_queue *queue, bool in_call, u32 to_subm
 	int ret = 0;
 
 	lockdep_assert_held(&queue->run_lock);
-	queue->in_call = in_call;
+	queue_run_as(queue, in_call);
 	/* Without the lock: a waker that does not see it yet wakes us in vain. */
 	if (to_submit)
 		WRITE_ONCE(queue->running, true);
@@ -841,6 +861,8 @@ static int queue_take_and_run(struct rch_queue *queue, bool in_call, u32 to_subm
 		queue_prepare_late(queue);
 	if (to_submit)
 		ret = queue_submit(queue, to_submit);
+	/* What is ready has its time, however long entries were taken. */
+	queue_run_as(queue, in_call);
 	queue_run_ready(queue);
 	return ret;
 }
@@ -874,7 +896,12 @@ bool rch_queue_idle(const struct rch_queue *queue)
 	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !rch_queue_has_room(queue);
 }
 
-/** rch_queue_run - take entries, and run what there is, as far as it needs no call */
+/**
+ * rch_queue_run - take entries, and run what there is, as far as it needs no call
+ * @queue: queue
+ *
+ * Not all of it where that takes long: rch_queue_idle() tells.
+ */
 void rch_queue_run(struct rch_queue *queue)
 {
 	/* So that nobody thinks it hangs while the program waits for its own memory. */

@@ -178,6 +178,9 @@ struct rch_op {
 /** RCH_RUN_BEHIND - run() has put it into another line, where it is not the first */
 #define RCH_RUN_BEHIND (S64_MIN + 2)
 
+/** RCH_QUEUE_HOLD - how long a thread of the kernel's takes entries, or runs them, in jiffies */
+#define RCH_QUEUE_HOLD 2
+
 /**
  * struct rch_queue_ops - the operations; set by the layer above
  * @prepare: look at the entry and find its object. Return: 0, or why it fails; -EAGAIN
@@ -268,6 +271,7 @@ struct rch_letter {
  * @run_lock: the thread that takes entries, or runs operations, and looks for more when it lets go:
  *	a thread that finds it taken leaves ready operations to the holder
  * @in_call: the holder of @run_lock is in a call of the program; by @run_lock
+ * @run_until: when the holder leaves the rest to others, if it is in no call; by @run_lock
  * @sq_head: next entry that is taken; by @run_lock
  * @cq_tail: next entry that is filled in; by @run_lock
  * @cq_told: the program is told of those before this one; written by @run_lock
@@ -334,6 +338,7 @@ struct rch_queue {
 
 	struct mutex run_lock;
 	bool in_call;
+	unsigned long run_until;
 	u32 sq_head;
 	u32 cq_tail;
 	u32 cq_told;

@@ -14,9 +14,9 @@
  *   LOAD flags: call if WAKEUP           LOAD producer: stay if it has moved
  *
  * Lifetime. The thread ends with the queue, before anything of it is given back. It has
- * the program's memory only while it looks, two ticks at most at a time. One that never
- * let go of it would keep the queue's mappings, and so the queue and itself, for ever. It
- * finds out that the program is gone when it wants the memory again.
+ * the program's memory only while it looks, for some ticks at a time (RCH_QUEUE_HOLD). A thread
+ * that never let go of it would keep the queue's mappings, and so the queue and itself, for
+ * ever. It finds out that the program is gone when it wants the memory again.
  *
  * File descriptors are those of the program's first thread. The table is not held either,
  * for the same reason: it is found through the task each time. Where it is not there, as
@@ -47,8 +47,6 @@
 
 /* If the program does not say for how long to look in vain. */
 #define IDLE_MS 10
-/* How long the program's memory is held, in jiffies. */
-#define HOLD 2
 
 /**
  * struct rch_poller - the thread of a queue
@@ -73,7 +71,7 @@ struct rch_poller {
 /* Return: whether there was anything to do. */
 static bool queue_poller_look_with_memory(struct rch_poller *poller)
 {
-	unsigned long until = jiffies + HOLD;
+	unsigned long until = jiffies + RCH_QUEUE_HOLD;
 	struct mem_cgroup *charged = set_active_memcg(poller->memcg);
 	bool any = false;
 

@@ -672,6 +672,61 @@ TEST_F_TIMEOUT(queue, killed_while_it_takes_entries, 60)
 	free(stack);
 }
 
+static int enter_for_three(void *arg)
+{
+	slow_undisturbed();
+	return queue_enter(arg, 0, 3, 0) < 0;
+}
+
+/*
+ * Killed in ENTER, which runs what has become ready: what is behind that is left to others. A
+ * thread of the kernel's cannot run it, as its message is in memory that is not there yet.
+ */
+TEST_F_TIMEOUT(queue, killed_while_it_runs_what_is_ready, 60)
+{
+	void *untouched = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+	char *stack = malloc(STACK), byte;
+	struct rdmachan_cqe cqe;
+	struct slow slow;
+	struct queue q;
+	pid_t child;
+	int status;
+
+	if (!slow_begin(&slow, 4096))
+		SKIP("this kernel has no userfaultfd");
+	ASSERT_NE(untouched, MAP_FAILED);
+	ASSERT_TRUE(stack);
+	ASSERT_EQ(queue_open(self->ctx, &q, 16, 16), 0);
+	/* The first keeps the others from beginning, until all of them can. */
+	queue_recv(&q, self->b, &byte, 1, 1)->flags |= RDMACHAN_SQE_F_DRAIN;
+	queue_send(&q, self->a, slow.memory, 1, 2);
+	queue_send(&q, self->b, untouched, 1, 3);
+	ASSERT_EQ(queue_submit(&q), 3);
+	child = clone(enter_for_three, stack + STACK, CLONE_VM | SIGCHLD, &q);
+	ASSERT_GT(child, 0);
+	ASSERT_EQ(write(self->a, "x", 1), 1);
+	slow_met(&slow);
+	ASSERT_EQ(kill(child, SIGKILL), 0);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(queue_ready(&q), 2);
+	slow_end(&slow);
+	ASSERT_TRUE(queue_next(&q, &cqe));
+	EXPECT_EQ(cqe.user_data, 1);
+	EXPECT_EQ(cqe.res, 1);
+	ASSERT_TRUE(queue_next(&q, &cqe));
+	EXPECT_EQ(cqe.user_data, 2);
+	EXPECT_EQ(cqe.res, -EFAULT);
+	/* Another thread goes on. */
+	ASSERT_TRUE(queue_wait(&q, &cqe));
+	EXPECT_EQ(cqe.user_data, 3);
+	EXPECT_EQ(cqe.res, 1);
+	queue_close(&q);
+	munmap(untouched, 4096);
+	free(stack);
+}
+
 /*
  * Ready, and cancelled before it was run: what the others meet by chance, if at all
  */
