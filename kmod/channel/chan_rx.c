@@ -577,6 +577,7 @@ static int chan_rx_copy_first(struct first_message *message, struct iov_iter *to
 		if (seg->flags & RCH_DATA_F_LAST)
 			return 0;
 		seg = list_next_entry(seg, list);
+		cond_resched();
 	}
 }
 
@@ -592,6 +593,7 @@ static int chan_rx_peek_first(struct rch_segment *seg, struct iov_iter *to)
 		if (!iov_iter_count(to) || (seg->flags & RCH_DATA_F_LAST))
 			return 0;
 		seg = list_next_entry(seg, list);
+		cond_resched();
 	}
 }
 
