@@ -426,6 +426,20 @@ static void chan_expect_answer(struct rch_chan *chan)
 	chan->ends.due = jiffies + chan_answer_time(chan);
 }
 
+/*
+ * The timer has a reference of its own, which the caller has taken for it besides the caller's. Not
+ * by mod_delayed_work(), which does not tell whether it has queued the work: since 6.10 it does not
+ * when the work is being cancelled (rch_chan_gone() on another processor).
+ */
+static void chan_queue_timer(struct rch_chan *chan, unsigned long delay)
+{
+	if (!queue_delayed_work(rch_wq, &chan->ends.linger_work, delay))
+		rch_chan_put(chan);
+	/* The lane may have gone just now: then nobody else stops the timer. */
+	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->ends.linger_work))
+		rch_chan_put(chan);
+}
+
 static void rch_chan_linger_work(struct work_struct *work)
 {
 	struct rch_chan *chan = container_of(to_delayed_work(work), struct rch_chan,
@@ -442,27 +456,17 @@ static void rch_chan_linger_work(struct work_struct *work)
 	if (!chan->ends.overdue)
 		rch_lane_reset(&chan->lane, RDMACHAN_CAUSE_PEER_RESET, 0);
 	chan_expect_answer(chan);
-	/* It keeps the reference, if it is not being cancelled. */
-	if (queue_delayed_work(rch_wq, &chan->ends.linger_work, chan_answer_time(chan)))
-		return;
+	kref_get(&chan->ref);
+	chan_queue_timer(chan, chan_answer_time(chan));
 out:
 	rch_chan_put(chan);
 }
 
-/*
- * A timer that is pending has a reference of its own. In two steps and not by
- * mod_delayed_work(), which does not tell whether it has queued the work: since 6.10 not
- * when it is being cancelled (rch_chan_gone() on another processor) either.
- */
 static void chan_start_timer(struct rch_chan *chan, unsigned long delay)
 {
 	if (!cancel_delayed_work(&chan->ends.linger_work))
 		kref_get(&chan->ref);
-	if (!queue_delayed_work(rch_wq, &chan->ends.linger_work, delay))
-		rch_chan_put(chan);
-	/* The lane may have gone just now: then nobody else stops the timer. */
-	if (!READ_ONCE(chan->lane.id) && cancel_delayed_work(&chan->ends.linger_work))
-		rch_chan_put(chan);
+	chan_queue_timer(chan, delay);
 }
 
 /**
