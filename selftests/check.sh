@@ -36,8 +36,8 @@ out=$RDMACHAN_BUILD/check
 . "$lab/runs.sh"
 
 # In the order in which they begin: first what goes on for long, and bears no company but its own.
-OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw kunit flow hosts bench swarm tool fuzz)
-OF_ALL=("${OF_CHECK[@]}" clang 6.1-long 6.12-long siw-long seeds shim-ring shim-few shim-slow shim-siw san-long loss uml-6.12 uml-6.12-siw tree coverage cocci firsthour dbg kcsan)
+OF_CHECK=(static compile 6.1 6.12 pairs san vt shim siw workers kunit flow hosts bench swarm tool fuzz)
+OF_ALL=("${OF_CHECK[@]}" clang 6.1-long 6.12-long siw-long seeds shim-ring shim-few shim-slow shim-siw workers-long san-long loss uml-6.12 uml-6.12-siw tree coverage cocci firsthour dbg kcsan)
 # By kernel: the work done in this run.
 declare -A compiled given
 

@@ -55,6 +55,7 @@ static inline bool rch_overslept(unsigned long due, unsigned long patience)
 /* work.c APIs: */
 extern struct workqueue_struct *rch_open_wq;
 extern struct workqueue_struct *rch_dead_wq;
+extern struct workqueue_struct *rch_end_wq;
 extern struct workqueue_struct *rch_refuse_wq;
 extern struct workqueue_struct *rch_break_wq;
 extern struct workqueue_struct *rch_tcp_wq;

@@ -6,7 +6,8 @@
  *
  * Taking apart. Each end of a link goes through rch_link_fail_locked(), once. The state becomes
  * DEAD, which stops all sending. By break_work the queue pair fails, so that the peer reaches
- * nothing by it however long the rest takes. And dead_work runs:
+ * nothing by it however long the rest takes. And dead_work runs. It waits for the adapter, for
+ * threads that are in the link just now, and a second at most for the peer (path_await_rtu()):
  *
  *  1. If opening.work still connects, dead_work has it give up, and runs again behind it. It
  *     waits for the connection manager's handler that builds a passive link. It stops tick_work,
@@ -19,11 +20,16 @@
  *     injected fault. Frames are unmapped and freed while the device is still there.
  *  4. Lanes of @lanes.gone are reaped, so that none is told twice. Each other channel learns the
  *     error, and gives up its lane, and with it its reference.
+ *
+ * The rest is end_work's. It waits for the users of the path: for operations, and for keys that are
+ * made or taken back. Their work may wait for step 3, of this link and others. So the two are in
+ * queues of their own (work.c).
+ *
  *  5. The query is ended. That waits for the adapter, which is why no channel waits for it.
  *     The path is destroyed, when its last user has left.
  *  6. The link leaves the table and loses the table's reference.
  *
- * rch_link_device_gone() and rch_link_exit() kill links and wait for dead_work.
+ * rch_link_device_gone() and rch_link_exit() kill links and wait for end_work.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -35,6 +41,7 @@
 
 static void rch_link_break_work(struct work_struct *work);
 static void rch_link_dead_work(struct work_struct *work);
+static void rch_link_end_work(struct work_struct *work);
 static void rch_link_reap_work(struct work_struct *work);
 static void rch_link_tick_work(struct work_struct *work);
 static void rch_link_care_work(struct work_struct *work);
@@ -269,6 +276,7 @@ struct rch_link *rch_link_alloc(struct net *net, struct rch_charge *charge,
 	INIT_WORK(&link->opening.ask_work, rch_link_ask_work);
 	INIT_WORK(&link->break_work, rch_link_break_work);
 	INIT_WORK(&link->dead_work, rch_link_dead_work);
+	INIT_WORK(&link->end_work, rch_link_end_work);
 	INIT_WORK(&link->reap_work, rch_link_reap_work);
 	INIT_DELAYED_WORK(&link->beat.work, rch_link_tick_work);
 	INIT_WORK(&link->beat.care, rch_link_care_work);
@@ -507,7 +515,8 @@ static void link_find_cause(struct rch_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
-static void link_take_apart(struct rch_link *link)
+/* Steps 1 to 4 */
+static void link_quiesce(struct rch_link *link)
 {
 	wait_for_completion(&link->opening.built);
 	link_find_cause(link);
@@ -523,6 +532,11 @@ static void link_take_apart(struct rch_link *link)
 	link_reap(link);
 	/* Before the path goes: a thread that waits for the peer's bytes is a user of it. */
 	link_tell_lanes(link);
+}
+
+/* Steps 5 and 6 */
+static void link_take_apart(struct rch_link *link)
+{
 	link_wait_for_twin(link);
 	cancel_work_sync(&link->beat.query);
 	rch_path_query_end(&link->path);
@@ -550,8 +564,20 @@ static void rch_link_dead_work(struct work_struct *work)
 
 	/* When it was the path that reported its end, the state is still another. */
 	rch_link_kill(link, &link->path.failure.error);
-	if (rch_link_connect_over(link) && !list_empty_careful(&link->list))
-		link_take_apart(link);
+	if (rch_link_connect_over(link) && !link->quiesced && !list_empty_careful(&link->list)) {
+		link->quiesced = true;
+		link_quiesce(link);
+		link_queue_own(link, rch_end_wq, &link->end_work);
+	}
+	rch_link_put(link);
+}
+
+/* It is queued once. */
+static void rch_link_end_work(struct work_struct *work)
+{
+	struct rch_link *link = container_of(work, struct rch_link, end_work);
+
+	link_take_apart(link);
 	rch_link_put(link);
 }
 

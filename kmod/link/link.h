@@ -484,8 +484,12 @@ struct rch_link {
 	struct rch_link_returns returns;
 	/** @break_work: puts the queue pair into the error state, ahead of @dead_work */
 	struct work_struct break_work;
-	/** @dead_work: taking apart */
+	/** @dead_work: taking apart, until channels are told */
 	struct work_struct dead_work;
+	/** @end_work: taking apart, from then on; it waits for users of the path */
+	struct work_struct end_work;
+	/** @quiesced: @dead_work has begun with it, and does so once; by @dead_work */
+	bool quiesced;
 	/** @reap_work: tells the channels of @lanes.gone */
 	struct work_struct reap_work;
 	/** @stats: counters of LIST */

@@ -11,7 +11,7 @@
 # interface, for tests that take it away; LAB_PEER_*, the same of another host, if there is one;
 # SLOW, how many times slower than others the machine is; SHIM, parameters of rdmachan_shim.ko, which
 # then has the adapter behave as others do, see shim/shim.h; INJECT, faults of the module's that are
-# on from the start.
+# on from the start; WORKERS, how many items each of the module's workqueues runs at a time.
 #
 # All output is TAP; the last line is "N passed, N failed". A program that runs nothing has
 # failed.
@@ -109,6 +109,13 @@ for fault in ${INJECT:-}; do
 	echo "count=0" >"/sys/kernel/debug/rdmachan/inject/$fault" || status=1
 	verdict $status "the module has the fault $fault"
 done
+if [ -n "${WORKERS:-}" ]; then
+	status=0
+	for queue in /sys/devices/virtual/workqueue/rdmachan*/max_active; do
+		echo "$WORKERS" >"$queue" || status=1
+	done
+	verdict $status "each queue of work runs $WORKERS at a time"
+fi
 for program in "$@"; do
 	run "$program"
 done
