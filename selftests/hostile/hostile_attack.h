@@ -81,6 +81,7 @@ u64 attack_refusals(struct attack *a, u32 reason);
 u64 attack_refusals_all(struct attack *a);
 u64 attack_broken(struct attack *a);
 bool set_param(const char *name, unsigned int value);
+int dead_time(int ms);
 void answer_at_once(bool once);
 bool is_iwarp(void);
 

@@ -333,19 +333,19 @@ TEST_F(scene, keeps_many)
 	struct deep d;
 	int64_t begun;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(300)));
 	deep_begin(&d, a);
 	begun = tick_ms();
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	EXPECT_EQ(result(&d.l, a, 100), 100);
-	expect_patience(a, begun, 4 * 300);
+	expect_patience(a, begun, 4 * dead_time(300));
 	EXPECT_LT(result(&d.l, a, 101), 0);
 	memset(d.memory, 0x66, RECEIVES * PIECE);
 	write_there(a, &d.cts[3], 3);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
 	EXPECT_TRUE(all_are(d.memory + 3 * PIECE, 0x66));
 	deep_end(&d, a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 TEST_HARNESS_MAIN

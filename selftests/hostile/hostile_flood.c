@@ -108,7 +108,7 @@ TEST_F(scene, one_number_twice)
 
 /* Answers that never come */
 
-#define DEAD_MS 300
+#define DEAD_MS dead_time(300)
 /* So long the peer may take for one. */
 #define ANSWER_MS (4 * DEAD_MS)
 
@@ -256,7 +256,7 @@ TEST_F(scene, nothing_is_taken)
 		a->h.stingy = false;
 		attack_disconnect(a);
 	}
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* The smallest segments that may be are slow, and honest. */

@@ -13,6 +13,8 @@
 
 #include "hostile_lender.h"
 
+#define DEAD_MS dead_time(300)
+
 /* A lender that has lent nothing yet */
 
 FIXTURE(lender) {
@@ -133,16 +135,16 @@ TEST_F(scene, never_given_back)
 	struct lender l;
 	int64_t begun;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	cts = borrow(&l, a);
 	begun = tick_ms();
 	cancel(&l);
 	EXPECT_EQ(result(&l, a, CANCEL), -EALREADY);
-	expect_patience(a, begun, 4 * 300);
+	expect_patience(a, begun, 4 * DEAD_MS);
 	EXPECT_LT(result(&l, a, TAG), 0);
 	write_too_late(&l, a, &cts);
 	lender_end(&l, a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* The peer hears of it. Return: a child whose call ends the channel, and waits for the receive. */
@@ -235,16 +237,16 @@ TEST_F(scene, aborted_and_never_answered)
 	int64_t begun;
 	pid_t child;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	cts = borrow(&l, a);
 	begun = tick_ms();
 	child = aborts(a);
-	expect_patience(a, begun, 4 * 300);
+	expect_patience(a, begun, 4 * DEAD_MS);
 	EXPECT_EQ(result(&l, a, TAG), -EPIPE);
 	child_status(child);
 	write_too_late(&l, a, &cts);
 	lender_end(&l, a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* Bytes of a message of the others. */
@@ -287,7 +289,7 @@ static int busy_with_others(struct attack *a, int most)
 	a->victim_no = a->witness_no;
 	for (i = 0; i < most && !(poll_mask(a->victim, 0, 0) & POLLERR); i++) {
 		write_other(a, WITNESS_MINE, told + i + 1, !i);
-		hostile_beat(&a->h, 200);
+		hostile_beat(&a->h, 2 * DEAD_MS / 3);
 	}
 	kill(reader, SIGKILL);
 	child_status(reader);
@@ -326,7 +328,7 @@ TEST_F(scene, killed_and_never_written_to)
 	struct attack *a = &self->a;
 	pid_t reader;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	ASSERT_TRUE(attack_connect(a, false));
 	reader = LATER(0, read(a->victim, room, sizeof(room)));
 	hostile_beat(&a->h, 100);
@@ -338,7 +340,7 @@ TEST_F(scene, killed_and_never_written_to)
 	expect_lost(a);
 	expect_alive(a);
 	attack_disconnect(a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 static void receives_until_killed(const struct attack *a)
@@ -360,7 +362,7 @@ TEST_F(scene, queue_killed_and_never_written_to)
 	struct attack *a = &self->a;
 	pid_t receiver;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	ASSERT_TRUE(attack_connect(a, false));
 	receiver = LATER(0, receives_until_killed(a));
 	hostile_beat(&a->h, 100);
@@ -371,7 +373,7 @@ TEST_F(scene, queue_killed_and_never_written_to)
 	EXPECT_LT(busy_with_others(a, 20), 12);
 	expect_alive(a);
 	attack_disconnect(a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* A program that lives wants its memory back: it has it after sixteen dead times at the latest. */
@@ -386,7 +388,7 @@ static void cancelled_and_never_written_to(struct attack *a, struct lender *l, u
 	EXPECT_EQ(result(l, a, CANCEL), -EALREADY);
 	EXPECT_LT(busy_with_others(a, 40), 30);
 	EXPECT_EQ(result(l, a, tag), -ECANCELED);
-	EXPECT_GE(now_ms() - begun, 16 * 300);
+	EXPECT_GE(now_ms() - begun, 16 * DEAD_MS);
 	/* The module has closed the memory itself: the frame that is too late may do so, too. */
 	a->victim_no = victim_no;
 	/* An iWARP adapter ends a connection whose peer closes what is closed. */
@@ -402,7 +404,7 @@ static void cancelled_and_never_written_to(struct attack *a, struct lender *l, u
 	expect_lost(a);
 	expect_alive(a);
 	lender_end(l, a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 TEST_F(scene, cancelled_when_open)
@@ -411,7 +413,7 @@ TEST_F(scene, cancelled_when_open)
 	struct rch_cts cts;
 	struct lender l;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	a->keyed = !is_iwarp();
 	lender_begin(&l, a);
 	receive(&l, a);
@@ -426,7 +428,7 @@ TEST_F(scene, cancelled_when_lent)
 	struct rch_cts cts;
 	struct lender l;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	self->a.keyed = !is_iwarp();
 	cts = borrow(&l, &self->a);
 	cancelled_and_never_written_to(&self->a, &l, TAG, &cts);
@@ -439,7 +441,7 @@ TEST_F(scene, cancelled_when_lent_ahead)
 	struct rch_cts cts;
 	struct lender l;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	a->keyed = !is_iwarp();
 	borrow(&l, a);
 	region_recv(&l.q, a->victim, l.region, SIZE, SIZE, SECOND);
@@ -481,7 +483,7 @@ TEST_F(scene, closed_by_a_stranger)
 	pid_t child;
 	int ctx;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	ASSERT_TRUE(attack_connect(a, false));
 	ctx = open_ctx();
 	ASSERT_EQ(queue_open(ctx, &q, 8, 8), 0);
@@ -490,7 +492,7 @@ TEST_F(scene, closed_by_a_stranger)
 	hostile_beat(&a->h, 100);
 	say_rts(a, 0, PLAIN, 1);
 	EXPECT_NE(cts_heard(a, 1).length, 0);
-	hostile_beat(&a->h, 350);
+	hostile_beat(&a->h, 7 * DEAD_MS / 6);
 	pthread_join(t, NULL);
 	child = fork();
 	if (!child) {
@@ -502,11 +504,11 @@ TEST_F(scene, closed_by_a_stranger)
 		_exit(now_ms() - begun > 100);
 	}
 	closes(&q);
-	hostile_beat(&a->h, 3000);
+	hostile_beat(&a->h, 10 * DEAD_MS);
 	EXPECT_EQ(child_status(child), 0);
 	close(ctx);
 	attack_disconnect(a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* The peer fills nothing that it was lent, and goes on: close() waits for both at a time. */
@@ -520,7 +522,7 @@ TEST_F(scene, closed_with_two_lent)
 	u32 third_no, victim_no, cts0;
 	pid_t reader;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	ASSERT_TRUE(attack_connect(a, false));
 	ASSERT_TRUE(attack_open(a, THIRD_MINE, &third_no, &third));
 	reader = LATER(0, ({
@@ -541,7 +543,7 @@ TEST_F(scene, closed_with_two_lent)
 	a->victim_no = victim_no;
 	say_rts(a, 0, PLAIN, 1);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.count[RCH_REC_CTS] == 2, 5000));
-	hostile_beat(&a->h, 350);
+	hostile_beat(&a->h, 7 * DEAD_MS / 6);
 	pthread_join(t, NULL);
 	close_done = false;
 	pthread_create(&t, NULL, closes, &q);
@@ -549,16 +551,16 @@ TEST_F(scene, closed_with_two_lent)
 	a->victim_no = third_no;
 	for (i = 1; i < 40 && !__atomic_load_n(&close_done, __ATOMIC_ACQUIRE); i++) {
 		write_other(a, THIRD_MINE, cts0 + i, i == 1);
-		hostile_beat(&a->h, 150);
+		hostile_beat(&a->h, DEAD_MS / 2);
 	}
 	pthread_join(t, NULL);
-	EXPECT_LE(close_took, 4 * 300 + timer_late(4 * 300));
+	EXPECT_LE(close_took, 4 * DEAD_MS + timer_late(4 * DEAD_MS));
 	close(ctx);
 	kill(reader, SIGKILL);
 	child_status(reader);
 	close(third);
 	attack_disconnect(a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* The frame that tells of the message closes what it was written to. */
@@ -1026,19 +1028,19 @@ TEST_F(scene, ahead_never_given_back)
 	struct lender l;
 	int64_t begun;
 
-	ASSERT_TRUE(set_param("dead_ms", 300));
+	ASSERT_TRUE(set_param("dead_ms", DEAD_MS));
 	borrow_two(&l, a, &ahead);
 	begun = tick_ms();
 	say_data(a, RCH_DATA_F_FIRST | RCH_DATA_F_LAST, 100, 100);
 	EXPECT_EQ(result(&l, a, TAG), 100);
-	expect_patience(a, begun, 4 * 300);
+	expect_patience(a, begun, 4 * DEAD_MS);
 	EXPECT_LT(result(&l, a, SECOND), 0);
 	memset(l.memory, 0x66, 2 * SIZE);
 	write_there(a, &ahead, 3);
 	EXPECT_TRUE(HOSTILE_UNTIL(&a->h, a->h.ended || a->h.wc_status, 5000));
 	EXPECT_TRUE(second_filled(&l, 0x66));
 	lender_end(&l, a);
-	ASSERT_TRUE(set_param("dead_ms", 5000));
+	ASSERT_TRUE(set_param("dead_ms", dead_time(5000)));
 }
 
 /* The words about it are wrong. */
