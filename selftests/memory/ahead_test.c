@@ -269,7 +269,11 @@ static void stream(struct traffic *t, uint32_t count, uint32_t window)
 	}
 }
 
-/* All but messages that begin before anybody knows that large ones come goes without a copy. */
+/*
+ * All but messages that begin before anybody knows that large ones come goes without a copy. Plain
+ * memory is pinned in calls alone. In real time a message may come while the program is in none,
+ * and a thread of the kernel's copies it.
+ */
 TEST_F(region, stream)
 {
 	struct rdmachan_object object;
@@ -282,7 +286,7 @@ TEST_F(region, stream)
 	ASSERT_EQ(t->got, 400);
 	ASSERT_EQ(get_object(self->a, &object), 0);
 	printf("# %llu of 400 messages were placed\n", (unsigned long long)object.tx_placed);
-	EXPECT_GE(object.tx_placed, 390);
+	EXPECT_GE(object.tx_placed, OF_REGIONS || time_is_virtual() ? 390 : 1);
 	free(t);
 }
 
