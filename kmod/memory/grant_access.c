@@ -733,8 +733,8 @@ static int grant_access_run(struct rch_job *job, u64 length, struct rch_notice *
 			job->result = ret;
 		else
 			grant_access_await(job);
-		if (fatal_signal_pending(current))
-			job->stopped = true;
+		if (fatal_signal_pending(current) && !job->stopped)
+			rch_job_stop(job);
 	}
 	grant_access_notify(job, notice);
 	rch_job_end(job);
