@@ -149,13 +149,14 @@ bool rch_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_
  * @timeout_ms: in milliseconds
  *
  * msecs_to_jiffies() takes times from 2^31 ms on for endless: their end would be no moment that can
- * be kept.
+ * be kept. Where jiffies have 32 bits a time ends before their half has passed.
  */
 static inline unsigned long rch_timeout_jiffies(u32 timeout_ms)
 {
-	if (timeout_ms <= INT_MAX)
-		return msecs_to_jiffies(timeout_ms);
-	return min(2 * msecs_to_jiffies(timeout_ms / 2), MAX_JIFFY_OFFSET);
+	unsigned long timeout = timeout_ms <= INT_MAX ? msecs_to_jiffies(timeout_ms) :
+							2 * msecs_to_jiffies(timeout_ms / 2);
+
+	return min(timeout, MAX_JIFFY_OFFSET);
 }
 
 #endif /* _RCH_H */
