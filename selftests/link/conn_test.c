@@ -817,7 +817,7 @@ TEST(closed_as_soon_as_open)
 	listener = do_listen(open_peer(), SERVICE, &small);
 	ASSERT_GE(listener, 0);
 	/* Four times this is what the peer may take to answer a channel that has ended. */
-	set_parameter("dead_ms", 250);
+	set_parameter("dead_ms", 250 * harness_slow());
 	for (i = 0; i < 8; i++) {
 		a = do_connect(ctx, SERVICE, &o);
 		ASSERT_GE(a, 0);
@@ -828,8 +828,8 @@ TEST(closed_as_soon_as_open)
 		b[i] = do_accept(listener, TIMEOUT(5000));
 		ASSERT_GE(b[i], 0);
 	}
-	sleep_ms(1500);
-	set_parameter("dead_ms", 5000);
+	sleep_ms(1500 * harness_slow());
+	set_parameter("dead_ms", 5000 * harness_slow());
 	for (i = 0; i < 8; i++) {
 		for (got = 0; read(b[i], data, sizeof(data)) == sizeof(data); got++)
 			;
