@@ -490,9 +490,8 @@ static void queue_run_as(struct rch_queue *queue, bool in_call)
 }
 
 /*
- * Whether to leave the rest to others. A thread that is killed does not go on for all that the
- * rings hold. Nor does a thread of the kernel's, which keeps the program's memory meanwhile: it
- * lets go of that, and then sees whether the program is gone.
+ * Whether to leave the rest to others. A killed thread runs no more of what the rings hold. A thread
+ * of the kernel's drops the program's memory from time to time, and so sees that a program is gone.
  */
 static bool queue_ran_for_long(const struct rch_queue *queue)
 {
@@ -861,7 +860,7 @@ static int queue_take_and_run(struct rch_queue *queue, bool in_call, u32 to_subm
 		queue_prepare_late(queue);
 	if (to_submit)
 		ret = queue_submit(queue, to_submit);
-	/* What is ready has its time, however long entries were taken. */
+	/* Ready operations have time of their own, however long entries were taken. */
 	queue_run_as(queue, in_call);
 	queue_run_ready(queue);
 	return ret;
@@ -896,12 +895,7 @@ bool rch_queue_idle(const struct rch_queue *queue)
 	return !(READ_ONCE(queue->flags) & RDMACHAN_RING_F_OVERFLOW) || !rch_queue_has_room(queue);
 }
 
-/**
- * rch_queue_run - take entries, and run what there is, as far as it needs no call
- * @queue: queue
- *
- * Not all of it where that takes long: rch_queue_idle() tells.
- */
+/** rch_queue_run - take entries and run operations that need no call, each for RCH_QUEUE_HOLD */
 void rch_queue_run(struct rch_queue *queue)
 {
 	/* So that nobody thinks it hangs while the program waits for its own memory. */

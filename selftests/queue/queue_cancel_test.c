@@ -679,8 +679,9 @@ static int enter_for_three(void *arg)
 }
 
 /*
- * Killed in ENTER, which runs what has become ready: what is behind that is left to others. A
- * thread of the kernel's cannot run it, as its message is in memory that is not there yet.
+ * A thread is killed in ENTER while it runs the second of three operations. It must not run the
+ * third. The queue's work item cannot run that either: the message is in memory that is not there
+ * yet. So the third completes only when another thread calls ENTER.
  */
 TEST_F_TIMEOUT(queue, killed_while_it_runs_what_is_ready, 60)
 {
