@@ -490,8 +490,8 @@ static void queue_run_as(struct rch_queue *queue, bool in_call)
 }
 
 /*
- * Whether to leave the rest to others. A killed thread runs no more of what the rings hold. A thread
- * of the kernel's drops the program's memory from time to time, and so sees that a program is gone.
+ * Whether to leave the rest to others. A killed thread runs no more of what the rings hold. A
+ * thread of the kernel's drops the program's memory now and then, and so sees that it is gone.
  */
 static bool queue_ran_for_long(const struct rch_queue *queue)
 {
